@@ -1,0 +1,384 @@
+"""What the hooks cost: whole processes from the exact commands of hooks.json, in bare starts.
+
+    python3 benchmarks/hooks.py                         0, 1k and 10k observations in the project
+    python3 benchmarks/hooks.py --sizes 100000 --runs 9
+    python3 benchmarks/hooks.py --check                 exit status 1 when a budget is broken
+    python3 benchmarks/hooks.py --json
+
+A bare start is `python -I -S -c pass` with the same interpreter, measured between the hooks of the
+same run. Each run is one whole session, so ledgers are written and every memory is new to it. The
+stores are built by the product's own write function. Needs Python >= 3.11 and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PLUGIN = os.path.join(ROOT, "plugin")
+
+# Budgets in bare starts (design: start-up is the budget), for up to so many observations.
+PROMPT_BUDGETS = ((10_000, 5.0), (100_000, 10.0), (1_000_000, 30.0))
+CUE_EXTRA = 5.0
+SESSION_BUDGET, WRITER_BUDGET = 6.0, 10.0
+MAX_MEMORY_MB = 30.0
+
+OBSERVATIONS_PER_ENTITY = 10
+ENTITIES_PER_BATCH = 100
+TURNS_PER_STOP = 20
+# A detached flush follows SessionEnd; the next session must not pay for it.
+AFTER_SESSION_S = 0.3
+# A 95th percentile of bare starts above so many medians speaks of other work on the machine.
+NOISY = 2.0
+
+SUBJECTS = "billing search checkout inventory login reporting upload webhook export audit".split()
+VERBS = "uses requires caches validates retries replaces supports logs batches rejects".split()
+THINGS = (
+    "PostgreSQL Redis Celery FastAPI Docker Kubernetes pagination cursors timeouts indexes tokens "
+    "migrations webhooks queues snapshots schemas replicas quotas sessions embeddings"
+).split()
+REASONS = (
+    "because latency mattered",
+    "after the outage in March",
+    "for large tenants",
+    "until the next release",
+    "as the audit asked for",
+    "to keep memory low",
+)
+
+
+class Step(NamedTuple):
+    """One hook of a session: its row in the table, its event, its budget in bare starts."""
+
+    row: str
+    event: Mapping[str, Any]
+    budget: float
+    recalls: bool = False
+
+
+class Sample(NamedTuple):
+    """One process: seconds on the wall and on the processor, peak memory in MB, its stdout."""
+
+    seconds: float
+    cpu_seconds: float
+    memory_mb: float
+    output: bytes
+
+
+class Row(NamedTuple):
+    """A line of the table; times in bare starts but for `median_ms`.
+
+    `cpu` compares processor time, which a busy machine hardly changes; budgets are on the wall.
+    """
+
+    row: str
+    observations: int
+    median: float
+    p95: float
+    cpu: float
+    median_ms: float
+    memory_mb: float
+    budget: float
+    broken: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; 0, or 1 when a budget is broken under --check."""
+    options = _options(arguments)
+    if options.build:
+        build(options.build, options.sizes[0], options.user)
+        return 0
+    rows: list[Row] = []
+    bare_ms: list[float] = []
+    for size in options.sizes:
+        with tempfile.TemporaryDirectory(prefix="memory-fabric-bench-") as folder:
+            found, bare = measure(folder, size, options.user, options.runs)
+        rows += found
+        bare_ms.append(quantile([sample.seconds for sample in bare], 0.5) * 1000)
+        if not options.json:
+            print_table(found, size, options.user, bare)
+    if options.json:
+        print(json.dumps(_report(rows, bare_ms, options), indent=1))
+    broken = [row for row in rows if row.broken]
+    for row in broken if not options.json else []:
+        print(f"broken: {row.row} at {row.observations:,}: {row.broken}")
+    return 1 if broken and options.check else 0
+
+
+def measure(folder: str, size: int, user: int, runs: int) -> tuple[list[Row], list[Sample]]:
+    """The rows for one size of memory, and the bare starts between them."""
+    # A child of its own: what it needed for building would count as the memory of every hook.
+    command = [sys.executable, os.path.abspath(__file__), "--build", folder]
+    subprocess.run([*command, "--sizes", str(size), "--user", str(user)], check=True)
+    bare_command = [interpreter(), "-I", "-S", "-c", "pass"]
+    environ = _environ(folder)
+    bare: list[Sample] = []
+    samples: dict[str, tuple[Step, list[Sample]]] = {}
+    for run in range(-1, runs):  # run -1 warms caches and counts for nothing
+        for step in session(folder, f"bench-{run}", run, size):
+            bare_sample = timed(bare_command, environ, b"", folder)
+            sample = timed(command_of(step), environ, json.dumps(step.event).encode(), folder)
+            if run >= 0:
+                bare.append(bare_sample)
+                samples.setdefault(step.row, (step, []))[1].append(sample)
+        time.sleep(AFTER_SESSION_S)
+    return [_row(step, found, size, bare) for step, found in samples.values()], bare
+
+
+def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
+    """The hooks of one session in the order in which the client runs them."""
+    project = os.path.join(folder, "project")
+    transcript = os.path.join(folder, f"{name}.jsonl")
+    base = {"session_id": name, "cwd": project, "transcript_path": transcript}
+    prompt_budget = next((b for most, b in PROMPT_BUDGETS if size <= most), PROMPT_BUDGETS[-1][1])
+    subject, thing = SUBJECTS[run % len(SUBJECTS)], THINGS[run % len(THINGS)]
+    question = f"How does the {subject} service handle {thing} for large tenants?"
+    decision = f"We decided to use {thing} for {subject} number {run} because it is simpler."
+    task = {"subagent_type": "database-engineer", "prompt": question, "description": "look"}
+    agent: dict[str, Any] = {"agent_id": f"a{run}", "agent_type": "database-engineer"}
+
+    def step(row: str, budget: float, recalls: bool = False, **fields: Any) -> Step:
+        event = row.partition(" ")[0]
+        return Step(row, {**base, "hook_event_name": event, **fields}, budget, recalls)
+
+    yield step("SessionStart startup", SESSION_BUDGET, source="startup")
+    yield step("UserPromptSubmit", prompt_budget, recalls=size > 0, prompt=question)
+    yield step("UserPromptSubmit nothing known", prompt_budget, prompt="xyzzy plugh frobnicate?")
+    yield step("UserPromptSubmit with cue", prompt_budget + CUE_EXTRA, prompt=decision)
+    call: dict[str, Any] = {"tool_name": "Task", "tool_use_id": f"t{run}", "tool_input": task}
+    yield step("PreToolUse Task", prompt_budget, **call)
+    yield step("SubagentStart", prompt_budget, recalls=size > 0, **agent)
+    yield step("SubagentStop", WRITER_BUDGET, last_assistant_message=f"Done. {decision}", **agent)
+    yield step("PostToolUse bridge", WRITER_BUDGET, **_bridged(run))
+    _write_transcript(transcript, run, decision)
+    yield step("Stop", WRITER_BUDGET, last_assistant_message=f"I changed {subject}. All pass.")
+    yield step("PreCompact", WRITER_BUDGET, trigger="auto", custom_instructions=None)
+    yield step("SessionStart compact", SESSION_BUDGET, source="compact")
+    summary = f"<analysis>a</analysis>\n<summary>\n{decision}\n</summary>"
+    yield step("PostCompact", WRITER_BUDGET, trigger="auto", compact_summary=summary)
+    yield step("SessionEnd", WRITER_BUDGET, reason="other")
+
+
+def timed(command: Sequence[str], environ: Mapping[str, str], data: bytes, folder: str) -> Sample:
+    """One process from start to end, its stdin and stdout files."""
+    given, taken = os.path.join(folder, "stdin"), os.path.join(folder, "stdout")
+    with open(given, "wb") as file:
+        file.write(data)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    began = time.perf_counter()
+    process = os.posix_spawn(
+        command[0],
+        list(command),
+        environ,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, given, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, taken, flags, 0o600),
+        ],
+    )
+    _, status, usage = os.wait4(process, 0)
+    seconds = time.perf_counter() - began
+    if status:
+        raise SystemExit(f"{command[0]} ended with wait status {status}")
+    with open(taken, "rb") as file:
+        output = file.read()
+    # Linux counts in KB, macOS in bytes.
+    divisor = 1 << 20 if sys.platform == "darwin" else 1 << 10
+    cpu_seconds = usage.ru_utime + usage.ru_stime
+    return Sample(seconds, cpu_seconds, usage.ru_maxrss / divisor, output)
+
+
+def command_of(step: Step) -> list[str]:
+    """The command of hooks.json for the step's event."""
+    with open(os.path.join(ROOT, "hooks.json"), encoding="utf-8") as file:
+        groups = json.load(file)["hooks"][step.event["hook_event_name"]]
+    hook = groups[0]["hooks"][0]
+    words = [hook["command"], *hook["args"]]
+    return [word.replace("${CLAUDE_PLUGIN_ROOT}", ROOT) for word in words]
+
+
+def interpreter() -> str:
+    """The real interpreter, as the launcher would remember it."""
+    return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
+
+
+def build(folder: str, size: int, user: int) -> None:
+    """A world in `folder` whose project remembers `size` observations, and its user `user`."""
+    sys.path.insert(0, PLUGIN)
+    from memory_fabric.config import read_settings
+    from memory_fabric.models import Provenance
+    from memory_fabric.store.memory import Memory
+
+    for name in ("home", "project", "data"):
+        os.makedirs(os.path.join(folder, name), exist_ok=True)
+    _look_installed(os.path.join(folder, "data"))
+    with open(os.path.join(folder, "data", "interpreter"), "w", encoding="utf-8") as file:
+        file.write(interpreter() + "\n")
+    memory = Memory.open(read_settings(_environ(folder), {}))
+    for store, observations in (("project", size), ("user", user)):
+        for batch in batches(store, observations):
+            result = memory.write(
+                "create_entities", {"entities": batch}, Provenance("import"), store=store
+            )
+            if result.get("queued"):
+                raise SystemExit(f"the store could not be built: {result}")
+    memory.close()
+
+
+def batches(store: str, observations: int) -> Iterator[list[dict[str, Any]]]:
+    """Entities with their observations, the same for the same size."""
+    chance = random.Random(f"{store} {observations}")
+    batch: list[dict[str, Any]] = []
+    for number in range(0, observations, OBSERVATIONS_PER_ENTITY):
+        count = min(OBSERVATIONS_PER_ENTITY, observations - number)
+        subject = chance.choice(SUBJECTS)
+        name = f"{subject}-{store}-{number // OBSERVATIONS_PER_ENTITY}"
+        texts = [f"{_sentence(chance, subject)} (case {number + n})" for n in range(count)]
+        batch.append({"name": name, "entityType": "component", "observations": texts})
+        if len(batch) == ENTITIES_PER_BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value below which that share of the values lies, by the nearest rank."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def print_table(rows: Sequence[Row], size: int, user: int, bare: Sequence[Sample]) -> None:
+    """One table for one size of memory."""
+    print(f"\n{size:,} observations in the project, {user:,} in the user database")
+    median, p95 = (quantile([s.seconds for s in bare], q) * 1000 for q in (0.5, 0.95))
+    print(f"bare start: median {median:.1f} ms, p95 {p95:.1f} ms ({interpreter()} -I -S -c pass)")
+    if p95 > NOISY * median:
+        print("the machine was busy: compare the column cpu")
+    print(f"\n{'event':32}{'median':>8}{'p95':>8}{'cpu':>8}{'ms':>8}{'MB':>7}{'budget':>8}")
+    for row in rows:
+        mark = "  ← broken" if row.broken else ""
+        print(
+            f"{row.row:32}{row.median:8.1f}{row.p95:8.1f}{row.cpu:8.1f}{row.median_ms:8.1f}"
+            f"{row.memory_mb:7.1f}{row.budget:8.0f}{mark}"
+        )
+
+
+def _row(step: Step, samples: Sequence[Sample], size: int, bare: Sequence[Sample]) -> Row:
+    unit_s = quantile([sample.seconds for sample in bare], 0.5)
+    unit_cpu_s = quantile([sample.cpu_seconds for sample in bare], 0.5)
+    seconds = [sample.seconds for sample in samples]
+    median, memory_mb = quantile(seconds, 0.5), max(s.memory_mb for s in samples)
+    broken = []
+    if median / unit_s > step.budget:
+        broken.append(f"{median / unit_s:.1f} bare starts, budget {step.budget:g}")
+    if memory_mb > MAX_MEMORY_MB:
+        broken.append(f"{memory_mb:.0f} MB, budget {MAX_MEMORY_MB:g}")
+    silent = sum(b"additionalContext" not in sample.output for sample in samples)
+    if step.recalls and silent:  # its own deadline ended it early, so the times are too good
+        broken.append(f"recalled nothing in {silent} of {len(samples)}")
+    return Row(
+        row=step.row,
+        observations=size,
+        median=median / unit_s,
+        p95=quantile(seconds, 0.95) / unit_s,
+        cpu=quantile([sample.cpu_seconds for sample in samples], 0.5) / unit_cpu_s,
+        median_ms=median * 1000,
+        memory_mb=memory_mb,
+        budget=step.budget,
+        broken="; ".join(broken),
+    )
+
+
+def _report(
+    rows: Sequence[Row], bare_ms: Sequence[float], options: argparse.Namespace
+) -> dict[str, Any]:
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",
+        "python": platform.python_version(),
+        "runs": options.runs,
+        "user_observations": options.user,
+        "bare_start_ms": dict(zip(options.sizes, bare_ms, strict=True)),
+        "rows": [row._asdict() for row in rows],
+    }
+
+
+def _environ(folder: str) -> dict[str, str]:
+    return {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": os.path.join(folder, "home"),
+        "MEMORY_FABRIC_HOME": os.path.join(folder, "home", "memory"),
+        "CLAUDE_PROJECT_DIR": os.path.join(folder, "project"),
+        "CLAUDE_PLUGIN_ROOT": ROOT,
+        "CLAUDE_PLUGIN_DATA": os.path.join(folder, "data"),
+    }
+
+
+def _look_installed(data_dir: str) -> None:
+    """Stand in for the server's environment: an installation beside the clock would be measured."""
+    from memory_fabric import installation
+
+    environment = installation._environment(data_dir, ROOT)
+    if environment:
+        os.makedirs(os.path.join(environment, "bin"))
+        os.symlink(interpreter(), os.path.join(environment, "bin", "python"))
+        with open(os.path.join(environment, installation.MARKER), "w", encoding="utf-8"):
+            pass
+
+
+def _sentence(chance: random.Random, subject: str) -> str:
+    words = (chance.choice(VERBS), chance.choice(THINGS), chance.choice(THINGS))
+    return f"The {subject} service {words[0]} {words[1]} with {words[2]} {chance.choice(REASONS)}"
+
+
+def _bridged(run: int) -> dict[str, Any]:
+    entity = {"name": f"bridged-{run}", "entityType": "tool", "observations": ["seen elsewhere"]}
+    return {
+        "tool_name": "mcp__other__create_entities",
+        "tool_use_id": f"b{run}",
+        "tool_input": {"entities": [entity]},
+        "tool_response": json.dumps({"entities": [entity]}),
+        "mcp_server": {"name": "other", "source": "project"},
+    }
+
+
+def _write_transcript(path: str, run: int, decision: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        for turn in range(TURNS_PER_STOP):
+            role = "assistant" if turn % 2 else "user"
+            text = decision if turn == 0 else f"Turn {turn} of {run}: looked at {THINGS[turn]}."
+            content = [{"type": "text", "text": text}] if turn % 2 else text
+            entry = {
+                "type": role,
+                "uuid": f"00000000-0000-4000-8000-{run + 1:06d}{turn:06d}",
+                "timestamp": "2026-01-15T10:00:00.000Z",
+                "message": {"role": role, "content": content},
+            }
+            file.write(json.dumps(entry) + "\n")
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=[0, 1_000, 10_000])
+    parser.add_argument("--user", type=int, default=1_000, help="observations of the user")
+    parser.add_argument("--runs", type=int, default=21, help="sessions that are measured")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--check", action="store_true", help="fail when a budget is broken")
+    parser.add_argument("--build", metavar="FOLDER", help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

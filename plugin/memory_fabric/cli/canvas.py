@@ -1,0 +1,64 @@
+"""Boxes, colours and folded lines with nothing but Python: what the demonstration draws on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+MIN_WIDTH, MAX_WIDTH = 60, 100
+LABEL_WIDTH = 8
+BOLD, DIM, GREEN, CYAN, YELLOW, RED = "1", "2", "32", "36", "33", "31"
+
+
+class Canvas:
+    """Standard output with boxes; colour only where it is a terminal and NO_COLOR is unset."""
+
+    def __init__(self) -> None:
+        columns = shutil.get_terminal_size((MAX_WIDTH, 24)).columns
+        self.width = max(MIN_WIDTH, min(MAX_WIDTH, columns))
+        self.colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def box(self, title: str, note: str, rows: Sequence[tuple[str, str, str]]) -> None:
+        """A framed box; each row is a label, a text that is folded beside it, and its colour."""
+        fill = "─" * max(1, self.width - 8 - width_of(title) - width_of(note))
+        self.say(f"╭─ {self.ink(title, BOLD)} {fill} {self.ink(note, DIM)} ─╮")
+        for label, text, colour in rows:
+            for first, piece in self._folded(text):
+                shown = self.ink(f"{label if first else '':<{LABEL_WIDTH}}", DIM)
+                space = " " * max(0, self.width - 5 - LABEL_WIDTH - width_of(piece))
+                self.say(f"│ {shown} {self.ink(piece, colour)}{space} │")
+        self.say(f"╰{'─' * (self.width - 2)}╯")
+
+    def heading(self, text: str) -> None:
+        """A line that opens a chapter."""
+        self.say("")
+        self.say(self.ink(text, BOLD, CYAN))
+
+    def say(self, text: str = "") -> None:
+        """A line as it is."""
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+    def ink(self, text: str, *styles: str) -> str:
+        """The text in a style, where there is colour."""
+        codes = ";".join(style for style in styles if style)
+        return f"\033[{codes}m{text}\033[0m" if self.colour and codes else text
+
+    def _folded(self, text: str) -> Iterator[tuple[bool, str]]:
+        room = self.width - 5 - LABEL_WIDTH
+        lines = [
+            piece
+            for line in text.splitlines() or [""]
+            for piece in textwrap.wrap(line, room, subsequent_indent="  ") or [""]
+        ]
+        for number, piece in enumerate(lines):
+            yield number == 0, piece
+
+
+def width_of(text: str) -> int:
+    """The columns that a text takes in a terminal."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

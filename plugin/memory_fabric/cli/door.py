@@ -1,0 +1,142 @@
+"""The hooks as the client runs them, in a world of their own: for the demonstration and the proof.
+
+The command is the one in hooks.json; home, project and runtime folder lie under one scratch folder.
+Runs on Python alone, without the packages of the command line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from memory_fabric.config import Settings, read_settings
+
+# Longer than any hook may take; reached only when something hangs.
+GIVE_UP_S = 60
+# What a session passes on of this shell: how to find programs, and the switch of memory.
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "PYENV_ROOT", "MEMORY_FABRIC")
+GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:acme/{name}.git\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Rang:
+    """What one hook process gave back."""
+
+    status: int
+    output: bytes
+    errors: str
+    took_s: float
+
+    @property
+    def reply(self) -> dict[str, Any]:
+        """The JSON object on standard output; empty when it said nothing, or something else."""
+        try:
+            value = json.loads(self.output or b"{}")
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def context(self) -> str:
+        """What the model is given."""
+        specific = self.reply.get("hookSpecificOutput")
+        return str(specific.get("additionalContext", "")) if isinstance(specific, dict) else ""
+
+    @property
+    def notice(self) -> str:
+        """What the person is shown."""
+        return str(self.reply.get("systemMessage", ""))
+
+
+class Door:
+    """The hooks of the plugin at `root`, with everything they touch under `folder`."""
+
+    def __init__(self, root: str, folder: str, project_name: str) -> None:
+        self.root, self.folder = root.rstrip("/"), folder
+        self.home = os.path.join(folder, "home")
+        self.project = os.path.join(folder, project_name)
+        self.data = os.path.join(folder, "runtime")
+        for path in (self.home, self.data, os.path.join(self.project, ".git")):
+            os.makedirs(path)
+        with open(os.path.join(self.project, ".git", "config"), "w", encoding="utf-8") as config:
+            config.write(GIT_CONFIG.format(name=project_name))
+        self.environ = {
+            **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
+            "HOME": self.home,
+            "USER": "you",
+            "CLAUDE_PROJECT_DIR": self.project,
+            "CLAUDE_PLUGIN_ROOT": self.root,
+            "CLAUDE_PLUGIN_DATA": self.data,
+            # Where HOME is new, a version manager's shim may not find its own Pythons.
+            "MEMORY_FABRIC_PYTHON": getattr(sys, "_base_executable", "") or sys.executable,
+        }
+
+    def ring(self, event: Mapping[str, Any]) -> Rang:
+        """What the hook of this event gives back. Raises OSError when it cannot be started."""
+        started = time.monotonic()
+        done = subprocess.run(
+            command(self.root, event["hook_event_name"]),
+            input=json.dumps(event).encode(),
+            capture_output=True,
+            env=self.environ,
+            cwd=self.project,
+            timeout=GIVE_UP_S,
+            check=False,
+        )
+        took_s = time.monotonic() - started
+        return Rang(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"), took_s)
+
+    def event(self, name: str, session: str, **fields: Any) -> dict[str, Any]:
+        """An event as the client sends it."""
+        return {
+            "session_id": session,
+            "transcript_path": self.transcript(session),
+            "cwd": self.project,
+            "hook_event_name": name,
+            **fields,
+        }
+
+    def transcript(self, session: str) -> str:
+        """Where the client would write what is said in a session."""
+        slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in self.project)
+        return os.path.join(self.home, ".claude", "projects", slug, f"{session}.jsonl")
+
+    def settings(self) -> Settings:
+        """The settings that the hooks have here."""
+        return read_settings(self.environ, {})
+
+    def log(self) -> list[str]:
+        """What the hooks complained about."""
+        path = os.path.join(self.settings().home, "logs", "memory-fabric.log")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as lines:
+            return lines.read().splitlines()
+
+    @contextmanager
+    def without_installing(self) -> Iterator[None]:
+        """Hold the lock of the installation: packages have no place in a folder that goes away."""
+        try:
+            import fcntl
+        except ImportError:  # pragma: no cover - Windows, where the lock is another one
+            yield
+            return
+        with open(os.path.join(self.data, "install.lock"), "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def command(root: str, event_name: str) -> list[str]:
+    """The command that hooks.json gives for an event, its variable filled in."""
+    with open(os.path.join(root, "hooks.json"), encoding="utf-8") as file:
+        hooks = json.load(file)["hooks"]
+    hook = hooks[event_name][0]["hooks"][0]
+    words = [hook["command"], *hook.get("args", [])]
+    return [word.replace("${CLAUDE_PLUGIN_ROOT}", root) for word in words]

@@ -1,0 +1,30 @@
+"""Commands that programs start, and the demonstration: nothing here loads the command line."""
+
+from __future__ import annotations
+
+
+def open_door(name: str) -> int:
+    """Answer hook events or serve MCP; both end the process themselves."""
+    return hook() if name == "hook" else mcp()
+
+
+def hook() -> int:
+    """Answer one hook event from standard input."""
+    from memory_fabric import dispatcher
+
+    dispatcher.main()
+    return 0
+
+
+def mcp() -> int:
+    """Serve the graph to an MCP client on standard input."""
+    from memory_fabric.servers import mcp_stdio
+
+    mcp_stdio.serve()
+
+
+def demo() -> int:
+    """Tell a two-session story through the real hooks."""
+    from memory_fabric.cli import demo as story
+
+    return story.main()

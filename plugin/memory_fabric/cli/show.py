@@ -1,0 +1,78 @@
+"""Output: tables and lines for people, JSON for programs; never a control character of a memory."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from memory_fabric.errors import BadInput
+
+# Where no terminal says its width: what a log or a model reads without folded lines.
+PLAIN_WIDTH = 200
+
+
+def console() -> Console:
+    """Where tables go: as wide as the terminal, colour only there."""
+    width = None if sys.stdout.isatty() else PLAIN_WIDTH
+    return Console(width=width, highlight=False, markup=False, emoji=False)
+
+
+def json_out(value: Any) -> None:
+    """One JSON value for programs."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def line(text: str, style: str = "") -> None:
+    """One paragraph; what is not for a screen is dropped."""
+    console().print(Text(printable(text), style=style), soft_wrap=True)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+    """A table with a head; the last column takes the room that is left."""
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for number, name in enumerate(columns):
+        last = number == len(columns) - 1
+        shown.add_column(name, overflow="fold", no_wrap=not last, ratio=1 if last else None)
+    for row in rows:
+        shown.add_row(*(c if isinstance(c, Text) else Text(printable(c)) for c in row))
+    console().print(shown)
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> None:
+    """Names and values under one another; pairs without a value are left out."""
+    shown = Table.grid(padding=(0, 2, 0, 0))
+    shown.add_column(style="dim", no_wrap=True)
+    shown.add_column(overflow="fold")
+    for name, value in pairs:
+        if value:
+            shown.add_row(name, Text(printable(value)))
+    console().print(shown)
+
+
+def complain(text: str) -> None:
+    """One line on standard error, for what did not work beside what did."""
+    typer.echo(f"memory-fabric: {printable(' '.join(text.split()))}", err=True)
+
+
+def confirmed(question: str, yes: bool) -> bool:
+    """Whether the person agrees; `--yes` agrees in advance.
+
+    Raises BadInput where nobody can be asked.
+    """
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise BadInput("--yes", "Nothing was changed: this needs a yes.", remedy="Say --yes.")
+    return typer.confirm(question)
+
+
+def printable(text: str) -> str:
+    """The text without control characters: a memory must not drive the terminal."""
+    return "".join(c for c in text if c in "\n\t" or (c >= " " and not "\x7f" <= c <= "\x9f"))

@@ -1,0 +1,110 @@
+"""status, project: how memory is, and which one this folder has."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from memory_fabric import __version__
+from memory_fabric.cli import health, here, show
+from memory_fabric.errors import NotFound
+from memory_fabric.store import backup
+from memory_fabric.store.memory import Memory
+
+STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+
+
+def status(as_json: AsJson = False) -> int:
+    """Show the three tiers and what is wrong with them.
+
+    Fails (exit code 1) only when the graph is unavailable.
+    """
+    with here.open_memory() as memory:
+        tiers = health.tiers(memory, time.time())
+        if as_json:
+            show.json_out(_as_json(memory, tiers))
+        else:
+            _show(memory, tiers)
+    return 1 if tiers[0].state == health.UNAVAILABLE else 0
+
+
+def project(as_json: AsJson = False) -> int:
+    """Show which project this folder belongs to."""
+    with here.open_memory() as memory:
+        found = memory.project
+        database = memory.path_of("project")
+    if found is None:
+        raise NotFound("project", "There is no project here; the user's memory serves.")
+    if as_json:
+        show.json_out({**found._asdict(), "database": database})
+        return 0
+    show.facts(
+        (
+            ("name", found.name),
+            ("id", found.id),
+            ("folder", found.root),
+            ("database", database),
+            ("journal", found.local),
+            ("keys", "\n".join(found.keys)),
+        )
+    )
+    return 0
+
+
+def _show(memory: Memory, tiers: tuple[health.Tier, ...]) -> None:
+    name = f"{memory.project.name} ({memory.project.id})" if memory.project else "none"
+    show.line(f"memory-fabric {__version__}, project {name}", style="bold")
+    show.line(f"recall is {_on(memory.settings.reads)}, capture is {_on(memory.settings.writes)}")
+    rows = [(t.name, Text(t.state, style=STYLES[t.state]), _counted(t.counts)) for t in tiers]
+    show.table(("tier", "state", "holds"), rows)
+    for tier in tiers:
+        if tier.where:
+            show.line(f"{tier.name} lies in {tier.where}", style="dim")
+    for tier in tiers:
+        for finding in tier.findings:
+            show.line(f"{tier.name}: {finding.reason} {finding.remedy}".rstrip())
+    for complaint in memory.settings.complaints:
+        show.complain(complaint)
+    show.line(_backup_line(memory), style="dim")
+
+
+def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "project": memory.project._asdict() if memory.project else None,
+        "home": memory.settings.home,
+        "reads": memory.settings.reads,
+        "writes": memory.settings.writes,
+        "complaints": list(memory.settings.complaints),
+        "tiers": [
+            {
+                "tier": t.name,
+                "state": t.state,
+                "where": t.where,
+                "counts": t.counts,
+                "findings": [{"reason": f.reason, "remedy": f.remedy} for f in t.findings],
+            }
+            for t in tiers
+        ],
+    }
+
+
+def _backup_line(memory: Memory) -> str:
+    ages = [backup.age_s(database.path) for database in memory.databases()]
+    made = [age for age in ages if age is not None]
+    if not made:
+        return "No backup yet; one is made at the end of a session, at most one a day."
+    return f"The newest backup is {min(made) / 3600:.0f} h old."
+
+
+def _counted(counts: dict[str, int]) -> str:
+    held = [f"{name} {number}" for name, number in counts.items() if number]
+    return ", ".join(held) or "nothing yet"
+
+
+def _on(switch: bool) -> str:
+    return "on" if switch else "off"

@@ -1,0 +1,63 @@
+"""off, on: whether memory is read and written, everywhere or only here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memory_fabric.cli import here, show
+from memory_fabric.errors import NotFound
+from memory_fabric.store import switches
+from memory_fabric.store.memory import Memory
+
+PARTS = {"read": "recall", "write": "capture"}
+Read = Annotated[bool, typer.Option("--read", help="Only recall: what the model is given.")]
+Write = Annotated[bool, typer.Option("--write", help="Only capture: what is stored.")]
+Here = Annotated[bool, typer.Option("--here", help="Only for the project of this folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+
+
+def off(
+    read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
+) -> int:
+    """Turn memory off; what is stored stays."""
+    return _turn(False, read, write, only_here, as_json)
+
+
+def on(
+    read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
+) -> int:
+    """Turn memory on again."""
+    return _turn(True, read, write, only_here, as_json)
+
+
+def _turn(to: bool, read: bool, write: bool, only_here: bool, as_json: bool) -> int:
+    parts = [name for name, wanted in (("read", read), ("write", write)) if wanted] or list(PARTS)
+    with here.open_memory() as memory:
+        if only_here and memory.project is None:
+            raise NotFound("project", "There is no project here.", remedy="Leave out --here.")
+        place = memory.project.id if only_here and memory.project else switches.EVERYWHERE
+        switches.turn(memory.settings.home, place, parts, to)
+    with here.open_memory() as memory:
+        if as_json:
+            show.json_out(
+                {"place": place, "reads": memory.settings.reads, "writes": memory.settings.writes}
+            )
+        else:
+            _say(memory, to, parts, only_here)
+    return 0
+
+
+def _say(memory: Memory, to: bool, parts: list[str], only_here: bool) -> None:
+    where = f"for {memory.project.name}" if only_here and memory.project else "everywhere"
+    names = " and ".join(PARTS[part] for part in parts)
+    show.line(f"{names} {'is' if len(parts) == 1 else 'are'} {'on' if to else 'off'} {where}.")
+    now = {"read": memory.settings.reads, "write": memory.settings.writes}
+    for part in parts:
+        if to and not now[part]:
+            show.complain(
+                f"{PARTS[part]} is still off here: by MEMORY_FABRIC, by config.toml, "
+                f"{'everywhere' if only_here else 'or for this project'} (memory-fabric on"
+                f"{'' if only_here else ' --here'})."
+            )

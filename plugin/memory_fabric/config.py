@@ -1,0 +1,154 @@
+"""The environment and config.toml as one frozen value; the only module that reads variables."""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+# What the client itself uses for its own state; ours lies beside it, never in the plugin's folders.
+DEFAULT_CONFIG_DIR = "~/.claude"
+HOME_NAME = "memory-fabric"
+OFF_WORDS = frozenset(("off", "0", "false", "no"))
+
+
+class Settings(Value):
+    """Everything that a run depends on besides its input. Paths are absolute; empty means unset."""
+
+    home: str
+    config_dir: str
+    plugin_root: str = ""
+    data_dir: str = ""
+    project_dir: str = ""
+    session: str = ""
+    reads: bool = True
+    writes: bool = True
+    attended: bool = True
+    capture_unattended: str = "low"
+    ci: bool = False
+    dedup_threshold: float = 0.85
+    boost_factor: float = 1.2
+    max_results: int = 20
+    episodes_keep_days: int = 90
+    notices: str = "all"
+    promote_global: bool = False
+    native_memory: bool = True
+    memory_file_path: str = ""
+    author: str = ""
+    origin: str = ""
+    user_home: str = ""
+    agent_terms: Mapping[str, str] = {}
+    complaints: tuple[str, ...] = ()
+
+
+def home_path(environ: Mapping[str, str]) -> str:
+    """Where memory lives: MEMORY_FABRIC_HOME, else `memory-fabric` beside the client's state."""
+    stated = environ.get("MEMORY_FABRIC_HOME", "")
+    return _absolute(stated or os.path.join(config_path(environ), HOME_NAME), environ)
+
+
+def config_path(environ: Mapping[str, str]) -> str:
+    """The client's own config folder: CLAUDE_CONFIG_DIR, else `~/.claude`."""
+    return _absolute(environ.get("CLAUDE_CONFIG_DIR", "") or DEFAULT_CONFIG_DIR, environ)
+
+
+def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settings:
+    """Settings from variables and the parsed config.toml; a variable wins over the file.
+
+    A value that cannot be used is named in `complaints` and its default stands.
+    """
+    complaints: list[str] = []
+    capture, episodes = _table(file, "capture"), _table(file, "episodes")
+    switch = environ.get("MEMORY_FABRIC", "").lower()
+    return Settings(
+        home=home_path(environ),
+        config_dir=config_path(environ),
+        plugin_root=environ.get("CLAUDE_PLUGIN_ROOT", "").rstrip("/"),
+        data_dir=environ.get("CLAUDE_PLUGIN_DATA", "").rstrip("/"),
+        project_dir=environ.get("CLAUDE_PROJECT_DIR", ""),
+        session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
+        reads=switch not in OFF_WORDS and file.get("read", True) is not False,
+        writes=switch not in OFF_WORDS and file.get("write", True) is not False,
+        attended=environ.get("CLAUDE_CODE_SESSION_ATTENDED", "1") != "0",
+        capture_unattended=_choice(capture, "unattended", ("low", "off", "full"), complaints),
+        ci=environ.get("CI", "").lower() in ("true", "1"),
+        dedup_threshold=_number(
+            environ, "MEMORY_FABRIC_DEDUP_THRESHOLD", 0.85, 0.0, 1.0, complaints
+        ),
+        boost_factor=_number(environ, "MEMORY_FABRIC_BOOST_FACTOR", 1.2, 1.0, 10.0, complaints),
+        max_results=int(_number(environ, "MEMORY_FABRIC_MAX_RESULTS", 20, 1, 1000, complaints)),
+        episodes_keep_days=_days(episodes, complaints),
+        notices=_choice(file, "notices", ("all", "problems", "off"), complaints),
+        promote_global=file.get("promote_global", False) is True,
+        native_memory=environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower()
+        not in ("1", "true"),
+        memory_file_path=environ.get("MEMORY_FILE_PATH", ""),
+        author=environ.get("USER", "") or environ.get("LOGNAME", "") or environ.get("USERNAME", ""),
+        origin=os.uname().nodename if hasattr(os, "uname") else environ.get("COMPUTERNAME", ""),
+        user_home=_user_home(environ),
+        agent_terms={
+            str(k): str(v) for k, v in _table(file, "agent_terms").items() if isinstance(v, str)
+        },
+        complaints=tuple(complaints),
+    )
+
+
+def _user_home(environ: Mapping[str, str]) -> str:
+    return environ.get("HOME", "") or os.path.expanduser("~")
+
+
+def _absolute(path: str, environ: Mapping[str, str]) -> str:
+    """The path from the user's home, where it says `~` or nothing: a hook's own place drifts."""
+    home = _user_home(environ)
+    if path == "~" or path.startswith("~/"):
+        path = home + path[1:]
+    return os.path.normpath(os.path.join(home, path))
+
+
+def _table(file: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = file.get(name, {})
+    return table if isinstance(table, dict) else {}
+
+
+def _number(
+    environ: Mapping[str, str],
+    name: str,
+    default: float,
+    low: float,
+    high: float,
+    complaints: list[str],
+) -> float:
+    stated = environ.get(name, "")
+    if not stated:
+        return default
+    try:
+        value = float(stated)
+    except ValueError:
+        value = low - 1
+    if low <= value <= high:
+        return value
+    complaints.append(f"{name} must be a number from {low:g} to {high:g}, not {stated!r}")
+    return default
+
+
+def _choice(
+    table: Mapping[str, Any], name: str, choices: tuple[str, ...], complaints: list[str]
+) -> str:
+    value = table.get(name, choices[0])
+    if value in choices:
+        return str(value)
+    complaints.append(f"config.toml: {name} must be one of {', '.join(choices)}, not {value!r}")
+    return choices[0]
+
+
+def _days(episodes: Mapping[str, Any], complaints: list[str]) -> int:
+    value = episodes.get("keep_days", 90)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 36500:
+        return value
+    complaints.append(f"config.toml: episodes.keep_days must be whole days from 0, not {value!r}")
+    return 90

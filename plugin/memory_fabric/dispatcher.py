@@ -1,0 +1,287 @@
+"""The hall: bytes come in, an event is read, its handlers answer, one reply goes out.
+
+Fails open: whatever happens here, the session goes on, stdout holds one JSON object or nothing,
+and the log has a line about it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from memory_fabric.config import home_path, read_settings
+from memory_fabric.errors import BadInput, DeadlinePassed
+from memory_fabric.events import parse_event
+from memory_fabric.ids import timestamp
+from memory_fabric.reply import Reply, encode, merge
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memory_fabric.config import Settings
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.store.memory import Memory
+
+    Handler = Callable[[Event, Fabric], Reply | None]
+
+# Modules of memory_fabric.handlers by event, in the order in which their replies are joined.
+HANDLERS: Mapping[str, tuple[str, ...]] = {
+    "SessionStart": ("load_context", "restore_checkpoint"),
+    "UserPromptSubmit": ("recall_for_prompt", "capture_intent"),
+    "PreToolUse": ("note_task",),
+    "PostToolUse": ("bridge_memory",),
+    "SubagentStart": ("recall_for_agent",),
+    "SubagentStop": ("remember_agent",),
+    "Stop": ("auto_remember",),
+    "PreCompact": ("save_checkpoint",),
+    "PostCompact": ("remember_summary",),
+    "SessionEnd": ("flush_session",),
+}
+# What each is for: recall can be switched off without capture, and capture without recall.
+# note_task remembers nothing beyond the subagent that recall_for_agent answers next.
+READERS = frozenset(
+    ("load_context", "restore_checkpoint", "recall_for_prompt", "note_task", "recall_for_agent")
+)
+WRITERS = frozenset(
+    (
+        "capture_intent",
+        "bridge_memory",
+        "remember_agent",
+        "auto_remember",
+        "save_checkpoint",
+        "remember_summary",
+        "flush_session",
+    )
+)
+
+# Events whose hook a person waits for at every turn, and the time it gives itself.
+PROMPT_PATH = frozenset(("UserPromptSubmit", "SubagentStart", "PreToolUse"))
+DEADLINE_S = 0.5
+# Of which so much is left for the work itself, however slowly a cold disk started Python.
+LEAST_WORK_S = 0.1
+# Events that have the time to mend what an interrupted process left behind.
+REPAIRING = frozenset(("SessionStart", "Stop", "SessionEnd"))
+
+MAX_INPUT_BYTES = 8 << 20
+# What exceeds the limit is read and dropped, so that the client's pipe does not break.
+MAX_DRAINED_BYTES = 64 << 20
+STDIN, STDOUT = 0, 1
+
+
+class Outcome(Value):
+    """What one event led to: bytes for stdout, and what remains to be done once they are out."""
+
+    output: bytes = b""
+    receipts: tuple[Callable[[], None], ...] = ()
+    memory: Memory | None = None
+    hurried: bool = False
+    log: Callable[[str], None] = lambda line: None
+
+
+def main() -> None:
+    """Answer the event on stdin, and leave at once: exit status 0, whatever happened."""
+    try:
+        _serve(os.environ)
+    finally:  # not the interpreter's own way out: it costs half a bare start and could still fail
+        os._exit(0)
+
+
+def run(data: bytes, environ: Mapping[str, str]) -> bytes:
+    """What stdout would receive for this input, everything done that follows it. Never raises."""
+    outcome = answer(data, environ)
+    _finish(outcome._replace(hurried=False), delivered=True)
+    return outcome.output
+
+
+def answer(
+    data: bytes, environ: Mapping[str, str], load: Callable[[str], Handler] | None = None
+) -> Outcome:
+    """The outcome of one event, its receipts not yet run and its memory still open. Never raises.
+
+    `load` gives a handler by the name in HANDLERS.
+    """
+    log = _log_for(environ)
+    try:
+        return _answer(data, environ, load or _load, log)
+    except BadInput as error:
+        log(f"input ignored: {error}")
+    except Exception as error:  # noqa: BLE001 - the last door before the session
+        log(f"event not answered: {_named(error)}")
+    return Outcome(log=log)
+
+
+def _serve(environ: Mapping[str, str]) -> None:
+    try:
+        data = _read_stdin()
+    except OSError as error:
+        _log_for(environ)(f"no input: {error}")
+        return
+    outcome = answer(data, environ)
+    try:
+        _write_stdout(outcome.output)
+    except OSError as error:
+        outcome.log(f"nobody took the reply: {error}")
+        _finish(outcome, delivered=False)
+        return
+    _finish(outcome, delivered=True)
+
+
+def _answer(
+    data: bytes,
+    environ: Mapping[str, str],
+    load: Callable[[str], Handler],
+    log: Callable[[str], None],
+) -> Outcome:
+    if len(data) > MAX_INPUT_BYTES:
+        raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
+    event = parse_event(data)
+    if event.name not in HANDLERS:
+        raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
+    settings = _settings(event, environ, log)
+    if not _names(event.name, settings):
+        return Outcome(log=log)
+    memory = _open(event.name, settings)
+    try:
+        names = _names(event.name, memory.settings)  # the project may be switched off, too
+        reply = merge(_replies(event, memory, names, load, log))
+        for failure in memory.failures:
+            log(f"{event.name}: {failure}")
+        hurried = event.name in PROMPT_PATH
+        return Outcome(encode(event.name, reply), reply.receipts, memory, hurried, log)
+    except Exception:
+        memory.close()
+        raise
+
+
+def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], None]) -> Settings:
+    settings = _configured(environ)
+    if event.name == "SessionStart":
+        for complaint in settings.complaints:
+            log(complaint)
+    # Where the session was launched, never the cwd that follows `cd`, except for want of better.
+    return settings._replace(
+        project_dir=settings.project_dir or event.cwd, session=event.session or settings.session
+    )
+
+
+def _configured(environ: Mapping[str, str]) -> Settings:
+    from memory_fabric.store.files import read_toml  # late: an unusable event needs no store
+
+    try:
+        table = read_toml(os.path.join(home_path(environ), "config.toml"))
+    except (OSError, ValueError) as error:
+        settings = read_settings(environ, {})
+        complaint = f"config.toml cannot be read, so its defaults stand: {error}"
+        return settings._replace(complaints=(*settings.complaints, complaint))
+    return read_settings(environ, table)
+
+
+def _names(event_name: str, settings: Settings) -> list[str]:
+    """The event's handlers that are switched on."""
+    return [
+        name
+        for name in HANDLERS[event_name]
+        if (settings.reads if name in READERS else settings.writes)
+    ]
+
+
+def _open(event_name: str, settings: Settings) -> Memory:
+    from memory_fabric.store.memory import Memory  # late: an unusable event needs no database
+
+    deadline_s = None
+    if event_name in PROMPT_PATH:
+        deadline_s = time.monotonic() + max(LEAST_WORK_S, DEADLINE_S - _age_s())
+    return Memory.open(settings, deadline_s=deadline_s, repair=event_name in REPAIRING)
+
+
+def _replies(
+    event: Event,
+    memory: Memory,
+    names: Sequence[str],
+    load: Callable[[str], Handler],
+    log: Callable[[str], None],
+) -> list[Reply]:
+    from memory_fabric.fabric.core import Fabric  # late: an unusable event needs no fabric
+
+    replies: list[Reply] = []
+    fabric = Fabric(memory, timestamp())
+    for name in names:
+        try:
+            reply = load(name)(event, fabric)
+        except DeadlinePassed as error:
+            log(f"{event.name}: {name} ran out of time: {error}")
+            break
+        except Exception as error:  # noqa: BLE001 - one handler's failure is not the next one's
+            log(f"{event.name}: {name} failed: {_named(error)}")
+            continue
+        if reply is not None:
+            replies.append(reply)
+    return replies
+
+
+def _load(name: str) -> Handler:
+    # importlib would do the same and cost its own import.
+    module = __import__(f"memory_fabric.handlers.{name}", fromlist=["handle"])
+    handler: Handler = module.handle
+    return handler
+
+
+def _finish(outcome: Outcome, *, delivered: bool) -> None:
+    tasks = outcome.receipts if delivered else ()
+    # Closing folds the write-ahead log into its database: not while a person waits. The process
+    # ends right after, which lets go of the files as well; Stop closes, and folds.
+    if outcome.memory is not None and not outcome.hurried:
+        tasks = (*tasks, outcome.memory.close)
+    for task in tasks:
+        try:
+            task()
+        except Exception as error:  # noqa: BLE001 - the reply is out; the next task still runs
+            outcome.log(f"after the reply: {_named(error)}")
+
+
+def _read_stdin() -> bytes:
+    """All of stdin up to one byte more than the limit; what follows is read and dropped."""
+    chunks: list[bytes] = []
+    kept = drained = 0
+    while drained < MAX_DRAINED_BYTES and (chunk := os.read(STDIN, 1 << 16)):
+        drained += len(chunk)
+        if kept <= MAX_INPUT_BYTES:
+            kept += len(chunk)
+            chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _write_stdout(output: bytes) -> None:
+    # Unbuffered and by number: what a handler might print by mistake never joins the reply.
+    while output:
+        output = output[os.write(STDOUT, output) :]
+
+
+def _age_s() -> float:
+    """Seconds since this process started; where the system does not say, those it has worked."""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            started_ticks = int(file.read().rpartition(b")")[2].split()[19])
+        boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+        return boot_s - started_ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return time.process_time()
+
+
+def _log_for(environ: Mapping[str, str]) -> Callable[[str], None]:
+    def log(line: str) -> None:
+        try:
+            from memory_fabric.store.log import note  # late: most runs have nothing to log
+
+            note(home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""), " ".join(line.split()))
+        except Exception:  # noqa: BLE001 - there is no place left to say it
+            return
+
+    return log
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,181 @@
+"""What comes in: the client's hook events, read leniently and at the lowest cost.
+
+Which event carries which field is measured (contracts: claude-code, section 3); `events_spec` says
+the same in pydantic models, and a test holds both readers against each other. A field that is
+missing or of another type reads as empty: a newer client must never break a session.
+"""
+
+from __future__ import annotations
+
+import json
+
+from memory_fabric.errors import BadInput
+from memory_fabric.text import encodable
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+MAX_PROMPT_CHARS = 64 << 10
+
+# The client itself writes these where a person's words stand: background agents that ended, local
+# commands and their output.
+MACHINE_OPENINGS = ("<task-notification", "<local-command-", "<command-", "<bash-")
+
+
+class Event(Value):
+    """One event of the client. Texts that were not sent are empty; `raw` is the whole object."""
+
+    name: str
+    session: str = ""
+    cwd: str = ""
+    transcript_path: str = ""
+    agent_id: str = ""
+    agent_type: str = ""
+    prompt_id: str = ""
+    raw: Mapping[str, Any] = {}
+
+
+def parse_event(data: bytes) -> Event:
+    """The event that these bytes of JSON hold.
+
+    Raises BadInput when they are not one JSON object with a name in `hook_event_name`.
+    """
+    raw = load_object(data)
+    name = _text(raw, "hook_event_name")
+    if not name:
+        raise BadInput("hook_event_name", "The event has no name.")
+    return Event(
+        name,
+        session=_text(raw, "session_id"),
+        cwd=_text(raw, "cwd"),
+        transcript_path=_text(raw, "transcript_path"),
+        agent_id=_text(raw, "agent_id"),
+        agent_type=_text(raw, "agent_type"),
+        prompt_id=_text(raw, "prompt_id"),
+        raw=raw,
+    )
+
+
+def load_object(data: bytes) -> dict[str, Any]:
+    """The JSON object in these bytes, with every text fit to be written as UTF-8.
+
+    A byte order mark and bytes that are not UTF-8 are tolerated. Raises BadInput otherwise.
+    """
+    try:
+        value = json.loads(data.decode("utf-8-sig", "replace"))
+        # Only a `\ud...` escape can smuggle in half a character, and almost no event has one.
+        if isinstance(value, dict) and b"\\ud" in data.lower():
+            value = _whole_characters(value)
+    except (ValueError, RecursionError) as error:
+        raise BadInput("json", f"Not readable as JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise BadInput("json", f"Expected one JSON object, not {type(value).__name__}.")
+    return value
+
+
+def prompt(event: Event) -> str:
+    """The prompt's text, at most 64 Ki characters of it."""
+    return _text(event.raw, "prompt")[:MAX_PROMPT_CHARS]
+
+
+def source(event: Event) -> str:
+    """Why a session starts: startup, resume, clear, compact or fork."""
+    return _text(event.raw, "source")
+
+
+def trigger(event: Event) -> str:
+    """What started a compaction: manual or auto."""
+    return _text(event.raw, "trigger")
+
+
+def reason(event: Event) -> str:
+    """Why a session ends: other, clear, prompt_input_exit, …"""
+    return _text(event.raw, "reason")
+
+
+def tool_name(event: Event) -> str:
+    """The tool's name, for MCP tools `mcp__<server>__<tool>`."""
+    return _text(event.raw, "tool_name")
+
+
+def tool_use_id(event: Event) -> str:
+    """The id that joins a tool's call to its result."""
+    return _text(event.raw, "tool_use_id")
+
+
+def tool_input(event: Event) -> Mapping[str, Any]:
+    """The tool's arguments."""
+    value = event.raw.get("tool_input")
+    return value if isinstance(value, dict) else {}
+
+
+def tool_response(event: Event) -> Any:
+    """What the tool answered, of whatever JSON type; None when nothing was sent.
+
+    MCP tools answer with a JSON text where the server has structured content, else with a list of
+    content blocks.
+    """
+    return event.raw.get("tool_response")
+
+
+def mcp_server(event: Event) -> str:
+    """The MCP server's name, e.g. `plugin:memory-fabric:memory`; empty for built-in tools."""
+    server = event.raw.get("mcp_server")
+    return _text(server, "name") if isinstance(server, dict) else ""
+
+
+def last_message(event: Event) -> str:
+    """The assistant's last text of the turn."""
+    return _text(event.raw, "last_assistant_message")
+
+
+def compact_summary(event: Event) -> str:
+    """The summary of a compaction, raw, with its `<analysis>` and `<summary>` tags."""
+    return _text(event.raw, "compact_summary")
+
+
+def agent_transcript(event: Event) -> str:
+    """Path of the subagent's own transcript."""
+    return _text(event.raw, "agent_transcript_path")
+
+
+def stop_active(event: Event) -> bool:
+    """Whether this turn goes on only because a Stop hook asked for it."""
+    return event.raw.get("stop_hook_active") is True
+
+
+def is_machine_turn(event: Event) -> bool:
+    """Whether the client wrote this prompt, not a person."""
+    return is_machine_text(prompt(event))
+
+
+def is_machine_text(text: str) -> bool:
+    """Whether a text in a person's place was written by the client."""
+    return text.lstrip().startswith(MACHINE_OPENINGS)
+
+
+def is_typed_command(event: Event) -> bool:
+    """Whether the prompt is a typed command or skill such as `/plugin:skill arguments`."""
+    text = prompt(event).lstrip()
+    if not text.startswith("/"):
+        return False
+    name = text[1:].split(None, 1)[0] if text[1:2].strip() else ""
+    return bool(name) and all(c.isalnum() or c in "-_:." for c in name)
+
+
+def _text(table: Mapping[str, Any], key: str) -> str:
+    value = table.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _whole_characters(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, list):
+        return [_whole_characters(item) for item in value]
+    if isinstance(value, dict):
+        return {encodable(key): _whole_characters(item) for key, item in value.items()}
+    return value

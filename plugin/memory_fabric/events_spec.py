@@ -1,0 +1,180 @@
+"""What the client sends, said once more in pydantic models: the specification of `events`.
+
+Hooks never import this module (pydantic costs eighteen bare starts); tests hold the light reader
+against it, and other doors may validate with it. Measured on the real client: contracts page,
+section 3. Fields that are not named here are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, TypeAdapter
+
+from memory_fabric.text import encodable
+
+
+def _text(value: object) -> str:
+    return encodable(value) if isinstance(value, str) else ""
+
+
+def _table(value: object) -> object:
+    return value if isinstance(value, dict) else {}
+
+
+def _only_true(value: object) -> bool:
+    return value is True
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+PromptText = Annotated[str, BeforeValidator(lambda value: _text(value)[: 64 << 10])]
+Table = Annotated[dict[str, Any], BeforeValidator(_table)]
+Flag = Annotated[bool, BeforeValidator(_only_true)]
+
+
+class AnyEvent(BaseModel):
+    """The fields that every event may carry, and the whole of one that we have no model for."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    hook_event_name: str = Field(min_length=1)
+    session_id: Text = ""
+    transcript_path: Text = ""
+    cwd: Text = ""
+    prompt_id: Text = ""
+    agent_id: Text = ""
+    agent_type: Text = ""
+
+
+class SessionStart(AnyEvent):
+    """A session begins or goes on; blocks the first request."""
+
+    hook_event_name: Literal["SessionStart"]
+    source: Text = ""
+
+
+class UserPromptSubmit(AnyEvent):
+    """A prompt was typed, or the client wrote one itself."""
+
+    hook_event_name: Literal["UserPromptSubmit"]
+    prompt: PromptText = ""
+
+
+class McpServer(BaseModel):
+    """The server behind an MCP tool."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: Text = ""
+
+
+class ToolEvent(AnyEvent):
+    """What calls and results of tools have in common."""
+
+    tool_name: Text = ""
+    tool_input: Table = Field(default_factory=dict)
+    tool_use_id: Text = ""
+    mcp_server: Annotated[McpServer, BeforeValidator(_table)] = McpServer()
+
+
+class PreToolUse(ToolEvent):
+    """A tool is about to run."""
+
+    hook_event_name: Literal["PreToolUse"]
+
+
+class PostToolUse(ToolEvent):
+    """A tool has answered."""
+
+    hook_event_name: Literal["PostToolUse"]
+    tool_response: Any = None
+
+
+class SubagentStart(AnyEvent):
+    """A subagent starts; its task is not told."""
+
+    hook_event_name: Literal["SubagentStart"]
+
+
+class StopEvent(AnyEvent):
+    """What the ends of turns have in common."""
+
+    stop_hook_active: Flag = False
+    last_assistant_message: Text = ""
+
+
+class Stop(StopEvent):
+    """The assistant has finished its turn."""
+
+    hook_event_name: Literal["Stop"]
+
+
+class SubagentStop(StopEvent):
+    """A subagent has finished, or the fork that summarises for a compaction (no agent type)."""
+
+    hook_event_name: Literal["SubagentStop"]
+    agent_transcript_path: Text = ""
+
+
+class PreCompact(AnyEvent):
+    """A compaction may follow."""
+
+    hook_event_name: Literal["PreCompact"]
+    trigger: Text = ""
+
+
+class PostCompact(AnyEvent):
+    """A compaction has succeeded."""
+
+    hook_event_name: Literal["PostCompact"]
+    trigger: Text = ""
+    compact_summary: Text = ""
+
+
+class SessionEnd(AnyEvent):
+    """The session ends; about 1.5 seconds are left for everything."""
+
+    hook_event_name: Literal["SessionEnd"]
+    reason: Text = ""
+
+
+MODELS: dict[str, type[AnyEvent]] = {
+    "SessionStart": SessionStart,
+    "UserPromptSubmit": UserPromptSubmit,
+    "PreToolUse": PreToolUse,
+    "PostToolUse": PostToolUse,
+    "SubagentStart": SubagentStart,
+    "SubagentStop": SubagentStop,
+    "Stop": Stop,
+    "PreCompact": PreCompact,
+    "PostCompact": PostCompact,
+    "SessionEnd": SessionEnd,
+}
+
+
+def _kind(value: object) -> str:
+    name = value.get("hook_event_name") if isinstance(value, dict) else None
+    return name if isinstance(name, str) and name in MODELS else "other"
+
+
+ClientEvent = Annotated[
+    Annotated[SessionStart, Tag("SessionStart")]
+    | Annotated[UserPromptSubmit, Tag("UserPromptSubmit")]
+    | Annotated[PreToolUse, Tag("PreToolUse")]
+    | Annotated[PostToolUse, Tag("PostToolUse")]
+    | Annotated[SubagentStart, Tag("SubagentStart")]
+    | Annotated[SubagentStop, Tag("SubagentStop")]
+    | Annotated[Stop, Tag("Stop")]
+    | Annotated[PreCompact, Tag("PreCompact")]
+    | Annotated[PostCompact, Tag("PostCompact")]
+    | Annotated[SessionEnd, Tag("SessionEnd")]
+    | Annotated[AnyEvent, Tag("other")],
+    Discriminator(_kind),
+]
+_ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(ClientEvent)
+
+
+def read_event(data: bytes) -> AnyEvent:
+    """The event as its model; raises pydantic's ValidationError, or ValueError for broken JSON."""
+    return _ADAPTER.validate_python(json.loads(data.decode("utf-8-sig", "replace")))

@@ -1,0 +1,77 @@
+"""Relations around what a hit names; more relevance where it names known things (BR-4)."""
+
+from __future__ import annotations
+
+from memory_fabric.text import name_key, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory_fabric.models import Hit, Relation
+
+DEFAULT_FACTOR = 1.2
+MAX_RELATIONS, MAX_ENTITIES = 5, 8
+MAX_NAME_WORDS = 2
+# Keys shorter than this are words of every text.
+MIN_KEY_CHARS = 2
+
+
+def boost(
+    hits: Sequence[Hit],
+    relations_by_entity: Mapping[str, Sequence[Relation]],
+    factor: float = DEFAULT_FACTOR,
+) -> list[Hit]:
+    """Raise the relevance of every hit whose text names another entity of the graph, up to 1.0.
+
+    A raised hit carries `cross_referenced` and the relations of what it names; every hit carries
+    those of its own entities. An entity without relations refers to nothing: it raises nobody
+    (measured: names that stand everywhere cost 2 points of recall). Order and length are kept;
+    ranking is the next stage's business.
+    """
+    names = {name_key(name): name for name, relations in relations_by_entity.items() if relations}
+    return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]
+
+
+def keys_in(text: str) -> frozenset[str]:
+    """Keys of the names that may stand in a text: words, and pairs of neighbours."""
+    found = words(text)
+    keys = {word for word in found if len(word) >= MIN_KEY_CHARS}
+    for count in range(2, MAX_NAME_WORDS + 1):
+        keys.update("".join(found[i : i + count]) for i in range(len(found) - count + 1))
+    return frozenset(keys)
+
+
+def _boosted(
+    hit: Hit,
+    names: Mapping[str, str],
+    relations_by_entity: Mapping[str, Sequence[Relation]],
+    factor: float,
+) -> Hit:
+    own = {name_key(name) for name in hit.entities}
+    named = sorted(names[key] for key in keys_in(hit.text) if key in names and key not in own)
+    mine = [names[key] for key in dict.fromkeys(map(name_key, hit.entities)) if key in names]
+    relations = _relations([*mine, *named], relations_by_entity)
+    if not relations and not named:
+        return hit
+    ends = [end for r in relations for end in (r.source, r.target)] if mine else []
+    metadata = {**hit.metadata, "cross_referenced": True} if named else hit.metadata
+    return hit._replace(
+        relevance=min(1.0, hit.relevance * factor) if named else hit.relevance,
+        entities=_joined(hit.entities, [*named, *ends]),
+        metadata=metadata,
+        graph_relations=relations,
+    )
+
+
+def _relations(
+    names: Sequence[str], relations_by_entity: Mapping[str, Sequence[Relation]]
+) -> tuple[Relation, ...]:
+    found = [relation for name in names for relation in relations_by_entity[name]]
+    return tuple(dict.fromkeys(found))[:MAX_RELATIONS]
+
+
+def _joined(own: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
+    keys = {name_key(name) for name in own}
+    added = [name for name in dict.fromkeys(more) if name_key(name) not in keys]
+    return own + tuple(added[: max(0, MAX_ENTITIES - len(own))])

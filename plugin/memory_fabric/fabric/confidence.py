@@ -1,0 +1,28 @@
+"""How sure a record is: one table, so that every way of capturing weighs alike."""
+
+from __future__ import annotations
+
+BASE = 0.5
+EXPLICIT = 0.2  # a first-person decision or a standing rule, said as such
+REASON = 0.15
+ALTERNATIVE = 0.1  # a rejected alternative is named
+KNOWN_ENTITY = 0.05  # for the first and for a second one
+STATED_BY_USER = 0.05
+
+
+def confidence(
+    *,
+    explicit: bool = False,
+    reason: bool = False,
+    alternative: bool = False,
+    known_entities: int = 0,
+    by_user: bool = False,
+) -> float:
+    """The confidence of one record, 0.5 to 1.0, rounded to two places.
+
+    Stored from 0.5, promoted to MEMORY.md from 0.7, generalizable from 0.8 (models).
+    """
+    total = BASE
+    total += EXPLICIT * explicit + REASON * reason + ALTERNATIVE * alternative
+    total += KNOWN_ENTITY * min(2, max(0, known_entities)) + STATED_BY_USER * by_user
+    return round(min(1.0, total), 2)

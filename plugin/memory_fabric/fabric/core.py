@@ -1,0 +1,220 @@
+"""The fabric: the stages joined. parse → execute → normalize → dedupe → boost → rank."""
+
+from __future__ import annotations
+
+from memory_fabric.fabric import push, render
+from memory_fabric.fabric.boost import boost
+from memory_fabric.fabric.dedupe import collapse, dedupe
+from memory_fabric.fabric.execute import PULL_LIMIT, execute, newest, relations_around
+from memory_fabric.fabric.normalize import normalize
+from memory_fabric.fabric.parse import parse
+from memory_fabric.fabric.rank import rank
+from memory_fabric.fabric.staleness import mark_stale
+from memory_fabric.fabric.vocabulary import agent_terms
+from memory_fabric.models import Answer, Filters, Query
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Hit, Provenance, Record, Relation
+    from memory_fabric.store.memory import Memory
+
+    Path = tuple[Relation, ...]
+
+DEFAULT_LIMIT = 10
+# Push shows a handful: fewer candidates a source keep the prompt's time for the person.
+PUSH_LIMIT = 60
+# Cross references change the order, so they are looked up for so many hits more than asked for.
+REFERENCED_EXTRA = 10
+NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"))
+
+
+class Pushed(Value):
+    """What a hook injects: fenced text, and the ids for the ledger once the text was delivered."""
+
+    text: str = ""
+    ids: tuple[str, ...] = ()
+
+
+class Fabric:
+    """Recall over one memory at one moment; `now` is ISO 8601 in UTC."""
+
+    def __init__(self, memory: Memory, now: str) -> None:
+        self.memory, self.now = memory, now
+
+    def recall(
+        self,
+        text: str,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        filters: Filters | None = None,
+        session: str = "",
+    ) -> Answer:
+        """The best memories for a question, at most `limit`; the newest for an empty one.
+
+        `filters` take the place of those in the text. Raises DeadlinePassed.
+        """
+        query = parse(text, now=self.now)
+        if filters is not None:
+            query = query._replace(filters=filters)
+        if not (query.terms or query.entity_hints or query.phrases):
+            return self._newest(query, limit, session)
+        return self._answer(query, limit, session)
+
+    def push(
+        self,
+        text: str,
+        *,
+        session: str = "",
+        seen: Container[str] = frozenset(),
+        shown: Container[str] = frozenset(),
+    ) -> list[Hit]:
+        """What is worth injecting for a prompt, best first (push.choose). Raises DeadlinePassed."""
+        query = parse(text, now=self.now, plain=True)
+        if push.is_silent(query):
+            return []
+        found, _, _ = self._found(query, session, PUSH_LIMIT)
+        hits = push.above_floor(mark_stale(found, self.now), query, seen=seen, shown=shown)
+        return push.choose(self._ranked(hits)) if hits else []
+
+    def push_for_prompt(
+        self,
+        text: str,
+        *,
+        session: str = "",
+        seen: Container[str] = frozenset(),
+        shown: Container[str] = frozenset(),
+    ) -> Pushed:
+        """The injection for a prompt; empty when nothing is above the floor."""
+        hits = self.push(text, session=session, seen=seen, shown=shown)
+        return _pushed(hits, render.PROMPT_HEADING, push.PROMPT_CHARS)
+
+    def push_for_agent(
+        self,
+        agent_type: str,
+        tasks: Sequence[str] = (),
+        *,
+        session: str = "",
+        seen: Container[str] = frozenset(),
+        shown: Container[str] = frozenset(),
+    ) -> Pushed:
+        """The injection for a subagent: what its tasks ask for, then what its kind does (BR-14)."""
+        found: dict[str, Hit] = {}
+        for task in tasks:
+            for hit in self.push(task, session=session, seen=seen, shown=shown):
+                found.setdefault(hit.id, hit)
+        for hit in self._of_domain(agent_type, session):
+            known = hit.id in seen or hit.metadata.get("record") in shown
+            if not known and not hit.metadata.get("over"):
+                found.setdefault(hit.id, hit)
+        return _pushed(
+            list(found.values())[: push.MAX_HITS], render.AGENT_HEADING, push.AGENT_CHARS
+        )
+
+    def remember(self, text: str, provenance: Provenance, *, speaker: str = "user") -> list[Record]:
+        """What was stored of a text; see remember.remember_text. Raises StoreUnavailable."""
+        from memory_fabric.fabric.remember import remember_text  # recall needs nothing of capture
+
+        return remember_text(self.memory, text, speaker, provenance)
+
+    def _of_domain(self, agent_type: str, session: str) -> list[Hit]:
+        """Records and observations that speak of what an agent type works on."""
+        stated = self.memory.settings.agent_terms.get(agent_type, "")
+        terms = stated.replace(",", " ").split() or list(agent_terms(agent_type))
+        if not terms:
+            return []
+        query = parse(" ".join([agent_type, *terms]), now=self.now, plain=True)
+        found, _, _ = self._found(query, session, PUSH_LIMIT)
+        return [
+            hit for hit in mark_stale(self._ranked(found), self.now) if hit.source != "episodes"
+        ]
+
+    def _answer(self, query: Query, limit: int, session: str) -> Answer:
+        found, paths, failures = self._found(query, session, PULL_LIMIT)
+        hits = self._ranked(found[: limit + REFERENCED_EXTRA])[: max(0, limit)]
+        failures = tuple(dict.fromkeys((*failures, *self.memory.failures)))
+        return Answer(query, tuple(mark_stale(hits, self.now)), paths, failures)
+
+    def _found(
+        self, query: Query, session: str, limit: int
+    ) -> tuple[list[Hit], tuple[Path, ...], tuple[str, ...]]:
+        """Distinct hits, most relevant first, with the paths and failures of the search."""
+        settings = self.memory.settings
+        session = session or settings.session
+        candidates, paths, failures = execute(query, self.memory, session=session, limit=limit)
+        hits = collapse(normalize(candidates, query, self.now))
+        hits = _best_of_each_source(hits, settings.max_results)
+        return dedupe(hits, settings.dedup_threshold), paths, failures
+
+    def _ranked(self, hits: Sequence[Hit]) -> list[Hit]:
+        """The hits with their relations and scores, best first."""
+        around = relations_around(hits, self.memory)
+        return rank(boost(hits, around, self.memory.settings.boost_factor), self.now)
+
+    def _newest(self, query: Query, limit: int, session: str) -> Answer:
+        session = session or self.memory.settings.session
+        found, failures = newest(query, self.memory, session=session, limit=max(0, limit))
+        hits = collapse(normalize(found, query, self.now))
+        hits.sort(key=lambda hit: hit.timestamp, reverse=True)
+        return Answer(query, tuple(mark_stale(hits, self.now)), (), failures)
+
+
+def answer_as_json(answer: Answer) -> dict[str, Any]:
+    """The answer as the brief prints it (BR-6), with failures, paths and each result's metadata."""
+    sources: dict[str, int] = {}
+    for hit in answer.hits:
+        sources[hit.source] = sources.get(hit.source, 0) + 1
+    found: dict[str, Any] = {
+        "query": answer.query.text,
+        "total_results": len(answer.hits),
+        "sources": sources,
+        "results": [_result(hit) for hit in answer.hits],
+        "paths": [[_relation(r) for r in path] for path in answer.paths],
+        "failures": list(answer.failures),
+    }
+    label = render.filter_label(answer.query.filters)
+    return {**found, "label": label} if label else found
+
+
+def _result(hit: Hit) -> dict[str, Any]:
+    return {
+        "id": _public_id(hit),
+        "text": hit.text,
+        "score": round(hit.score, 4),
+        "source": hit.source,
+        "timestamp": hit.timestamp,
+        "entities": list(hit.entities),
+        "graph_relations": [_relation(r) for r in hit.graph_relations],
+        "metadata": {k: v for k, v in hit.metadata.items() if k not in NOT_SHOWN},
+    }
+
+
+def _public_id(hit: Hit) -> str:
+    """`graph:<entity>` for an observation: what open_nodes understands."""
+    name, hash_sign, number = hit.id.rpartition("#")
+    return name if hash_sign and number.isdigit() and hit.source == "graph" else hit.id
+
+
+def _relation(relation: Sequence[str]) -> dict[str, str]:
+    source, kind, target = relation
+    return {"from": source, "relation": kind, "to": target}
+
+
+def _best_of_each_source(hits: Sequence[Hit], most: int) -> list[Hit]:
+    """At most so many of each source, in the order they came."""
+    counts: dict[str, int] = {}
+    kept = []
+    for hit in hits:
+        counts[hit.source] = counts.get(hit.source, 0) + 1
+        if counts[hit.source] <= most:
+            kept.append(hit)
+    return kept
+
+
+def _pushed(hits: Sequence[Hit], heading: str, max_chars: int) -> Pushed:
+    kept = render.fitting(hits, heading=heading, max_chars=max_chars)
+    text = render.render(kept, heading=heading, max_chars=max_chars)
+    return Pushed(text, tuple(hit.id for hit in kept))

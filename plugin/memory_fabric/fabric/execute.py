@@ -1,0 +1,196 @@
+"""The one stage that asks the store: all sources at once, and the walk for relationship questions.
+
+A source that fails is named and skipped; only DeadlinePassed ends the question.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.fabric import boost, concepts, traverse
+from memory_fabric.models import Relation
+from memory_fabric.store import graph, search
+from memory_fabric.text import name_key, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memory_fabric.models import Hit, Query
+    from memory_fabric.store.database import Database
+    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.search import Candidate
+
+    Path = tuple[Relation, ...]
+
+# More than the top 200 of a source was measured and changes nothing (retrieval.md).
+PULL_LIMIT = 200
+ENTITY_LIMIT = 20
+# Entities that a relationship question starts from.
+MAX_STARTS = 4
+# Names looked up for the cross references of the best hits.
+MAX_NAME_KEYS = 900
+GRAPH_REQUIRED = (
+    "graph: unavailable, and it is required: nothing could be searched. "
+    "Run memory-fabric doctor to see why."
+)
+
+
+def execute(
+    query: Query, memory: Memory, *, session: str = "", limit: int = PULL_LIMIT
+) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
+    """Candidates of all sources and stores, the walked paths, and the failures by name.
+
+    At most `limit` candidates a source and store. Records of scope local come only for `session`.
+    Raises DeadlinePassed.
+    """
+    match = search.match_expression(_spellings(query), query.phrases)
+    names = _names_expression(query)
+    candidates: list[Candidate] = []
+    failures: list[str] = []
+    databases = memory.databases()
+    for database in databases:
+        for source, ask in _sources(database, query, match, names, session, limit):
+            try:
+                candidates += ask()
+            except DeadlinePassed:
+                raise
+            except FabricError as error:
+                failures.append(f"{source} ({database.kind}): {error}")
+    paths: tuple[Path, ...] = ()
+    if query.traverse:
+        paths = _walked(query, databases, candidates, failures)
+        candidates += _edges(paths)
+    failures = [*memory.failures, *failures]
+    if failures and not _any_graph(databases, failures):
+        failures.append(GRAPH_REQUIRED)
+    return candidates, paths, tuple(dict.fromkeys(failures))
+
+
+def newest(
+    query: Query, memory: Memory, *, session: str = "", limit: int
+) -> tuple[list[Candidate], tuple[str, ...]]:
+    """What was remembered last, for a question without words; and the failures by name."""
+    found: list[Candidate] = []
+    failures: list[str] = []
+    databases = memory.databases()
+    for database in databases:
+        try:
+            found += search.recent(database, limit, query.filters, session)
+        except DeadlinePassed:
+            raise
+        except FabricError as error:
+            failures.append(f"graph ({database.kind}): {error}")
+    failures = [*memory.failures, *failures]
+    if failures and not _any_graph(databases, failures):
+        failures.append(GRAPH_REQUIRED)
+    found.sort(key=lambda candidate: candidate.timestamp, reverse=True)
+    return found[:limit], tuple(dict.fromkeys(failures))
+
+
+def relations_around(hits: Sequence[Hit], memory: Memory) -> dict[str, tuple[Relation, ...]]:
+    """Entities of the graph that these hits belong to or name, each with its relations.
+
+    A store that fails here is passed over: the hits stand without their relations.
+    """
+    keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
+    for hit in hits:
+        keys.update(dict.fromkeys(sorted(boost.keys_in(hit.text))))
+    around: dict[str, dict[Relation, None]] = {}
+    for database in memory.databases():
+        try:
+            known = graph.entities_by_key(database, list(keys)[:MAX_NAME_KEYS])
+            names = list(dict.fromkeys(entity.name for entity in known.values()))
+            for name in names:
+                around.setdefault(name, {})
+            for relation in graph.relations_of(database, names):
+                for end in (relation.source, relation.target):
+                    if end in around:
+                        around[end][relation] = None
+        except DeadlinePassed:
+            raise
+        except FabricError as error:
+            memory.fail(f"graph ({database.kind}): {error}")
+    return {name: tuple(relations) for name, relations in around.items()}
+
+
+def _sources(
+    database: Database, query: Query, match: str, names: str, session: str, limit: int
+) -> list[tuple[str, Callable[[], list[Candidate]]]]:
+    filters = query.filters
+    return [
+        ("graph", lambda: search.observations(database, match, limit, filters)),
+        ("records", lambda: search.records(database, match, limit, filters, session)),
+        ("episodes", lambda: search.episodes(database, match, limit, filters)),
+        ("entities", lambda: search.entities_named(database, names, ENTITY_LIMIT, filters)),
+    ]
+
+
+def _spellings(query: Query) -> list[str]:
+    return [word for concept in concepts.concepts(query) for word in concept.spellings]
+
+
+def _names_expression(query: Query) -> str:
+    """What entity names are searched for: the hints, else all words of a short question."""
+    hints = [word for hint in query.entity_hints for word in words(hint)]
+    return search.match_expression([*query.entity_hints, *hints] or query.terms)
+
+
+def _any_graph(databases: Sequence[Database], failures: Sequence[str]) -> bool:
+    failed = {failure.partition(":")[0] for failure in failures}
+    return any(f"graph ({database.kind})" not in failed for database in databases)
+
+
+def _walked(
+    query: Query,
+    databases: Sequence[Database],
+    candidates: Sequence[Candidate],
+    failures: list[str],
+) -> tuple[Path, ...]:
+    paths: list[Path] = []
+    for database in databases:
+
+        def edges_of(names: Sequence[str], database: Database = database) -> list[Relation]:
+            return graph.relations_of(database, names)
+
+        try:
+            starts = _starts(query, database, candidates)
+            paths += traverse.walk(starts, edges_of, depth=query.depth)
+        except DeadlinePassed:
+            raise
+        except FabricError as error:
+            failures.append(f"graph ({database.kind}): {error}")
+    asked = [*query.entity_hints, *query.terms]
+    return traverse.most_telling(dict.fromkeys(paths), asked)
+
+
+def _starts(query: Query, database: Database, candidates: Sequence[Candidate]) -> list[str]:
+    """Entities whose name is asked for, in the order asked; else those whose name came closest."""
+    wanted = [name_key(hint) for hint in query.entity_hints]
+    wanted += sorted(concepts.name_keys(query.text) - set(wanted) - concepts.WEAK)
+    known = graph.entities_by_key(database, wanted[:MAX_NAME_KEYS])
+    exact = dict.fromkeys(known[key].name for key in wanted if key in known)
+    near = [
+        candidate.entity
+        for candidate in candidates
+        if candidate.store == database.kind and candidate.metadata.get("whole_entity")
+    ]
+    return list(exact)[:MAX_STARTS] or list(dict.fromkeys(near))[:MAX_STARTS]
+
+
+def _edges(paths: Sequence[Path]) -> list[Candidate]:
+    """The edges of the paths as candidates: a relation answers where no observation does."""
+    edges = dict.fromkeys(relation for path in paths for relation in path)
+    return [
+        search.Candidate(
+            id=f"graph:{edge.source} {edge.type} {edge.target}",
+            source="graph",
+            text=f"{edge.source} {edge.type.replace('_', ' ')} {edge.target}",
+            entity=edge.source,
+            metadata={
+                "entityType": "relation",
+                "entities": [edge.source, edge.target],
+                "relations": [list(edge)],
+            },
+        )
+        for edge in edges
+    ]

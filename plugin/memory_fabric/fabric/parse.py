@@ -1,0 +1,283 @@
+"""From what a person asks to a Query: terms, names, intent, the expected answer, filters (BR-1).
+
+Works on any text: whatever cannot be read as more is read as words.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory_fabric.fabric import times
+from memory_fabric.fabric.vocabulary import (
+    KNOWN_AGENTS,
+    ORDINARY,
+    PATTERN_HEADS,
+    PATTERNS,
+    TECHNOLOGIES,
+    is_agent,
+)
+from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES, Filters, Query
+from memory_fabric.text import STOPWORDS, encodable, name_key, terms, without_injected
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_CHARS = 64 << 10
+# A long prompt says what it wants at its ends; what lies between is mostly pasted.
+LONG_CHARS, HEAD_CHARS, TAIL_CHARS = 3000, 1600, 1000
+MAX_TOKENS = 2000
+MAX_TERMS, MAX_HINTS, MAX_PHRASES = 32, 16, 8
+# A name longer than this is pasted data.
+MAX_NAME_CHARS = 80
+MAX_DEPTH = 3
+
+FILTER_FIELDS = {
+    "domain": "domains",
+    "expert_domain": "domains",
+    "type": "types",
+    "agent": "agents",
+    "scope": "scopes",
+    "session": "sessions",
+    "project": "projects",
+}
+FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "depth"))
+TYPES = RECORD_TYPES | ENTITY_TYPES
+
+# The first row that shares a word with the question wins.
+INTENTS = (
+    ("relationship", frozenset("related relate relates relation relations relationship "
+     "relationships connected connection connections connects linked depends depend dependency "
+     "dependencies dependent".split())),
+    ("decision", frozenset("decide decided decision decisions choose chose chosen choice why "
+     "recommend recommended recommends recommendation rationale reason pick picked agreed settled "
+     "instead".split())),
+    ("problem", frozenset("problem problems issue issues bug bugs error errors fail fails failed "
+     "failing failure broke broken crash crashes blocked blocker blockers wrong".split())),
+    ("preference", frozenset("prefer prefers preferred preference preferences favourite favorite "
+     "like likes style convention conventions".split())),
+    ("pattern", frozenset("pattern patterns approach approaches practice practices antipattern "
+     "way standard architecture".split())),
+)  # fmt: skip
+RELATION_WORDS = INTENTS[0][1]
+# With a name beside them these ask for an edge of the graph, not only for words (BR-8).
+EDGE_WORDS = frozenset(
+    """use uses used using recommend recommends recommended require requires required enable
+    enables enabled block blocks blocked prefer prefers preferred chose choose chosen affect affects
+    affected own owns belongs""".split()
+)
+_TOKEN = re.compile(r"[^\s,;!?()\[\]{}\"'`<>|“”‘’]+")
+
+
+def parse(
+    text: str,
+    *,
+    known_agents: frozenset[str] = KNOWN_AGENTS,
+    now: str = "",
+    plain: bool = False,
+) -> Query:
+    """What the text asks for. Never fails; reads up to 64 KB of it.
+
+    Relative times in filters (`since:7d`) need `now`, ISO 8601. With `plain` nothing is read as a
+    filter or phrase: the text was not written as a search.
+    """
+    text = readable(text)
+    words, filters, depth, global_only = (
+        (text, Filters(), 2, False) if plain else _filters(text, now)
+    )
+    words, phrases = (words, ()) if plain else _phrases(words)
+    tokens = _TOKEN.findall(words)
+    if len(tokens) > MAX_TOKENS:
+        tokens = tokens[: MAX_TOKENS // 2] + tokens[-MAX_TOKENS // 2 :]
+    agents = _agents(tokens, known_agents)
+    content = _content(words, agents)
+    lowered = {token.strip(".:").lower() for token in tokens}
+    hints = _hints(tokens, agents)
+    return Query(
+        text=text,
+        terms=content,
+        phrases=phrases,
+        entity_hints=hints,
+        intent=_intent(lowered, words),
+        answer_type=_answer_type(words),
+        filters=filters,
+        traverse=_asks_for_edges(lowered, hints, is_question=not plain or "?" in text),
+        depth=depth,
+        global_only=global_only,
+    )
+
+
+def readable(text: str) -> str:
+    """At most 64 KB of the text, without NUL, lone surrogates, or blocks that hooks injected."""
+    return without_injected(encodable(text[:MAX_CHARS]).replace("\0", " "))
+
+
+def _filters(text: str, now: str) -> tuple[str, Filters, int, bool]:
+    """The text without its filters, and what they say; a filter that means nothing stays words."""
+    if ":" not in text and "@global" not in text:
+        return text, Filters(), 2, False
+    kept: list[str] = []
+    found: dict[str, list[str]] = {}
+    for token in _split_filters(text):
+        name, colon, value = token.partition(":")
+        values = _filter_values(name.lower(), value.strip('"'), now) if colon else []
+        if values:
+            found.setdefault(name.lower(), []).extend(values)
+        elif token.lower() == "@global":
+            found["global"] = ["global"]
+        else:
+            kept.append(token)
+    if not found:
+        return text, Filters(), 2, False
+    depth = int(found.get("depth", ["2"])[-1])
+    return " ".join(kept), _as_filters(found), depth, "global" in found
+
+
+def _split_filters(text: str) -> list[str]:
+    # A quoted value may hold spaces only right after a filter's colon.
+    pattern = rf'(?<!\S)(?:{"|".join(sorted(FILTER_NAMES))}):"[^"\n]{{1,200}}"|\S+'
+    return re.findall(pattern, text, re.IGNORECASE)
+
+
+def _filter_values(name: str, value: str, now: str) -> list[str]:
+    if name not in FILTER_NAMES or not value or len(value) > MAX_NAME_CHARS:
+        return []
+    if name in ("since", "before"):
+        stamp = times.boundary(value, now)
+        return [stamp] if stamp else []
+    if name == "depth":
+        return [value] if value in ("1", "2", "3") else []
+    values = [part for part in value.split(",") if part]
+    if name == "type":
+        singular = [v if v in TYPES else v.removesuffix("s") for v in map(str.lower, values)]
+        return singular if all(v in TYPES for v in singular) else []
+    if name == "scope":
+        values = [v.lower() for v in values]
+        return values if all(v in SCOPES for v in values) else []
+    return values
+
+
+def _as_filters(found: dict[str, list[str]]) -> Filters:
+    fields: dict[str, list[str]] = {}
+    for name, field in FILTER_FIELDS.items():
+        fields.setdefault(field, []).extend(found.get(name, ()))
+    if "global" in found:
+        fields["scopes"] = ["global"]
+    unique = {field: tuple(dict.fromkeys(values)) for field, values in fields.items()}
+    return Filters(
+        **unique, since=max(found.get("since", [""])), before=min(found.get("before", [""]))
+    )
+
+
+def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
+    if '"' not in text and "“" not in text:
+        return text, ()
+    quoted = re.findall(r'"([^"\n]{2,200})"|“([^”\n]{2,200})”', text)
+    phrases = [" ".join((a or b).split()) for a, b in quoted]
+    phrases = [phrase for phrase in phrases if any(c.isalnum() for c in phrase)]
+    return text.replace('"', " "), tuple(dict.fromkeys(phrases))[:MAX_PHRASES]
+
+
+def _agents(tokens: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:
+    """Agent names among the tokens, once each; `@database-engineer` counts."""
+    found: list[str] = []
+    for token in tokens:
+        name = token.strip("@.:*").lower()
+        if 2 < len(name) <= MAX_NAME_CHARS and (name in known or is_agent(name)):
+            found.append(name)
+    return tuple(dict.fromkeys(found))
+
+
+def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
+    """Content words in the order they were asked, those of agents' names left out."""
+    if len(text) > LONG_CHARS:
+        text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
+    if agents:
+        for agent in agents:
+            text = _without(text, agent)
+    found = [term for term in terms(text) if len(term) <= MAX_NAME_CHARS]
+    if agents and all(term in STOPWORDS for term in found):
+        return ()
+    return tuple(found[:MAX_TERMS])
+
+
+def _without(text: str, name: str) -> str:
+    lowered, at = text.lower(), 0
+    if len(lowered) != len(
+        text
+    ):  # a letter that grows in lower case: give up positions, keep words
+        return lowered.replace(name, " ")
+    parts = []
+    while (found := lowered.find(name, at)) >= 0:
+        parts.append(text[at:found])
+        at = found + len(name)
+    return " ".join([*parts, text[at:]])
+
+
+def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
+    """Names the question may mean: agents first, then the others in the order they stand."""
+    found = list(agents)
+    plain = [token.strip(".:@*") for token in tokens]
+    at = 0
+    while at < len(plain) and len(found) < 2 * MAX_HINTS:
+        name, length = _name_at(plain, at)
+        if name and name.lower() not in agents:
+            found.append(name)
+        at += length
+    return tuple(dict.fromkeys(found))[:MAX_HINTS]
+
+
+def _name_at(tokens: list[str], at: int) -> tuple[str, int]:
+    """The name that begins at this token, or '', and how many tokens to go on."""
+    for count in (3, 2):
+        if at + count <= len(tokens):
+            key = name_key("".join(tokens[at : at + count]))
+            known = TECHNOLOGIES.get(key) or PATTERNS.get(key)
+            if known:
+                return known, count
+    name = tokens[at]
+    if not name or len(name) > MAX_NAME_CHARS:
+        return "", 1
+    return _known(name) or (name if _looks_like_a_name(name, first=at == 0) else ""), 1
+
+
+def _known(name: str) -> str:
+    """The house's name for a technology or pattern; '' for none, or for an ordinary word."""
+    key = name_key(name)
+    found = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
+    return "" if key in ORDINARY and name != found else found
+
+
+def _looks_like_a_name(name: str, *, first: bool) -> bool:
+    lowered = name.lower()
+    if lowered in PATTERN_HEADS:
+        return True
+    if not any(c.isalpha() for c in name) or lowered in STOPWORDS:
+        return False
+    inner = name[1:-1]
+    if "-" in inner or "_" in inner or "." in inner or "/" in inner:
+        return True
+    if name.islower() or not name.isascii():
+        return False
+    # CamelCase and ABBREVIATIONS anywhere; a capital alone only where no sentence begins.
+    return not name[1:].islower() or (not first and len(name) > 2)
+
+
+def _asks_for_edges(lowered: set[str], hints: tuple[str, ...], *, is_question: bool) -> bool:
+    """Whether the graph has to be walked; "use Redis here" is an order, not a question about it."""
+    return bool(lowered & RELATION_WORDS) or bool(is_question and hints and lowered & EDGE_WORDS)
+
+
+def _intent(lowered: set[str], text: str) -> str:
+    if re.search(r"\bhow (?:do|to|can|should|would|could|does)\b", text[:2000], re.IGNORECASE):
+        return "howto" if not lowered & RELATION_WORDS else "relationship"
+    return next((intent for intent, cues in INTENTS if lowered & cues), "")
+
+
+def _answer_type(text: str) -> str:
+    start = text[:400].lower()
+    if re.search(r"\bhow (?:many|much|often|long)\b", start):
+        return "how many"
+    if re.search(r"\bwhen\b|\b(?:what|which) (?:date|day|month|year|time)\b", start):
+        return "when"
+    return "who" if re.search(r"\bwho(?:m|se)?\b", start) else ""

@@ -1,0 +1,172 @@
+"""What hooks inject unasked: only what is surely about the prompt, and nothing twice.
+
+The floor is absolute: it asks which specific words of the prompt a memory holds, never how the
+memory compares with others, so that a store without an answer stays silent.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.fabric import concepts as asked
+from memory_fabric.text import STOPWORDS, name_key, stem, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping, Sequence
+
+    from memory_fabric.models import Hit, Query
+
+PROMPT_CHARS, AGENT_CHARS = 2000, 1200
+MAX_HITS, MAX_EPISODES = 6, 2
+# A concept of this strength says what something is about; weaker words say what to do with it.
+SPECIFIC = 1.0
+# The share of the prompt's weight that a memory must hold, by how many specific words they share.
+COVERAGE_FLOORS = {1: 0.45, 2: 0.25, 3: 0.2}
+# A memory that is itself half spelt out by a long prompt is meant, however long the prompt is.
+HELD_FLOORS = {1: 0.75, 2: 0.4, 3: 0.3}
+# A prompt that names the memory's entity needs less beside it, the less the fewer memories share
+# that entity: the one rule about pytest is meant by "pytest", one of fifty about React is not.
+NAMED_EASE, RARELY_NAMED_EASE = 0.6, 0.4
+RARE_HITS = 5
+EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.6, 2
+STATED_IN = 0.85
+# What is far below the best is not worth the room.
+SHARE_OF_BEST = 0.6
+# A paste is recognised by its shape: this many lines, most of them no sentences.
+PASTE_LINES, PASTE_SHARE = 8, 0.6
+
+
+def above_floor(
+    hits: Sequence[Hit],
+    query: Query,
+    *,
+    seen: Container[str] = frozenset(),
+    shown: Container[str] = frozenset(),
+) -> list[Hit]:
+    """The hits that this prompt is surely about, in the order they came; often none.
+
+    `seen` are ids of hits that the session's model already has, `shown` ids of records that
+    MEMORY.md shows it. Nothing that is over; past turns only when strong, and not the turn in
+    which a record was stated that is among the hits or known already.
+    """
+    if is_silent(query):
+        return []
+    floor = _Floor(query, hits)
+    stated = [_own_words(hit.text) for hit in hits if hit.source != "episodes"]
+    return [
+        hit
+        for hit in hits
+        if not _is_known(hit, seen, shown)
+        and not hit.metadata.get("over")
+        and floor.passes(hit)
+        and not (hit.source == "episodes" and _repeats(hit, stated))
+    ]
+
+
+def choose(hits: Sequence[Hit], *, max_hits: int = MAX_HITS) -> list[Hit]:
+    """Of ranked hits above the floor those worth their room: facts first, then past turns.
+
+    What is far less relevant than the best is left out.
+    """
+    facts = _near_the_best([hit for hit in hits if hit.source != "episodes"])[:max_hits]
+    said = _near_the_best([hit for hit in hits if hit.source == "episodes"])
+    return facts + said[: min(MAX_EPISODES, max_hits - len(facts))]
+
+
+def is_silent(query: Query) -> bool:
+    """Whether the prompt asks for nothing that memory could know: a greeting, a paste, a nod."""
+    return not any(c.strength >= SPECIFIC for c in asked.concepts(query)) or is_paste(query.text)
+
+
+def is_paste(text: str) -> bool:
+    """Whether the text is mostly a log, a trace or code, not something a person wrote."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) < PASTE_LINES:
+        return False
+    return sum(map(_is_machine_line, lines)) > PASTE_SHARE * len(lines)
+
+
+class _Floor:
+    """What one prompt demands of a memory."""
+
+    def __init__(self, query: Query, hits: Sequence[Hit]) -> None:
+        self.strengths: Mapping[str, float] = {c.text: c.strength for c in asked.concepts(query)}
+        self.stems = frozenset(s for c in asked.concepts(query) for s in c.stems)
+        self.names = asked.name_keys(query.text) | {name_key(hint) for hint in query.entity_hints}
+        self.sharing: dict[str, int] = {}
+        for hit in hits:
+            for key in set(map(name_key, hit.entities)):
+                self.sharing[key] = self.sharing.get(key, 0) + 1
+
+    def passes(self, hit: Hit) -> bool:
+        """Whether the memory shares enough with the prompt."""
+        specific = self._specific(hit)
+        if not specific:
+            return False
+        if hit.source == "episodes":
+            return self._passes_as_episode(hit, specific)
+        ease = self._ease(hit)
+        shared = min(specific, max(COVERAGE_FLOORS))
+        if _coverage(hit) >= COVERAGE_FLOORS[shared] * ease:
+            return True
+        return self._held(hit.text) >= HELD_FLOORS[shared] * ease
+
+    def _passes_as_episode(self, hit: Hit, specific: int) -> bool:
+        strong = _coverage(hit) >= EPISODE_COVERAGE and specific >= EPISODE_SPECIFIC
+        return strong and not hit.text.rstrip().endswith("?")
+
+    def _specific(self, hit: Hit) -> int:
+        matched: Iterable[str] = hit.metadata.get("matched", ())
+        return sum(self.strengths.get(term, 0.0) >= SPECIFIC for term in matched)
+
+    def _ease(self, hit: Hit) -> float:
+        """What a floor is multiplied with, for the entities of this hit that the prompt names."""
+        sharing = [
+            self.sharing.get(name_key(name), 1) for name in hit.entities if self._is_named(name)
+        ]
+        if not sharing:
+            return 1.0
+        return RARELY_NAMED_EASE if min(sharing) <= RARE_HITS else NAMED_EASE
+
+    def _is_named(self, name: str) -> bool:
+        """Whether the prompt names this entity: whole, or by a name in it (`pagination`)."""
+        if name_key(name) in self.names:
+            return name.lower() not in asked.WEAK
+        return any(self.strengths.get(word, 0.0) >= asked.NAME_STRENGTH for word in words(name))
+
+    def _held(self, text: str) -> float:
+        """The share of the memory's own content words that the prompt holds."""
+        own = {stem(w) for w in words(text) if w not in STOPWORDS and w not in asked.WEAK}
+        return len(own & self.stems) / len(own) if own else 0.0
+
+
+def _coverage(hit: Hit) -> float:
+    return float(hit.metadata.get("coverage", 0.0))
+
+
+def _is_known(hit: Hit, seen: Container[str], shown: Container[str]) -> bool:
+    return hit.id in seen or (hit.metadata.get("record") or hit.id) in shown
+
+
+def _repeats(episode: Hit, stated: Sequence[frozenset[str]]) -> bool:
+    """Whether a turn holds (nearly) all words of a fact: then it is where the fact was stated."""
+    said = _own_words(episode.text)
+    return any(own and len(own & said) >= STATED_IN * len(own) for own in stated)
+
+
+def _own_words(text: str) -> frozenset[str]:
+    return frozenset(stem(w) for w in words(text) if w not in STOPWORDS)
+
+
+def _near_the_best(hits: Sequence[Hit]) -> list[Hit]:
+    most = max((hit.relevance for hit in hits), default=0.0)
+    return [hit for hit in hits if hit.relevance >= SHARE_OF_BEST * most]
+
+
+def _is_machine_line(line: str) -> bool:
+    """A line that nobody types: it ends, begins or is built like code, a log or a trace."""
+    if line[-1] in "{};\\" or line.startswith(
+        ("at ", "File ", "Traceback", "+", "-", "|", "$", ">")
+    ):
+        return True
+    letters = sum(c.isalpha() or c == " " for c in line)
+    return line[0].isdigit() or line[0] == "[" or letters < 0.75 * len(line)

@@ -1,0 +1,55 @@
+"""The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority; what is over, lower."""
+
+from __future__ import annotations
+
+from memory_fabric.fabric.staleness import is_over
+from memory_fabric.fabric.times import days_between
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.models import Hit
+
+RECENCY_WEIGHT, RELEVANCE_WEIGHT, AUTHORITY_WEIGHT = 0.3, 0.5, 0.2
+RECENCY_DAYS, LEAST_RECENCY = 30, 0.1
+CROSS_VALIDATED, IN_GRAPH, PLAIN = 1.3, 1.1, 1.0
+# Divides authority, so that a score stays within 0-1.
+MOST_AUTHORITY = CROSS_VALIDATED
+# What was replaced is still history; it stands behind whatever replaced it.
+SUPERSEDED_FACTOR = 0.5
+TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
+
+
+def rank(hits: Sequence[Hit], now: str) -> list[Hit]:
+    """The hits with their score, highest first; equal scores by relevance, newer first, then id."""
+    scored = [hit._replace(score=score(hit, now)) for hit in hits]
+    scored.sort(key=lambda hit: hit.id)
+    scored.sort(key=lambda hit: hit.timestamp, reverse=True)
+    scored.sort(key=lambda hit: (hit.score, hit.relevance), reverse=True)
+    return scored
+
+
+def score(hit: Hit, now: str) -> float:
+    """The score of one hit, 0-1."""
+    total = (
+        RECENCY_WEIGHT * recency(hit.timestamp, now)
+        + RELEVANCE_WEIGHT * hit.relevance
+        + AUTHORITY_WEIGHT * authority(hit) / MOST_AUTHORITY
+    )
+    if is_over(hit, now):
+        total *= SUPERSEDED_FACTOR
+    return total * TRUST_FACTORS.get(str(hit.metadata.get("trust", "")), 1.0)
+
+
+def recency(stamp: str, now: str) -> float:
+    """1.0 for now, down to 0.1 after 27 days and for an unknown time."""
+    days = days_between(stamp, now)
+    return LEAST_RECENCY if days is None else max(LEAST_RECENCY, 1 - days / RECENCY_DAYS)
+
+
+def authority(hit: Hit) -> float:
+    """How much a hit's origin counts: two witnesses above the graph above what was merely said."""
+    if hit.metadata.get("cross_validated"):
+        return CROSS_VALIDATED
+    return IN_GRAPH if hit.source in ("graph", "records") else PLAIN

@@ -1,0 +1,61 @@
+"""Whether a memory is old for its kind, or over: marks, never a reason to delete it (BR-10)."""
+
+from __future__ import annotations
+
+from memory_fabric.fabric.times import days_between
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.models import Hit
+
+# Days after which a memory of a kind should be looked at again; None: it does not age.
+STALE_AFTER_DAYS = {
+    "decision": 90,
+    "pattern": 180,
+    "technology": 120,
+    "preference": 365,
+    "agent": None,
+    "episode": None,  # what was said stays said
+}
+DEFAULT_DAYS = 90
+
+
+def mark_stale(hits: Sequence[Hit], now: str) -> list[Hit]:
+    """The hits with `stale`, `days_since` and `over` in their metadata.
+
+    An unknown time gives None days, and is not stale. `over`: replaced, or past its validity.
+    """
+    return [_marked(hit, now) for hit in hits]
+
+
+def is_stale(kind: str, days: float | None) -> bool:
+    """Whether something of this type is stale after so many days."""
+    limit = STALE_AFTER_DAYS.get(kind.lower(), DEFAULT_DAYS)
+    return limit is not None and days is not None and days > limit
+
+
+def is_over(hit: Hit, now: str) -> bool:
+    """Whether something newer took the memory's place, or its validity has ended."""
+    if hit.metadata.get("superseded_by"):
+        return True
+    until = str(hit.metadata.get("valid_to") or "")
+    return bool(until) and until <= now
+
+
+def kind_of(hit: Hit) -> str:
+    """The type of a hit's record, else of its entity, else ''."""
+    return str(hit.metadata.get("type") or hit.metadata.get("entityType") or "")
+
+
+def _marked(hit: Hit, now: str) -> Hit:
+    days = days_between(hit.timestamp, now)
+    return hit._replace(
+        metadata={
+            **hit.metadata,
+            "stale": is_stale(kind_of(hit), days),
+            "days_since": None if days is None else int(days),
+            "over": is_over(hit, now),
+        }
+    )

@@ -1,0 +1,95 @@
+"""Walks through the graph from named entities: bounded, cycle-safe, shortest paths first (BR-8)."""
+
+from __future__ import annotations
+
+from memory_fabric.text import words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from memory_fabric.models import Relation
+
+    Path = tuple[Relation, ...]
+    Edges = Callable[[Sequence[str]], Iterable[Relation]]
+
+DEFAULT_DEPTH, MAX_DEPTH = 2, 3
+# A hub of a grown graph touches thousands; what is more than this many nodes away helps nobody.
+MAX_NODES = 200
+MAX_PATHS = 20
+
+
+def walk(
+    starts: Sequence[str],
+    edges_of: Edges,
+    *,
+    depth: int = DEFAULT_DEPTH,
+    max_nodes: int = MAX_NODES,
+) -> tuple[Path, ...]:
+    """Paths from each start to what lies within `depth` steps, along edges in either direction.
+
+    A node is reached by a shortest path; an edge back to a reached node ends its path. No path is
+    the beginning of another. `edges_of` gives the relations at either end of the names; it is asked
+    once a level.
+    """
+    depth = max(0, min(depth, MAX_DEPTH))
+    paths: list[Path] = []
+    known: dict[str, list[Relation]] = {}
+    for start in dict.fromkeys(starts):
+        paths += _from(start, edges_of, depth, max_nodes, known)
+    return tuple(dict.fromkeys(paths))
+
+
+def most_telling(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
+    """At most twenty paths: those that name most of what was asked first, then the longer ones."""
+    wanted = {word for text in asked for word in words(text)}
+
+    def telling(path: Path) -> tuple[int, int]:
+        named = {w for r in path for text in (r.source, r.type, r.target) for w in words(text)}
+        return -len(named & wanted), -len(path)
+
+    return tuple(sorted(paths, key=telling)[:MAX_PATHS])
+
+
+def _from(
+    start: str, edges_of: Edges, depth: int, max_nodes: int, known: dict[str, list[Relation]]
+) -> list[Path]:
+    reached: dict[str, Path] = {start: ()}
+    closing: list[Path] = []
+    used: set[Relation] = set()
+    frontier = [start]
+    for _ in range(depth):
+        _fetch(frontier, edges_of, known)
+        following: list[str] = []
+        for node in frontier:
+            for relation in known.get(node, ()):
+                other = relation.target if relation.source == node else relation.source
+                path = (*reached[node], relation)
+                if other == node or relation in used:
+                    continue
+                if other in reached:
+                    closing.append(path)
+                elif len(reached) < max_nodes:
+                    reached[other] = path
+                    following.append(other)
+                else:
+                    continue
+                used.add(relation)
+        frontier = following
+    paths = [*(path for path in reached.values() if path), *closing[:max_nodes]]
+    begun = {path[:-1] for path in paths}
+    return [path for path in paths if path not in begun]
+
+
+def _fetch(names: Sequence[str], edges_of: Edges, known: dict[str, list[Relation]]) -> None:
+    missing = [name for name in names if name not in known]
+    if not missing:
+        return
+    wanted = set(missing)
+    for name in missing:
+        known[name] = []
+    for relation in edges_of(missing):
+        if relation.source in wanted:
+            known[relation.source].append(relation)
+        if relation.target in wanted and relation.target != relation.source:
+            known[relation.target].append(relation)

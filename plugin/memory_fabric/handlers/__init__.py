@@ -1,0 +1,1 @@
+"""Who answers when an event calls; one module a thing the house does."""

@@ -1,0 +1,41 @@
+"""Stop: remember by itself what the turn brought, then bring tiers 2 and 3 up to date."""
+
+from __future__ import annotations
+
+from memory_fabric import events
+from memory_fabric.handlers import wording
+from memory_fabric.handlers.follow_transcript import follow, speak
+from memory_fabric.reply import Reply
+from memory_fabric.store import notices
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.core import Fabric
+
+
+def handle(event: Event, fabric: Fabric) -> Reply | None:
+    """Fires when a turn ends. Reads the transcript's new part and the last message; stores records,
+    solved problems and episodes. Replies with a notice when something is new or wrong, never with
+    context: that would make the turn go on.
+    """
+    memory = fabric.memory
+    new = follow(fabric, event.session, event.transcript_path)
+    # The transcript may lag behind, or be missing: the message in the event is the surer source.
+    new += speak(memory, event.session, "assistant", events.last_message(event))
+    memory.flush()
+    told = [wording.problem(text, memory.settings) for text in _waiting(fabric)]
+    if events.stop_active(event):
+        told = []
+    parts = [wording.remembered(new, memory.settings), *told]
+    notice = " · ".join(part for part in parts if part)
+    return Reply(notice=notice) if notice else None
+
+
+def _waiting(fabric: Fabric) -> list[str]:
+    memory = fabric.memory
+    try:
+        return [*memory.told, *notices.take(memory.settings.home)]
+    except (OSError, TimeoutError) as error:
+        memory.fail(f"notices: {error}")
+        return list(memory.told)

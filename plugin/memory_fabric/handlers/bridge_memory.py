@@ -1,0 +1,73 @@
+"""PostToolUse on memory tools of other servers: what was created there is known here, too."""
+
+from __future__ import annotations
+
+from memory_fabric import events
+from memory_fabric.errors import NotFound
+from memory_fabric.models import Provenance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.core import Fabric
+
+OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
+OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
+# The tools that are mirrored, with the list in their arguments; deletions stay where they are.
+LISTS = {
+    "create_entities": ("entities", ("name", "entityType")),
+    "create_relations": ("relations", ("from", "to", "relationType")),
+    "add_observations": ("observations", ("entityName",)),
+}
+
+
+def handle(event: Event, fabric: Fabric) -> None:
+    """Fires after a tool of an MCP server. Reads the arguments of creating tools, stores the same;
+    storing twice changes nothing. Our own server's calls are no news; no reply.
+    """
+    name = events.tool_name(event)
+    kind = name.rsplit("__", 1)[-1]
+    if kind not in LISTS or not name.startswith("mcp__"):
+        return
+    if name.startswith(OUR_TOOLS) or events.mcp_server(event) in OUR_SERVERS:
+        return
+    payload = _usable(kind, events.tool_input(event))
+    if not payload:
+        return
+    by = Provenance("mcp", trust="tool", session=event.session, agent=event.agent_type)
+    try:
+        fabric.memory.write(kind, payload, by)
+    except NotFound:
+        _with_entities(fabric, payload, by)
+
+
+def _with_entities(fabric: Fabric, payload: Mapping[str, Any], by: Provenance) -> None:
+    """Observations of entities that the other server knew before we did: make them first."""
+    entities = [
+        {"name": item["entityName"], "entityType": "unknown", "observations": item["contents"]}
+        for item in payload["observations"]
+    ]
+    fabric.memory.write("create_entities", {"entities": entities}, by)
+
+
+def _usable(kind: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The items of the call that have the fields we need, as texts; empty when there are none."""
+    field, needed = LISTS[kind]
+    items = asked.get(field)
+    kept = [
+        _with_texts(item)
+        for item in (items if isinstance(items, list) else ())
+        if isinstance(item, dict) and all(isinstance(item.get(n), str) for n in needed)
+    ]
+    return {field: kept} if kept else {}
+
+
+def _with_texts(item: Mapping[str, Any]) -> dict[str, Any]:
+    texts = {}
+    for name in ("observations", "contents"):
+        value = item.get(name)
+        texts[name] = [t for t in value if isinstance(t, str)] if isinstance(value, list) else []
+    return {**item, **texts}

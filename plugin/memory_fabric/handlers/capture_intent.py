@@ -1,0 +1,31 @@
+"""UserPromptSubmit: what the user decided, prefers, demands or suffers from, stored at once."""
+
+from __future__ import annotations
+
+from memory_fabric import events
+from memory_fabric.fabric.cues import has_cue
+from memory_fabric.handlers import wording
+from memory_fabric.reply import Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.core import Fabric
+
+
+def handle(event: Event, fabric: Fabric) -> Reply | None:
+    """Fires on each prompt; costs nothing unless a cue word stands in it. Reads the prompt, stores
+    its records in tier 1, and replies with a notice when something is new.
+
+    Machine turns, typed commands and our own blocks are not the user's words.
+    """
+    if events.is_machine_turn(event) or events.is_typed_command(event):
+        return None
+    prompt = events.prompt(event)
+    if not has_cue(prompt):
+        return None
+    from memory_fabric.handlers.follow_transcript import speak  # only behind the cue check
+
+    new = speak(fabric.memory, event.session, "user", prompt)
+    notice = wording.remembered(new, fabric.memory.settings)
+    return Reply(notice=notice) if notice else None

@@ -1,0 +1,39 @@
+"""SessionEnd: nothing of the session stays only in memory that will not be looked at again."""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.handlers.follow_transcript import follow
+from memory_fabric.models import Provenance
+from memory_fabric.reply import Reply
+from memory_fabric.store import maintenance, sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.core import Fabric
+
+# The client gives all SessionEnd hooks together about 1.5 s.
+MAX_NEW_BYTES = 1 << 20
+
+
+def handle(event: Event, fabric: Fabric) -> Reply | None:
+    """Fires when a session ends. Reads what no Stop has read, forgets what was local to it, writes
+    the other tiers; a backup, when due, is made by a detached process. No reply.
+    """
+    memory = fabric.memory
+    follow(fabric, event.session, event.transcript_path, MAX_NEW_BYTES)
+    gone = memory.find_records("scope = 'local' AND session = ?", (event.session,))
+    if gone:
+        memory.forget([r.id for r in gone], Provenance("cli", session=event.session))
+    memory.flush()
+    sessions.set_fields(memory.session_database(), event.session, ended_at=fabric.now)
+    if not maintenance.is_due(memory):
+        return None
+    folder = memory.settings.project_dir
+    return Reply(receipts=(lambda: _start(folder),))
+
+
+def _start(folder: str) -> None:
+    maintenance.start(os.environ, folder)

@@ -1,0 +1,37 @@
+"""SubagentStart: what a subagent's task and kind need from memory, and no more."""
+
+from __future__ import annotations
+
+from memory_fabric.handlers.ledger import Ledger
+from memory_fabric.reply import Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.core import Fabric
+
+# Measured (docs/decisions/0009): the client's own searching agents start without MEMORY.md.
+WITHOUT_NATIVE_NOTES = frozenset(("explore", "plan"))
+
+
+def handle(event: Event, fabric: Fabric) -> Reply | None:
+    """Fires when a subagent starts. Reads the tasks noted for its type that none has taken; replies
+    with memories for all of them within one budget, since the event does not say which is its own.
+
+    What MEMORY.md shows is given only to those agents that the client does not show that file.
+    """
+    if not event.agent_type:
+        return None
+    ledger = Ledger(event, fabric)
+    blind = event.agent_type.lower() in WITHOUT_NATIVE_NOTES
+    tasks = ledger.tasks(event.agent_type)
+    pushed = fabric.push_for_agent(
+        event.agent_type,
+        [prompt for _, prompt in tasks],
+        session=event.session,
+        seen=ledger.seen(event.agent_id),
+        shown=frozenset() if blind else fabric.memory.native_ids(ledger.started_at),
+    )
+    task = tasks[0][0] if tasks else ""
+    receipt = ledger.receipt(pushed.ids, "subagent", agent=event.agent_id, task=task)
+    return Reply(pushed.text, receipts=receipt)

@@ -1,0 +1,39 @@
+"""UserPromptSubmit: the few memories that matter for this prompt, found and given, or silence."""
+
+from __future__ import annotations
+
+from memory_fabric import events
+from memory_fabric.handlers.ledger import Ledger
+from memory_fabric.reply import Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.core import Fabric
+
+
+def handle(event: Event, fabric: Fabric) -> Reply | None:
+    """Fires on each prompt. Reads the prompt and the ledger; replies with what is above the floor
+    and new to this session. The first prompt of a session that SessionStart missed gets the
+    session block, too.
+    """
+    if events.is_machine_turn(event) or events.is_typed_command(event):
+        return None
+    ledger = Ledger(event, fabric)
+    before = Reply()
+    seen = ledger.seen()
+    if not ledger.loaded:
+        from memory_fabric.handlers.load_context import session_block  # SessionStart never ran
+
+        block = session_block(event, fabric)
+        before, seen = block.reply, seen | frozenset(block.given)
+    pushed = fabric.push_for_prompt(
+        events.prompt(event),
+        session=event.session,
+        seen=seen,
+        shown=fabric.memory.native_ids(ledger.started_at),
+    )
+    return Reply(
+        "\n\n".join(text for text in (before.context, pushed.text) if text),
+        receipts=(*before.receipts, *ledger.receipt(pushed.ids, "prompt")),
+    )

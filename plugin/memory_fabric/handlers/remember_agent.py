@@ -1,0 +1,32 @@
+"""SubagentStop: what a subagent found out, in the domain of its kind."""
+
+from __future__ import annotations
+
+from memory_fabric import events
+from memory_fabric.fabric import remember
+from memory_fabric.fabric.domains import domain_of_agent
+from memory_fabric.models import Provenance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.core import Fabric
+
+
+def handle(event: Event, fabric: Fabric) -> None:
+    """Fires when a subagent ends. Reads its last message, stores its records; no reply.
+
+    A compaction runs as an agent without a type: its summary comes with PostCompact.
+    """
+    memory = fabric.memory
+    trust = remember.trust_for(memory.settings, "assistant")
+    if not event.agent_type or not trust:
+        return
+    by = Provenance(
+        "subagent",
+        trust=trust,
+        session=event.session,
+        agent=event.agent_type,
+        domain=domain_of_agent(event.agent_type),
+    )
+    remember.remember_text(memory, events.last_message(event), "subagent", by)

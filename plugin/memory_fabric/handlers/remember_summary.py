@@ -1,0 +1,29 @@
+"""PostCompact: records from the summary that the client made of the session."""
+
+from __future__ import annotations
+
+import re
+
+from memory_fabric import events
+from memory_fabric.fabric import remember
+from memory_fabric.models import Provenance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.core import Fabric
+
+ANALYSIS = r"<analysis>.*?(?:</analysis>|\Z)"
+
+
+def handle(event: Event, fabric: Fabric) -> None:
+    """Fires after a compaction. Reads the summary without its analysis, stores its records; prints
+    nothing, since what this event prints reaches the model as raw text.
+    """
+    memory = fabric.memory
+    trust = remember.trust_for(memory.settings, "assistant")
+    if not trust:
+        return
+    summary = re.sub(ANALYSIS, "", events.compact_summary(event), flags=re.DOTALL)
+    by = Provenance("compaction", trust=trust, session=event.session)
+    remember.remember_text(memory, re.sub(r"</?summary>", "", summary), "summary", by)

@@ -1,0 +1,45 @@
+"""What the person reads: short notices, one line each, as much as the setting allows."""
+
+from __future__ import annotations
+
+from memory_fabric.ids import short_id
+from memory_fabric.text import cut, one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.config import Settings
+    from memory_fabric.models import Record
+
+MAX_SHOWN = 3
+MAX_SHOWN_CHARS = 80
+
+
+def remembered(records: Sequence[Record], settings: Settings) -> str:
+    """That these records are new; empty when there are none or notices are not wanted."""
+    if not records or settings.notices != "all":
+        return ""
+    shown = "; ".join(
+        f"{r.type} “{cut(one_line(r.what), MAX_SHOWN_CHARS)}” ({short_id(r.id)})"
+        for r in records[:MAX_SHOWN]
+    )
+    more = f" and {len(records) - MAX_SHOWN} more" if len(records) > MAX_SHOWN else ""
+    return f"memory-fabric remembered {shown}{more}"
+
+
+def problem(text: str, settings: Settings) -> str:
+    """That something is wrong, unless notices are off."""
+    return f"memory-fabric: {text}" if text and settings.notices != "off" else ""
+
+
+def welcome(settings: Settings, local: str) -> str:
+    """On the very first run: what is stored, where, and how to stop it."""
+    if settings.notices == "off":
+        return ""
+    places = f"{settings.home}" + (f" and {local}" if local else "")
+    return (
+        "memory-fabric is on: decisions, preferences, problems and what was said are kept on this "
+        f"machine only, in {places}. `memory-fabric off --here` stops it for this project, "
+        "`memory-fabric status` shows what is kept."
+    )

@@ -1,0 +1,178 @@
+"""The words of the house as frozen values: what hooks, fabric and store hand to one another."""
+
+from __future__ import annotations
+
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+RECORD_TYPES = frozenset(
+    "decision preference constraint pattern antipattern problem solution blocker question note "
+    "session".split()
+)
+ENTITY_TYPES = frozenset(
+    "agent technology pattern decision blocker component antipattern preference project tool "
+    "unknown".split()
+)
+SCOPES = ("local", "user", "team", "global")
+TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
+SOURCES = frozenset("prompt assistant subagent compaction mcp cli ingest import journal".split())
+OUTCOMES = frozenset(("success", "failed", "neutral"))
+
+STORED_FROM = 0.5
+CANDIDATE_FROM = 0.3
+PROMOTED_FROM = 0.7
+GENERALIZABLE_FROM = 0.8
+
+
+class Entity(Value):
+    """A node of the graph: a name, a type, and atomic observations in the order they came."""
+
+    name: str
+    type: str
+    observations: tuple[str, ...] = ()
+
+
+class Relation(Value):
+    """A directed edge in active voice: `source` `type` `target`, e.g. api uses Redis."""
+
+    source: str
+    type: str
+    target: str
+
+
+class Graph(Value):
+    """Entities in creation order, and relations in creation order."""
+
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+class Record(Value):
+    """One thing remembered on purpose. Fields without a value are empty; times are ISO 8601 UTC.
+
+    A record fresh from capture has no id and no provenance; the write path fills both.
+    """
+
+    type: str
+    what: str
+    why: str = ""
+    alternatives: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    tradeoffs: tuple[str, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    outcome: str = "neutral"
+    category: str = ""
+    confidence: float = 0.5
+    generalizable: bool = False
+    id: str = ""
+    trust: str = "assistant"
+    source: str = "assistant"
+    scope: str = "team"
+    domain: str = "general"
+    project: str = ""
+    session: str = ""
+    agent: str = ""
+    author: str = ""
+    origin: str = ""
+    created_at: str = ""
+    valid_from: str = ""
+    valid_to: str = ""
+    superseded_by: str = ""
+    pinned: bool = False
+    status: str = "active"
+    evidence: Mapping[str, Any] = {}
+
+
+class Episode(Value):
+    """One turn of a past session, kept for search; `id` is the message's uuid in the transcript."""
+
+    id: str
+    session: str
+    role: str
+    text: str
+    created_at: str
+    place: str = ""
+    agent: str = ""
+
+
+class Provenance(Value):
+    """Who says it, where, and when: stamped on every operation and record of one write."""
+
+    source: str
+    trust: str = "assistant"
+    session: str = ""
+    agent: str = ""
+    author: str = ""
+    origin: str = ""
+    at: str = ""
+    domain: str = "general"
+
+
+class Operation(Value):
+    """One change of memory, as it is written, journalled, queued, replayed and shared."""
+
+    id: str
+    kind: str
+    payload: Mapping[str, Any]
+    provenance: Provenance
+    store: str = "project"
+
+
+class Filters(Value):
+    """What a query is confined to; empty fields do not filter. All that are set must hold."""
+
+    domains: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    since: str = ""
+    before: str = ""
+
+
+class Query(Value):
+    """A parsed question. `terms` are lower-case content words in the order they were asked."""
+
+    text: str
+    terms: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    entity_hints: tuple[str, ...] = ()
+    intent: str = ""
+    answer_type: str = ""
+    filters: Filters = Filters()
+    traverse: bool = False
+    depth: int = 2
+    global_only: bool = False
+
+
+class Hit(Value):
+    """One result in normal form (BR-2). `relevance` and `score` lie in 0–1; a time may be empty.
+
+    `metadata` holds what its source knows of it: type, why, scope, domain, trust, record id,
+    entityType, relations, session, stale, days_since, superseded_by, matched (terms).
+    """
+
+    id: str
+    text: str
+    source: str
+    timestamp: str = ""
+    relevance: float = 0.0
+    entities: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = {}
+    graph_relations: tuple[Relation, ...] = ()
+    score: float = 0.0
+
+
+class Answer(Value):
+    """What recall gives back: ranked hits, the walked paths, and the names of failed sources."""
+
+    query: Query
+    hits: tuple[Hit, ...] = ()
+    paths: tuple[tuple[Relation, ...], ...] = ()
+    failures: tuple[str, ...] = ()

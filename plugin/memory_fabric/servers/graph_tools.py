@@ -1,0 +1,125 @@
+"""The nine tools of the reference memory server on our store (contracts MEM-01 … MEM-11)."""
+
+from __future__ import annotations
+
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.servers import graph_view
+from memory_fabric.servers.outcome import Outcome, as_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Graph, Provenance
+    from memory_fabric.store.database import Database
+    from memory_fabric.store.memory import Memory
+
+    Arguments = Mapping[str, Any]
+
+QUEUED = (
+    "Accepted and safe on disk, but not in the graph yet: it cannot be written just now. "
+    "It is applied as soon as it can be."
+)
+
+
+def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """The new entities only; observations for known names are merged, and said (MEM-01)."""
+    result = memory.write("create_entities", {"entities": arguments["entities"]}, said_by)
+    notes = (_merged_note(result.get("merged", ())), _variants_note(result.get("variants", {})))
+    return _list_answer(result, "entities", arguments["entities"], *notes)
+
+
+def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """The new relations only; ends that did not exist are created, and said (MEM-02)."""
+    result = memory.write("create_relations", {"relations": arguments["relations"]}, said_by)
+    ends = result.get("created_ends", ())
+    note = f"Created missing ends as entities of type unknown: {', '.join(ends)}" if ends else ""
+    return _list_answer(result, "relations", arguments["relations"], note)
+
+
+def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """What was added to each entity; an unknown one fails the whole call (MEM-03, MEM-04)."""
+    result = memory.write("add_observations", {"observations": arguments["observations"]}, said_by)
+    asked = [
+        {"entityName": o["entityName"], "addedObservations": o["contents"]}
+        for o in arguments["observations"]
+    ]
+    return _list_answer(result, "results", asked)
+
+
+def delete_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Success, also when nothing matched; relations at either end go too (MEM-05, MEM-06)."""
+    return _deleted(memory, "delete_entities", "entityNames", "Entities", arguments, said_by)
+
+
+def delete_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Success, also when nothing matched (MEM-06)."""
+    return _deleted(memory, "delete_observations", "deletions", "Observations", arguments, said_by)
+
+
+def delete_relations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Success, also when nothing matched (MEM-06)."""
+    return _deleted(memory, "delete_relations", "relations", "Relations", arguments, said_by)
+
+
+def read_graph(memory: Memory, _arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """Everything of the project's and the user's graph (MEM-10)."""
+    return _graph_answer(memory, graph_view.whole(_readable(memory)))
+
+
+def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """Entities that match the query, best first, and what they relate to (MEM-07, MEM-09)."""
+    enough = memory.settings.max_results
+    return _graph_answer(memory, graph_view.found(_readable(memory), arguments["query"], enough))
+
+
+def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """The entities of these names; unknown ones are skipped (MEM-07, MEM-08)."""
+    return _graph_answer(memory, graph_view.opened(_readable(memory), arguments["names"]))
+
+
+def _readable(memory: Memory) -> list[Database]:
+    """The databases to read. Raises StoreUnavailable where one exists and none can be read."""
+    databases = memory.databases()
+    if memory.failures and not databases:
+        raise StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
+    return databases
+
+
+def _graph_answer(memory: Memory, view: Graph) -> Outcome:
+    structure = graph_view.as_object(view)
+    notes = (f"A part could not be read: {failure}" for failure in memory.failures)
+    return Outcome((as_json(structure), *notes), structure)
+
+
+def _list_answer(
+    result: Mapping[str, Any], key: str, asked: list[dict[str, Any]], *notes: str
+) -> Outcome:
+    queued = bool(result.get("queued"))
+    listed = asked if queued else list(result[key])
+    said = [note for note in (*notes, QUEUED if queued else "") if note]
+    return Outcome((as_json(listed), *said), {key: listed}, changed=True)
+
+
+def _deleted(
+    memory: Memory, kind: str, key: str, what: str, arguments: Arguments, said_by: Provenance
+) -> Outcome:
+    result = memory.write(kind, {key: arguments[key]}, said_by)
+    message = f"{what} deleted successfully"
+    notes = (QUEUED,) if result.get("queued") else ()
+    return Outcome((message, *notes), {"success": True, "message": message}, changed=True)
+
+
+def _merged_note(merged: Sequence[Mapping[str, Any]]) -> str:
+    if not merged:
+        return ""
+    counts = ", ".join(f"{m['name']} ({len(m['observations'])})" for m in merged)
+    return f"Existed already; the new observations were added to: {counts}"
+
+
+def _variants_note(variants: Mapping[str, Sequence[str]]) -> str:
+    if not variants:
+        return ""
+    pairs = "; ".join(f"{name} beside {', '.join(others)}" for name, others in variants.items())
+    return f"Names that differ only in case, -, _ or spaces: {pairs}"

@@ -1,0 +1,114 @@
+"""The MCP server over standard input and output: what `memory-fabric mcp` runs."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+
+from memory_fabric.config import home_path, read_settings
+from memory_fabric.models import Provenance
+from memory_fabric.servers.store_thread import StoreThread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import NoReturn
+
+    from anyio import AsyncFile
+
+    from memory_fabric.config import Settings
+    from memory_fabric.servers.mcp_server import MemoryServer
+    from memory_fabric.store.memory import Memory
+
+# A client that stops its servers sends SIGINT and, 100 ms later, SIGTERM.
+SIGNAL_GRACE_S = 0.08
+# After the end of input: for the answers still owed, then for the memory to close.
+ANSWERS_GRACE_S = 10.0
+CLOSE_GRACE_S = 5.0
+
+
+def serve(environ: Mapping[str, str] | None = None) -> NoReturn:
+    """Serve until standard input ends or a signal comes; then end the process.
+
+    Nothing but JSON-RPC reaches standard output (MEM-20). Acknowledged writes are durable before
+    their answer, so leaving has nothing to save but the work in hand.
+    """
+    settings = _settings(os.environ if environ is None else environ)
+    for complaint in settings.complaints:
+        print(f"memory-fabric: {complaint}", file=sys.stderr)  # noqa: T201
+    store = StoreThread(lambda: _open(settings))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: _leave(store, SIGNAL_GRACE_S))
+    try:
+        _run(store, settings)
+    except* OSError as errors:
+        # The client went away in the middle of an answer.
+        print(f"memory-fabric: {errors.exceptions[0]}", file=sys.stderr)  # noqa: T201
+    _leave(store, CLOSE_GRACE_S)
+
+
+def _run(store: StoreThread, settings: Settings) -> None:
+    # Loading the SDK makes half a million objects that all stay: collecting in between is waste.
+    gc.disable()
+    from memory_fabric.servers import sdk
+
+    sdk.load()
+    import anyio
+
+    from memory_fabric.servers.mcp_server import MemoryServer
+
+    gc.freeze()
+    gc.enable()
+    said_by = Provenance(
+        source="mcp",
+        trust="tool",
+        session=settings.session,
+        author=settings.author,
+        origin=settings.origin,
+    )
+    anyio.run(_speak, MemoryServer(store, said_by))
+
+
+async def _speak(memory_server: MemoryServer) -> None:
+    from typing import cast
+
+    from mcp.server.stdio import stdio_server
+
+    from memory_fabric.servers.drain import Incoming, Outgoing, Unanswered
+    from memory_fabric.servers.stdin_filter import Lines
+
+    server = memory_server.server
+    unanswered = Unanswered(ANSWERS_GRACE_S)
+    # The SDK asks no more of its input than to iterate over lines.
+    lines = cast("AsyncFile[str]", Lines(sys.stdin.buffer))
+    async with stdio_server(stdin=lines) as (incoming, outgoing):
+        await server.run(
+            Incoming(incoming, unanswered),
+            Outgoing(outgoing, unanswered),
+            server.create_initialization_options(),
+        )
+
+
+def _leave(store: StoreThread, grace_s: float) -> NoReturn:
+    store.close(grace_s)
+    # A thread may still wait in a read of standard input; an ordinary exit would wait with it.
+    os._exit(0)
+
+
+def _open(settings: Settings) -> Memory:
+    from memory_fabric.store.memory import Memory  # late: with the first call, after the greeting
+
+    return Memory.open(settings)
+
+
+def _settings(environ: Mapping[str, str]) -> Settings:
+    from memory_fabric.store.files import read_toml
+
+    try:
+        return read_settings(environ, read_toml(os.path.join(home_path(environ), "config.toml")))
+    except (OSError, ValueError) as error:
+        settings = read_settings(environ, {})
+        complaint = f"config.toml cannot be read, so its defaults stand: {error}"
+        return settings._replace(complaints=(*settings.complaints, complaint))

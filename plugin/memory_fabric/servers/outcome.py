@@ -1,0 +1,61 @@
+"""What a tool answers, and its form on the wire."""
+
+from __future__ import annotations
+
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class Outcome(Value):
+    """The texts of an answer, the structure beside them (None for text only), and its kind.
+
+    `changed` says that the graph may differ from before: subscribers are told.
+    """
+
+    texts: tuple[str, ...]
+    structure: Mapping[str, Any] | None = None
+    failed: bool = False
+    changed: bool = False
+
+
+def failure(text: str) -> Outcome:
+    """An answer that says what went wrong."""
+    return Outcome((text,), failed=True)
+
+
+def wire(outcome: Outcome) -> dict[str, Any]:
+    """The outcome as a `tools/call` result, with the kind that protocol 2026-07-28 wants."""
+    result: dict[str, Any] = {
+        "content": [{"type": "text", "text": text} for text in outcome.texts],
+        "resultType": "complete",
+    }
+    if outcome.structure is not None:
+        result["structuredContent"] = outcome.structure
+    if outcome.failed:
+        result["isError"] = True
+    return result
+
+
+def as_json(value: Any) -> str:
+    """The value as `JSON.stringify(value, null, 2)` writes it."""
+    # Loaded with the first answer: a server that was never asked does not pay for it.
+    import orjson
+
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def whole_text(value: Any) -> Any:
+    """The same JSON value with lone surrogates in its texts as U+FFFD: UTF-8 cannot carry them."""
+    if isinstance(value, str):
+        if value.isascii():
+            return value
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [whole_text(item) for item in value]
+    if isinstance(value, dict):
+        return {whole_text(key): whole_text(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,180 @@
+"""`recall` and `remember`: answers in text only, compact and capped.
+
+The model reads structured content instead of text where both exist, so there is only text here.
+"""
+
+from __future__ import annotations
+
+from memory_fabric import ids
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.models import Entity, Record
+from memory_fabric.servers.outcome import Outcome
+from memory_fabric.store.records import key_of
+from memory_fabric.text import cut, name_key, neutralised, one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Answer, Hit, Provenance, Relation
+    from memory_fabric.store.memory import Memory
+
+MAX_ANSWER_CHARS = 4000
+# Kept free for the line that says what was left out.
+NOTE_CHARS = 100
+MAX_HIT_CHARS = 700
+MAX_NAMES, MAX_NAME_CHARS = 4, 80
+DEFAULT_LIMIT = 10
+# The tool is called by the assistant in its own words; what pages and files say through the graph
+# tools keeps the lower trust of a tool.
+REMEMBER_TRUST = "assistant"
+STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
+
+
+def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
+    """The best hits of every source, one a line, with what was left out and what failed."""
+    from memory_fabric.fabric.core import Fabric  # late: a client may never ask
+
+    limit = arguments.get("limit", DEFAULT_LIMIT)
+    answer = Fabric(memory, ids.timestamp()).recall(arguments["query"], limit=limit)
+    if answer.failures and not memory.databases():
+        raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
+    return Outcome((_rendered(answer, limit),))
+
+
+def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
+    """What was stored: id, entities, tiers; for a repeat, the record that was known."""
+    from memory_fabric.fabric.remember import store
+
+    record = _record(memory, arguments)
+    new = store(memory, [record], said_by._replace(trust=REMEMBER_TRUST))
+    text = _confirmation(memory, new[0]) if new else _repeat(memory, record)
+    return Outcome((text,), changed=True)
+
+
+def _record(memory: Memory, arguments: Mapping[str, Any]) -> Record:
+    from memory_fabric.fabric.capture import capture
+    from memory_fabric.fabric.confidence import confidence
+    from memory_fabric.fabric.extract import extract
+    from memory_fabric.fabric.remember import known_names
+
+    text = one_line(arguments["text"])
+    known = known_names(memory, text)
+    # Read as a person's statement, which it repeats; its trust stays the assistant's.
+    captured = capture(text, speaker="user", known=known)
+    guessed = captured[0] if captured else Record(type="note", what=text)
+    why = arguments.get("why") or guessed.why
+    alternatives = tuple(arguments.get("alternatives", ())) or guessed.alternatives
+    extracted, relations = extract(f"{text}. {why}", known=known)
+    entities = _named(arguments.get("entities", ()), extracted)
+    return Record(
+        type=arguments.get("type", guessed.type),
+        what=text,
+        why=why,
+        alternatives=alternatives,
+        entities=entities,
+        relations=relations,
+        category=guessed.category,
+        confidence=confidence(
+            # Nobody calls this tool by accident.
+            explicit=True,
+            reason=bool(why),
+            alternative=bool(alternatives),
+            known_entities=sum(name_key(entity.name) in known for entity in entities),
+        ),
+        generalizable=guessed.generalizable,
+        scope=arguments.get("scope", "team"),
+        domain=arguments.get("domain") or "general",
+        pinned=arguments.get("pinned", False),
+    )
+
+
+def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, ...]:
+    """The stated names first, with the type that the text tells, then the extracted ones."""
+    told = {name_key(entity.name): entity for entity in extracted}
+    stated = [told.pop(name_key(n), Entity(n, "unknown")) for n in names if n.strip()]
+    return (*stated, *told.values())
+
+
+def _confirmation(memory: Memory, stored: Record) -> str:
+    queued = not memory.find_records("id = ?", (stored.id,))
+    names = ", ".join(entity.name for entity in stored.entities) or "none"
+    because = f": {'; '.join(memory.failures)}" if memory.failures else ""
+    return "\n".join(
+        [
+            f"Remembered as {_named_record(stored)}",
+            f"Entities: {names}",
+            f"Waits in the queue until the graph can be written{because}" if queued else STORED,
+        ]
+    )
+
+
+def _repeat(memory: Memory, record: Record) -> str:
+    known = memory.find_records("key = ? AND scope = ?", (key_of(record), record.scope), 1)
+    return f"Known already: {_named_record(known[0])}" if known else "Known already."
+
+
+def _named_record(record: Record) -> str:
+    what = neutralised(cut(record.what, MAX_HIT_CHARS))
+    return f"{record.type} {ids.short_id(record.id)} (scope {record.scope}): {what}"
+
+
+def _rendered(answer: Answer, limit: int) -> str:
+    walked = {" ".join(relation) for path in answer.paths for relation in path}
+    hits = [hit for hit in answer.hits if hit.id.removeprefix("graph:") not in walked]
+    lines = [_hit_line(hit) for hit in hits]
+    lines += [f"Path: {neutralised(_path_text(path))}" for path in answer.paths]
+    notes = [f"Not searched: {failure}" for failure in answer.failures]
+    if not lines:
+        return "\n".join(["Nothing found.", *notes])
+    kept, left = _within(lines, MAX_ANSWER_CHARS - len("\n".join(notes)) - NOTE_CHARS)
+    if left:
+        notes.append(f"{left} more left out for length: ask more narrowly, or add a filter.")
+    elif len(answer.hits) >= limit:
+        notes.append(f"Only the best {limit}: a higher limit may show more.")
+    return "\n".join([*kept, *notes])
+
+
+def _within(lines: Sequence[str], max_chars: int) -> tuple[list[str], int]:
+    """The first lines that fit, and how many are left."""
+    used, kept = 0, []
+    for line in lines:
+        used += len(line) + 1
+        if used > max_chars:
+            break
+        kept.append(line)
+    return kept, len(lines) - len(kept)
+
+
+def _hit_line(hit: Hit) -> str:
+    known = hit.metadata
+    kind = str(known.get("type") or known.get("entityType") or hit.source)
+    marks = [
+        kind,
+        hit.timestamp[:10],
+        str(known.get("scope", "")),
+        f"said by {known['trust']}" if known.get("trust") else "",
+        "stale" if known.get("stale") else "",
+        "superseded" if known.get("over") else "",
+        "" if kind == "relation" else _reference(hit),
+    ]
+    text = one_line(hit.text)
+    reason = one_line(str(known.get("why") or ""))
+    if reason and reason not in text:
+        text += f" — because {reason}"
+    about = ", ".join(name for name in hit.entities[:MAX_NAMES] if name not in text)
+    line = cut(text, MAX_HIT_CHARS) + (f" [{cut(about, MAX_NAME_CHARS)}]" if about else "")
+    return f"- ({', '.join(mark for mark in marks if mark)}) {neutralised(line)}"
+
+
+def _reference(hit: Hit) -> str:
+    """How the hit can be named again: a record's or turn's short id, an entity's name."""
+    source, _, identifier = hit.id.partition(":")
+    if source != "graph":
+        return ids.short_id(identifier)
+    return neutralised(one_line(cut(identifier.rpartition("#")[0] or identifier, MAX_NAME_CHARS)))
+
+
+def _path_text(path: Sequence[Relation]) -> str:
+    return "; ".join(f"{r.source} {r.type} {r.target}" for r in path)

@@ -1,0 +1,57 @@
+"""Lines of standard input that the SDK can always read.
+
+The SDK drops, without an answer, a request whose JSON escapes half of a surrogate pair (`\\ud83d`
+alone). Such an escape becomes U+FFFD before the SDK sees the line (MEM-11).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import BinaryIO
+
+REPLACEMENT = "\\ufffd"
+
+
+def whole_surrogates(line: str) -> str:
+    """A JSON line with every lone surrogate escape replaced; pairs and all else stay."""
+    if "\\ud" not in line and "\\uD" not in line:
+        return line
+    return _escapes().sub(_kept, line)
+
+
+class Lines:
+    """A reader of UTF-8 lines as the SDK's stdio transport wants one; bad bytes become U+FFFD."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+
+    def readline(self) -> str:
+        """The next line, or an empty text at the end."""
+        return whole_surrogates(self._raw.readline().decode("utf-8", "replace"))
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        """Every line to the end, read in a thread that is left behind when it is cancelled.
+
+        The SDK's own reading cannot be cancelled: a server whose output broke would wait for input.
+        """
+        from anyio import to_thread
+
+        while line := await to_thread.run_sync(self.readline, abandon_on_cancel=True):
+            yield line
+
+
+@cache
+def _escapes() -> re.Pattern[str]:
+    # In this order: an escaped backslash hides what follows it; then pairs; then what stands alone.
+    high, low, two = "[dD][89aAbB]", "[dD][c-fC-F]", "[0-9a-fA-F]{2}"
+    pair = rf"\\u{high}{two}\\u{low}{two}"
+    return re.compile(rf"\\\\|{pair}|\\u[dD][89a-fA-F]{two}")
+
+
+def _kept(found: re.Match[str]) -> str:
+    return REPLACEMENT if len(found[0]) == len(REPLACEMENT) else found[0]

@@ -1,0 +1,69 @@
+"""From a tool's name and arguments to its outcome; every error is a text."""
+
+from __future__ import annotations
+
+import sys
+
+from memory_fabric.errors import FabricError
+from memory_fabric.servers import graph_tools, own_tools
+from memory_fabric.servers.outcome import Outcome, failure, whole_text
+from memory_fabric.servers.schema import TOOLS
+from memory_fabric.servers.validation import known_part, problems
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.store.memory import Memory
+
+    Call = Callable[[Memory, Mapping[str, Any], Provenance], Outcome]
+
+CALLS: Mapping[str, Call] = {
+    "create_entities": graph_tools.create_entities,
+    "create_relations": graph_tools.create_relations,
+    "add_observations": graph_tools.add_observations,
+    "delete_entities": graph_tools.delete_entities,
+    "delete_observations": graph_tools.delete_observations,
+    "delete_relations": graph_tools.delete_relations,
+    "read_graph": graph_tools.read_graph,
+    "search_nodes": graph_tools.search_nodes,
+    "open_nodes": graph_tools.open_nodes,
+    "recall": own_tools.recall,
+    "remember": own_tools.remember,
+}
+SCHEMAS = {tool.name: tool.input for tool in TOOLS}
+READERS = frozenset(tool.name for tool in TOOLS if tool.reads)
+# More would bury the first, which is nearly always the one that explains the others.
+MAX_PROBLEMS = 10
+
+
+def complaint(name: str, arguments: Any) -> Outcome | None:
+    """What is wrong with a call, in the reference server's words (MEM-12, MEM-13), or None."""
+    if name not in SCHEMAS:
+        return failure(f"MCP error -32602: Tool {name} not found")
+    found = list(problems(SCHEMAS[name], arguments))
+    if not found:
+        return None
+    shown = found[:MAX_PROBLEMS] + (["…"] if len(found) > MAX_PROBLEMS else [])
+    return failure(
+        f"MCP error -32602: Input validation error: Invalid arguments for tool {name}: "
+        + "\n".join(shown)
+    )
+
+
+def call(memory: Memory, name: str, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
+    """The outcome of a call that `complaint` found nothing wrong with."""
+    usable = whole_text(known_part(SCHEMAS[name], arguments))
+    # A server lives long; an answer names only what failed for it.
+    memory.failures.clear()
+    if not memory.settings.reads and name in READERS:
+        return failure("Memory is switched off here. Turn it on with memory-fabric on.")
+    try:
+        return CALLS[name](memory, usable, said_by)
+    except FabricError as error:
+        return failure(str(error))
+    except Exception as error:  # noqa: BLE001 - one failing call must not take the server with it
+        print(f"memory-fabric: {name}: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
+        return failure(f"MCP error -32603: {type(error).__name__}: {error}")

@@ -1,0 +1,87 @@
+"""Backups of a database: made with SQLite's own copy, verified, rotated."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+
+from memory_fabric.store import files
+
+KEPT = 5
+SUFFIX = ".db"
+
+
+def folder_of(path: str) -> str:
+    """Where the backups of a database lie: `backups/` beside it."""
+    return os.path.join(os.path.dirname(path), "backups")
+
+
+def make(path: str, label: str = "") -> str:
+    """A verified copy of the database, by name of its time; the oldest beyond five are removed.
+
+    Returns the copy's path. Raises OSError or sqlite3.Error; then no half copy is left.
+    """
+    folder = folder_of(path)
+    files.make_folder(folder)
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + f"-{time.time_ns() % 10**9:09d}"
+    stem = os.path.splitext(os.path.basename(path))[0]
+    copy = os.path.join(folder, f"{stem}-{stamp}{label}{SUFFIX}")
+    os.close(os.open(copy + ".tmp", os.O_RDWR | os.O_CREAT, 0o600))
+    try:
+        _copy(path, copy + ".tmp")
+        os.replace(copy + ".tmp", copy)
+    except (OSError, sqlite3.Error):
+        for ending in (".tmp", ".tmp-journal"):
+            if os.path.exists(copy + ending):
+                os.unlink(copy + ending)
+        raise
+    for old in every(path)[KEPT:]:
+        os.unlink(old)
+    return copy
+
+
+def before_migration(path: str, version: int) -> None:
+    """A backup that names the schema version it holds."""
+    make(path, f"-v{version}")
+
+
+def every(path: str) -> list[str]:
+    """All backups of a database, newest first."""
+    folder, stem = folder_of(path), os.path.splitext(os.path.basename(path))[0]
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    mine = [n for n in names if n.startswith(stem + "-") and n.endswith(SUFFIX)]
+    return [os.path.join(folder, name) for name in sorted(mine, reverse=True)]
+
+
+def age_s(path: str) -> float | None:
+    """Seconds since the newest backup was made; None without one."""
+    found = every(path)
+    return time.time() - os.path.getmtime(found[0]) if found else None
+
+
+def is_sound(path: str) -> bool:
+    """Whether SQLite finds the whole file readable and consistent."""
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+        try:
+            return bool(connection.execute("PRAGMA quick_check").fetchone() == ("ok",))
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return False
+
+
+def _copy(path: str, target: str) -> None:
+    source, copy = sqlite3.connect(path), sqlite3.connect(target)
+    try:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+    finally:
+        copy.close()
+        source.close()
+    if not is_sound(target):
+        raise sqlite3.DatabaseError(f"the copy of {path} could not be read back")

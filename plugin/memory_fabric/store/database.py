@@ -1,0 +1,283 @@
+"""One SQLite file: opened with the right journal, migrated, closed; errors in our own words."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+
+from memory_fabric.errors import (
+    DeadlinePassed,
+    StoreCorrupt,
+    StoreNewer,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from memory_fabric.store import files, migrations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+# Waiting for another writer: on the prompt path hardly, elsewhere until a person would wonder.
+BUSY_PROMPT_MS = 150
+BUSY_MS = 5000
+# How many virtual-machine steps pass between two looks at the clock.
+STEPS_PER_CHECK = 5000
+# Beside a database: a reader met damage in it, the next writer looks closely.
+SUSPECT = ".suspect"
+# Choosing the journal of a new file: SQLite does not wait for another who is choosing, too.
+SWITCH_S = 2.0
+
+_CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
+
+
+class Database:
+    """An open database. `kind` is "project" or "user"; with `newer` only reading is allowed."""
+
+    def __init__(self, path: str, kind: str, connection: sqlite3.Connection) -> None:
+        self.path, self.kind, self.connection = path, kind, connection
+        self.newer = False
+        self.read_only = False
+        self.synchronous = ""
+        self._file = _identity(path)
+
+    def is_current(self) -> bool:
+        """Whether its path still leads to the file that was opened: it may have been removed."""
+        return self._file == _identity(self.path)
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query. Raises StoreUnavailable or DeadlinePassed."""
+        try:
+            return self.connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            failure = translated(self.path, error)
+            if isinstance(failure, StoreCorrupt):
+                mark_suspect(self.path)
+            raise failure from error
+
+    def row(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        """The first row of a query, or None. Raises like `rows`."""
+        found = self.rows(sql, values)
+        return found[0] if found else None
+
+    def transaction(self, *, durable: bool = True) -> Transaction:
+        """A `with` block that holds the write lock and commits at its end, or undoes everything.
+
+        Without `durable` a loss of power may undo it, as if it had not been; nothing is damaged.
+        """
+        return Transaction(self, durable)
+
+    def data_version(self) -> int:
+        """A number that rises when another connection has committed."""
+        return int(self.rows("PRAGMA data_version")[0][0])
+
+    def close(self) -> None:
+        """Let go of the file; the write-ahead log is folded in by the last one who leaves."""
+        self.connection.close()
+
+
+class Transaction:
+    """BEGIN IMMEDIATE … COMMIT around a block; gives the connection; errors in our own words."""
+
+    def __init__(self, database: Database, durable: bool) -> None:
+        self.database, self.durable = database, durable
+
+    def __enter__(self) -> sqlite3.Connection:
+        if not self.database.is_current():
+            raise StoreUnavailable(
+                self.database.path,
+                f"{self.database.path} was removed or replaced.",
+                remedy="Run memory-fabric repair.",
+            )
+        if self.database.newer:
+            raise StoreNewer(
+                self.database.path,
+                "A newer memory-fabric has changed this memory.",
+                remedy="Restart Claude Code so that every process runs the same release.",
+            )
+        try:
+            self._synchronise()
+            self.database.connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            raise translated(self.database.path, error) from error
+        return self.database.connection
+
+    def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: object) -> None:
+        connection = self.database.connection
+        try:
+            connection.execute("ROLLBACK" if kind else "COMMIT")
+        except sqlite3.Error as failure:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if not kind:
+                raise translated(self.database.path, failure) from failure
+        if isinstance(error, sqlite3.Error):
+            raise translated(self.database.path, error) from error
+
+    def _synchronise(self) -> None:
+        """FULL: a commit that was acknowledged survives a loss of power. What need not, may wait
+        for the disk to be asked anyway; only a write-ahead log stays whole without being asked.
+        """
+        connection = self.database.connection
+        level = "FULL" if self.durable else "NORMAL"
+        if self.database.synchronous == level:
+            return
+        if not self.durable and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            level = "FULL"
+        connection.execute(f"PRAGMA synchronous = {level}")
+        self.database.synchronous = level
+
+
+def open_database(
+    path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS, deadline_s: float | None = None
+) -> Database | None:
+    """The database at `path`, migrated to the latest schema; None when missing and not to be made.
+
+    `deadline_s` is a time of `time.monotonic()` after which running queries are interrupted.
+    Raises StoreCorrupt, StoreReadOnly, StoreUnavailable, DeadlinePassed.
+    """
+    if not os.path.exists(path):
+        if not create:
+            return None
+        _make_file(path)
+    database = _connected(path, kind, busy_ms)
+    try:
+        if deadline_s is not None:
+            _limit(database.connection, deadline_s)
+        _prepare(database)
+    except (sqlite3.Error, OSError) as error:
+        database.close()
+        raise translated(path, error) from error
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def mark_suspect(path: str) -> None:
+    """Mark a database as damaged, for the next process that has time to mend it."""
+    try:
+        os.close(os.open(path + SUSPECT, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError:
+        return  # read-only: whoever can mend it will meet the damage itself
+
+
+def is_suspect(path: str) -> bool:
+    """Whether a process met damage in this database."""
+    return os.path.exists(path + SUSPECT)
+
+
+def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | DeadlinePassed:
+    """The house's error for an error of SQLite or of the file system, with what helps."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith("SQLITE_INTERRUPT"):
+        return DeadlinePassed("The time for this prompt was over.")
+    if name.startswith(_CORRUPT):
+        return StoreCorrupt(path, f"{path} is damaged.", remedy="Run memory-fabric repair.")
+    if name.startswith(_READ_ONLY):
+        return StoreReadOnly(path, f"{path} cannot be written.", remedy="Check its permissions.")
+    if name.startswith("SQLITE_FULL"):
+        return StoreUnavailable(path, "The disk is full.", remedy="Free some space.")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreUnavailable(path, "Another process is writing this memory.")
+    return StoreUnavailable(path, f"{path}: {error}")
+
+
+def _make_file(path: str) -> None:
+    try:
+        files.make_folder(os.path.dirname(path))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreReadOnly(
+            path, f"{path} cannot be made: {error.strerror}.", remedy="Check MEMORY_FABRIC_HOME."
+        ) from error
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _connected(path: str, kind: str, busy_ms: int) -> Database:
+    read_only = not os.access(path, os.W_OK) or not os.access(os.path.dirname(path), os.W_OK)
+    try:
+        if read_only:
+            connection = _connected_for_reading(path)
+        else:
+            connection = sqlite3.connect(path, timeout=busy_ms / 1000, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise translated(path, error) from error
+    connection.isolation_level = None
+    database = Database(path, kind, connection)
+    database.read_only = read_only
+    return database
+
+
+def _connected_for_reading(path: str) -> sqlite3.Connection:
+    """A connection in a place where nothing can be written.
+
+    With a write-ahead log beside it that we may read, SQLite can still see what is newest; else
+    the file is taken as it is.
+    """
+    address = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
+        connection = sqlite3.connect(address + "?mode=ro", uri=True, check_same_thread=False)
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            return connection
+        except sqlite3.OperationalError:
+            connection.close()
+    return sqlite3.connect(address + "?mode=ro&immutable=1", uri=True, check_same_thread=False)
+
+
+def _limit(connection: sqlite3.Connection, deadline_s: float) -> None:
+    connection.set_progress_handler(lambda: time.monotonic() > deadline_s, STEPS_PER_CHECK)
+
+
+def _prepare(database: Database) -> None:
+    connection = database.connection
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > migrations.LATEST:
+        database.newer = True
+    elif version < migrations.LATEST:
+        if database.read_only:
+            raise StoreReadOnly(database.path, "An older memory lies where nothing can be written.")
+        _migrate(database, version)
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _migrate(database: Database, version: int) -> None:
+    if version:
+        from memory_fabric.store import backup  # only with an older schema
+
+        backup.before_migration(database.path, version)
+    else:
+        _choose_journal(database.connection)
+    database.connection.execute("BEGIN IMMEDIATE")
+    # Another process may have been first.
+    version = int(database.connection.execute("PRAGMA user_version").fetchone()[0])
+    for number in range(version, migrations.LATEST):
+        for statement in migrations.MIGRATIONS[number]:
+            database.connection.execute(statement)
+        database.connection.execute(f"PRAGMA user_version = {number + 1}")
+    database.connection.execute("COMMIT")
+
+
+def _choose_journal(connection: sqlite3.Connection) -> None:
+    """Write-ahead logging where the file system carries it, else SQLite's rollback journal."""
+    give_up = time.monotonic() + SWITCH_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            return
+        except sqlite3.OperationalError as error:
+            # Two processes that make one file meet here; SQLite does not wait for this switch.
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+            time.sleep(0.005)

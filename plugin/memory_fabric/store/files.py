@@ -1,0 +1,232 @@
+"""Files other than databases: locked, atomic, owner-only, and read without dying on a bad line.
+
+Locks are `flock` on a file of their own, the same call that the filelock package makes, so hooks
+and server exclude each other. On Windows `msvcrt.locking` takes its place (untested).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+LOCK_POLL_S = 0.005
+
+
+class Locked:
+    """A lock on `path` for a `with` block; waits at most `timeout_s`, then raises TimeoutError.
+
+    The file stays when the lock is let go: who removes it splits the waiters. Raises OSError where
+    the file cannot be made.
+    """
+
+    def __init__(self, path: str, timeout_s: float = 5.0) -> None:
+        self.path, self.timeout_s, self.handle = path, timeout_s, -1
+
+    def __enter__(self) -> Locked:
+        make_folder(os.path.dirname(self.path))
+        give_up = time.monotonic() + self.timeout_s
+        while not self._taken():
+            if time.monotonic() >= give_up:
+                raise TimeoutError(f"another process holds {self.path}")
+            time.sleep(LOCK_POLL_S)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        os.close(self.handle)  # closing releases the lock
+
+    def _taken(self) -> bool:
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            # A file that was removed meanwhile guards nothing: whoever comes next makes a new one.
+            if _try_lock(handle) and os.fstat(handle).st_nlink:
+                self.handle = handle
+                return True
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+        return False
+
+
+def lock_path(home: str, path: str) -> str:
+    """A lock file in home for a file of someone else's, beside which nothing of ours may lie."""
+    return os.path.join(home, "locks", f"{zlib.crc32(os.path.realpath(path).encode()):08x}.lock")
+
+
+def make_folder(path: str) -> None:
+    """The folder and those above it that are missing, for the owner only."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    if above != path:
+        make_folder(above)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+
+
+def read_text(path: str) -> str | None:
+    """The text of a UTF-8 file, undecodable bytes replaced; None when there is no such file."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read().decode("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def read_toml(path: str) -> dict[str, Any]:
+    """The tables of a TOML file; empty when it is missing. Raises ValueError when it is broken."""
+    text = read_text(path)
+    if text is None:
+        return {}
+    import tomllib  # costs a bare start: only who has a config.toml pays it
+
+    return tomllib.loads(text)
+
+
+def read_json(path: str) -> dict[str, Any]:
+    """The JSON object in a file; empty when it cannot be read or holds anything else."""
+    try:
+        text = read_text(path)
+    except OSError:
+        return {}
+    return parsed(text or "") or {}
+
+
+def read_lines(path: str) -> tuple[list[dict[str, Any]], list[int]]:
+    """The JSON objects of a JSONL file in order, and the numbers (from 1) of lines set aside."""
+    text = read_text(path)
+    objects: list[dict[str, Any]] = []
+    bad: list[int] = []
+    for number, line in enumerate((text or "").removeprefix("\ufeff").split("\n"), start=1):
+        if not line.strip():
+            continue
+        value = parsed(line)
+        if value is None:
+            bad.append(number)
+        else:
+            objects.append(value)
+    return objects, bad
+
+
+def parsed(text: str) -> dict[str, Any] | None:
+    """The JSON object that a text is; None when it is anything else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def write_atomic(
+    path: str, data: bytes, mode: int = 0o600, *, still: Callable[[], bool] | None = None
+) -> bool:
+    """Replace the file's content in one step; a link is followed, an existing mode is kept.
+
+    `still` is asked last, when all is on disk: if it says no, nothing is replaced and the answer is
+    False. Whatever happens, no file of ours is left beside. Raises OSError.
+    """
+    target = os.path.realpath(path)
+    make_folder(os.path.dirname(target))
+    kept = _mode(target)
+    beside = f"{target}.{os.getpid()}-{time.monotonic_ns()}.tmp"
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        try:
+            if kept is not None:
+                os.chmod(beside, kept)
+            _write_all(handle, data)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        replace = still is None or still()
+        if replace:
+            os.replace(beside, target)
+            return True
+    except BaseException:
+        _remove(beside)
+        raise
+    _remove(beside)
+    return False
+
+
+def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
+    """Append one JSON line for each object, durable on return; a torn last line is closed first."""
+    lines = "".join(json.dumps(o, ensure_ascii=False) + "\n" for o in objects)
+    if not lines:
+        return
+    make_folder(os.path.dirname(path))
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        data = lines.encode("utf-8", "replace")
+        if _is_torn(handle):
+            data = b"\n" + data
+        _write_all(handle, data)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _is_torn(handle: int) -> bool:
+    """Whether the file's last line has no end."""
+    if not os.fstat(handle).st_size:
+        return False
+    os.lseek(handle, -1, os.SEEK_END)
+    return os.read(handle, 1) != b"\n"
+
+
+def _mode(path: str) -> int | None:
+    try:
+        return os.stat(path).st_mode & 0o7777
+    except FileNotFoundError:
+        return None
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def _try_lock(handle: int) -> bool:
+    """Whether the lock is ours now. Another holder shows as one of two errors, the rest is real."""
+    try:
+        _lock_now(handle)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _lock_with_fcntl(handle: int) -> None:
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _lock_with_msvcrt(handle: int) -> None:
+    import msvcrt
+
+    lock: Any = vars(msvcrt)  # names that type checkers see on Windows only
+    lock["locking"](handle, lock["LK_NBLCK"], 1)
+
+
+try:
+    import fcntl
+
+    _lock_now = _lock_with_fcntl
+except ImportError:
+    _lock_now = _lock_with_msvcrt

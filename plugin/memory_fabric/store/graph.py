@@ -1,0 +1,124 @@
+"""The knowledge graph for reading: whole, by name, by key, and the edges around a name."""
+
+from __future__ import annotations
+
+from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.text import name_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from memory_fabric.store.database import Database
+
+# SQLite takes 999 bound values in its oldest builds.
+CHUNK = 500
+
+
+def read_graph(db: Database) -> Graph:
+    """Everything: entities and relations in creation order, observations in insertion order."""
+    entities = db.rows("SELECT id, name, type FROM entities ORDER BY id")
+    said: dict[int, list[str]] = {}
+    for entity, text in db.rows("SELECT entity, text FROM observations ORDER BY id"):
+        said.setdefault(entity, []).append(text)
+    relations = db.rows(
+        "SELECT s.name, r.type, t.name FROM relations AS r JOIN entities AS s ON s.id = r.source "
+        "JOIN entities AS t ON t.id = r.target ORDER BY r.id"
+    )
+    return Graph(
+        tuple(Entity(name, kind, tuple(said.get(id_, ()))) for id_, name, kind in entities),
+        tuple(Relation(*row) for row in relations),
+    )
+
+
+def open_nodes(db: Database, names: Sequence[str]) -> Graph:
+    """The entities of exactly these names, and every relation with either end among them."""
+    found = _by_name(db, names)
+    ids = [id_ for id_, _, _ in found]
+    said: dict[int, list[str]] = {}
+    for chunk in _chunks(ids):
+        for entity, text in db.rows(
+            f"SELECT entity, text FROM observations WHERE entity IN ({_marks(chunk)}) ORDER BY id",
+            chunk,
+        ):
+            said.setdefault(entity, []).append(text)
+    return Graph(
+        tuple(Entity(name, kind, tuple(said.get(id_, ()))) for id_, name, kind in found),
+        tuple(_relations(db, ids, limit=-1)),
+    )
+
+
+def existing(db: Database, names: Sequence[str]) -> set[str]:
+    """Those of the names that an entity bears, exactly."""
+    return {name for _, name, _ in _by_name(db, names)}
+
+
+def relations_of(db: Database, names: Sequence[str], limit: int = 200) -> list[Relation]:
+    """Relations with either end of exactly these names, oldest first, at most `limit`."""
+    return _relations(db, [id_ for id_, _, _ in _by_name(db, names)], limit)
+
+
+def observations_of(db: Database, name: str) -> tuple[str, ...]:
+    """The observations of the entity of exactly this name, in insertion order."""
+    rows = db.rows(
+        "SELECT o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
+        "WHERE e.name = ? ORDER BY o.id",
+        (name,),
+    )
+    return tuple(row[0] for row in rows)
+
+
+def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
+    """Known entities under these name keys, aliases resolved; without their observations.
+
+    Where several names share a key, the oldest stands for all.
+    """
+    wanted = list(dict.fromkeys(name_key(k) for k in keys))
+    found: dict[str, Entity] = {}
+    for chunk in _chunks(wanted):
+        marks = _marks(chunk)
+        for key, name, kind in db.rows(
+            f"SELECT a.key, e.name, e.type FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
+            f"WHERE a.key IN ({marks})",
+            chunk,
+        ):
+            found[key] = Entity(name, kind)
+        for key, name, kind in db.rows(
+            f"SELECT key, name, type FROM entities WHERE key IN ({marks}) ORDER BY id DESC", chunk
+        ):
+            found[key] = Entity(name, kind)
+    return found
+
+
+def _by_name(db: Database, names: Sequence[str]) -> list[tuple[int, str, str]]:
+    found: list[tuple[int, str, str]] = []
+    for chunk in _chunks(list(dict.fromkeys(names))):
+        rows = db.rows(
+            f"SELECT id, name, type FROM entities WHERE name IN ({_marks(chunk)})", chunk
+        )
+        found += [(id_, name, kind) for id_, name, kind in rows]
+    return sorted(found)
+
+
+def _relations(db: Database, ids: Sequence[int], limit: int) -> list[Relation]:
+    found: dict[int, Relation] = {}
+    for chunk in _chunks(ids):
+        for end in ("source", "target"):
+            for id_, source, kind, target in db.rows(
+                "SELECT r.id, s.name, r.type, t.name FROM relations AS r "
+                "JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target "
+                f"WHERE r.{end} IN ({_marks(chunk)}) ORDER BY r.id LIMIT ?",
+                [*chunk, limit],
+            ):
+                found[id_] = Relation(source, kind, target)
+    ordered = [found[id_] for id_ in sorted(found)]
+    return ordered if limit < 0 else ordered[:limit]
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _chunks(values: Sequence[Any]) -> list[list[Any]]:
+    return [list(values[i : i + CHUNK]) for i in range(0, len(values), CHUNK)]

@@ -1,0 +1,196 @@
+"""Tier 2: decisions.jsonl and graph-queue.jsonl in the project, operations.jsonl in home.
+
+All are append-only lines of JSON; every line has an id, so a line read twice does nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.store import files, records, write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from memory_fabric.models import Operation
+    from memory_fabric.store.database import Database
+
+DECISIONS = "decisions.jsonl"
+QUEUE = "graph-queue.jsonl"
+# What one process has taken out of the queue and is applying; a crash leaves it for the next one.
+CLAIMED = "graph-queue.claimed.jsonl"
+BAD = "graph-queue.bad.jsonl"
+OPERATIONS = "operations.jsonl"
+SESSIONS = "sessions"
+BATCH = 500
+
+
+def prepare_folder(folder: str) -> None:
+    """The local folder, made at its first use, with a `.gitignore` that keeps it out of commits."""
+    client_folder = os.path.dirname(folder)
+    if os.path.basename(client_folder) == ".claude":
+        os.makedirs(client_folder, exist_ok=True)  # the team's folder, with the team's rights
+    files.make_folder(folder)
+    ignore = os.path.join(folder, ".gitignore")
+    if not os.path.exists(ignore):
+        files.write_atomic(ignore, b"*\n")
+
+
+def enqueue(folder: str, operation: Operation, timeout_s: float = 1.0) -> None:
+    """Keep an operation that the graph cannot take now, durable on return.
+
+    Raises OSError, TimeoutError. Others hold the queue only while they append or claim it.
+    """
+    prepare_folder(folder)
+    path = os.path.join(folder, QUEUE)
+    with files.Locked(path + ".lock", timeout_s):
+        files.append_lines(path, [write.as_object(operation)])
+
+
+def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
+    """Waiting operations, oldest first, and the numbers of lines that cannot be read."""
+    claimed, bad_claimed = files.read_lines(os.path.join(folder, CLAIMED))
+    waiting, bad = files.read_lines(os.path.join(folder, QUEUE))
+    return claimed + waiting, bad_claimed + bad
+
+
+def is_waiting(folder: str) -> bool:
+    """Whether there is anything to drain."""
+    return any(os.path.exists(os.path.join(folder, name)) for name in (CLAIMED, QUEUE))
+
+
+def drain(folder: str, apply: Callable[[Operation], object]) -> int:
+    """Apply what waits and return how many; a line leaves only after its commit.
+
+    Lines that cannot be read or applied move to `graph-queue.bad.jsonl`. Raises what `apply` raises
+    while the graph cannot be written; what was not applied then stays. While another process is
+    draining, nothing is done.
+    """
+    if not is_waiting(folder):
+        return 0
+    claimed = os.path.join(folder, CLAIMED)
+    try:
+        with files.Locked(claimed + ".lock", timeout_s=0):
+            done = _apply_claimed(claimed, apply)
+            if _claim(folder):
+                done += _apply_claimed(claimed, apply)
+            return done
+    except TimeoutError:
+        return 0
+
+
+def export(db: Database, operations_path: str, decisions_folder: str) -> int:
+    """Append every operation that no journal holds yet; returns how many.
+
+    Records also go to decisions.jsonl in `decisions_folder`, as they stand now. A crash between
+    append and mark writes a line twice, which readers fold by id. A database that cannot be
+    written is left alone: it would be written again and again.
+    """
+    if db.newer or db.read_only:
+        return 0
+    total = 0
+    while done := _export_some(db, operations_path, decisions_folder):
+        total += done
+    return total
+
+
+def _export_some(db: Database, operations_path: str, decisions_folder: str) -> int:
+    if not db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1"):
+        return 0
+    with db.transaction() as c:
+        rows = c.execute(
+            "SELECT seq, id, kind, payload, provenance, inverse FROM operations "
+            "WHERE journaled = 0 ORDER BY seq LIMIT ?",
+            (BATCH,),
+        ).fetchall()
+        lines = [_line(db.kind, row) for row in rows]
+        files.append_lines(operations_path, lines)
+        decisions = [
+            d for row, line in zip(rows, lines, strict=True) for d in _decisions(c, row, line)
+        ]
+        if decisions:
+            prepare_folder(decisions_folder)
+            files.append_lines(os.path.join(decisions_folder, DECISIONS), decisions)
+        c.executemany(
+            "UPDATE operations SET journaled = 1 WHERE seq = ?", [(row[0],) for row in rows]
+        )
+    return len(rows)
+
+
+def _line(store: str, row: tuple[Any, ...]) -> dict[str, Any]:
+    _, id_, kind, payload, provenance, _ = row
+    return {
+        "id": id_,
+        "kind": kind,
+        "store": store,
+        "payload": json.loads(payload),
+        "provenance": json.loads(provenance),
+    }
+
+
+def _decisions(
+    c: sqlite3.Connection, row: tuple[Any, ...], line: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """What an operation means for decisions.jsonl: a record, or the word that one was forgotten."""
+    if line["kind"] == "forget":
+        at = line["provenance"].get("at", "")
+        return [{"id": id_, "forgotten": True, "at": at} for id_ in line["payload"]["ids"]]
+    if line["kind"] not in ("remember", "put_record"):
+        return []
+    # A record that repeats a known one strengthens that one: its inverse knows which.
+    undone = [op["payload"]["record"]["id"] for op in json.loads(row[-1]) if _puts(op)]
+    found: list[dict[str, Any]] = []
+    for id_ in dict.fromkeys([*undone, line["payload"]["record"].get("id", "")]):
+        known = records.find(c, "id = ? AND status = 'active' AND scope <> 'local'", (id_,))
+        found += [records.as_object(record) for record, _ in known]
+    return found
+
+
+def _puts(operation: Mapping[str, Any]) -> bool:
+    return operation.get("kind") == "put_record"
+
+
+def _claim(folder: str) -> bool:
+    """Take the queue for ourselves, so that others may go on appending; whether there was one."""
+    path = os.path.join(folder, QUEUE)
+    with files.Locked(path + ".lock"):
+        if not os.path.exists(path):
+            return False
+        os.replace(path, os.path.join(folder, CLAIMED))
+        return True
+
+
+def _apply_claimed(path: str, apply: Callable[[Operation], object]) -> int:
+    lines = [line for line in (files.read_text(path) or "").split("\n") if line.strip()]
+    seen = applied = 0
+    try:
+        for line in lines:
+            if _is_applied(line, apply):
+                applied += 1
+            else:
+                files.append_lines(os.path.join(os.path.dirname(path), BAD), [{"line": line}])
+            seen += 1
+    finally:
+        rest = lines[seen:]
+        if rest and seen:
+            files.write_atomic(path, ("\n".join(rest) + "\n").encode("utf-8", "replace"))
+        elif not rest and os.path.exists(path):
+            os.unlink(path)
+    return applied
+
+
+def _is_applied(line: str, apply: Callable[[Operation], object]) -> bool:
+    """Whether the line is an operation and the graph took it; False when it never will."""
+    operation = write.from_object(files.parsed(line) or {})
+    if operation is None:
+        return False
+    try:
+        apply(operation)
+    except (NotFound, BadInput):
+        return False
+    return True

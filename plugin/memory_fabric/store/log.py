@@ -1,0 +1,44 @@
+"""The log of the hooks: one line a problem, in home, or where the client lets us, or on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+MAX_LOG_BYTES = 1 << 20
+MAX_LINE_CHARS = 1000
+LOG_NAME = "memory-fabric.log"
+
+
+def note(home: str, data_dir: str, line: str) -> None:
+    """Append one line with the time; never raises. Home, else the data folder, else stderr."""
+    from memory_fabric.redact import redact  # its expressions cost: only who fails pays them
+
+    said = redact(" ".join(line.split())[:MAX_LINE_CHARS])
+    stamped = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime()) + said
+    for folder in (os.path.join(home, "logs") if home else "", data_dir):
+        if folder and _append(folder, stamped):
+            return
+    try:
+        sys.stderr.write(stamped + "\n")
+    except OSError:
+        return  # nowhere left to speak: a hook must not fail the session over its own log
+
+
+def _append(folder: str, line: str) -> bool:
+    path = os.path.join(folder, LOG_NAME)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if os.path.exists(path) and os.path.getsize(path) > MAX_LOG_BYTES:
+            os.replace(path, path + ".1")
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    except OSError:
+        return False
+    try:
+        written = os.write(handle, line.encode("utf-8", "replace") + b"\n")
+    except OSError:
+        written = 0
+    finally:
+        os.close(handle)
+    return written > 0

@@ -1,0 +1,354 @@
+"""The whole of what is remembered here: the project's and the user's database, and the other tiers.
+
+One `Memory` serves one process. Reading opens only what exists; the first write makes the rest. A
+tier that fails is named in `failures`, and the others go on.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from memory_fabric import ids
+from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
+from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, Operation, Record
+from memory_fabric.store import files, projects, switches
+from memory_fabric.store.database import (
+    BUSY_MS,
+    BUSY_PROMPT_MS,
+    Database,
+    is_suspect,
+    mark_suspect,
+    open_database,
+    translated,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from memory_fabric.config import Settings
+    from memory_fabric.models import Provenance
+    from memory_fabric.store.projects import Project
+
+KINDS = ("project", "user")
+# Waiting for the queue: others hold it only while they append a line or take it over.
+QUEUE_S, QUEUE_PROMPT_S = 5.0, 0.15
+USER_SCOPES = frozenset(("user", "global"))
+
+
+class Memory:
+    """Databases and tiers of one project and one user; see `open`."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        project: Project | None,
+        *,
+        deadline_s: float | None,
+        repair: bool,
+    ) -> None:
+        self.settings, self.project = settings, project
+        self.failures: list[str] = []
+        self.told: list[str] = []
+        self.unavailable: set[str] = set()
+        self._deadline_s, self._repair = deadline_s, repair
+        self._open: dict[str, Database] = {}
+
+    @classmethod
+    def open(
+        cls, settings: Settings, *, deadline_s: float | None = None, repair: bool = False
+    ) -> Memory:
+        """The memory for these settings; nothing is made on disk but the project's registration.
+
+        `deadline_s` is the time of `time.monotonic()` after which queries raise DeadlinePassed.
+        With `repair` a damaged database is set aside and rebuilt; else it only fails.
+        """
+        project = projects.find_project(settings.home, settings.project_dir, settings.user_home)
+        here = switches.state(settings.home, project.id if project else "")
+        settings = settings._replace(
+            reads=settings.reads and here["read"], writes=settings.writes and here["write"]
+        )
+        return cls(settings, project, deadline_s=deadline_s, repair=repair)
+
+    def path_of(self, kind: str) -> str:
+        """Where the database of a kind lies; without a project all is in the user's."""
+        if kind == "project" and self.project:
+            return os.path.join(projects.folder_of(self.settings.home, self.project.id), "graph.db")
+        return os.path.join(self.settings.home, "user.db")
+
+    def journal_of(self, kind: str) -> str:
+        """The operations journal of a database, beside it."""
+        return os.path.join(os.path.dirname(self.path_of(kind)), "operations.jsonl")
+
+    def queue_folder(self, kind: str) -> str:
+        """Where operations wait while the database of this kind cannot be written."""
+        if kind == "project" and self.project:
+            return self.project.local
+        return os.path.join(self.settings.home, "local")
+
+    def queue_path(self, kind: str) -> str:
+        """The file in which they wait."""
+        return os.path.join(self.queue_folder(kind), "graph-queue.jsonl")
+
+    def native_lock(self, path: str) -> str:
+        """The lock for a MEMORY.md: in home, nothing of ours may lie beside the client's files."""
+        return files.lock_path(self.settings.home, path)
+
+    def database(self, kind: str, *, create: bool) -> Database | None:
+        """The open database of a kind; None when it does not exist and is not to be made.
+
+        Raises StoreUnavailable and its kinds.
+        """
+        kind = kind if self.project else "user"
+        known = self._open.get(kind)
+        if known is not None and known.is_current():
+            return known
+        if known is not None:  # somebody removed or replaced the file under us
+            self._open.pop(kind).close()
+        path = self.path_of(kind)
+        opened = self._opened(path, kind, create)
+        if opened is not None:
+            self._open[kind] = opened
+        return opened
+
+    def databases(self) -> list[Database]:
+        """Databases that can be read, the project's first; the others are named in `failures`."""
+        found = []
+        self.unavailable.clear()
+        for kind in KINDS if self.project else ("user",):
+            try:
+                database = self.database(kind, create=False)
+            except (StoreUnavailable, DeadlinePassed) as error:
+                self.fail(f"graph ({kind}): {error}")
+                self.unavailable.add(kind)
+                continue
+            if database is not None:
+                found.append(database)
+        return found
+
+    def session_database(self) -> Database:
+        """Where sessions, ledger and tasks of this project are kept. Raises StoreUnavailable."""
+        database = self.database("project", create=True)
+        assert database is not None
+        return database
+
+    def fail(self, what: str) -> None:
+        """Note a failure once."""
+        if what not in self.failures:
+            self.failures.append(what)
+
+    def write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
+    ) -> dict[str, Any]:
+        """The result of a change, durable on return; `{"queued": True}` when it waits in the queue.
+
+        `store` states the database ("project", "user"); else entities are changed where they live.
+        Raises NotFound, BadInput (nothing changed), StoreUnavailable (not even queued).
+        """
+        return self._write(kind, payload, self._stamped(provenance), store)
+
+    def _write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
+    ) -> dict[str, Any]:
+        if not self.settings.writes:
+            raise StoreUnavailable(
+                "", "Memory is switched off here.", remedy="Turn it on with memory-fabric on."
+            )
+        from memory_fabric.store import write  # recall alone never loads it
+
+        payload, provenance = write.cleaned(payload), write.cleaned_provenance(provenance)
+        if store or kind in ("remember", "put_record", "forget", "add_episodes"):
+            return self._apply(
+                Operation(ids.new_id(), kind, payload, provenance, store or KINDS[0])
+            )
+        return self._apply_where_it_lives(kind, payload, provenance)
+
+    def remember(self, record: Record, provenance: Provenance) -> Record | None:
+        """The record as stored (or the known one that it repeats); None below the candidate limit.
+
+        Fills id, times and provenance. Raises StoreUnavailable when it could not even be queued.
+        """
+        if record.confidence < CANDIDATE_FROM:
+            return None
+        provenance = self._stamped(provenance)
+        record = record._replace(
+            id=record.id or ids.new_id(),
+            trust=provenance.trust,
+            source=provenance.source,
+            session=provenance.session,
+            agent=provenance.agent,
+            author=provenance.author,
+            origin=provenance.origin,
+            domain=record.domain if record.domain != "general" else provenance.domain,
+            project=self.project.name if self.project else "",
+            created_at=provenance.at,
+            valid_from=record.valid_from or provenance.at,
+        )
+        if record.scope == "global":
+            from memory_fabric.store.anonymise import anonymised  # rare, and never on a prompt
+
+            record = anonymised(record, self.project, self.settings)
+            provenance = provenance._replace(author="", origin="", session="", agent="")
+        store = "user" if record.scope in USER_SCOPES else "project"
+        from memory_fabric.store import records  # recall alone never loads it
+
+        payload = {"record": records.as_object(record)}
+        result = self._write("remember", payload, provenance, store)
+        if result.get("queued"):
+            return record
+        stored = result.get("record")
+        return records.from_object(stored) if stored else None
+
+    def forget(self, record_ids: list[str], provenance: Provenance) -> int:
+        """How many of these records were forgotten, in whichever database they lie."""
+        gone = 0
+        for database in self.databases():
+            here = [
+                id_
+                for id_ in record_ids
+                if database.row("SELECT 1 FROM records WHERE id = ?", (id_,))
+            ]
+            if here:
+                result = self.write("forget", {"ids": here}, provenance, store=database.kind)
+                gone += int(result.get("deleted", 0))
+        return gone
+
+    def find_records(self, where: str, values: tuple[Any, ...] = (), limit: int = 100) -> list[Any]:
+        """Records of both databases that meet a condition on their columns, newest first.
+
+        Columns: id, type, scope, domain, session, status, pinned, confidence, trust, created_at …
+        """
+        from memory_fabric.store import records  # a prompt rarely asks for whole records
+
+        found = []
+        for database in self.databases():
+            try:
+                found += records.find(database.connection, where, values, limit)
+            except sqlite3.Error as error:
+                raise translated(database.path, error) from error
+        found.sort(key=lambda pair: pair[0].created_at, reverse=True)
+        return [record for record, _ in found[:limit]]
+
+    def flush(self) -> None:
+        """Bring tiers 2 and 3 up to date: drain queues, write journals, refresh MEMORY.md.
+
+        A part that fails is named in `failures`, the others go on; nothing is lost, it is done next
+        time.
+        """
+        from memory_fabric.store import tiers  # not on the prompt path
+
+        tiers.flush(self)
+
+    def native_ids(self, session_started_at: str) -> frozenset[str]:
+        """Ids of records that this project's MEMORY.md already showed when the session began."""
+        if self.project is None:
+            return frozenset()
+        try:
+            database = self.database("project", create=False)
+        except StoreUnavailable as error:
+            self.fail(f"graph (project): {error}")
+            return frozenset()
+        if database is None:
+            return frozenset()
+        shown = database.rows(
+            "SELECT record FROM promoted WHERE root = ? AND since < ?",
+            (self.project.root, session_started_at),
+        )
+        return frozenset(row[0] for row in shown)
+
+    def promotable(self) -> list[Record]:
+        """Records that belong into MEMORY.md: pinned first, then newest."""
+        fit = (
+            "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local' "
+            "AND scope <> 'global' AND trust = 'user' AND type <> 'session' AND "
+        )
+        pinned = self.find_records(fit + "pinned = 1")
+        return pinned + self.find_records(fit + "pinned = 0 AND confidence >= ?", (PROMOTED_FROM,))
+
+    def close(self) -> None:
+        """Let go of the databases."""
+        for database in self._open.values():
+            database.close()
+        self._open.clear()
+
+    def _opened(self, path: str, kind: str, create: bool) -> Database | None:
+        busy_ms = BUSY_MS if self._deadline_s is None else BUSY_PROMPT_MS
+        if self._repair and is_suspect(path):
+            return self._rebuilt(path, kind)
+        try:
+            return open_database(
+                path, kind, create=create, busy_ms=busy_ms, deadline_s=self._deadline_s
+            )
+        except StoreCorrupt:
+            if self._repair:
+                return self._rebuilt(path, kind)
+            mark_suspect(path)
+            raise
+
+    def _rebuilt(self, path: str, kind: str) -> Database:
+        from memory_fabric.store import repair  # only for a damaged file
+
+        database, sentence = repair.rebuild(path, kind, self.journal_of(kind))
+        if sentence:
+            self.told.append(sentence)
+        return database
+
+    def _stamped(self, provenance: Provenance) -> Provenance:
+        return provenance._replace(
+            at=provenance.at or ids.timestamp(),
+            author=provenance.author or self.settings.author,
+            origin=provenance.origin or self.settings.origin,
+            session=provenance.session or self.settings.session,
+        )
+
+    def _apply(self, operation: Operation) -> dict[str, Any]:
+        try:
+            return self.apply_now(operation)
+        except (StoreUnavailable, DeadlinePassed) as error:
+            if isinstance(error, StoreCorrupt):
+                mark_suspect(self.path_of(operation.store))
+            self._enqueue(operation, error)
+            return {"queued": True, "because": str(error)}
+
+    def apply_now(self, operation: Operation) -> dict[str, Any]:
+        """Apply an operation to its database. Raises StoreUnavailable, NotFound."""
+        database = self.database(operation.store, create=True)
+        assert database is not None
+        from memory_fabric.store.write import apply  # recall alone never loads it
+
+        return apply(database, operation)
+
+    def _enqueue(self, operation: Operation, error: FabricError) -> None:
+        from memory_fabric.store import journal, write  # only when the graph cannot be written
+
+        timeout_s = QUEUE_S if self._deadline_s is None else QUEUE_PROMPT_S
+
+        self.fail(f"graph ({operation.store}): {error}")
+        if write.is_local(operation):  # it must not outlive its session in a file
+            raise error
+        folders = [self.queue_folder(operation.store), self.queue_folder("user")]
+        for folder in dict.fromkeys(folders):
+            try:
+                journal.enqueue(folder, operation, timeout_s)
+                return
+            except (OSError, TimeoutError) as problem:
+                self.fail(f"queue {folder}: {problem}")
+        raise StoreUnavailable(
+            error.path if isinstance(error, StoreUnavailable) else "",
+            f"Nothing was stored: {error}",
+            remedy="Neither the memory nor its queue can be written; check disk and permissions.",
+        ) from error
+
+    def _apply_where_it_lives(
+        self, kind: str, payload: dict[str, Any], provenance: Provenance
+    ) -> dict[str, Any]:
+        from memory_fabric.store import routing  # only graph tools, never a prompt
+
+        parts = routing.split(self, kind, payload)
+        results = [
+            self._apply(Operation(ids.new_id(), kind, part, provenance, store))
+            for store, part in parts
+        ]
+        return routing.joined(kind, payload, results)

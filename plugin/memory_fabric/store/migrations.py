@@ -1,0 +1,135 @@
+"""The schema, as numbered steps: step N brings a database from version N-1 to N.
+
+A step that has been released is never edited. FTS5 tables hold no text of their own (external
+content); triggers keep them true, so nothing but these statements knows of them.
+"""
+
+from __future__ import annotations
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+
+V1 = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    # --- the graph -------------------------------------------------------------------------------
+    """CREATE TABLE entities (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, key TEXT NOT NULL, type TEXT NOT NULL,
+        extra TEXT NOT NULL DEFAULT '', domain TEXT NOT NULL, record TEXT NOT NULL DEFAULT '',
+        created_at TEXT NOT NULL, updated_at TEXT NOT NULL)""",
+    "CREATE INDEX entities_by_key ON entities (key)",
+    """CREATE TABLE aliases (
+        key TEXT PRIMARY KEY, alias TEXT NOT NULL, entity INTEGER NOT NULL REFERENCES entities (id)
+        ON DELETE CASCADE) WITHOUT ROWID""",
+    """CREATE TABLE observations (
+        id INTEGER PRIMARY KEY, entity INTEGER NOT NULL REFERENCES entities (id),
+        text TEXT NOT NULL, extra TEXT NOT NULL DEFAULT '', record TEXT NOT NULL DEFAULT '',
+        trust TEXT NOT NULL, source TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL,
+        domain TEXT NOT NULL, created_at TEXT NOT NULL)""",
+    # Equality on long texts is checked on rows that share this short key.
+    "CREATE INDEX observations_by_entity ON observations (entity, substr(text, 1, 48))",
+    "CREATE INDEX observations_by_record ON observations (record) WHERE record <> ''",
+    """CREATE TABLE relations (
+        id INTEGER PRIMARY KEY, source INTEGER NOT NULL REFERENCES entities (id),
+        type TEXT NOT NULL, target INTEGER NOT NULL REFERENCES entities (id),
+        record TEXT NOT NULL DEFAULT '', domain TEXT NOT NULL, created_at TEXT NOT NULL,
+        UNIQUE (source, type, target))""",
+    "CREATE INDEX relations_by_target ON relations (target)",
+    "CREATE INDEX relations_by_record ON relations (record) WHERE record <> ''",
+    # --- what was remembered on purpose ----------------------------------------------------------
+    """CREATE TABLE records (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, key TEXT NOT NULL, type TEXT NOT NULL,
+        what TEXT NOT NULL, why TEXT NOT NULL, about TEXT NOT NULL, extra TEXT NOT NULL,
+        body TEXT NOT NULL, confidence REAL NOT NULL, trust TEXT NOT NULL, source TEXT NOT NULL,
+        scope TEXT NOT NULL, domain TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL,
+        status TEXT NOT NULL, pinned INTEGER NOT NULL DEFAULT 0, created_at TEXT NOT NULL,
+        valid_to TEXT NOT NULL DEFAULT '', superseded_by TEXT NOT NULL DEFAULT '',
+        sightings INTEGER NOT NULL DEFAULT 1, promoted_at TEXT NOT NULL DEFAULT '')""",
+    "CREATE INDEX records_by_key ON records (key)",
+    "CREATE INDEX records_by_time ON records (created_at)",
+    "CREATE INDEX records_by_session ON records (session)",
+    # Which records stand in whose MEMORY.md, the user's among them: kept in the project's database.
+    """CREATE TABLE promoted (
+        root TEXT NOT NULL, record TEXT NOT NULL, since TEXT NOT NULL, PRIMARY KEY (root, record))
+        WITHOUT ROWID""",
+    # --- what was said ---------------------------------------------------------------------------
+    """CREATE TABLE episodes (
+        id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, session TEXT NOT NULL,
+        role TEXT NOT NULL, text TEXT NOT NULL, extra TEXT NOT NULL DEFAULT '',
+        place TEXT NOT NULL, agent TEXT NOT NULL, domain TEXT NOT NULL,
+        created_at TEXT NOT NULL)""",
+    "CREATE INDEX episodes_by_session ON episodes (session, id)",
+    "CREATE INDEX episodes_by_time ON episodes (created_at)",
+    # --- how it came about -----------------------------------------------------------------------
+    """CREATE TABLE operations (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+        payload TEXT NOT NULL, inverse TEXT NOT NULL, provenance TEXT NOT NULL,
+        session TEXT NOT NULL, created_at TEXT NOT NULL, journaled INTEGER NOT NULL DEFAULT 0)""",
+    "CREATE INDEX operations_unjournaled ON operations (seq) WHERE journaled = 0",
+    """CREATE TABLE tombstones (
+        id TEXT PRIMARY KEY, key INTEGER NOT NULL, created_at TEXT NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX tombstones_by_key ON tombstones (key)",
+    # --- what was said to whom -------------------------------------------------------------------
+    """CREATE TABLE sessions (
+        id TEXT PRIMARY KEY, started_at TEXT NOT NULL, seen_at TEXT NOT NULL,
+        loaded_at TEXT NOT NULL DEFAULT '', block TEXT NOT NULL DEFAULT '',
+        prompts INTEGER NOT NULL DEFAULT 0, transcript TEXT NOT NULL DEFAULT '',
+        offset INTEGER NOT NULL DEFAULT 0, checkpoint TEXT NOT NULL DEFAULT '',
+        ended_at TEXT NOT NULL DEFAULT '') WITHOUT ROWID""",
+    """CREATE TABLE injections (
+        session TEXT NOT NULL, agent TEXT NOT NULL, memory TEXT NOT NULL, prompt INTEGER NOT NULL,
+        channel TEXT NOT NULL, created_at TEXT NOT NULL,
+        PRIMARY KEY (session, agent, memory)) WITHOUT ROWID""",
+    """CREATE TABLE tasks (
+        id TEXT PRIMARY KEY, session TEXT NOT NULL, agent_type TEXT NOT NULL, prompt TEXT NOT NULL,
+        created_at TEXT NOT NULL, taken_by TEXT NOT NULL DEFAULT '') WITHOUT ROWID""",
+    "CREATE INDEX tasks_by_session ON tasks (session, agent_type)",
+    # --- search ----------------------------------------------------------------------------------
+    f"""CREATE VIRTUAL TABLE entities_fts USING fts5 (
+        name, type, extra, content='entities', content_rowid='id', tokenize='{TOKENIZER}')""",
+    """CREATE TRIGGER entities_added AFTER INSERT ON entities BEGIN
+        INSERT INTO entities_fts (rowid, name, type, extra)
+        VALUES (new.id, new.name, new.type, new.extra); END""",
+    """CREATE TRIGGER entities_removed AFTER DELETE ON entities BEGIN
+        INSERT INTO entities_fts (entities_fts, rowid, name, type, extra)
+        VALUES ('delete', old.id, old.name, old.type, old.extra); END""",
+    """CREATE TRIGGER entities_changed AFTER UPDATE OF name, type, extra ON entities BEGIN
+        INSERT INTO entities_fts (entities_fts, rowid, name, type, extra)
+        VALUES ('delete', old.id, old.name, old.type, old.extra);
+        INSERT INTO entities_fts (rowid, name, type, extra)
+        VALUES (new.id, new.name, new.type, new.extra); END""",
+    """CREATE VIEW observation_rows AS
+        SELECT o.id AS id, e.name AS entity, o.text AS text, o.extra AS extra
+        FROM observations AS o JOIN entities AS e ON e.id = o.entity""",
+    f"""CREATE VIRTUAL TABLE observations_fts USING fts5 (
+        entity, text, extra, content='observation_rows', content_rowid='id',
+        tokenize='{TOKENIZER}')""",
+    """CREATE TRIGGER observations_added AFTER INSERT ON observations BEGIN
+        INSERT INTO observations_fts (rowid, entity, text, extra)
+        SELECT new.id, name, new.text, new.extra FROM entities WHERE id = new.entity; END""",
+    """CREATE TRIGGER observations_removed AFTER DELETE ON observations BEGIN
+        INSERT INTO observations_fts (observations_fts, rowid, entity, text, extra)
+        SELECT 'delete', old.id, name, old.text, old.extra FROM entities WHERE id = old.entity;
+        END""",
+    f"""CREATE VIRTUAL TABLE records_fts USING fts5 (
+        what, why, about, extra, content='records', content_rowid='seq', tokenize='{TOKENIZER}')""",
+    """CREATE TRIGGER records_added AFTER INSERT ON records BEGIN
+        INSERT INTO records_fts (rowid, what, why, about, extra)
+        VALUES (new.seq, new.what, new.why, new.about, new.extra); END""",
+    """CREATE TRIGGER records_removed AFTER DELETE ON records BEGIN
+        INSERT INTO records_fts (records_fts, rowid, what, why, about, extra)
+        VALUES ('delete', old.seq, old.what, old.why, old.about, old.extra); END""",
+    """CREATE TRIGGER records_changed AFTER UPDATE OF what, why, about, extra ON records BEGIN
+        INSERT INTO records_fts (records_fts, rowid, what, why, about, extra)
+        VALUES ('delete', old.seq, old.what, old.why, old.about, old.extra);
+        INSERT INTO records_fts (rowid, what, why, about, extra)
+        VALUES (new.seq, new.what, new.why, new.about, new.extra); END""",
+    f"""CREATE VIRTUAL TABLE episodes_fts USING fts5 (
+        text, extra, content='episodes', content_rowid='id', tokenize='{TOKENIZER}')""",
+    """CREATE TRIGGER episodes_added AFTER INSERT ON episodes BEGIN
+        INSERT INTO episodes_fts (rowid, text, extra) VALUES (new.id, new.text, new.extra); END""",
+    """CREATE TRIGGER episodes_removed AFTER DELETE ON episodes BEGIN
+        INSERT INTO episodes_fts (episodes_fts, rowid, text, extra)
+        VALUES ('delete', old.id, old.text, old.extra); END""",
+)
+
+MIGRATIONS = (V1,)
+LATEST = len(MIGRATIONS)

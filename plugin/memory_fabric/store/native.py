@@ -1,0 +1,227 @@
+"""Tier 3: our fence in the client's own MEMORY.md, which it loads into every session by itself.
+
+The file belongs to the user: outside the fence not a byte changes. Markers and ids stand alone on
+HTML comment lines, which the client strips and does not count (measured, docs/hooks.md).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from memory_fabric.errors import StoreReadOnly, StoreUnavailable
+from memory_fabric.store import files
+from memory_fabric.text import cut, neutralised, one_line
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.models import Record
+
+BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
+# Begins a fence behind a last line that had no end: the line break before it is ours, too.
+BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
+HEADING = "## Remembered by memory-fabric"
+# The client shows 200 lines and 24.4 KB of the file; ours is a small part of that.
+MAX_FENCE_LINES = 40
+MAX_FILE_LINES = 200
+MAX_FILE_BYTES = 24_000
+MAX_LINE_CHARS = 300
+# Markers, heading and the empty line, with room to spare.
+FENCE_BYTES = 250
+# Longer slugs end in a hash that only the client knows: there we stay out.
+MAX_SLUG_CHARS = 200
+# Somebody else wrote between our reading and our replacing: read again, so many times.
+ATTEMPTS = 5
+
+_ID = r"<!-- id: ([0-9a-f-]{36}) -->"
+
+
+class NativeNotes(Value):
+    """Where MEMORY.md lies, and why we must not write it, if so."""
+
+    path: str
+    off_because: str = ""
+
+
+class Parts(Value):
+    """MEMORY.md taken apart: the user's text before and after our fence, and the ids inside.
+
+    Lines inside the fence that are none of ours stand at the head of `after`.
+    """
+
+    before: str
+    after: str
+    ids: tuple[str, ...]
+    fenced: bool
+
+
+def locate(config_dir: str, project_root: str, switched_on: bool) -> NativeNotes:
+    """The MEMORY.md of a project, by the client's slug rule and settings."""
+    settings = [
+        files.read_json(os.path.join(config_dir, "settings.json")),
+        files.read_json(os.path.join(project_root, ".claude", "settings.json")),
+        files.read_json(os.path.join(project_root, ".claude", "settings.local.json")),
+    ]
+    slug = slug_of(project_root)
+    folder = os.path.join(config_dir, "projects", slug, "memory")
+    # A folder stated in the repository's files would let a stranger choose where we write.
+    stated = settings[0].get("autoMemoryDirectory")
+    stated = os.path.expanduser(stated) if isinstance(stated, str) else ""
+    if os.path.isabs(stated):
+        folder = stated
+    path = os.path.join(folder, "MEMORY.md")
+    if not switched_on:
+        return NativeNotes(path, "CLAUDE_CODE_DISABLE_AUTO_MEMORY is set")
+    if any(s.get("autoMemoryEnabled") is False for s in settings):
+        return NativeNotes(path, "autoMemoryEnabled is false in settings.json")
+    if len(slug) > MAX_SLUG_CHARS and folder != stated:
+        return NativeNotes(path, "the project's path is too long for a known folder name")
+    return NativeNotes(path)
+
+
+def slug_of(path: str) -> str:
+    """The client's folder name for a path: `-` for every UTF-16 unit but A-Z, a-z, 0-9."""
+    return re.sub(r"[^A-Za-z0-9]", lambda m: "-" if m.group() < "\U00010000" else "--", path)
+
+
+def promote(notes: NativeNotes, records: Sequence[Record], lock: str) -> tuple[str, ...]:
+    """Write the fence with these records, most important first; returns the ids that stand in it.
+
+    Without records and without a fence nothing is touched; where the user's own text leaves no
+    room, the fence goes. `lock` is a lock file outside the client's folder. Raises OSError,
+    TimeoutError, StoreUnavailable, StoreReadOnly.
+    """
+    if not records and not parse(_read(notes.path)).fenced:
+        return ()
+    with files.Locked(lock):
+        for _ in range(ATTEMPTS):
+            found = _read(notes.path)
+            text, ids = rewritten(found, records)
+            if text == found or _replaced(notes.path, found, text):
+                return ids
+    raise StoreUnavailable(notes.path, f"{notes.path} is being changed all the time.")
+
+
+def shown_ids(notes: NativeNotes) -> tuple[str, ...]:
+    """Ids of the records that stand in the fence now."""
+    return parse(_read(notes.path)).ids
+
+
+def rewritten(text: str, records: Sequence[Record]) -> tuple[str, tuple[str, ...]]:
+    """The text with a fence of these records in the place of the old one, and the ids in it."""
+    parts = parse(text)
+    lines, ids = _chosen(records, parts.before + parts.after)
+    if not lines:
+        return parts.before + parts.after, ()
+    newline = "\r\n" if "\r\n" in text else "\n"
+    joined = bool(parts.before) and not parts.before.endswith("\n")
+    begin = newline + BEGIN_JOINED if joined else BEGIN
+    fence = newline.join([begin, HEADING, "", *lines, END]) + newline
+    return parts.before + fence + parts.after, ids
+
+
+def parse(text: str) -> Parts:
+    """The text taken apart. Only markers that stand alone on their line count.
+
+    Of several fences all are ours. A fence without its end reaches as far as its lines are
+    recognisably ours. An end without a beginning is the user's text.
+    """
+    if BEGIN not in text and BEGIN_JOINED not in text:
+        return Parts(text, "", (), False)
+    before: list[str] = []
+    after: list[str] = []
+    ids: list[str] = []
+    fenced = joined = False
+    lines = _lines(text)
+    at = 0
+    while at < len(lines):
+        marker = _marker(lines[at])
+        if marker not in (BEGIN, BEGIN_JOINED):
+            (after if fenced else before).append(lines[at])
+            at += 1
+            continue
+        joined = joined or (marker == BEGIN_JOINED and not fenced)
+        fenced = True
+        at, found, foreign = _fence_at(lines, at + 1)
+        ids += found
+        after += foreign
+    head = "".join(before)
+    if joined and not after:
+        head = head.removesuffix("\n").removesuffix("\r")
+    return Parts(head, "".join(after), tuple(ids), fenced)
+
+
+def _fence_at(lines: list[str], at: int) -> tuple[int, list[str], list[str]]:
+    """Where the fence that began before line `at` ends, the ids in it, and lines not ours."""
+    marks = (BEGIN, BEGIN_JOINED, END)
+    end = next((i for i in range(at, len(lines)) if _marker(lines[i]) in marks), len(lines))
+    closed = end < len(lines) and _marker(lines[end]) == END
+    at += at < end and _marker(lines[at]) == HEADING
+    at += at < end and _marker(lines[at]) == ""
+    ids: list[str] = []
+    foreign: list[str] = []
+    while at < end:
+        said = re.fullmatch(_ID, _marker(lines[at + 1])) if at + 1 < end else None
+        if said and lines[at].startswith("- ["):
+            ids.append(said.group(1))
+            at += 2
+        elif closed:
+            foreign.append(lines[at])
+            at += 1
+        else:
+            return at, ids, foreign
+    return at + closed, ids, foreign
+
+
+def _chosen(records: Sequence[Record], others: str) -> tuple[list[str], tuple[str, ...]]:
+    """Lines for as many of the records as there is room for beside the others' text."""
+    room_lines = min(MAX_FENCE_LINES, MAX_FILE_LINES - others.count("\n") - 2) - 2
+    room_bytes = MAX_FILE_BYTES - FENCE_BYTES - len(others.encode("utf-8", "replace"))
+    lines: list[str] = []
+    ids: list[str] = []
+    for record in records:
+        pair = [_line(record), f"<!-- id: {record.id} -->"]
+        room_bytes -= sum(len(line.encode("utf-8", "replace")) + 2 for line in pair)
+        if len(ids) >= room_lines or room_bytes < 0:
+            break
+        lines += pair
+        ids.append(record.id)
+    return lines, tuple(ids)
+
+
+def _line(record: Record) -> str:
+    why = f" — because {one_line(record.why)}" if record.why else ""
+    text = cut(neutralised(f"{one_line(record.what)}{why}"), MAX_LINE_CHARS)
+    text = text.replace("<!--", "‹!--").replace("-->", "--›")
+    return f"- [{record.type} {record.created_at[:10]}] {text}"
+
+
+def _replaced(path: str, before: str, text: str) -> bool:
+    """Whether the file was replaced: not where somebody else has changed it meanwhile."""
+    if "\0" in before:
+        raise StoreUnavailable(path, f"{path} is not a text in UTF-8.")
+    if before and not os.stat(path).st_mode & 0o200:
+        raise StoreReadOnly(path, f"{path} is read-only.")
+    data = text.encode("utf-8", "surrogateescape")
+    return files.write_atomic(path, data, 0o600, still=lambda: _read(path) == before)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines with their ends; only a line feed ends one."""
+    *whole, rest = text.split("\n")
+    return [line + "\n" for line in whole] + ([rest] if rest else [])
+
+
+def _marker(line: str) -> str:
+    return line.rstrip(" \t\r\n")
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read().decode("utf-8", "surrogateescape")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""

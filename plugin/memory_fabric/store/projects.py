@@ -1,0 +1,236 @@
+"""Which project a folder belongs to: keys read from files, and the registry that joins them.
+
+A project is known by its normalised git remote, the real path of its git common directory, or the
+real path of a folder without git. No subprocess is started, and a basename never decides.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zlib
+
+from memory_fabric.store import files
+from memory_fabric.values import Value
+
+REGISTRY = "registry.json"
+LOCAL_FOLDER = os.path.join(".claude", "memory")
+# Where a repository keeps those of its submodules.
+MODULES = f"{os.sep}modules{os.sep}"
+TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")
+
+
+class Project(Value):
+    """One project: its id and name, the folder its local tier lies in, and the keys it is known by.
+
+    `local` is `<main worktree>/.claude/memory`, or a folder in home where that would be wrong.
+    `others` are the ids of other projects that some of its keys belong to: a conflict to settle.
+    """
+
+    id: str
+    name: str
+    root: str
+    local: str
+    keys: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+
+class Identity(Value):
+    """What a folder's files tell: keys, best first; the main worktree's root; a name for people.
+
+    `place` is the path of a linked worktree. It is noted, so that the project can be told when the
+    worktree has been removed, but decides nothing while something lies there.
+    """
+
+    keys: tuple[str, ...]
+    root: str
+    name: str
+    place: str = ""
+
+
+def find_project(home: str, folder: str, user_home: str = "") -> Project | None:
+    """The project of a folder, registered in home on first sight; None without a folder.
+
+    Raises nothing for a home that cannot be read or written: the id is then derived from the keys.
+    """
+    if not folder:
+        return None
+    found = _identified(os.path.realpath(folder))
+    id_, others = _registered(home, found)
+    local = os.path.join(found.root, LOCAL_FOLDER)
+    if _unsuitable(found.root, user_home):
+        local = os.path.join(folder_of(home, id_), "local")
+    return Project(id_, found.name, found.root, local, found.keys, others)
+
+
+def folder_of(home: str, project_id: str) -> str:
+    """Where a project's database lies."""
+    return os.path.join(home, "projects", project_id)
+
+
+def normalised_remote(url: str, root: str = "") -> str:
+    """`host/owner/name` of a git URL, in lower case, without user, port, scheme and `.git`."""
+    url = url.strip()
+    found = re.match(r"[a-z][a-z0-9+.-]*://(?:[^/]*@)?([^/:@]+)(?::\d+)?/(.*)$", url, re.IGNORECASE)
+    # host:path, as ssh has it; one letter before the colon is a drive.
+    found = found or re.match(r"(?:[^@/\s]+@)?([^/:\s]{2,}):(?!//)(.*)$", url)
+    if found and not url.lower().startswith("file:"):
+        return f"{found.group(1)}/{_plain(found.group(2))}".lower()
+    path = re.sub(r"^file://[^/]*", "", url)
+    return "path:" + _plain(os.path.realpath(os.path.join(root, path)), keep_root=True)
+
+
+def _identified(folder: str) -> Identity:
+    top = _up_to_git(folder)
+    gone = () if os.path.isdir(folder) else (f"worktree:{folder}",)
+    if top is None:
+        return Identity(gone or (f"folder:{folder}",), folder, os.path.basename(folder) or "root")
+    common = _common_directory(os.path.join(top, ".git"))
+    own = os.path.basename(common) == ".git"
+    root = os.path.dirname(common) if own else top
+    name = os.path.basename(root) if own else _name_of_bare(common, top)
+    keys: tuple[str, ...] = (f"git:{common}",)
+    remote = _remote_url(common)
+    if remote:
+        normal = normalised_remote(remote, root)
+        keys = (f"remote:{normal}", *keys)
+        name = normal.rsplit("/", 1)[-1]
+    is_linked = os.path.isfile(os.path.join(top, ".git")) and MODULES not in common
+    place = f"worktree:{top}" if is_linked else ""
+    return Identity((*gone, *keys), root, name.removesuffix(".git") or "root", place)
+
+
+def _name_of_bare(common: str, top: str) -> str:
+    """A name where the repository is no `.git` in its worktree: bare ones, submodules."""
+    if MODULES in common:
+        return os.path.basename(top)
+    name = os.path.basename(common)
+    return os.path.basename(os.path.dirname(common)) if name.startswith(".") else name
+
+
+def _up_to_git(folder: str) -> str | None:
+    while True:
+        if os.path.exists(os.path.join(folder, ".git")):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _common_directory(dot_git: str) -> str:
+    if os.path.isdir(dot_git):
+        return os.path.realpath(dot_git)
+    pointer = _text(dot_git).strip()
+    if not pointer.startswith("gitdir:"):
+        return os.path.realpath(dot_git)
+    own = os.path.join(os.path.dirname(dot_git), pointer.removeprefix("gitdir:").strip())
+    shared = _text(os.path.join(own, "commondir")).strip()
+    if not shared:
+        # Pruned, but still pointing there: a worktree's own folder lies two below the shared one.
+        shared = "../.." if os.path.basename(os.path.dirname(own)) == "worktrees" else "."
+    return os.path.realpath(os.path.join(own, shared))
+
+
+def _text(path: str) -> str:
+    try:
+        return files.read_text(path) or ""
+    except OSError:
+        return ""
+
+
+def _remote_url(common: str) -> str:
+    """The URL of `origin`, else of the first remote; empty without one."""
+    urls: dict[str, str] = {}
+    section = ""
+    for line in _text(os.path.join(common, "config")).splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            found = re.match(r'\[remote\s+"(.*)"\]', line, re.IGNORECASE)
+            section = found.group(1) if found else ""
+        elif section and "=" in line and line.split("=", 1)[0].strip().lower() == "url":
+            urls.setdefault(section, line.split("=", 1)[1].strip().strip('"'))
+    return urls.get("origin") or next(iter(urls.values()), "")
+
+
+def _registered(home: str, found: Identity) -> tuple[str, tuple[str, ...]]:
+    """The project's id, and ids of other projects that some of its keys belong to."""
+    path = os.path.join(home, REGISTRY)
+    known, is_whole = _known(home, path)
+    now = _with_keys(known, found)
+    if not is_whole or now != known:
+        try:
+            with files.Locked(path + ".lock"):
+                now = _with_keys(_known(home, path)[0], found)
+                files.write_atomic(path, json.dumps({"keys": now}, indent=1).encode())
+                _write_card(home, now[found.keys[0]], found.name, now)
+        except OSError:
+            now = _with_keys(known, found)
+    id_, *others = dict.fromkeys(now[key] for key in found.keys)
+    return id_, tuple(others)
+
+
+def _with_keys(known: dict[str, str], found: Identity) -> dict[str, str]:
+    """The registry with these keys in it: new ones join the project of the best known one."""
+    id_ = next((known[key] for key in found.keys if key in known), "")
+    id_ = id_ or _new_id(found.keys[0], found.name, known)
+    new = {key: id_ for key in found.keys if key not in known}
+    return known | new | ({found.place: (known | new)[found.keys[0]]} if found.place else {})
+
+
+def _known(home: str, path: str) -> tuple[dict[str, str], bool]:
+    """Key to id, and whether the registry gave it: else the projects' own cards did."""
+    found = files.read_json(path).get("keys")
+    if isinstance(found, dict):
+        return {str(k): str(v) for k, v in found.items() if _is_id(v)}, True
+    keys: dict[str, str] = {}
+    for id_ in filter(_is_id, _project_ids(home)):
+        listed = files.read_json(os.path.join(folder_of(home, id_), "project.json")).get("keys")
+        keys |= {str(k): id_ for k in listed} if isinstance(listed, list) else {}
+    return keys, False
+
+
+def _is_id(value: object) -> bool:
+    """Whether this is an id of ours: it becomes the name of a folder."""
+    return isinstance(value, str) and value.isascii() and value.replace("-", "").isalnum()
+
+
+def _project_ids(home: str) -> list[str]:
+    try:
+        return sorted(os.listdir(os.path.join(home, "projects")))
+    except OSError:
+        return []
+
+
+def _write_card(home: str, id_: str, name: str, known: dict[str, str]) -> None:
+    keys = [key for key, owner in known.items() if owner == id_]
+    card = json.dumps({"id": id_, "name": name, "keys": keys}, indent=1).encode()
+    files.write_atomic(os.path.join(folder_of(home, id_), "project.json"), card)
+
+
+def _new_id(key: str, name: str, known: dict[str, str]) -> str:
+    """A readable id, the same for the same key: the name and a checksum of the key."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "project"
+    taken = set(known.values())
+    salt = 0
+    while True:
+        id_ = f"{slug}-{zlib.crc32(f'{key}{salt or str()}'.encode()):08x}"
+        if id_ not in taken:
+            return id_
+        salt += 1
+
+
+def _unsuitable(root: str, user_home: str) -> bool:
+    """Whether the local tier must not lie there: home, `/`, temporary, bare or read-only places."""
+    if root == os.path.dirname(root) or root in TEMPORARY:
+        return True
+    if user_home and os.path.realpath(root) == os.path.realpath(user_home):
+        return True
+    bare = not os.path.isdir(root) or os.path.isfile(os.path.join(root, "HEAD"))
+    return bare or not os.access(root, os.W_OK)
+
+
+def _plain(path: str, keep_root: bool = False) -> str:
+    path = path.strip().rstrip("/").removesuffix(".git").rstrip("/")
+    return path if keep_root else path.lstrip("/")

@@ -1,0 +1,123 @@
+"""Records between their value, their JSON (journal, operation, export) and their database row."""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+from memory_fabric.models import Entity, Record, Relation
+from memory_fabric.text import index_extra, stem, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+    from typing import Any
+
+# Fields that have a column of their own because queries ask for them; the rest lies in `body`.
+COLUMNS = (
+    "id type what why confidence trust source scope domain session agent status pinned created_at "
+    "valid_to superseded_by"
+).split()
+_BODY = (
+    "alternatives constraints tradeoffs outcome category generalizable project author origin "
+    "valid_from evidence"
+).split()
+MAX_KEY_CHARS = 400
+_LISTS = frozenset(("alternatives", "constraints", "tradeoffs"))
+_SELECT = ", ".join([*COLUMNS, "body", "sightings"])
+
+
+def as_object(record: Record) -> dict[str, Any]:
+    """The record as a JSON object: entities as [name, type], relations as triples."""
+    out = {name: getattr(record, name) for name in (*COLUMNS, *_BODY)}
+    for name in _LISTS:
+        out[name] = list(out[name])
+    out["evidence"] = dict(record.evidence)
+    out["entities"] = [[e.name, e.type] for e in record.entities]
+    out["relations"] = [[r.source, r.type, r.target] for r in record.relations]
+    return out
+
+
+def from_object(value: Mapping[str, Any]) -> Record:
+    """The record in a JSON object; fields that are missing or of another type keep their default.
+
+    Raises KeyError when it has no `type` or `what`.
+    """
+    plain = Record(type=str(value["type"]), what=str(value["what"]))
+    found: dict[str, Any] = {}
+    for name in (*COLUMNS, *_BODY):
+        part, default = value.get(name), getattr(plain, name)
+        if name in _LISTS:
+            found[name] = tuple(str(p) for p in part) if isinstance(part, list | tuple) else ()
+        elif name == "pinned" or name == "generalizable":
+            found[name] = bool(part)
+        elif name == "confidence":
+            is_share = isinstance(part, int | float) and 0 <= part <= 1
+            found[name] = float(part or 0) if is_share else default
+        elif name == "evidence":
+            found[name] = dict(part) if isinstance(part, dict) else {}
+        else:
+            found[name] = part if isinstance(part, str) else default
+    return plain._replace(
+        **found,
+        entities=tuple(Entity(str(e[0]), str(e[1])) for e in _tuples(value.get("entities"), 2)),
+        relations=tuple(
+            Relation(str(r[0]), str(r[1]), str(r[2])) for r in _tuples(value.get("relations"), 3)
+        ),
+    )
+
+
+def key_of(record: Record) -> str:
+    """What makes two records one: the stemmed words of `what`, in order; long ones with a sum."""
+    key = " ".join(stem(w) for w in words(record.what))
+    if len(key) <= MAX_KEY_CHARS:
+        return key
+    return f"{key[:MAX_KEY_CHARS]} {zlib.crc32(key.encode('utf-8', 'replace')):08x}"
+
+
+def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> None:
+    """Insert the record, or replace the row of its id. `sessions` are those that it was seen in."""
+    whole = as_object(record)
+    body = {name: whole[name] for name in _BODY}
+    body |= {"entities": whole["entities"], "relations": whole["relations"], "seen_in": sessions}
+    about = " ".join([*(e.name for e in record.entities), *record.alternatives])
+    extra = index_extra(f"{record.what} {record.why} {about}")
+    values = [whole[name] for name in COLUMNS]
+    columns = [*COLUMNS, "key", "about", "extra", "body", "sightings"]
+    connection.execute(
+        f"INSERT INTO records ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
+        f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{n} = excluded.{n}' for n in columns[1:])}",
+        [
+            *values,
+            key_of(record),
+            about,
+            extra,
+            json.dumps(body, ensure_ascii=False),
+            max(1, len(sessions)),
+        ],
+    )
+
+
+def find(
+    connection: sqlite3.Connection, where: str, values: tuple[Any, ...], limit: int = 1000
+) -> list[tuple[Record, list[str]]]:
+    """Records whose row meets the condition, newest first, with the sessions that saw each."""
+    rows = connection.execute(
+        f"SELECT {_SELECT} FROM records WHERE {where} ORDER BY created_at DESC, seq DESC LIMIT ?",
+        (*values, limit),
+    ).fetchall()
+    return [_of_row(row) for row in rows]
+
+
+def _of_row(row: tuple[Any, ...]) -> tuple[Record, list[str]]:
+    body = json.loads(row[len(COLUMNS)])
+    value = dict(zip(COLUMNS, row, strict=False)) | body
+    value["pinned"] = bool(value["pinned"])
+    return from_object(value), [str(s) for s in body.get("seen_in", [])]
+
+
+def _tuples(value: Any, size: int) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        return []
+    return [part for part in value if isinstance(part, list | tuple) and len(part) == size]

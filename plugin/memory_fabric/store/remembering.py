@@ -1,0 +1,260 @@
+"""Records as operations: remembered, strengthened, forgotten, put back; and their graph part.
+
+An active record that is not local says what it says on its entities, too (BR-11). What it brought
+into the graph bears its id and goes with it, unless another record says the same or somebody has
+stated it himself.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+from memory_fabric.models import CANDIDATE_FROM, STORED_FROM, TRUST_ORDER, Provenance, Record
+from memory_fabric.store import records, rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+    from typing import Any
+
+    Result = tuple[dict[str, Any], list[dict[str, Any]]]
+
+
+def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+    """A record, landed in the graph; a repeat of a known one only strengthens it.
+
+    Result: `record` as stored (None when it was forgotten before), and `repeated`. A candidate
+    becomes active when a second session sees it. What was forgotten comes back only when the user
+    says it again, later.
+    """
+    new = records.from_object(payload["record"])
+    known = _same(c, new)
+    if known is None:
+        if _is_forgotten(c, new, by):
+            return {"record": None, "repeated": False}, []
+        status = "active" if new.confidence >= STORED_FROM else "candidate"
+        stored = new._replace(status=status)
+        _replace(c, None, stored, [new.session])
+        return _told(stored, repeated=False), [_op("forget", ids=[new.id])]
+    old, seen = known
+    sessions = list(dict.fromkeys([*seen, new.session]))
+    stored = _strengthened(old, new, len(sessions) > len(seen))
+    if stored == old and sessions == seen:
+        return _told(old, repeated=True), []
+    lifted = _replace(c, old, stored, sessions)
+    return _told(stored, repeated=True), [_put_op(old, seen, lifted)]
+
+
+def put_record(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+    """A record exactly as given, with its rows of the graph: the inverse of a change to it."""
+    record = records.from_object(payload["record"])
+    before = records.find(c, "id = ?", (record.id,))
+    c.execute("DELETE FROM tombstones WHERE id = ?", (record.id,))
+    seen_in = list(payload["seen_in"])
+    if before:
+        old, seen = before[0]
+        lifted = _replace(c, old, record, seen_in, payload.get("rows"), by)
+        return _told(record, repeated=True), [_put_op(old, seen, lifted)]
+    _replace(c, None, record, seen_in, payload.get("rows"), by)
+    return _told(record, repeated=False), [_op("forget", ids=[record.id])]
+
+
+def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+    """Records, with what they brought into the graph; a tombstone keeps replays from them.
+
+    Of a local record nothing stays, not even the way back.
+    """
+    undo, touched, gone = [], [], 0
+    for id_ in dict.fromkeys(payload["ids"]):
+        found = records.find(c, "id = ?", (id_,))
+        gone += len(found)
+        key = 0
+        for record, seen in found:
+            key = _key_sum(record)
+            lifted = _lift(c, record)
+            touched += [*_names(record), *_named_in(lifted)]
+            if record.scope != "local":
+                undo.append(_put_op(record, seen, lifted))
+        c.execute("DELETE FROM records WHERE id = ?", (id_,))
+        if not any(record.scope == "local" for record, _ in found):
+            c.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", (id_, key, by.at))
+    return {"deleted": gone, "touched": touched}, undo
+
+
+def _replace(
+    c: sqlite3.Connection,
+    old: Record | None,
+    new: Record,
+    sessions: list[str],
+    old_rows: Any = None,
+    by: Provenance | None = None,
+) -> Any:
+    """Put the record's row, and its part of the graph where that differs.
+
+    Returns the rows of the graph that went, or None where the graph was not touched. `old_rows` are
+    rows to put back in the place of what the record would bring itself.
+    """
+    if old is not None and old_rows is None and _graph_part(old) == _graph_part(new):
+        records.put(c, new, sessions)
+        return None
+    lifted = _lift(c, old) if old is not None else rows.nothing()
+    records.put(c, new, sessions)
+    if old_rows is not None:
+        rows.put_back(c, old_rows, by or _said_by(new))
+    else:
+        _land(c, new)
+    return lifted
+
+
+def _graph_part(record: Record) -> tuple[Any, ...]:
+    """What the record brings into the graph, and that it does."""
+    if record.status != "active" or record.scope == "local":
+        return ()
+    return (_said(record), record.entities, record.relations)
+
+
+def _land(c: sqlite3.Connection, record: Record) -> None:
+    if not _graph_part(record):
+        return
+    by = _said_by(record)
+    for entity in record.entities:
+        id_ = rows.variant_id(c, entity.name)
+        if id_ is None:
+            id_ = rows.add_entity(c, entity.name, entity.type, by, record.id)
+        rows.add_texts(c, id_, (_said(record),), by, record.id)
+    for relation in record.relations:
+        ends = []
+        for name in (relation.source, relation.target):
+            end = rows.variant_id(c, name)
+            unknown = end is None
+            ends.append(
+                rows.add_entity(c, name, rows.UNKNOWN_TYPE, by, record.id) if unknown else end
+            )
+        rows.add_relation(c, ends[0] or 0, relation.type, ends[1] or 0, by, record.id)
+
+
+def _lift(c: sqlite3.Connection, record: Record) -> rows.Rows:
+    """Take out of the graph what only this record had brought; returns those rows."""
+    gone = rows.nothing()
+    gone["observations"] = rows.observations(c, "o.record = ?", (record.id,))
+    gone["relations"] = rows.relations(c, "r.record = ?", (record.id,))
+    _hand_over(c, record, gone)
+    rows.remove(c, gone)
+    empty = rows.nothing()
+    names = [*_names(record), *_named_in(gone)]
+    empty["entities"] = [row for row in rows.orphans(c, names) if row["record"]]
+    rows.remove(c, empty)
+    return gone | {"entities": empty["entities"]}
+
+
+def _hand_over(c: sqlite3.Connection, record: Record, gone: rows.Rows) -> None:
+    """Leave what another active record says as well to that one."""
+    others = "id <> ? AND status = 'active' AND scope <> 'local' AND "
+    same_words = records.find(c, others + "key = ?", (record.id, records.key_of(record)))
+    for table in ("observations", "relations"):
+        kept = []
+        for row in gone[table]:
+            if table == "relations":
+                edge = json.dumps([row["from"], row["relationType"], row["to"]], ensure_ascii=False)
+                heirs = records.find(c, others + "instr(body, ?) > 0", (record.id, edge), 1)
+            else:
+                heirs = [r for r in same_words if _says(r[0], row)]
+            if heirs:
+                rows.hand_to(c, {table: [row]}, heirs[0][0].id)
+            else:
+                kept.append(row)
+        gone[table] = kept
+
+
+def _says(record: Record, observation: Mapping[str, Any]) -> bool:
+    named = any(e.name == observation["entity"] for e in record.entities)
+    return named and _said(record) == observation["text"]
+
+
+def _said(record: Record) -> str:
+    return f"{record.what} — because {record.why}" if record.why else record.what
+
+
+def _said_by(record: Record) -> Provenance:
+    """The record's own provenance: who puts it into the graph again did not say it."""
+    return Provenance(
+        record.source,
+        trust=record.trust,
+        session=record.session,
+        agent=record.agent,
+        at=record.created_at,
+        domain=record.domain,
+    )
+
+
+def _names(record: Record) -> list[str]:
+    ends = [name for r in record.relations for name in (r.source, r.target)]
+    return list(dict.fromkeys([*(e.name for e in record.entities), *ends]))
+
+
+def _named_in(gone: rows.Rows) -> list[str]:
+    ends = [row[end] for row in gone["relations"] for end in ("from", "to")]
+    return [*(row["entity"] for row in gone["observations"]), *ends]
+
+
+def _same(c: sqlite3.Connection, new: Record) -> tuple[Record, list[str]] | None:
+    """The record that this one repeats: its id, or its words in the same scope and domain.
+
+    An open question is never the same as its answer.
+    """
+    found = records.find(c, "id = ?", (new.id,)) or records.find(
+        c,
+        "key = ? AND scope = ? AND domain = ? AND superseded_by = '' AND valid_to = '' "
+        "AND (type = 'question') = ? AND (scope <> 'local' OR session = ?)",
+        (records.key_of(new), new.scope, new.domain, new.type == "question", new.session),
+    )
+    return found[0] if found else None
+
+
+def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
+    confidence = max(old.confidence, new.confidence)
+    active = old.status == "active" or confidence >= STORED_FROM
+    if second_sighting and confidence >= CANDIDATE_FROM:
+        active, confidence = True, max(confidence, STORED_FROM)
+    stronger = TRUST_ORDER.get(new.trust, 0) > TRUST_ORDER.get(old.trust, 0)
+    return old._replace(
+        confidence=confidence,
+        trust=new.trust if stronger else old.trust,
+        why=old.why or new.why,
+        alternatives=old.alternatives or new.alternatives,
+        entities=old.entities or new.entities,
+        relations=old.relations or new.relations,
+        generalizable=old.generalizable or new.generalizable,
+        pinned=old.pinned or new.pinned,
+        status="active" if active else "candidate",
+    )
+
+
+def _is_forgotten(c: sqlite3.Connection, new: Record, by: Provenance) -> bool:
+    """Whether this record, or its words, were forgotten and nobody may bring them back now."""
+    if c.execute("SELECT 1 FROM tombstones WHERE id = ?", (new.id,)).fetchone():
+        return True
+    row = c.execute(
+        "SELECT max(created_at) FROM tombstones WHERE key = ?", (_key_sum(new),)
+    ).fetchone()
+    return row[0] is not None and (new.trust != "user" or by.at <= row[0])
+
+
+def _key_sum(record: Record) -> int:
+    """A number for the record's words: a tombstone must not keep the words themselves."""
+    key = f"{record.scope}\n{record.domain}\n{records.key_of(record)}"
+    return zlib.crc32(key.encode("utf-8", "replace"))
+
+
+def _told(record: Record, *, repeated: bool) -> dict[str, Any]:
+    return {"record": records.as_object(record), "repeated": repeated}
+
+
+def _put_op(record: Record, seen: list[str], lifted: Any) -> dict[str, Any]:
+    return _op("put_record", record=records.as_object(record), seen_in=seen, rows=lifted)
+
+
+def _op(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"kind": kind, "payload": payload}

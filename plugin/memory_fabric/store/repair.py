@@ -1,0 +1,153 @@
+"""A damaged database: set aside under the time, and a new one built from backup and journal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+
+from memory_fabric.errors import (
+    BadInput,
+    FabricError,
+    NotFound,
+    StoreCorrupt,
+    StoreUnavailable,
+)
+from memory_fabric.store import backup, files, write
+from memory_fabric.store.database import SUSPECT, Database, is_suspect, open_database
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+FULL_TEXT = ("entities_fts", "observations_fts", "records_fts", "episodes_fts")
+
+
+def rebuild(path: str, kind: str, journal_path: str) -> tuple[Database, str]:
+    """A working database in the place of a damaged one, and a sentence for the user.
+
+    The damaged file is kept as `<name>.corrupt-<time>`. The newest sound backup is taken, then the
+    journal replayed; operations are applied once by id. Raises StoreUnavailable.
+    """
+    try:
+        with files.Locked(path + ".repair.lock", timeout_s=30):
+            return _rebuilt(path, kind, journal_path)
+    except (OSError, TimeoutError) as error:
+        raise StoreUnavailable(path, f"{path} could not be rebuilt: {error}") from error
+
+
+def replay(db: Database, journal_path: str) -> tuple[int, int]:
+    """Apply a journal's operations that the database lacks; (applied, lines that could not be)."""
+    lines, bad = files.read_lines(journal_path)
+    applied, refused = _replayed(db, lines)
+    with db.transaction() as connection:
+        connection.execute("UPDATE operations SET journaled = 1")
+    return applied, refused + len(bad)
+
+
+def _replayed(db: Database, lines: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    applied = refused = 0
+    for line in lines:
+        operation = write.from_object(line)
+        if operation is None:
+            refused += 1
+            continue
+        try:
+            applied += "applied_before" not in write.apply(db, operation)
+        except (NotFound, BadInput):
+            refused += 1
+    return applied, refused
+
+
+def _rebuilt(path: str, kind: str, journal_path: str) -> tuple[Database, str]:
+    if _sound_again(path):
+        return _opened(path, kind), ""
+    aside = _set_aside(path)
+    source = next((b for b in backup.every(path) if backup.is_sound(b)), "")
+    if source:
+        shutil.copyfile(source, path)
+        os.chmod(path, 0o600)
+    db = _opened(path, kind)
+    applied, refused = replay(db, journal_path)
+    rescued, _ = _replayed(db, _unjournaled(aside))
+    return db, _sentence(aside, source, applied + rescued, refused)
+
+
+def _opened(path: str, kind: str) -> Database:
+    db = open_database(path, kind, create=True)
+    assert db is not None
+    return db
+
+
+def _unjournaled(aside: str) -> list[dict[str, Any]]:
+    """Operations that a damaged file still gives and that no journal had yet."""
+    found = []
+    try:
+        connection = sqlite3.connect(aside)
+        try:
+            for id_, kind, payload, provenance in connection.execute(
+                "SELECT id, kind, payload, provenance FROM operations WHERE journaled = 0 "
+                "ORDER BY seq"
+            ):
+                parts = {"payload": files.parsed(payload), "provenance": files.parsed(provenance)}
+                found.append({"id": id_, "kind": kind} | parts)
+        finally:
+            connection.close()
+    except (sqlite3.Error, TypeError):
+        return found  # the rest of it cannot be read
+    return found
+
+
+def _sound_again(path: str) -> bool:
+    """Whether another process has mended it meanwhile, or nothing was wrong."""
+    try:
+        db = open_database(path, "", create=False)
+    except FabricError:
+        return False
+    if db is None:
+        return False
+    try:
+        sound = db.rows("PRAGMA quick_check") == [("ok",)]
+        if sound:
+            _mend_indexes(db)
+    except FabricError:
+        sound = False
+    finally:
+        db.close()
+    if sound and is_suspect(path):
+        os.unlink(path + SUSPECT)
+    return sound
+
+
+def _mend_indexes(db: Database) -> None:
+    """Full-text indexes that do not fit their texts are made again from these."""
+    for table in FULL_TEXT:
+        try:
+            with db.transaction() as c:
+                c.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
+        except StoreCorrupt:
+            with db.transaction() as c:
+                c.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+
+
+def _set_aside(path: str) -> str:
+    aside = f"{path}.corrupt-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
+    for ending in ("-wal", "-shm"):
+        if os.path.exists(path + ending):
+            os.replace(path + ending, aside + ending)
+    if os.path.exists(path):
+        os.replace(path, aside)
+    if is_suspect(path):
+        os.unlink(path + SUSPECT)
+    return aside
+
+
+def _sentence(aside: str, source: str, applied: int, refused: int) -> str:
+    origin = f"the backup {os.path.basename(source)}" if source else "no backup"
+    text = (
+        f"A damaged memory was set aside as {aside} and rebuilt from {origin} "
+        f"and {applied} journalled changes."
+    )
+    return text + (f" {refused} lines could not be read." if refused else "")

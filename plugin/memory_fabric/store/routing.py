@@ -1,0 +1,100 @@
+"""Which database a change of the graph belongs to: where its entities live, else the project's."""
+
+from __future__ import annotations
+
+from memory_fabric.errors import NotFound
+from memory_fabric.store.graph import existing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.store.memory import Memory
+
+# For each kind: the list in its payload, and the fields of an item that name entities.
+_ITEMS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "create_entities": ("entities", ("name",)),
+    "create_relations": ("relations", ("from", "to")),
+    "add_observations": ("observations", ("entityName",)),
+    "delete_entities": ("entityNames", ()),
+    "delete_observations": ("deletions", ("entityName",)),
+    "delete_relations": ("relations", ("from", "to")),
+}
+# For each kind whose answer is a list: the list, and the fields that tell its items apart.
+_ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "create_entities": ("entities", ("name",)),
+    "create_relations": ("relations", ("from", "relationType", "to")),
+    "add_observations": ("results", ("entityName",)),
+}
+
+
+def split(
+    memory: Memory, kind: str, payload: Mapping[str, Any]
+) -> list[tuple[str, dict[str, Any]]]:
+    """Parts of the payload with the database each goes to.
+
+    Deletions go to every database that exists, and to those that cannot be opened now: there they
+    wait. What is said about an unknown entity goes to the database that cannot be opened, where it
+    may live; when all can be, it raises NotFound, and nothing changes.
+    """
+    field, name_fields = _ITEMS[kind]
+    if not memory.project:
+        return [("user", dict(payload))]
+    items = payload[field]
+    names = [item[name] for item in items for name in name_fields]
+    living = {db.kind: existing(db, names) for db in memory.databases()}
+    if kind.startswith("delete_"):
+        stores = [s for s in ("project", "user") if s in living or s in memory.unavailable]
+        return [(store, dict(payload)) for store in stores]
+    parts: dict[str, list[Any]] = {}
+    for item in items:
+        mine = {item[name] for name in name_fields}
+        parts.setdefault(_home_of(memory, kind, mine, living), []).append(item)
+    return [(store, {field: part}) for store, part in parts.items()] or [("project", {field: []})]
+
+
+def joined(
+    kind: str, payload: Mapping[str, Any], results: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """One result from the parts': lists in the order they were asked for, counts added.
+
+    `queued` and `because` stand in it if any part was queued.
+    """
+    whole: dict[str, Any] = {}
+    for result in results:
+        for name, value in result.items():
+            if isinstance(value, bool | str) or name not in whole:
+                whole[name] = whole.get(name) or value
+            elif isinstance(value, list | int):
+                whole[name] = whole[name] + value
+            elif isinstance(value, dict):
+                whole[name] = {**whole[name], **value}
+    if kind.startswith("delete_"):
+        return {"deleted": 0} | whole
+    return _in_order(kind, payload, whole) if len(results) > 1 else whole
+
+
+def _in_order(kind: str, payload: Mapping[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    field, fields = _ANSWERS[kind]
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place, item in enumerate(payload[_ITEMS[kind][0]]):
+        places.setdefault(tuple(item[f] for f in fields), []).append(place)
+    for waiting in places.values():
+        waiting.reverse()
+    found = whole.get(field, [])
+    told = [(places[tuple(item[f] for f in fields)].pop(), item) for item in found]
+    whole[field] = [item for _, item in sorted(told, key=lambda pair: pair[0])]
+    return whole
+
+
+def _home_of(memory: Memory, kind: str, names: set[str], living: Mapping[str, set[str]]) -> str:
+    in_project, in_user = living.get("project", set()), living.get("user", set())
+    if names <= in_user and not names & in_project:
+        return "user"
+    if kind == "add_observations" and not names & (in_project | in_user):
+        name = next(iter(names))
+        if not memory.unavailable:
+            raise NotFound(name, f"Entity with name {name} not found")
+        return "user" if "project" not in memory.unavailable else "project"
+    return "project"

@@ -1,0 +1,288 @@
+"""Rows of the graph for writing: found, added, taken out whole, and put back as they were."""
+
+from __future__ import annotations
+
+from memory_fabric.text import index_extra, name_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Provenance
+
+    Rows = dict[str, list[dict[str, Any]]]
+
+# The end of a relation that nobody has described yet.
+UNKNOWN_TYPE = "unknown"
+
+_ENTITY = "id name type domain record created_at updated_at".split()
+_OBSERVATION = "id entity text record trust source session agent domain created_at".split()
+_RELATION = "id from relationType to record domain created_at".split()
+_IS_ORPHAN = (
+    "NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
+    "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.source = e.id) "
+    "AND NOT EXISTS (SELECT 1 FROM relations AS r WHERE r.target = e.id)"
+)
+
+
+def nothing() -> Rows:
+    """No rows of any kind."""
+    return {"entities": [], "observations": [], "relations": []}
+
+
+def entity_id(c: sqlite3.Connection, name: str) -> int | None:
+    """The row of the entity of exactly this name."""
+    row = c.execute("SELECT id FROM entities WHERE name = ?", (name,)).fetchone()
+    return int(row[0]) if row else None
+
+
+def variant_id(c: sqlite3.Connection, name: str) -> int | None:
+    """The row of the entity that this name means: exact, else by alias, else by its name key."""
+    exact = entity_id(c, name)
+    if exact is not None:
+        return exact
+    key = name_key(name)
+    row = c.execute("SELECT entity FROM aliases WHERE key = ?", (key,)).fetchone()
+    row = row or c.execute("SELECT min(id) FROM entities WHERE key = ?", (key,)).fetchone()
+    return int(row[0]) if row and row[0] is not None else None
+
+
+def text_id(c: sqlite3.Connection, entity: int, text: str) -> int | None:
+    """The row of exactly this observation of an entity."""
+    row = c.execute(
+        "SELECT id FROM observations WHERE entity = ? AND substr(text, 1, 48) = substr(?, 1, 48) "
+        "AND text = ?",
+        (entity, text, text),
+    ).fetchone()
+    return int(row[0]) if row else None
+
+
+def add_entity(
+    c: sqlite3.Connection, name: str, kind: str, by: Provenance, record: str = ""
+) -> int:
+    """A new entity; returns its row. `record` is the record that brought it, if one did."""
+    row = {"name": name, "type": kind, "domain": by.domain, "record": record}
+    return _insert_entity(c, None, row | {"created_at": by.at, "updated_at": by.at})
+
+
+def add_texts(
+    c: sqlite3.Connection, entity: int, texts: Iterable[str], by: Provenance, record: str = ""
+) -> list[str]:
+    """Those of the texts that the entity lacked, now added in order, each once."""
+    added = [text for text in dict.fromkeys(texts) if text_id(c, entity, text) is None]
+    said = {"trust": by.trust, "source": by.source, "session": by.session, "agent": by.agent}
+    said |= {"domain": by.domain, "created_at": by.at, "record": record}
+    for text in added:
+        _insert_observation(c, None, entity, said | {"text": text})
+    if added:
+        c.execute("UPDATE entities SET updated_at = ? WHERE id = ?", (by.at, entity))
+    return added
+
+
+def add_relation(
+    c: sqlite3.Connection, source: int, kind: str, target: int, by: Provenance, record: str = ""
+) -> bool:
+    """Whether the relation is new; it is there afterwards."""
+    row = {"relationType": kind, "record": record, "domain": by.domain, "created_at": by.at}
+    return _insert_relation(c, None, source, target, row)
+
+
+def entities(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+    """Whole entity rows (alias `e`) that meet the condition, with their aliases."""
+    found = c.execute(
+        f"SELECT {', '.join('e.' + n for n in _ENTITY)} FROM entities AS e WHERE {where} "
+        "ORDER BY e.id",
+        values,
+    ).fetchall()
+    rows = [dict(zip(_ENTITY, row, strict=True)) for row in found]
+    for row in rows:
+        known = c.execute(
+            "SELECT key, alias FROM aliases WHERE entity = ? ORDER BY key", (row["id"],)
+        )
+        row["aliases"] = [list(pair) for pair in known]
+    return rows
+
+
+def orphans(c: sqlite3.Connection, names: Iterable[str]) -> list[dict[str, Any]]:
+    """Whole rows of those of the entities that have neither observations nor relations."""
+    found = []
+    for name in dict.fromkeys(names):
+        found += entities(c, f"e.name = ? AND {_IS_ORPHAN}", (name,))
+    return found
+
+
+def observations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+    """Whole observation rows (alias `o`, entity `e`) that meet the condition."""
+    columns = ["e.name" if n == "entity" else "o." + n for n in _OBSERVATION]
+    found = c.execute(
+        f"SELECT {', '.join(columns)} FROM observations AS o JOIN entities AS e "
+        f"ON e.id = o.entity WHERE {where} ORDER BY o.id",
+        values,
+    ).fetchall()
+    return [dict(zip(_OBSERVATION, row, strict=True)) for row in found]
+
+
+def relations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+    """Whole relation rows (alias `r`, ends `s` and `t`) that meet the condition."""
+    found = c.execute(
+        "SELECT r.id, s.name, r.type, t.name, r.record, r.domain, r.created_at "
+        "FROM relations AS r JOIN entities AS s ON s.id = r.source "
+        f"JOIN entities AS t ON t.id = r.target WHERE {where} ORDER BY r.id",
+        values,
+    ).fetchall()
+    return [dict(zip(_RELATION, row, strict=True)) for row in found]
+
+
+def remove(c: sqlite3.Connection, rows: Rows) -> None:
+    """Take these rows out; of the entities, everything else must be gone or among them."""
+    for table in ("observations", "relations", "entities"):
+        c.executemany(f"DELETE FROM {table} WHERE id = ?", [(row["id"],) for row in rows[table]])
+
+
+def hand_to(c: sqlite3.Connection, rows: Rows, record: str) -> None:
+    """Say of these rows that this record brought them; "" makes them nobody's."""
+    for table, some in rows.items():
+        c.executemany(
+            f"UPDATE {table} SET record = ? WHERE id = ?", [(record, row["id"]) for row in some]
+        )
+
+
+def put_back(c: sqlite3.Connection, rows: Mapping[str, Any], by: Provenance) -> tuple[Rows, Rows]:
+    """Insert rows that were taken out, under their old numbers where those are free.
+
+    Returns those that are new again, and, as they were before, those that had come back meanwhile:
+    they only are told again who brought them. A row whose entity is missing is left out.
+    """
+    new, changed = nothing(), nothing()
+    for row in rows.get("entities") or ():
+        known = entities(c, "e.name = ?", (row["name"],))
+        _note(c, "entities", row, known, new, changed)
+        if not known:
+            _insert_entity(c, _free(c, "entities", row), _stamped(row, by))
+    for row in rows.get("observations") or ():
+        entity = entity_id(c, row["entity"])
+        if entity is None:
+            continue
+        id_ = text_id(c, entity, row["text"])
+        known = [] if id_ is None else observations(c, "o.id = ?", (id_,))
+        _note(c, "observations", row, known, new, changed)
+        if not known:
+            _insert_observation(c, _free(c, "observations", row), entity, _stamped(row, by))
+    for row in rows.get("relations") or ():
+        ends = [entity_id(c, row[end]) for end in ("from", "to")]
+        if ends[0] is None or ends[1] is None:
+            continue
+        same = "r.source = ? AND r.type = ? AND r.target = ?"
+        known = relations(c, same, (ends[0], row["relationType"], ends[1]))
+        _note(c, "relations", row, known, new, changed)
+        if not known:
+            _insert_relation(c, _free(c, "relations", row), ends[0], ends[1], _stamped(row, by))
+    return new, changed
+
+
+def _note(
+    c: sqlite3.Connection,
+    table: str,
+    row: dict[str, Any],
+    known: list[dict[str, Any]],
+    new: Rows,
+    changed: Rows,
+) -> None:
+    record = str(row.get("record") or "")
+    if not known:
+        new[table].append(row)
+    elif known[0]["record"] != record:
+        changed[table] += known
+        hand_to(c, {table: known}, record)
+
+
+def _insert_entity(c: sqlite3.Connection, id_: int | None, row: Mapping[str, Any]) -> int:
+    cursor = c.execute(
+        "INSERT INTO entities (id, name, key, type, extra, domain, record, created_at, updated_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            id_,
+            row["name"],
+            name_key(row["name"]),
+            row["type"],
+            index_extra(row["name"]),
+            row["domain"],
+            row["record"],
+            row["created_at"],
+            row["updated_at"],
+        ),
+    )
+    entity = int(cursor.lastrowid or 0)
+    for key, alias in row.get("aliases") or ():
+        c.execute("INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)", (key, alias, entity))
+    return entity
+
+
+def _insert_observation(
+    c: sqlite3.Connection, id_: int | None, entity: int, row: Mapping[str, Any]
+) -> None:
+    name = c.execute("SELECT name FROM entities WHERE id = ?", (entity,)).fetchone()[0]
+    c.execute(
+        "INSERT INTO observations (id, entity, text, extra, record, trust, source, session, agent, "
+        "domain, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            id_,
+            entity,
+            row["text"],
+            index_extra(f"{name} {row['text']}"),
+            row["record"],
+            row["trust"],
+            row["source"],
+            row["session"],
+            row["agent"],
+            row["domain"],
+            row["created_at"],
+        ),
+    )
+
+
+def _insert_relation(
+    c: sqlite3.Connection, id_: int | None, source: int, target: int, row: Mapping[str, Any]
+) -> bool:
+    cursor = c.execute(
+        "INSERT OR IGNORE INTO relations (id, source, type, target, record, domain, created_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            id_,
+            source,
+            row["relationType"],
+            target,
+            row["record"],
+            row["domain"],
+            row["created_at"],
+        ),
+    )
+    return cursor.rowcount > 0
+
+
+def _stamped(row: Mapping[str, Any], by: Provenance) -> dict[str, str]:
+    """The row with what it leaves out taken from who puts it back."""
+    own = {name: str(value) for name, value in row.items() if isinstance(value, str)}
+    default = by._asdict() | {"created_at": by.at, "updated_at": by.at, "record": ""}
+    return default | own | {"aliases": _pairs(row.get("aliases"))}
+
+
+def _pairs(value: Any) -> Any:
+    if not isinstance(value, list):
+        return ()
+    return [p for p in value if isinstance(p, list) and len(p) == 2 and all(map(_is_text, p))]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _free(c: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int | None:
+    """The row's old number, if nobody has it now."""
+    id_ = row.get("id")
+    if not isinstance(id_, int) or not 0 < id_ < 1 << 62:
+        return None
+    taken = c.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone()
+    return None if taken else id_

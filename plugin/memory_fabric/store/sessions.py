@@ -1,0 +1,169 @@
+"""Sessions: when they ran, what was injected into them, which tasks wait, what compaction needs."""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from memory_fabric.store.database import Database
+
+# After so many prompts an injected memory may be far up in the context: it may be given again.
+FORGET_INJECTION_AFTER_PROMPTS = 50
+# A task that no subagent took within so many newer tasks will not be taken.
+OPEN_TASKS_KEPT = 50
+CHANNELS = ("session", "prompt", "subagent", "compact")
+
+
+def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
+    """Whether this is the session's first sign of life; it has a row afterwards."""
+    with db.transaction(durable=False) as c:
+        return _touch(c, session, now, transcript)
+
+
+def unfinished(
+    db: Database, session: str, unseen_since: str, limit: int = 2
+) -> list[tuple[str, str]]:
+    """Other sessions (id, transcript) that never ended and were not seen since, newest first."""
+    rows = db.rows(
+        "SELECT id, transcript FROM sessions WHERE ended_at = '' AND transcript <> '' AND id <> ? "
+        "AND seen_at < ? ORDER BY seen_at DESC LIMIT ?",
+        (session, unseen_since, limit),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def field(db: Database, session: str, name: str) -> Any:
+    """One field of a session's row; None when there is no such session."""
+    row = db.row(f"SELECT {name} FROM sessions WHERE id = ?", (session,))
+    return row[0] if row else None
+
+
+def set_fields(db: Database, session: str, **fields: Any) -> None:
+    """Write fields of a session's row; a session without a row is left alone."""
+    names = ", ".join(f"{name} = ?" for name in fields)
+    with db.transaction(durable=False) as c:
+        c.execute(f"UPDATE sessions SET {names} WHERE id = ?", (*fields.values(), session))
+
+
+def injected(db: Database, session: str, agent: str = "") -> frozenset[str]:
+    """Ids of memories that this session's model (or this agent of it) still has in its context."""
+    rows = db.rows(
+        "SELECT i.memory FROM injections AS i LEFT JOIN sessions AS s ON s.id = i.session "
+        "WHERE i.session = ? AND i.agent = ? AND i.prompt > coalesce(s.prompts, 0) - ?",
+        (session, agent, FORGET_INJECTION_AFTER_PROMPTS),
+    )
+    return frozenset(row[0] for row in rows)
+
+
+def record_injections(
+    db: Database,
+    session: str,
+    agent: str,
+    memories: Iterable[str],
+    channel: str,
+    now: str,
+    *,
+    transcript: str = "",
+    loaded: bool = False,
+    anew: bool = False,
+) -> None:
+    """Note what went out, after it was written; the session has a row afterwards.
+
+    On the channel "prompt" a prompt is counted. `loaded`: the session block was part of it. `anew`:
+    after a compaction nothing of what was given before is sure to be in the context.
+    """
+    with db.transaction(durable=False) as c:
+        _touch(c, session, now, transcript)
+        if loaded:
+            c.execute("UPDATE sessions SET loaded_at = ? WHERE id = ?", (now, session))
+        if anew:
+            c.execute("DELETE FROM injections WHERE session = ? AND agent = ''", (session,))
+        if channel == "prompt":
+            c.execute("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", (session,))
+        c.executemany(
+            "INSERT OR REPLACE INTO injections (session, agent, memory, prompt, channel, "
+            "created_at) VALUES (?, ?, ?, "
+            "coalesce((SELECT prompts FROM sessions WHERE id = ?), 0), ?, ?)",
+            [(session, agent, memory, session, channel, now) for memory in memories],
+        )
+
+
+def inherit(db: Database, parent: str, child: str) -> None:
+    """A forked session has what its parent had."""
+    with db.transaction(durable=False) as c:
+        c.execute(
+            "INSERT OR IGNORE INTO injections (session, agent, memory, prompt, channel, "
+            "created_at) SELECT ?, agent, memory, 0, channel, created_at FROM injections "
+            "WHERE session = ? AND agent = ''",
+            (child, parent),
+        )
+
+
+def note_task(
+    db: Database, task: str, session: str, agent_type: str, prompt: str, now: str
+) -> None:
+    """Keep the prompt of a task until its subagent starts, without secrets."""
+    from memory_fabric.store.write import cleaned  # its expressions cost: only with a task
+
+    prompt = cleaned({"prompt": prompt})["prompt"]
+    with db.transaction(durable=False) as c:
+        c.execute(
+            "INSERT OR REPLACE INTO tasks (id, session, agent_type, prompt, created_at) "
+            "VALUES (?, ?, ?, ?, ?)",
+            (task, session, agent_type, prompt, now),
+        )
+        c.execute(
+            "DELETE FROM tasks WHERE session = ? AND id NOT IN (SELECT id FROM tasks "
+            "WHERE session = ? ORDER BY created_at DESC, id DESC LIMIT ?)",
+            (session, session, OPEN_TASKS_KEPT),
+        )
+
+
+def open_tasks(db: Database, session: str, agent_type: str) -> list[tuple[str, str]]:
+    """Tasks (id, prompt) of this agent type that no subagent has taken yet, oldest first."""
+    return [
+        (id_, prompt)
+        for id_, prompt in db.rows(
+            "SELECT id, prompt FROM tasks WHERE session = ? AND agent_type = ? AND taken_by = '' "
+            "ORDER BY created_at, id",
+            (session, agent_type),
+        )
+    ]
+
+
+def take_task(db: Database, task: str, agent: str) -> None:
+    """The task was given to this subagent."""
+    with db.transaction(durable=False) as c:
+        c.execute("UPDATE tasks SET taken_by = ? WHERE id = ?", (agent, task))
+
+
+def save_checkpoint(db: Database, session: str, checkpoint: Mapping[str, Any]) -> None:
+    """Keep what the session will need after its compaction, without secrets."""
+    from memory_fabric.store.write import cleaned  # its expressions cost: only here
+
+    set_fields(db, session, checkpoint=json.dumps(cleaned(checkpoint), ensure_ascii=False))
+
+
+def load_checkpoint(db: Database, session: str) -> dict[str, Any]:
+    """The session's checkpoint; empty without one."""
+    text = field(db, session, "checkpoint")
+    value = json.loads(text) if text else {}
+    return value if isinstance(value, dict) else {}
+
+
+def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bool:
+    cursor = c.execute(
+        "INSERT OR IGNORE INTO sessions (id, started_at, seen_at, transcript) VALUES (?, ?, ?, ?)",
+        (session, now, now, transcript),
+    )
+    c.execute(
+        "UPDATE sessions SET seen_at = ?, ended_at = '', transcript = "
+        "CASE WHEN ? = '' THEN transcript ELSE ? END WHERE id = ?",
+        (now, transcript, transcript, session),
+    )
+    return cursor.rowcount > 0

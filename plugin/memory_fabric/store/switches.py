@@ -1,0 +1,44 @@
+"""Off and on: whether memory is read and written, for everything and for single projects."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from memory_fabric.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SWITCHES = "switches.json"
+EVERYWHERE = "*"
+PARTS = ("read", "write")
+
+
+def state(home: str, project_id: str) -> dict[str, bool]:
+    """Whether reading and writing are on here: off when off everywhere or off for the project."""
+    switches = files.read_json(os.path.join(home, SWITCHES))
+    result = dict.fromkeys(PARTS, True)
+    for place in (EVERYWHERE, project_id):
+        own = switches.get(place)
+        if isinstance(own, dict):
+            result = {part: result[part] and own.get(part) is not False for part in PARTS}
+    return result
+
+
+def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
+    """Turn parts on or off for a project id, or for EVERYWHERE. Raises OSError, TimeoutError."""
+    path = os.path.join(home, SWITCHES)
+    with files.Locked(path + ".lock"):
+        switches = files.read_json(path)
+        own = switches.get(place)
+        own = dict(own) if isinstance(own, dict) else {}
+        for part in parts:
+            if on:
+                own.pop(part, None)
+            else:
+                own[part] = False
+        switches[place] = own
+        kept = {name: value for name, value in switches.items() if value}
+        files.write_atomic(path, json.dumps(kept, indent=1, ensure_ascii=False).encode())

@@ -1,0 +1,129 @@
+"""Tiers 2 and 3 after tier 1: queues drained, journals written, MEMORY.md refreshed; backups."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from functools import partial
+
+from memory_fabric import ids
+from memory_fabric.errors import FabricError
+from memory_fabric.store import backup, journal, native
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memory_fabric.store.database import Database
+    from memory_fabric.store.memory import Memory
+
+BACKUP_EVERY_S = 24 * 3600
+_FAILURES = (FabricError, OSError, sqlite3.Error)
+
+
+def flush(memory: Memory) -> None:
+    """Do all of it; a part that fails is named in `memory.failures` and the others go on."""
+    drain(memory)
+    for database in memory.databases():
+        _attempt(memory, f"journal ({database.kind})", partial(_export, memory, database))
+    _attempt(memory, "MEMORY.md", partial(promote, memory))
+
+
+def drain(memory: Memory) -> int:
+    """Apply queued operations; returns how many. A failure is named and leaves the rest queued."""
+    done = 0
+    for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
+        try:
+            done += journal.drain(folder, memory.apply_now)
+        except _FAILURES as error:
+            memory.fail(f"queue: {error}")
+    return done
+
+
+def promote(memory: Memory) -> None:
+    """Refresh our fence in MEMORY.md and note in the project's database what it shows."""
+    if memory.project is None:
+        return
+    notes = native.locate(
+        memory.settings.config_dir, memory.project.root, memory.settings.native_memory
+    )
+    shown: tuple[str, ...] = ()
+    if not notes.off_because:
+        lock = memory.native_lock(notes.path)
+        shown = native.promote(notes, memory.promotable(), lock)
+    database = memory.database("project", create=bool(shown))
+    if database is None:
+        return
+    root = memory.project.root
+    before = database.rows("SELECT record FROM promoted WHERE root = ?", (root,))
+    if {row[0] for row in before} != set(shown):
+        _note_shown(memory, database, root, shown)
+
+
+def confirm_shown(memory: Memory) -> None:
+    """Correct what the database believes of MEMORY.md: the user may have emptied or disabled it."""
+    if memory.project is None:
+        return
+    database = memory.database("project", create=False)
+    if database is None:
+        return
+    root = memory.project.root
+    believed = database.rows("SELECT record FROM promoted WHERE root = ?", (root,))
+    if not believed:
+        return
+    notes = native.locate(memory.settings.config_dir, root, memory.settings.native_memory)
+    there = () if notes.off_because else native.shown_ids(notes)
+    kept = [row[0] for row in believed if row[0] in there]
+    if len(kept) < len(believed):
+        _note_shown(memory, database, root, kept)
+
+
+def backup_when_due(memory: Memory) -> list[str]:
+    """A verified backup of each database whose newest is older than a day; returns the copies."""
+    made = []
+    for database in memory.databases():
+        age_s = backup.age_s(database.path)
+        if age_s is None or age_s > BACKUP_EVERY_S:
+            made.append(backup.make(database.path))
+    return made
+
+
+def expire_episodes(memory: Memory, before: str) -> None:
+    """Drop the turns of past sessions that are older than `before` (ISO 8601)."""
+    for database in memory.databases():
+        with database.transaction() as c:
+            c.execute("DELETE FROM episodes WHERE created_at < ?", (before,))
+
+
+def journal_path(memory: Memory, name: str) -> str:
+    """A file of the local tier."""
+    return os.path.join(memory.queue_folder("project"), name)
+
+
+def _note_shown(memory: Memory, project: Database, root: str, shown: Sequence[str]) -> None:
+    now, marks = ids.timestamp(), ", ".join("?" * len(shown))
+    with project.transaction() as c:
+        c.execute(
+            f"DELETE FROM promoted WHERE root = ? AND record NOT IN ({marks})", (root, *shown)
+        )
+        c.executemany(
+            "INSERT OR IGNORE INTO promoted (root, record, since) VALUES (?, ?, ?)",
+            [(root, id_, now) for id_ in shown],
+        )
+    for database in memory.databases():
+        with database.transaction() as c:
+            c.execute(
+                f"UPDATE records SET promoted_at = ? WHERE promoted_at = '' AND id IN ({marks})",
+                (now, *shown),
+            )
+
+
+def _export(memory: Memory, database: Database) -> None:
+    journal.export(database, memory.journal_of(database.kind), memory.queue_folder(database.kind))
+
+
+def _attempt(memory: Memory, what: str, part: Callable[[], object]) -> None:
+    try:
+        part()
+    except _FAILURES as error:
+        memory.fail(f"{what}: {error}")

@@ -1,0 +1,123 @@
+"""The one way in: every change is redacted, made harmless, applied and logged as one."""
+
+from __future__ import annotations
+
+import json
+
+from memory_fabric.errors import BadInput
+from memory_fabric.models import Operation, Provenance
+from memory_fabric.redact import redact
+from memory_fabric.redact import redacted as without_secrets
+from memory_fabric.store import integrity, shapes
+from memory_fabric.store.effects import EFFECTS
+from memory_fabric.text import encodable, neutralised
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from memory_fabric.store.database import Database
+
+# Turns are kept by the client's own transcript and expire: no operation doubles their text.
+UNLOGGED = frozenset(("add_episodes",))
+
+
+def cleaned(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload as it may be stored: no secrets, no fence of ours that opens, valid UTF-8."""
+    found = _harmless(without_secrets(dict(payload)))
+    return dict(found)
+
+
+def cleaned_provenance(by: Provenance) -> Provenance:
+    """The same for who said it: names and ids come from outside, too."""
+    return Provenance(*(encodable(redact(part)) for part in by))
+
+
+def apply(db: Database, operation: Operation) -> dict[str, Any]:
+    """The result of an operation, durable on return; an operation is applied at most once by id.
+
+    `{"applied_before": True}` when it had been. Raises NotFound and BadInput (nothing changed),
+    StoreUnavailable (nothing changed; it may be queued).
+    """
+    problem = shapes.problem(operation.kind, operation.payload)
+    if problem:
+        raise BadInput(operation.kind, problem)
+    with db.transaction() as connection:
+        done = connection.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
+        if done.fetchone():
+            return {"applied_before": True}
+        result, inverse = EFFECTS[operation.kind](
+            connection, operation.payload, operation.provenance
+        )
+        result |= integrity.verify(connection, operation.kind, operation.payload, result)
+        if is_logged(operation):
+            connection.execute(
+                "INSERT INTO operations (id, kind, payload, inverse, provenance, session, "
+                "created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    operation.id,
+                    operation.kind,
+                    json.dumps(operation.payload, ensure_ascii=False),
+                    json.dumps(inverse, ensure_ascii=False),
+                    json.dumps(operation.provenance._asdict(), ensure_ascii=False),
+                    operation.provenance.session,
+                    operation.provenance.at,
+                ),
+            )
+    return result
+
+
+def is_logged(operation: Operation) -> bool:
+    """Whether the operation is kept and journalled: not turns, nor what is local."""
+    return operation.kind not in UNLOGGED and not is_local(operation)
+
+
+def is_local(operation: Operation) -> bool:
+    """Whether the operation is about a record that must not outlive its session."""
+    record = operation.payload.get("record")
+    return isinstance(record, dict) and record.get("scope") == "local"
+
+
+def as_object(operation: Operation) -> dict[str, Any]:
+    """The operation as a JSON object: a line of the queue or the journal."""
+    return {
+        "id": operation.id,
+        "kind": operation.kind,
+        "store": operation.store,
+        "payload": operation.payload,
+        "provenance": operation.provenance._asdict(),
+    }
+
+
+def from_object(value: Mapping[str, Any]) -> Operation | None:
+    """The operation in a line of queue or journal; None when it is none that we know.
+
+    The payload is cleaned again: a file may have been edited by anyone.
+    """
+    id_, kind, payload = value.get("id"), value.get("kind"), value.get("payload")
+    stated = value.get("provenance")
+    if not (isinstance(id_, str) and id_ and isinstance(stated, dict)):
+        return None
+    if not (isinstance(kind, str) and kind in EFFECTS and isinstance(payload, dict)):
+        return None
+    if shapes.problem(kind, payload) or not isinstance(stated.get("source"), str):
+        return None
+    fields = {k: v for k, v in stated.items() if k in Provenance._fields and isinstance(v, str)}
+    return Operation(
+        id=encodable(id_),
+        kind=kind,
+        payload=cleaned(payload),
+        provenance=cleaned_provenance(Provenance(**fields)),
+        store="user" if value.get("store") == "user" else "project",
+    )
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(neutralised(value))
+    if isinstance(value, dict):
+        return {encodable(str(k)): _harmless(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_harmless(v) for v in value]
+    return value

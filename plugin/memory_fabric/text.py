@@ -1,0 +1,156 @@
+"""Words of a text: terms for search, keys for names, cuts for budgets. Pure and linear in time."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Question words stand here too: they carry no content in a query (retrieval.md, step 1).
+STOPWORDS = frozenset(
+    """a about above after again against all also am an and any are aren as at be because been
+    before being below between both but by can cannot could couldn did didn do does doesn doing don
+    down during each ever few for from further get go got had hadn has hasn have haven having he her
+    here hers herself him himself his how i if in into is isn it its itself just let ll me mightn
+    more most mustn my myself no nor not now of off on once only or other our ours ourselves out
+    over own please re s same shall shan she should shouldn so some still such t than that the their
+    theirs them themselves then there these they this those through to too under until up us ve very
+    was wasn we were weren what when where which while who whom whose why will with won would
+    wouldn you your yours yourself yourselves d m o y yes ok okay hi hello hey thanks thank
+    continue""".split()
+)
+
+WORD = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_SEPARATORS = str.maketrans("", "", " \t\n\r-_")
+# Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed beside it.
+_CJK_FROM, _CJK_RANGES = (
+    "⺀",
+    (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff")),
+)
+
+OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
+_INJECTED = re.compile(
+    r"<(memory-fabric|system-reminder)\b[^<>]{0,200}>.*?(?:</\1\s{0,8}>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_TAG_NAMES = re.compile(
+    r"<(\s{0,8}/?\s{0,8})(memory-fabric|system-reminder|private)\b", re.IGNORECASE
+)
+
+
+def words(text: str) -> list[str]:
+    """All words, lower case, in order; underscores and punctuation separate."""
+    return WORD.findall(composed(text).lower())
+
+
+def composed(text: str) -> str:
+    """The text with accents joined to their letters, as the full-text index sees them."""
+    if text.isascii() or not any("\u0300" <= c <= "\u036f" for c in text):
+        return text
+    import unicodedata  # only for accents that stand apart, as in file names of macOS
+
+    return unicodedata.normalize("NFC", text)
+
+
+def terms(text: str) -> list[str]:
+    """Content words in order, each once; all words where nothing but stopwords stands."""
+    parts = words(text.replace("'s", " ").replace("’s", " "))
+    parts += camel_parts(text)
+    parts += cjk_pairs(text)
+    content = [w for w in parts if w not in STOPWORDS and (len(w) > 1 or not w.isascii())]
+    return list(dict.fromkeys(content or parts))
+
+
+def camel_parts(text: str) -> list[str]:
+    """The parts of CamelCase words, lower case: `FastAPIRouter` gives fast, api, router."""
+    if not _CAMEL.search(text):
+        return []
+    parts: list[str] = []
+    for word in WORD.findall(text):
+        if _CAMEL.search(word):
+            parts += [p.lower() for p in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", word)]
+    return parts
+
+
+def cjk_pairs(text: str) -> list[str]:
+    """Neighbouring pairs of characters in scripts without spaces."""
+    if text.isascii():
+        return []
+    pairs = []
+    for word in WORD.findall(text):
+        if any(c >= _CJK_FROM for c in word):
+            pairs += [word[i : i + 2] for i in range(len(word) - 1) if _is_cjk(word[i])]
+    return pairs
+
+
+def index_extra(text: str) -> str:
+    """What the tokenizer of FTS5 would miss in this text: camel parts and CJK pairs, spaced."""
+    return " ".join(dict.fromkeys(camel_parts(text) + cjk_pairs(text)))
+
+
+def stem(word: str) -> str:
+    """A light English stem, one for `caches`, `cached`, `caching`: for coverage, not for FTS5."""
+    if len(word) < 5 or not word.isascii():
+        return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] != "s" else word
+    for ending in ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ed", "es", "ly", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)] + ("y" if ending == "ies" else "")
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeouls":
+        word = word[:-1]
+    return word[:-1] if len(word) > 4 and word[-1] == "e" else word
+
+
+def name_key(name: str) -> str:
+    """The key under which variants of a name meet: case, `-`, `_` and spaces do not count."""
+    folded = name.casefold().translate(_SEPARATORS)
+    return folded or name
+
+
+def jaccard(left: Iterable[str], right: Iterable[str]) -> float:
+    """Share of words that two texts have in common, 0–1; two empty texts are equal."""
+    a, b = set(left), set(right)
+    union = len(a | b)
+    return len(a & b) / union if union else 1.0
+
+
+def cut(text: str, max_chars: int) -> str:
+    """The text within `max_chars`, cut at a word with `…` where it was longer."""
+    if len(text) <= max_chars:
+        return text
+    if max_chars < 1:
+        return ""
+    head = text[: max_chars - 1]
+    space = head.rfind(" ")
+    return (head[:space] if space > max_chars // 2 else head).rstrip() + "…"
+
+
+def one_line(text: str) -> str:
+    """The text with all white space folded to single spaces."""
+    return " ".join(text.split())
+
+
+def without_injected(text: str) -> str:
+    """The text without our own blocks and the client's reminders: nobody remembers an echo."""
+    return _INJECTED.sub(" ", text) if "<" in text else text
+
+
+def neutralised(text: str) -> str:
+    """The text with tags that could open or close a fence made harmless, still readable."""
+    return _TAG_NAMES.sub(r"‹\1\2", text) if "<" in text else text
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates replaced, so that it can be written as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _is_cjk(character: str) -> bool:
+    return any(low <= character <= high for low, high in _CJK_RANGES)

@@ -1,0 +1,160 @@
+"""What was said: the client's transcript files, read from where the last reading ended.
+
+One JSON object a line; the client appends while we read (contracts: claude-code, section 9).
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.errors import BadInput
+from memory_fabric.events import is_machine_text, load_object
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, BinaryIO
+
+MAX_BYTES = 8 << 20
+# Entries that only the client reads, or that repeat what was said elsewhere.
+SKIPPED_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
+
+
+class ToolUse(Value):
+    """A call of a tool by the assistant."""
+
+    id: str
+    name: str
+    input: Mapping[str, Any] = {}
+
+
+class ToolResult(Value):
+    """A tool's answer as text, joined to its call by `tool_use_id`."""
+
+    tool_use_id: str
+    text: str = ""
+    is_error: bool = False
+
+
+class Turn(Value):
+    """One entry of a dialogue; the assistant's message spreads over several, a block in each."""
+
+    uuid: str
+    role: str
+    text: str = ""
+    created_at: str = ""
+    cwd: str = ""
+    is_sidechain: bool = False
+    tools: tuple[ToolUse, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+
+
+def read_turns(
+    path: str, offset: int = 0, max_bytes: int = MAX_BYTES, *, sidechain: bool = False
+) -> tuple[list[Turn], int, int]:
+    """Turns from byte `offset` on, the offset for the next reading, and the count of bad lines.
+
+    Reads about `max_bytes`; there is more while the new offset is below the file's size and still
+    moves. Only complete lines count: a line that is being written stays for the next time. A line
+    longer than `max_bytes` is set aside as bad. A file shorter than `offset` is read from its
+    start; one that cannot be read gives nothing. Side chains are kept only with `sidechain`, which
+    the transcript of a subagent needs.
+    """
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            start = offset if 0 <= offset <= size else 0
+            file.seek(start)
+            return _read(file, start, max_bytes, sidechain)
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return [], offset, 0
+
+
+def _read(
+    file: BinaryIO, offset: int, max_bytes: int, sidechain: bool
+) -> tuple[list[Turn], int, int]:
+    turns: list[Turn] = []
+    bad, end = 0, offset + max_bytes
+    while offset < end:
+        line = file.readline(max_bytes)
+        if not line.endswith(b"\n"):
+            rest = _length_to_line_end(file, max_bytes) if len(line) == max_bytes else 0
+            if rest:
+                offset, bad = offset + len(line) + rest, bad + 1
+            break
+        offset += len(line)
+        try:
+            turn = _turn(load_object(line), sidechain) if line.strip() else None
+        except BadInput:
+            bad += 1
+            continue
+        if turn is not None:
+            turns.append(turn)
+    return turns, offset, bad
+
+
+def _length_to_line_end(file: BinaryIO, chunk_bytes: int) -> int:
+    """Bytes up to and including the next line end; 0 when the file ends before one."""
+    length = 0
+    while chunk := file.readline(chunk_bytes):
+        length += len(chunk)
+        if chunk.endswith(b"\n"):
+            return length
+    return 0
+
+
+def _turn(entry: Mapping[str, Any], sidechain: bool) -> Turn | None:
+    role, message = entry.get("type"), entry.get("message")
+    if role not in ("user", "assistant") or not isinstance(message, dict):
+        return None
+    is_sidechain = entry.get("isSidechain") is True
+    if (is_sidechain and not sidechain) or any(entry.get(f) is True for f in SKIPPED_FLAGS):
+        return None
+    content = message.get("content")
+    text = _content_text(content)
+    if role == "user" and is_machine_text(text):
+        return None
+    blocks = _blocks(content)
+    turn = Turn(
+        uuid=_string(entry, "uuid"),
+        role=role,
+        text=text,
+        created_at=_string(entry, "timestamp"),
+        cwd=_string(entry, "cwd"),
+        is_sidechain=is_sidechain,
+        tools=tuple(_tool_use(b) for b in blocks if b.get("type") == "tool_use"),
+        results=tuple(_tool_result(b) for b in blocks if b.get("type") == "tool_result"),
+    )
+    return turn if turn.text or turn.tools or turn.results else None
+
+
+def _blocks(content: object) -> list[Mapping[str, Any]]:
+    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+
+
+def _content_text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    texts = [_string(b, "text") for b in _blocks(content) if b.get("type") == "text"]
+    return "\n".join(t for t in texts if t)
+
+
+def _tool_use(block: Mapping[str, Any]) -> ToolUse:
+    given = block.get("input")
+    return ToolUse(
+        _string(block, "id"), _string(block, "name"), given if isinstance(given, dict) else {}
+    )
+
+
+def _tool_result(block: Mapping[str, Any]) -> ToolResult:
+    return ToolResult(
+        _string(block, "tool_use_id"),
+        _content_text(block.get("content")),
+        block.get("is_error") is True,
+    )
+
+
+def _string(table: Mapping[str, Any], key: str) -> str:
+    value = table.get(key)
+    return value if isinstance(value, str) else ""

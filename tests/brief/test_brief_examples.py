@@ -1,0 +1,274 @@
+"""The numbered examples of the brief (BR-1 … BR-18), each through a door that a user has.
+
+Those with a test elsewhere, too: BR-3 to BR-5 and BR-10 as laws of their stage (tests/fabric), BR-9
+in the store (tests/store).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from house import House
+
+
+def entities(*items: tuple[str, str, list[str]]) -> dict[str, Any]:
+    """A call of another memory server that the bridge mirrors: one way into the graph."""
+    return {
+        "tool_name": "mcp__other__create_entities",
+        "tool_input": {
+            "entities": [
+                {"name": name, "entityType": kind, "observations": texts}
+                for name, kind, texts in items
+            ]
+        },
+    }
+
+
+def relations(*items: tuple[str, str, str]) -> dict[str, Any]:
+    return {
+        "tool_name": "mcp__other__create_relations",
+        "tool_input": {
+            "relations": [{"from": s, "relationType": kind, "to": t} for s, kind, t in items]
+        },
+    }
+
+
+@pytest.fixture
+def pagination(house: House) -> House:
+    """The graph of the brief's pagination example."""
+    house.fire(
+        "PostToolUse",
+        **entities(
+            ("database-engineer", "agent", ["Looks after schemas"]),
+            ("cursor-pagination", "pattern", ["Use cursor-based pagination for scalability"]),
+            ("opaque-tokens", "pattern", ["Base64 of the last key"]),
+        ),
+    )
+    house.fire(
+        "PostToolUse",
+        **relations(
+            ("database-engineer", "recommends", "cursor-pagination"),
+            ("cursor-pagination", "uses", "opaque-tokens"),
+        ),
+    )
+    return house
+
+
+def test_br1_a_question_finds_the_entity_that_holds_its_words_apart(house: House) -> None:
+    house.fire(
+        "PostToolUse",
+        **entities(
+            (
+                "api-guidelines",
+                "pattern",
+                ["The database-engineer wants keyset paging", "pagination is by cursor"],
+            )
+        ),
+    )
+
+    answer = house.recall("What pagination approach did database-engineer recommend?")
+
+    assert "api-guidelines" in [name for hit in answer["results"] for name in hit["entities"]]
+
+
+def test_br2_br6_an_answer_has_the_form_of_the_brief(pagination: House) -> None:
+    answer = pagination.recall("cursor-pagination scalability")
+
+    best = answer["results"][0]
+    assert answer["query"] == "cursor-pagination scalability"
+    assert answer["total_results"] == len(answer["results"])
+    assert sum(answer["sources"].values()) == answer["total_results"]
+    assert best["id"] == "graph:cursor-pagination"
+    assert best["text"] == "Use cursor-based pagination for scalability"
+    assert best["source"] == "graph"
+    assert best["timestamp"].endswith("Z")
+    assert 0 < best["score"] <= 1
+    assert best["entities"][0] == "cursor-pagination"
+    assert best["metadata"]["entityType"] == "pattern"
+    assert {
+        "from": "database-engineer",
+        "relation": "recommends",
+        "to": "cursor-pagination",
+    } in best["graph_relations"]
+    scores = [hit["score"] for hit in answer["results"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_br3_two_sessions_that_say_the_same_give_one_cross_validated_hit(house: House) -> None:
+    text = "Use cursor based pagination for every list endpoint of the public API"
+    house.fire("PostToolUse", "session-1", **entities(("paging-a", "pattern", [text])))
+    house.fire("PostToolUse", "session-2", **entities(("paging-b", "pattern", [text + "!"])))
+
+    answer = house.recall("cursor pagination list endpoint")
+
+    (hit,) = [h for h in answer["results"] if "list endpoint" in h["text"]]
+    assert hit["metadata"]["cross_validated"] is True
+    assert {"paging-a", "paging-b"} <= set(hit["entities"])
+
+
+def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(house: House) -> None:
+    house.fire(
+        "PostToolUse",
+        **entities(
+            ("import-job", "component", ["The import job writes to pgvector in batches"]),
+            ("pgvector", "technology", ["supports HNSW indexing"]),
+        ),
+    )
+    house.fire("PostToolUse", **relations(("pgvector", "requires", "PostgreSQL")))
+
+    answer = house.recall("how does the import job write in batches")
+
+    best = answer["results"][0]
+    assert best["metadata"]["cross_referenced"] is True
+    assert {"from": "pgvector", "relation": "requires", "to": "PostgreSQL"} in best[
+        "graph_relations"
+    ]
+
+
+def test_br5_of_two_equal_memories_the_cross_validated_one_stands_first(house: House) -> None:
+    shared = "The nightly export compresses its archives with zstd before upload"
+    house.fire("PostToolUse", "session-1", **entities(("export-a", "component", [shared])))
+    house.fire("PostToolUse", "session-2", **entities(("export-b", "component", [shared + "."])))
+    house.fire(
+        "PostToolUse",
+        "session-3",
+        **entities(("export-c", "component", ["The nightly export archives nothing with zstd"])),
+    )
+
+    answer = house.recall("nightly export zstd archives")
+
+    assert answer["results"][0]["metadata"].get("cross_validated") is True
+
+
+def test_br7_a_sentence_becomes_entities_and_relations(house: House) -> None:
+    done = house.command(
+        "remember", "--json", "database-engineer uses pgvector for RAG applications"
+    )
+
+    stored = json.loads(done.stdout)
+    record = stored.get("record", stored)
+    assert {(e["name"], e["type"]) for e in record["entities"]} >= {
+        ("database-engineer", "agent"),
+        ("pgvector", "technology"),
+        ("RAG", "pattern"),
+    }
+    assert {(r["from"], r["relation"], r["to"]) for r in record["relations"]} >= {
+        ("database-engineer", "uses", "pgvector"),
+        ("pgvector", "used_for", "RAG"),
+    }
+
+
+def test_br8_a_relationship_question_walks_the_graph_and_shows_the_path(pagination: House) -> None:
+    answer = pagination.recall("What did database-engineer recommend about pagination?")
+
+    assert [
+        {"from": "database-engineer", "relation": "recommends", "to": "cursor-pagination"},
+        {"from": "cursor-pagination", "relation": "uses", "to": "opaque-tokens"},
+    ] in answer["paths"]
+
+
+def test_br9_variants_of_a_name_are_one_entity_and_relations_never_dangle(house: House) -> None:
+    house.fire("PostToolUse", **entities(("cursor_pagination", "pattern", ["known already"])))
+    house.fire("PostToolUse", **relations(("list-api", "uses", "cursor_pagination")))
+    house.fire(
+        "UserPromptSubmit",
+        prompt="We decided to use cursor-pagination for the list API because offsets time out.",
+    )
+
+    memory = house.memory()
+    (project,) = [db for db in memory.databases() if db.kind == "project"]
+    names = [row[0] for row in project.rows("SELECT name FROM entities")]
+    dangling = project.rows(
+        "SELECT 1 FROM relations WHERE source NOT IN (SELECT id FROM entities) "
+        "OR target NOT IN (SELECT id FROM entities)"
+    )
+    memory.close()
+    assert "cursor_pagination" in names
+    assert "cursor-pagination" not in names
+    assert "list-api" in names
+    assert dangling == []
+
+
+def test_br10_an_old_decision_is_marked_stale_and_not_hidden(house: House) -> None:
+    house.fire("UserPromptSubmit", prompt="We decided to use Kafka for events because it scales.")
+    memory = house.memory()
+    (project,) = [db for db in memory.databases() if db.kind == "project"]
+    with project.transaction() as connection:
+        connection.execute("UPDATE records SET created_at = '2020-01-01T00:00:00.000Z'")
+    memory.close()
+
+    answer = house.recall("Kafka events type:decision")
+
+    best = answer["results"][0]
+    assert "Kafka" in best["text"]
+    assert best["metadata"]["stale"] is True
+    assert best["metadata"]["days_since"] > 90
+
+
+def test_br15_remember_takes_success_failure_and_global(house: House) -> None:
+    success = house.command(
+        "remember", "--json", "--success", "Cursor-based pagination scales for 2M+ rows"
+    )
+    failed = house.command(
+        "remember", "--json", "--failed", "Offset pagination caused timeouts at 1M rows"
+    )
+    everywhere = house.command(
+        "remember", "--json", "--global", "Always validate input at API boundaries"
+    )
+
+    kinds = [
+        (r["type"], r["outcome"], r["scope"])
+        for r in (
+            json.loads(done.stdout).get("record", json.loads(done.stdout))
+            for done in (success, failed, everywhere)
+        )
+    ]
+    assert kinds[0] == ("pattern", "success", "team")
+    assert kinds[1] == ("antipattern", "failed", "team")
+    assert kinds[2][2] == "global"
+
+
+def test_br16_a_choice_names_what_was_chosen_and_what_was_rejected(house: House) -> None:
+    house.fire(
+        "UserPromptSubmit",
+        prompt="We chose PostgreSQL over MongoDB because we need transactions.",
+    )
+
+    (record,) = house.records()
+    assert record.type == "decision"
+    assert record.alternatives == ("MongoDB",)
+    assert "transactions" in record.why
+    assert "MongoDB" not in record.why
+    assert ("PostgreSQL", "chose_over", "MongoDB") in [tuple(r) for r in record.relations]
+    assert ("PostgreSQL", "technology") in [(e.name, e.type) for e in record.entities]
+
+
+def test_br17_status_tells_of_each_tier_and_of_a_corrupt_line(house: House) -> None:
+    house.fire("UserPromptSubmit", prompt="We decided to use Redis for sessions because of speed.")
+    house.fire("Stop", last_assistant_message="ok")
+    healthy = json.loads(house.command("status", "--json").stdout)
+    with (house.project / ".claude" / "memory" / "decisions.jsonl").open("a") as stream:
+        stream.write("{torn\n")
+    degraded = json.loads(house.command("status", "--json").stdout)
+
+    def states(status: dict[str, Any]) -> dict[str, str]:
+        tiers = status["tiers"]
+        rows = tiers.values() if isinstance(tiers, dict) else tiers
+        return {row.get("tier") or row.get("name"): row["state"] for row in rows}
+
+    assert set(states(healthy).values()) == {"healthy"}
+    assert "degraded" in states(degraded).values()
+
+
+def test_br18_a_reasoned_choice_of_a_known_technology_is_generalizable(house: House) -> None:
+    house.fire(
+        "UserPromptSubmit",
+        prompt="We decided to use Redis instead of Memcached for caching because it persists.",
+    )
+
+    (record,) = house.records()
+    assert record.generalizable
+    assert record.scope == "team"

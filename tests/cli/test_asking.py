@@ -1,0 +1,108 @@
+"""recall, load, history, why: what comes back, for people and for programs."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.shell import Shell
+
+DECISION = "Use cursor-based pagination for all list endpoints"
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    """A shell whose project remembers two things."""
+    shell.remember("--why", "offsets time out", DECISION)
+    shell.remember("--failed", "Offset pagination caused timeouts at 1M rows")
+    return shell
+
+
+def test_br_6_recall_answers_in_the_form_of_the_brief(filled: Shell) -> None:
+    answer = filled.run("recall", "--json", "which pagination for list endpoints?").json
+
+    assert {"query", "total_results", "sources", "results"} <= set(answer)
+    assert answer["total_results"] == len(answer["results"]) == sum(answer["sources"].values())
+    best = answer["results"][0]
+    assert best["text"] == DECISION
+    assert "cursor-pagination" in best["entities"]
+    assert [r["score"] for r in answer["results"]] == sorted(
+        (r["score"] for r in answer["results"]), reverse=True
+    )
+
+
+def test_recall_shows_people_a_table_with_ids(filled: Shell) -> None:
+    done = filled.run("recall", "pagination")
+
+    assert done.out.splitlines()[0].split() == ["score", "kind", "date", "id", "memory"]
+    assert "decision" in done.out and "because offsets time out" in done.out
+
+
+def test_recall_without_a_question_gives_the_newest(filled: Shell) -> None:
+    results = filled.run("recall", "--json", "--limit", "1").json["results"]
+
+    assert [r["text"] for r in results] == ["Offset pagination caused timeouts at 1M rows"]
+
+
+def test_a_filter_narrows_the_answer(filled: Shell) -> None:
+    results = filled.run("recall", "--json", "type:antipattern pagination").json["results"]
+
+    assert {r["metadata"]["type"] for r in results} == {"antipattern"}
+
+
+def test_what_is_recalled_cannot_drive_the_terminal(shell: Shell) -> None:
+    shell.remember("Always beep \x1b[31mred\x07 in the terminal")
+
+    done = shell.run("recall", "beep terminal")
+
+    assert "Always beep" in done.out
+    assert "\x1b" not in done.out and "\x07" not in done.out
+
+
+def test_load_shows_what_a_session_is_given(filled: Shell) -> None:
+    done = filled.run("load")
+
+    assert "## Recent Project Decisions" in done.out
+    assert DECISION in done.out
+    assert filled.run("load", "--json").json["text"] + "\n" == done.out
+
+
+def test_history_tells_every_change_of_an_entity_in_any_spelling(filled: Shell) -> None:
+    changes = filled.run("history", "--json", "Cursor_Pagination").json
+
+    assert [c["kind"] for c in changes] == ["remember"]
+    assert changes[0]["by"]["source"] == "cli"
+    assert DECISION in changes[0]["what"]
+
+
+def test_history_of_everything_is_newest_first(filled: Shell) -> None:
+    changes = filled.run("history", "--json").json
+
+    assert len(changes) == 2
+    assert changes[0]["at"] >= changes[1]["at"]
+
+
+def test_why_says_who_where_and_when(filled: Shell) -> None:
+    id_ = filled.remember(DECISION)["short_id"]
+
+    whole = filled.run("why", id_, "--json").json
+
+    assert (whole["author"], whole["source"], whole["project"]) == ("ann", "cli", "shop")
+    assert whole["tiers"] == ["graph", "decisions.jsonl", "MEMORY.md"]
+    assert whole["given_to"] == []
+    assert "ann, by cli, on 20" in filled.run("why", id_).out
+
+
+def test_why_says_which_session_was_given_it(filled: Shell) -> None:
+    # Else MEMORY.md shows it, and the hook has nothing to add.
+    told = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
+    filled.run("remember", "PostgreSQL migration scripts live in db/", **told)
+    event = (
+        '{"hook_event_name": "SubagentStart", "session_id": "s9", "agent_id": "a1", '
+        '"agent_type": "database-engineer"}'
+    )
+    filled.run("hook", stdin=event, CLAUDE_PROJECT_DIR=str(filled.project), **told)
+    found = filled.run("recall", "--json", "PostgreSQL migration", "--limit", "1").json["results"]
+
+    gifts = filled.run("why", found[0]["id"], "--json").json["given_to"]
+
+    assert [(g["session"], g["agent"], g["channel"]) for g in gifts] == [("s9", "a1", "subagent")]

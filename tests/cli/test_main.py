@@ -1,0 +1,123 @@
+"""Exit codes, one line for a mistake, and a start that does not load what it does not need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from cli.shell import ROOT, Shell
+from memory_fabric import __version__
+
+
+def test_help_lists_every_command(shell: Shell) -> None:
+    from memory_fabric.cli.commands import COMMANDS
+
+    done = shell.run("--help")
+
+    assert done.status == 0
+    listed = {line.split()[0] for line in done.out.splitlines() if line.startswith("  ")}
+    assert {command.name for command in COMMANDS} <= listed
+
+
+def test_without_a_command_it_shows_the_help(shell: Shell) -> None:
+    assert shell.run().out == shell.run("--help").out
+
+
+def test_it_says_its_version(shell: Shell) -> None:
+    assert shell.run("--version").out == f"memory-fabric {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("rember", "x"),
+        ("recall", "--limit", "many"),
+        ("recall", "--limit", "0"),
+        ("remember", "--typo", "x"),
+        ("remember",),
+        ("remember", "  "),
+        ("remember", "--success", "--failed", "x"),
+        ("remember", "--type", "rumour", "x"),
+        ("remember", "--scope", "galaxy", "x"),
+        ("remember", "--scope", "user", "--global", "x"),
+        ("remember", "--scope", "local", "x"),
+        ("why",),
+        ("forget",),
+        ("uninstall", "--purge"),
+    ],
+)
+def test_a_mistake_is_one_helpful_line_and_exit_code_2(
+    shell: Shell, words: tuple[str, ...]
+) -> None:
+    done = shell.run(*words)
+
+    assert done.status == 2
+    assert done.out == "" or words[0] == "uninstall"
+    assert done.err.startswith("memory-fabric: ")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("recall", "nothing", "of", "it"), ("why", "01234567"), ("forget", "unheard"), ("load",)],
+)
+def test_what_is_not_there_is_exit_code_3(shell: Shell, words: tuple[str, ...]) -> None:
+    assert shell.run(*words).status == 3
+
+
+def test_a_broken_config_file_is_named_with_its_remedy(shell: Shell) -> None:
+    shell.memory.mkdir(parents=True)
+    (shell.memory / "config.toml").write_text("read = perhaps", "utf-8")
+
+    done = shell.run("status")
+
+    assert done.status == 2
+    assert "config.toml cannot be read" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_pipe_that_closes_early_is_no_error(shell: Shell) -> None:
+    shell.remember("Always use UTC in the logs")
+
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m memory_fabric.cli history --json | head -c 1"],
+        env=shell.environ,
+        cwd=shell.project,
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.stdout == "["
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("heavy", ["mcp", "memory_fabric.fabric", "memory_fabric.handlers"])
+def test_help_does_not_load_what_it_does_not_need(heavy: str) -> None:
+    code = (
+        "import sys; from memory_fabric.cli.main import main; main(['recall', '--help']);"
+        f"sys.exit({heavy!r} in sys.modules)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(ROOT / "plugin")}, capture_output=True
+    )
+
+    assert done.returncode == 0
+
+
+def test_the_hook_command_loads_no_command_line() -> None:
+    code = (
+        "import os, sys; sys.modules['typer'] = None; from memory_fabric.cli.main import main;"
+        "main(['hook'])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(ROOT / "plugin"), "MEMORY_FABRIC": "off", "HOME": "/nonexistent"},
+        input=b'{"hook_event_name": "UserPromptSubmit", "prompt": "hello"}',
+        capture_output=True,
+    )
+
+    assert (done.returncode, done.stdout) == (0, b"")

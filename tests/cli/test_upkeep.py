@@ -1,0 +1,272 @@
+"""forget, status, project, sync, repair, backup, off, on, doctor, uninstall."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli.shell import Shell
+
+DECISION = "Use cursor-based pagination for all list endpoints"
+LESSON = "Offset pagination caused timeouts at 1M rows"
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    """A shell whose project remembers two things."""
+    shell.remember(DECISION)
+    shell.remember("--failed", LESSON)
+    return shell
+
+
+def break_database(shell: Shell) -> None:
+    """Write over the project's database."""
+    shell.database.write_bytes(b"no database " * 400)
+    for ending in ("-wal", "-shm"):
+        shell.database.with_name(shell.database.name + ending).unlink(missing_ok=True)
+
+
+def states(shell: Shell) -> dict[str, str]:
+    """The state of each tier."""
+    return {t["tier"]: t["state"] for t in shell.run("status", "--json").json["tiers"]}
+
+
+def test_forget_previews_and_changes_nothing_without_a_yes(filled: Shell) -> None:
+    done = filled.run("forget", "offset", "timeouts")
+
+    assert LESSON in done.out and DECISION not in done.out
+    assert "nothing was changed" in done.out
+    assert filled.run("forget", "offset", "timeouts").status == 0
+
+
+def test_forget_with_a_yes_takes_it_out_of_graph_and_notes(filled: Shell) -> None:
+    gone = filled.run("forget", "offset", "timeouts", "--yes", "--json").json
+
+    assert gone["forgotten"] == 1
+    assert filled.run("forget", "offset", "timeouts").status == 3
+    assert LESSON not in filled.notes.read_text("utf-8")
+    assert DECISION in filled.notes.read_text("utf-8")
+
+
+def test_forget_takes_several_only_when_told_so(filled: Shell) -> None:
+    refused = filled.run("forget", "pagination", "--yes")
+    allowed = filled.run("forget", "pagination", "--yes", "--all", "--json")
+
+    assert refused.status == 2 and "2 memories match" in refused.err
+    assert allowed.json["forgotten"] == 2
+
+
+def test_forget_by_an_entitys_name_takes_the_entity_and_its_relations(filled: Shell) -> None:
+    found = filled.run("forget", "list-endpoints", "--json").json
+
+    filled.run("forget", "list-endpoints", "--yes", "--all")
+
+    assert [e["name"] for e in found["entities"]] == ["list-endpoints"]
+    assert filled.run("forget", "list-endpoints").status == 3
+
+
+def test_br_17_status_is_healthy_before_anything_is_stored(shell: Shell) -> None:
+    assert states(shell) == {"graph": "healthy", "local": "healthy", "native": "healthy"}
+
+
+def test_br_17_status_counts_what_each_tier_holds(filled: Shell) -> None:
+    tiers = {t["tier"]: t["counts"] for t in filled.run("status", "--json").json["tiers"]}
+
+    assert tiers["graph"]["records"] == 2
+    assert tiers["local"] == {"lines": 2, "queued": 0}
+    assert tiers["native"] == {"shown": 2}
+
+
+def test_br_17_one_unreadable_line_degrades_the_local_tier(filled: Shell) -> None:
+    with (filled.project / ".claude/memory/decisions.jsonl").open("a", encoding="utf-8") as lines:
+        lines.write("{torn\n")
+
+    assert states(filled) == {"graph": "healthy", "local": "degraded", "native": "healthy"}
+    assert "Look at line 3" in filled.run("status").out
+
+
+@pytest.mark.parametrize(
+    ("count", "at"), [(51, "2999-01-01T00:00:00Z"), (1, "2020-01-01T00:00:00Z")]
+)
+def test_br_17_a_long_or_old_queue_degrades_graph_and_local_tier(
+    filled: Shell, count: int, at: str
+) -> None:
+    line = json.dumps(
+        {"id": "x", "kind": "forget", "payload": {"ids": []}, "provenance": {"at": at}}
+    )
+    queue = filled.project / ".claude/memory/graph-queue.jsonl"
+    queue.write_text(f"{line}\n" * count, "utf-8")
+
+    found = states(filled)
+
+    assert (found["graph"], found["local"]) == ("degraded", "degraded")
+
+
+def test_br_17_a_damaged_database_makes_the_graph_unavailable_and_the_others_go_on(
+    filled: Shell,
+) -> None:
+    break_database(filled)
+
+    done = filled.run("status", "--json")
+
+    assert done.status == 1
+    assert [t["state"] for t in done.json["tiers"]] == ["unavailable", "healthy", "healthy"]
+    assert "repair" in json.dumps(done.json["tiers"][0]["findings"])
+
+
+def test_br_17_notes_that_the_client_has_switched_off_are_unavailable_with_the_reason(
+    filled: Shell,
+) -> None:
+    done = filled.run("status", "--json", CLAUDE_CODE_DISABLE_AUTO_MEMORY="1")
+
+    native = done.json["tiers"][2]
+    assert native["state"] == "unavailable"
+    assert "CLAUDE_CODE_DISABLE_AUTO_MEMORY" in native["findings"][0]["reason"]
+
+
+def test_repair_rebuilds_a_damaged_database_from_its_journal(filled: Shell) -> None:
+    break_database(filled)
+
+    done = filled.run("repair")
+
+    assert done.status == 0, done.err
+    assert "rebuilt" in done.out
+    assert filled.run("recall", "--json", "pagination").json["results"][0]["text"] in (
+        DECISION,
+        LESSON,
+    )
+
+
+def test_repair_brings_back_a_lost_database(filled: Shell) -> None:
+    filled.run("backup")
+    filled.database.unlink()
+
+    assert filled.run("repair").status == 0
+    assert filled.run("status", "--json").json["tiers"][0]["counts"]["records"] == 2
+
+
+def test_repair_leaves_a_sound_database_alone(filled: Shell) -> None:
+    done = filled.run("repair", "--json")
+
+    assert done.json["rebuilt"] == []
+    assert len(done.json["sound"]) == 1
+
+
+def test_backup_makes_a_copy_and_says_where(filled: Shell) -> None:
+    (made,) = filled.run("backup", "--json").json["made"]
+
+    assert made.startswith(str(filled.database.parent / "backups"))
+    assert "graph-" in filled.run("backup").out
+
+
+def test_sync_writes_the_notes_again(filled: Shell) -> None:
+    filled.notes.unlink()
+
+    done = filled.run("sync", "--json")
+
+    assert done.json == {"drained": 0, "in_memory_md": 2, "failures": []}
+    assert DECISION in filled.notes.read_text("utf-8")
+
+
+def test_project_shows_its_identity(shell: Shell) -> None:
+    found = shell.run("project", "--json").json
+
+    assert found["name"] == "shop"
+    assert found["keys"] == [f"git:{shell.project}/.git"]
+    assert found["id"] in shell.run("project").out
+
+
+def test_off_here_stops_capture_here_and_on_brings_it_back(shell: Shell) -> None:
+    off = shell.run("off", "--here", "--write")
+    refused = shell.run("remember", DECISION)
+    on = shell.run("on", "--here", "--write", "--json")
+
+    assert off.out == "capture is off for shop.\n"
+    assert refused.status == 1 and "memory-fabric on" in refused.err
+    assert (on.json["reads"], on.json["writes"]) == (True, True)
+    assert shell.run("remember", DECISION).status == 0
+
+
+def test_on_says_when_something_else_keeps_it_off(shell: Shell) -> None:
+    shell.run("off")
+
+    done = shell.run("on", "--here")
+
+    assert "still off here" in done.err
+
+
+def test_the_doctor_names_findings_with_remedies(filled: Shell) -> None:
+    checks = {c["name"]: c for c in filled.run("doctor", "--json").json}
+
+    assert checks["python"]["state"] == checks["home"]["state"] == "ok"
+    assert checks["hooks"]["state"] == "warning"
+    assert "claude plugin install" in checks["hooks"]["remedy"]
+
+
+def test_the_doctor_fails_when_the_graph_is_damaged(filled: Shell) -> None:
+    break_database(filled)
+
+    assert filled.run("doctor").status == 1
+
+
+def test_the_doctor_proves_memory_through_the_real_hooks_and_touches_nothing(filled: Shell) -> None:
+    before = filled.run("status", "--json").json["tiers"][0]["counts"]
+
+    done = filled.run("doctor", "--prove", "--json")
+
+    canary = {c["name"]: c["state"] for c in done.json if c["name"].startswith("canary")}
+    assert canary == dict.fromkeys(
+        (
+            "canary goes in",
+            "canary comes out",
+            "canary in graph",
+            "canary in decisions.jsonl",
+            "canary in MEMORY.md",
+        ),
+        "ok",
+    )
+    assert filled.run("status", "--json").json["tiers"][0]["counts"] == before
+
+
+def test_the_proof_fails_where_memory_is_off(shell: Shell) -> None:
+    done = shell.run("doctor", "--prove", "--json", MEMORY_FABRIC="off")
+
+    assert done.status == 1
+    assert {c["name"]: c["state"] for c in done.json}["canary comes out"] == "fault"
+
+
+def test_uninstall_says_how_and_deletes_nothing(filled: Shell) -> None:
+    done = filled.run("uninstall")
+
+    assert "claude plugin uninstall memory-fabric@memory-fabric" in done.out
+    assert str(filled.memory) in done.out
+    assert filled.database.exists()
+
+
+def test_purge_deletes_everything_of_ours_and_nothing_else(filled: Shell) -> None:
+    text = filled.notes.read_bytes()
+    filled.notes.write_bytes(b"# Mine\r\nkept\r\n" + text)
+    (filled.project / "README.md").write_text("mine\n", "utf-8")
+
+    refused = filled.run("uninstall", "--purge")
+    done = filled.run("uninstall", "--purge", "--yes")
+
+    assert refused.status == 2
+    assert done.status == 0, done.err
+    assert not filled.memory.exists()
+    assert not (filled.project / ".claude").exists()
+    assert filled.notes.read_bytes() == b"# Mine\r\nkept\r\n"
+    assert (filled.project / "README.md").exists()
+
+
+def test_purge_leaves_a_folder_alone_that_is_not_our_home(shell: Shell) -> None:
+    stranger = shell.user_home / "photos"
+    stranger.mkdir()
+    (stranger / "holiday.jpg").write_bytes(b"jpg")
+    shell.environ["CLAUDE_PROJECT_DIR"] = "/"
+
+    done = shell.run("uninstall", "--purge", "--yes", MEMORY_FABRIC_HOME=str(stranger))
+
+    assert done.status == 2
+    assert (stranger / "holiday.jpg").exists()

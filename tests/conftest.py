@@ -1,0 +1,29 @@
+"""What every test stands on: no real home, no switches from the developer's environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+
+# Variables that change what the product does; a test sets the ones that it is about.
+OURS = ("CLAUDE", "MEMORY_FABRIC", "MEMORY_FILE_PATH", "MOE_")
+SWITCHES = ("CI",)
+
+hypothesis.settings.register_profile("house", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("ci" if "CI" in os.environ else "house")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """HOME lies under a file for the whole run: whoever writes there meets an OSError."""
+    guard = tmp_path_factory.mktemp("guard") / "not-a-folder"
+    guard.write_text("A test wanted the real home; give it one under tmp_path.\n", "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [n for n in os.environ if n.startswith(OURS) or n in SWITCHES]:
+            patch.delenv(name)
+        patch.setenv("HOME", str(guard / "home"))
+        yield

@@ -1,0 +1,1 @@
+"""The front door and the background installation, as real processes."""

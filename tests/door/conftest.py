@@ -1,0 +1,76 @@
+"""A door of one's own: a plugin root, a runtime folder and an environment under tmp_path."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from door.support import PROMPT, make_root, make_tools, read_json, run, shim
+
+
+@dataclass
+class Door:
+    """One plugin root with its runtime folder, and the ways to ring it."""
+
+    root: str
+    data: str
+    path: str
+    home: str
+    report_path: str
+    extra: dict[str, str] = field(default_factory=dict)
+
+    def environ(self) -> dict[str, str]:
+        """What the client would give, and nothing of the machine's own Pythons."""
+        return {
+            "PATH": self.path,
+            "HOME": self.home,
+            "CLAUDE_PLUGIN_ROOT": self.root,
+            "CLAUDE_PLUGIN_DATA": self.data,
+            "MEMORY_FABRIC_PYTHON_PLACES": os.path.join(self.home, "nowhere"),
+            "REPORT": self.report_path,
+            **self.extra,
+        }
+
+    def ring(
+        self, data: bytes = PROMPT, without: tuple[str, ...] = (), **more: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        """One event through hooks/launch."""
+        environ = {k: v for k, v in {**self.environ(), **more}.items() if k not in without}
+        return run([os.path.join(self.root, "hooks", "launch")], environ, data)
+
+    def report(self) -> Mapping[str, Any]:
+        """What arrived behind the door at the last ring; removes it."""
+        found: Mapping[str, Any] = read_json(self.report_path)
+        os.unlink(self.report_path)
+        return found
+
+    def remembered(self) -> str:
+        """The file with the interpreter's path."""
+        return os.path.join(self.data, "interpreter")
+
+    def python_on_path(self, name: str = "python3") -> str:
+        """The path of a new shim in PATH."""
+        return shim(os.path.join(self.path, name))
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Door:
+    """A door without any Python on PATH; spaces everywhere."""
+    base = str(tmp_path / "a place with spaces")
+    home = os.path.join(base, "home of ann")
+    data = os.path.join(base, "plugin data")
+    for folder in (home, data):
+        os.makedirs(folder)
+    return Door(
+        root=make_root(os.path.join(base, "plugin root")),
+        data=data,
+        path=make_tools(os.path.join(base, "tools")),
+        home=home,
+        report_path=os.path.join(base, "report.json"),
+    )

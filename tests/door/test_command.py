@@ -1,0 +1,224 @@
+"""bin/memory-fabric: how the command and the MCP server come to their Python."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from door.conftest import Door
+from door.support import PROMPT, PYTHON, old_python, run, until, write
+
+# Stands where the command line stands: tells what it was given, ends as it is told.
+COMMAND_LINE = """\
+import json, os, sys
+def main():
+    report = {"argv": sys.argv, "stdin": sys.stdin.read(), "executable": sys.executable,
+              "prefix": sys.prefix, "path": sys.path[0], "pid": os.getpid(),
+              "root": os.environ["CLAUDE_PLUGIN_ROOT"], "data": os.environ["CLAUDE_PLUGIN_DATA"]}
+    print(json.dumps(report))
+    return 7 if "fail" in sys.argv else None
+"""
+
+
+@pytest.fixture
+def ready(door: Door) -> Door:
+    """A door with a command line behind it, and a Python that needs no packages for it."""
+    package = os.path.join(door.root, "plugin", "memory_fabric")
+    write(os.path.join(package, "cli", "__init__.py"), "")
+    write(os.path.join(package, "cli", "main.py"), COMMAND_LINE)
+    write(os.path.join(door.root, "plugin", "requirements.lock"), "# needs nothing\n")
+    door.extra = {"MEMORY_FABRIC_PYTHON": sys.executable, "PIP_CONFIG_FILE": os.devnull}
+    return door
+
+
+def call(
+    door: Door, *arguments: str, data: bytes = b"", without: tuple[str, ...] = (), **more: str
+) -> subprocess.CompletedProcess[bytes]:
+    """The command, finished."""
+    environ = {k: v for k, v in {**door.environ(), **more}.items() if k not in without}
+    return run([os.path.join(door.root, "bin", "memory-fabric"), *arguments], environ, data)
+
+
+def told(result: subprocess.CompletedProcess[bytes]) -> Mapping[str, Any]:
+    """What the command line said it was given."""
+    found: Mapping[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_arguments_stdin_and_exit_code_pass_through(ready: Door) -> None:
+    result = call(ready, "recall", "two words", "", "--json", "fail", data=b"from stdin")
+
+    report = told(result)
+    assert (result.returncode, result.stderr) == (7, b"")
+    assert report["argv"] == ["memory-fabric", "recall", "two words", "", "--json", "fail"]
+    assert report["stdin"] == "from stdin"
+    assert report["path"] == os.path.join(ready.root, "plugin")
+    assert call(ready, "status").returncode == 0
+
+
+def test_the_stated_python_keeps_its_own_packages(ready: Door) -> None:
+    assert told(call(ready, "status"))["prefix"] == sys.prefix
+
+
+def test_a_stated_python_that_cannot_be_run_is_named(ready: Door) -> None:
+    ready.python_on_path()
+
+    result = call(ready, "status", MEMORY_FABRIC_PYTHON="/nonexistent/python")
+
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert b"/nonexistent/python" in result.stderr
+
+
+def test_a_link_in_the_users_path_leads_to_the_plugin(ready: Door) -> None:
+    links = os.path.join(ready.home, "bin")
+    os.makedirs(links)
+    os.symlink(os.path.join(ready.root, "bin", "memory-fabric"), os.path.join(links, "inner"))
+    os.symlink("inner", os.path.join(links, "memory-fabric"))
+    environ = ready.environ()
+    del environ["CLAUDE_PLUGIN_ROOT"]
+
+    result = run([os.path.join(links, "memory-fabric"), "status"], environ)
+
+    assert told(result)["root"] == ready.root
+
+
+def test_it_can_be_called_by_a_relative_path(ready: Door) -> None:
+    for command, folder in (("./memory-fabric", "bin"), ("bin/memory-fabric", ".")):
+        result = run([command], ready.environ(), cwd=os.path.join(ready.root, folder))
+        assert told(result)["root"] == ready.root
+
+
+def test_a_users_shell_gets_the_runtime_of_the_installed_plugin(ready: Door) -> None:
+    folder = os.path.join(ready.home, ".claude", "plugins", "data")
+    for name in ("memory-fabric-inline", "memory-fabric-memory-fabric", "other-plugin"):
+        write(os.path.join(folder, name, "interpreter"), f"{PYTHON}\n")
+
+    unset = ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA")
+    assert told(call(ready, without=unset))["data"] == f"{folder}/memory-fabric-memory-fabric"
+
+    os.unlink(os.path.join(folder, "memory-fabric-memory-fabric", "interpreter"))
+    assert told(call(ready, without=unset))["data"] == f"{folder}/memory-fabric-inline"
+
+
+def test_another_plugins_variables_are_not_taken_for_ours(ready: Door) -> None:
+    report = told(call(ready, CLAUDE_PLUGIN_ROOT="/somewhere/else"))
+
+    assert report["root"] == ready.root
+    assert report["data"] == os.path.join(ready.home, ".claude", "memory-fabric", "runtime")
+
+
+def test_without_the_plugin_installed_the_runtime_lies_in_the_fabrics_home(ready: Door) -> None:
+    home = os.path.join(ready.home, "fabric")
+
+    report = told(call(ready, without=("CLAUDE_PLUGIN_DATA",), MEMORY_FABRIC_HOME=home))
+
+    assert report["data"] == os.path.join(home, "runtime")
+
+
+def test_without_python_it_says_what_helps(door: Door) -> None:
+    result = call(door, "status")
+
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert b"Python 3.11 or newer" in result.stderr
+
+    old_python(os.path.join(door.path, "python3"))
+    assert b"only an older one" in call(door, "status").stderr
+
+
+def test_the_word_hook_rings_the_front_door(ready: Door) -> None:
+    ready.python_on_path()
+
+    result = call(ready, "hook", data=PROMPT)
+
+    assert (result.returncode, result.stdout) == (0, b"")
+    assert ready.report()["length"] == len(PROMPT)
+
+
+def test_without_packages_the_command_installs_them_and_goes_on(ready: Door) -> None:
+    del ready.extra["MEMORY_FABRIC_PYTHON"]
+    ready.python_on_path()
+
+    first = call(ready, "status", data=b"kept")
+    second = call(ready, "status")
+
+    assert told(first)["executable"].startswith(os.path.join(ready.data, "env-"))
+    assert told(first)["stdin"] == "kept"
+    assert b"installing its packages" in first.stderr
+    assert second.stderr == b""
+    assert told(second)["executable"] == told(first)["executable"]
+
+
+def test_the_server_says_why_it_cannot_start_and_ends_at_once(ready: Door) -> None:
+    del ready.extra["MEMORY_FABRIC_PYTHON"]
+    ready.python_on_path()
+    write(os.path.join(ready.root, "plugin", "requirements.lock"), "tinypkg==1.0\n")
+    ready.extra["PIP_NO_INDEX"] = "1"
+
+    first = call(ready, "mcp")
+    again = call(ready, "mcp")
+
+    for result in (first, again):
+        assert (result.returncode, result.stdout) == (1, b"")
+        assert b"its packages are not installed" in result.stderr
+        assert b"install.log" in result.stderr
+    # The hooks need none of it.
+    assert ready.ring().returncode == 0
+    assert ready.report()["executable"] == PYTHON
+
+
+def test_an_interrupt_while_waiting_ends_it_quietly(ready: Door) -> None:
+    del ready.extra["MEMORY_FABRIC_PYTHON"]
+    write(ready.remembered(), f"{PYTHON}\n")
+    lock = os.path.join(ready.data, "install.lock")
+    command = [os.path.join(ready.root, "bin", "memory-fabric"), "mcp"]
+    with open(lock, "wb") as held:  # as an installer that takes its time
+        fcntl.flock(held, fcntl.LOCK_EX)
+        waiting = subprocess.Popen(command, env=ready.environ(), stderr=subprocess.PIPE)
+        assert waiting.stderr
+        assert b"installing its packages" in waiting.stderr.readline()
+        waiting.send_signal(signal.SIGINT)
+        rest = waiting.communicate(timeout=60)[1]
+
+    assert (waiting.returncode, rest) == (130, b"")
+
+
+def test_a_running_program_holds_its_environment(ready: Door) -> None:
+    del ready.extra["MEMORY_FABRIC_PYTHON"]
+    ready.python_on_path()
+    first = told(call(ready, "status"))
+    environment = os.path.dirname(os.path.dirname(first["executable"]))
+    command = [os.path.join(ready.root, "bin", "memory-fabric"), "mcp"]
+    program = (
+        "import sys; sys.path.append(sys.argv[1]); import memory_fabric.installation as i; "
+        "print(i._held(sys.argv[2]))"
+    )
+
+    def held() -> bool:
+        source = os.path.join(ready.root, "plugin")
+        return b"True" in run([PYTHON, "-I", "-c", program, source, environment], {}).stdout
+
+    server = subprocess.Popen(
+        command, env=ready.environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    until(held, "the server holds its environment")
+    server.communicate(timeout=60)
+
+    assert not held()
+
+
+def test_the_process_is_replaced_and_not_kept_as_a_parent(ready: Door) -> None:
+    command = [os.path.join(ready.root, "bin", "memory-fabric"), "status"]
+    process = subprocess.Popen(
+        command, env=ready.environ(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    )
+    output = process.communicate(timeout=60)[0]
+
+    assert json.loads(output)["pid"] == process.pid

@@ -1,0 +1,118 @@
+"""hooks/dispatch.py: opens the package, and fails open when the package is broken."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+from door.conftest import Door
+from door.support import PROMPT, PYTHON, ROOT, read, run, without_root_powers, write
+
+SCRIPT = os.path.join(ROOT, "hooks", "dispatch.py")
+
+
+@pytest.fixture
+def ready(door: Door) -> Door:
+    """A door that has found its Python."""
+    write(door.remembered(), f"{PYTHON}\n")
+    return door
+
+
+def test_it_is_short_and_parses_on_an_old_python() -> None:
+    source = read(SCRIPT)
+
+    assert len(source.splitlines()) <= 30
+    ast.parse(source, feature_version=(3, 9))
+
+
+def break_by_absence(package: str) -> None:
+    shutil.rmtree(package)
+
+
+def break_by_syntax(package: str) -> None:
+    write(os.path.join(package, "dispatcher.py"), "def main(:\n")
+
+
+def break_by_missing_module(package: str) -> None:
+    write(os.path.join(package, "dispatcher.py"), "from memory_fabric.gone import main\n")
+
+
+def break_by_exit(package: str) -> None:
+    write(os.path.join(package, "dispatcher.py"), "def main():\n    raise SystemExit(2)\n")
+
+
+def break_by_error(package: str) -> None:
+    text = 'def main():\n    print("half a reply")\n    raise OSError("first\\nsecond \\ud800")\n'
+    write(os.path.join(package, "dispatcher.py"), text)
+
+
+BREAKAGES = [
+    break_by_absence,
+    break_by_syntax,
+    break_by_missing_module,
+    break_by_exit,
+    break_by_error,
+]
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES)
+def test_a_broken_package_costs_one_log_line_and_nothing_else(
+    ready: Door, breakage: Callable[[str], None]
+) -> None:
+    breakage(os.path.join(ready.root, "plugin", "memory_fabric"))
+
+    result = ready.ring()
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
+    log = os.path.join(ready.data, "memory-fabric.log")
+    lines = read(log).splitlines()
+    assert len(lines) == 1
+    assert " door: " in lines[0]
+    assert os.stat(log).st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("data", ["", "/dev/null/below"])
+def test_without_a_place_for_the_log_the_line_goes_to_stderr(ready: Door, data: str) -> None:
+    break_by_absence(os.path.join(ready.root, "plugin", "memory_fabric"))
+    environ = {**ready.environ(), "CLAUDE_PLUGIN_DATA": data}
+
+    result = run([PYTHON, "-I", "-S", os.path.join(ready.root, "hooks", "dispatch.py")], environ)
+
+    assert (result.returncode, result.stdout) == (0, b"")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_where_nothing_at_all_can_be_written_it_still_exits_zero(ready: Door) -> None:
+    break_by_absence(os.path.join(ready.root, "plugin", "memory_fabric"))
+    command = f'exec "{PYTHON}" -I -S "{ready.root}/hooks/dispatch.py" <&- >&- 2>&-'
+
+    result = run(["/bin/sh", "-c", command], {**ready.environ(), "CLAUDE_PLUGIN_DATA": ""})
+
+    assert result.returncode == 0
+
+
+def test_compiled_files_lie_beside_the_source_where_that_can_be_written(ready: Door) -> None:
+    ready.ring()
+
+    assert ready.report()["pycache_prefix"] is None
+    assert os.listdir(os.path.join(ready.root, "plugin", "memory_fabric", "__pycache__"))
+    assert not os.path.exists(os.path.join(ready.data, "pycache"))
+
+
+def test_compiled_files_of_a_read_only_plugin_lie_in_the_runtime_folder(ready: Door) -> None:
+    package = os.path.join(ready.root, "plugin", "memory_fabric")
+    os.chmod(package, 0o500)
+    command = without_root_powers([os.path.join(ready.root, "hooks", "launch")])
+
+    result = run(command, {**ready.environ(), "PATH": f"{ready.path}:/usr/bin:/bin"}, PROMPT)
+
+    os.chmod(package, 0o700)
+    prefix = os.path.join(ready.data, "pycache")
+    assert result.returncode == 0
+    assert ready.report()["pycache_prefix"] == prefix
+    assert not os.path.exists(os.path.join(package, "__pycache__"))
+    assert any(name.startswith("dispatcher.") for name in os.listdir(prefix + package))

@@ -1,0 +1,530 @@
+"""The background installation: real processes, real venv and pip, a package from loopback."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from door.support import (
+    PYTHON,
+    ROOT,
+    executable,
+    make_root,
+    make_wheel,
+    read,
+    run,
+    until,
+    without_root_powers,
+    write,
+)
+
+
+class Index:
+    """A package index on loopback that can be told to keep its callers waiting."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.asked: list[str] = []
+        self.open = threading.Event()
+        self.open.set()
+        index = self
+
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                index.asked.append(self.path)
+                index.open.wait()
+                try:
+                    self._give(index.body(self.path))
+                except ConnectionError:
+                    return  # the caller was killed, as the test meant it
+
+            def _give(self, body: bytes | None) -> None:
+                self.send_response(404 if body is None else 200)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body or b"")))
+                self.end_headers()
+                self.wfile.write(body or b"")
+
+            def log_message(self, format: str, *args: Any) -> None:
+                return
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/simple"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def body(self, path: str) -> bytes | None:
+        """The page or the wheel at this path."""
+        if path == "/simple/tinypkg/":
+            names = sorted(os.listdir(self.folder))
+            return "".join(f'<a href="/wheels/{n}">{n}</a>' for n in names).encode()
+        wheel = os.path.join(self.folder, os.path.basename(path))
+        if not path.startswith("/wheels/") or not os.path.exists(wheel):
+            return None
+        return Path(wheel).read_bytes()
+
+
+class Site:
+    """A plugin root with its runtime folder, an index, and the installer's three questions."""
+
+    def __init__(self, base: str, index: Index) -> None:
+        self.index = index
+        self.home = os.path.join(base, "home of ann")
+        os.makedirs(self.home)
+        self.data = os.path.join(base, "plugin data")
+        self.root = make_root(os.path.join(base, "plugin root"))
+        self.script = os.path.join(self.root, "plugin", "memory_fabric", "installation.py")
+        self.python = PYTHON
+        self.environ = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": self.home,
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_INDEX_URL": index.url,
+            "PIP_NO_CACHE_DIR": "1",
+        }
+        self.require("1.0")
+
+    def require(self, version: str) -> None:
+        """The release needs this version of tinypkg."""
+        lock = os.path.join(self.root, "plugin", "requirements.lock")
+        write(lock, make_wheel(self.index.folder, version))
+
+    def command(self, expression: str) -> list[str]:
+        """A bare process that prints the JSON of an expression about `i`, the installation."""
+        program = (
+            "import json, sys; sys.path.append(sys.argv[1]); data, root = sys.argv[2:4]\n"
+            f"import memory_fabric.installation as i; print(json.dumps({expression}))"
+        )
+        source = os.path.join(self.root, "plugin")
+        return [self.python, "-I", "-S", "-c", program, source, self.data, self.root]
+
+    def ask(self, expression: str, **more: str) -> Any:
+        """The value of the expression in a bare process."""
+        result = run(self.command(expression), {**self.environ, **more})
+        assert result.returncode == 0, result.stderr.decode()
+        return json.loads(result.stdout)
+
+    def start(self, **more: str) -> bool:
+        return bool(self.ask("i.start(data, root)", **more))
+
+    def installed(self) -> str | None:
+        found: str | None = self.ask("i.environment_python(data, root)")
+        return found
+
+    def finished(self) -> None:
+        """Returns when nobody holds the lock any more."""
+        until(self.idle, "the installer ended")
+
+    def idle(self) -> bool:
+        path = os.path.join(self.data, "install.lock")
+        if not os.path.exists(path):
+            return True
+        with open(path, "rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
+
+    def environments(self) -> list[str]:
+        return [name for name in os.listdir(self.data) if name.startswith("env-")]
+
+    def installer(self) -> int:
+        """The process id that the running installer has written into its lock."""
+        lock = os.path.join(self.data, "install.lock")
+        until(lambda: os.path.exists(lock) and read(lock).endswith("\n"), "the installer runs")
+        return int(read(lock))
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A site whose installers have all ended when the test has."""
+    index = Index(str(tmp_path / "wheels"))
+    site = Site(str(tmp_path / "a place with spaces"), index)
+    yield site
+    index.open.set()
+    site.finished()
+    index.server.shutdown()
+    index.server.server_close()
+
+
+def version_in(python: str) -> str:
+    """The version of tinypkg that this interpreter imports."""
+    result = run([python, "-I", "-c", "import tinypkg; print(tinypkg.VERSION)"], {})
+    return result.stdout.decode().strip()
+
+
+def closed_port() -> str:
+    """An index address on loopback where nobody answers."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        return f"http://127.0.0.1:{server.server_port}/simple"
+
+
+def test_an_installation_is_quick_to_start_detached_and_done_once(site: Site) -> None:
+    assert site.installed() is None
+    assert site.start() is True
+    site.finished()
+
+    python = site.installed()
+    assert python and python.startswith(os.path.join(site.data, "env-"))
+    assert version_in(python) == "1.0"
+    assert site.start() is False
+    assert site.ask("i.last_error(data)") == ""
+    compiled = os.listdir(os.path.join(site.root, "plugin", "memory_fabric", "__pycache__"))
+    assert any(name.startswith("dispatcher.") for name in compiled)
+
+
+def test_the_starter_does_not_wait_and_the_installer_leaves_its_session(site: Site) -> None:
+    site.index.open.clear()
+    began_s = time.monotonic()
+
+    assert site.start() is True
+
+    assert time.monotonic() - began_s < 5  # and not until the index, kept waiting, answers
+    pid = site.installer()
+    assert os.getsid(pid) != os.getsid(0)
+    assert os.readlink(f"/proc/{pid}/fd/0") == os.readlink(f"/proc/{pid}/fd/1") == os.devnull
+
+
+def test_of_many_starts_at_once_one_installs(site: Site) -> None:
+    site.index.open.clear()
+    command = site.command("i.start(data, root)")
+    starters = [
+        subprocess.Popen(command, env=site.environ, stdout=subprocess.PIPE) for _ in range(6)
+    ]
+
+    answers = [starter.communicate(timeout=60)[0].strip() for starter in starters]
+    site.index.open.set()
+    site.finished()
+
+    assert sorted(answers) == [b"false"] * 5 + [b"true"]
+    assert len([path for path in site.index.asked if path.startswith("/wheels/")]) == 1
+    assert site.installed()
+
+
+@pytest.mark.parametrize("whole_group", [True, False])
+def test_one_killed_half_way_frees_the_lock_and_the_next_succeeds(
+    site: Site, whole_group: bool
+) -> None:
+    site.index.open.clear()
+    assert site.start() is True
+    until(lambda: bool(site.index.asked), "pip asks the index")
+    pid = site.installer()
+
+    if whole_group:
+        os.killpg(pid, signal.SIGKILL)
+    else:  # pip lives on and still writes: the lock is its as well
+        os.kill(pid, signal.SIGKILL)
+        assert site.start() is False
+    site.index.open.set()
+    site.finished()
+    assert site.installed() is None
+    assert len(site.environments()) == 1  # the half-built one
+
+    assert site.start() is True
+    site.finished()
+
+    python = site.installed()
+    assert python and version_in(python) == "1.0"
+    assert len(site.environments()) == 1
+
+
+def test_leftovers_of_other_keys_are_removed_too(site: Site) -> None:
+    write(os.path.join(site.data, "env-cpython-299-00000000", "bin", "python"), "half")
+
+    site.start()
+    site.finished()
+
+    assert site.installed()
+    assert len(site.environments()) == 1
+
+
+def test_changed_requirements_get_a_new_environment_and_the_old_one_goes(site: Site) -> None:
+    site.start()
+    site.finished()
+    old = site.installed()
+
+    site.require("2.0")
+    assert site.installed() is None
+    assert site.start() is True
+    site.finished()
+
+    new = site.installed()
+    assert new and old and new != old
+    assert version_in(new) == "2.0"
+    assert not os.path.exists(old)
+
+
+def test_another_interpreter_has_another_environment(site: Site, tmp_path: Path) -> None:
+    site.start()
+    site.finished()
+    old = site.installed()
+
+    site.python = other_interpreter(str(tmp_path / "other"))
+    assert site.installed() is None
+    assert site.start() is True
+    site.finished()
+
+    new = site.installed()
+    assert new and old and new != old
+    assert version_in(new) == "1.0"
+
+
+def other_interpreter(prefix: str, without: str = "") -> str:
+    """The same Python, installed at another place; as Debian does it, one module may be missing."""
+    python = os.path.join(prefix, "bin", os.path.basename(PYTHON))
+    library = os.path.dirname(os.__file__)
+    here = os.path.join(prefix, "lib", os.path.basename(library))
+    os.makedirs(os.path.dirname(python))
+    os.makedirs(here)
+    shutil.copy(PYTHON, python)
+    for name in set(os.listdir(library)) - {without, "site-packages", "__pycache__"}:
+        os.symlink(os.path.join(library, name), os.path.join(here, name))
+    return python
+
+
+def test_an_interpreter_removed_later_leaves_no_environment_that_seems_usable(site: Site) -> None:
+    site.start()
+    site.finished()
+    python = site.installed()
+    assert python
+    os.unlink(python)
+    os.symlink("/nonexistent/python3", python)
+
+    assert site.installed() is None
+
+
+def test_an_environment_that_a_server_holds_survives_the_update(site: Site) -> None:
+    site.start()
+    site.finished()
+    old = site.installed()
+    assert old
+    marker = os.path.join(os.path.dirname(os.path.dirname(old)), ".complete")
+
+    with open(marker, "rb") as held:  # as the bootstrap of the server does
+        fcntl.flock(held, fcntl.LOCK_SH)
+        site.require("2.0")
+        site.start()
+        site.finished()
+        assert os.path.exists(old)
+
+    site.require("3.0")
+    site.start()
+    site.finished()
+    assert not os.path.exists(old)
+    assert len(site.environments()) == 1
+
+
+def test_offline_the_reason_is_written_down_and_it_backs_off(site: Site) -> None:
+    offline = closed_port()
+
+    assert site.start(PIP_INDEX_URL=offline) is True
+    site.finished()
+
+    told = site.ask("i.last_error(data)")
+    assert "could not be fetched" in told
+    assert "network" in told
+    assert "again after 10 minutes" in told
+    assert site.installed() is None
+    assert site.environments() == []
+    assert site.start() is False  # backing off
+    error = os.path.join(site.data, "install-error")
+    assert os.stat(error).st_mode & 0o077 == 0
+    assert offline in read(os.path.join(site.data, "install.log"))
+
+
+def test_after_the_back_off_it_tries_again_and_the_error_goes(site: Site) -> None:
+    site.start(PIP_INDEX_URL=closed_port())
+    site.finished()
+    error = os.path.join(site.data, "install-error")
+    earlier_s = time.time() - 601
+    os.utime(error, (earlier_s, earlier_s))
+
+    assert site.start() is True
+    site.finished()
+
+    assert site.installed()
+    assert site.ask("i.last_error(data)") == ""
+    assert not os.path.exists(error)
+
+
+def test_another_release_does_not_wait_for_the_back_off(site: Site) -> None:
+    site.start(PIP_INDEX_URL=closed_port())
+    site.finished()
+
+    site.require("2.0")
+
+    assert site.start() is True
+
+
+def test_a_package_with_another_hash_is_refused(site: Site) -> None:
+    make_wheel(site.index.folder, "1.0")
+    path = os.path.join(site.index.folder, "tinypkg-1.0-py3-none-any.whl")
+    with open(path, "ab") as wheel:
+        wheel.write(b"tampered")
+
+    site.start()
+    site.finished()
+
+    assert site.installed() is None
+    assert "differs from the one this release was tested with" in site.ask("i.last_error(data)")
+
+
+@pytest.mark.parametrize("content", ["", "no json", "[]", '{"time": 1}'])
+def test_an_unreadable_error_file_is_no_error(site: Site, content: str) -> None:
+    write(os.path.join(site.data, "install-error"), content)
+
+    assert site.ask("i.last_error(data)") == ""
+    assert site.start() is True
+
+
+def test_without_a_usable_runtime_folder_nothing_is_started(site: Site) -> None:
+    site.data = os.path.join(write(os.path.join(site.home, "file"), ""), "below")
+
+    assert site.start() is False
+    assert site.installed() is None
+    assert site.ask("i.wait(data, root, 5)") is None
+    site.data = ""
+    assert site.start() is False
+
+
+def test_without_requirements_nothing_is_started(site: Site) -> None:
+    os.unlink(os.path.join(site.root, "plugin", "requirements.lock"))
+
+    assert site.start() is False
+
+
+def test_waiting_starts_it_and_returns_when_it_is_there(site: Site) -> None:
+    assert site.ask("i.wait(data, root, 100)") == site.installed() is not None
+
+
+def test_waiting_ends_with_the_failure_and_not_with_the_time(site: Site) -> None:
+    began_s = time.monotonic()
+
+    assert site.ask("i.wait(data, root, 1000)", PIP_INDEX_URL=closed_port()) is None
+
+    assert time.monotonic() - began_s < 60
+    assert site.ask("i.wait(data, root, 1000)") is None  # backing off
+    assert site.ask("i.wait(data, root, 1000, insist=True)") is not None
+
+
+def test_waiting_ends_with_its_time_while_the_installation_goes_on(site: Site) -> None:
+    site.index.open.clear()
+
+    assert site.ask("i.wait(data, root, 0.2)") is None
+
+    site.index.open.set()
+    site.finished()
+    assert site.installed()
+
+
+def test_the_sessions_own_settings_steer_nothing(site: Site, tmp_path: Path) -> None:
+    elsewhere = str(tmp_path / "elsewhere")
+
+    site.start(PIP_TARGET=elsewhere, PIP_USER="1", PYTHONHOME=elsewhere, VIRTUAL_ENV=elsewhere)
+    site.finished()
+
+    python = site.installed()
+    assert python and version_in(python) == "1.0"
+    assert not os.path.exists(elsewhere)
+
+
+def test_uv_is_used_where_it_is(site: Site) -> None:
+    tools = os.path.join(site.home, "tools")
+    # uv's two commands, by other means: what is tested is that they are called, and how.
+    executable(
+        os.path.join(tools, "uv"),
+        """#!/bin/sh
+case $1 in
+    venv) [ "$2 $3" = "--no-project --python" ] && exec "$4" -I -m venv "$5" ;;
+    pip) [ "$2 $3" = "install --python" ] && py=$4 && shift 4 &&
+        exec "$py" -I -m pip install "$@" ;;
+esac
+exit 2
+""",
+    )
+
+    site.start(PATH=f"{tools}:/usr/bin:/bin")
+    site.finished()
+
+    python = site.installed()
+    assert python and version_in(python) == "1.0"
+    commands = [line for line in read_log(site) if line.startswith("$ ")]
+    assert len(commands) == 2
+    assert all(command.startswith(f"$ {tools}/uv ") for command in commands)
+
+
+def test_a_broken_uv_gives_way_to_pip(site: Site) -> None:
+    tools = os.path.join(site.home, "tools")
+    executable(os.path.join(tools, "uv"), "#!/bin/sh\necho broken >&2\nexit 3\n")
+
+    site.start(PATH=f"{tools}:/usr/bin:/bin")
+    site.finished()
+
+    assert site.installed()
+    assert "broken" in read_log(site)
+
+
+def read_log(site: Site) -> list[str]:
+    return read(os.path.join(site.data, "install.log")).splitlines()
+
+
+def test_a_python_without_venv_is_told_what_helps(site: Site, tmp_path: Path) -> None:
+    site.python = other_interpreter(str(tmp_path / "other"), without="ensurepip")
+
+    site.start()
+    site.finished()
+
+    assert "python3-venv" in site.ask("i.last_error(data)")
+
+
+def test_a_read_only_plugin_gets_its_compiled_files_in_the_runtime_folder(site: Site) -> None:
+    package = os.path.join(site.root, "plugin", "memory_fabric")
+    os.makedirs(site.data)
+    shutil.rmtree(os.path.join(package, "__pycache__"), ignore_errors=True)
+    os.chmod(package, 0o500)
+
+    result = run(without_root_powers(site.command("i.start(data, root)")), site.environ)
+    assert result.stdout.strip() == b"true"
+    site.finished()
+
+    os.chmod(package, 0o700)
+    assert site.installed()
+    compiled = os.listdir(os.path.join(site.data, "pycache") + package)
+    assert any(name.startswith("dispatcher.") for name in compiled)
+
+
+def test_the_hook_path_imports_next_to_nothing(site: Site) -> None:
+    loaded = set(site.ask("[i.environment_python(data, root), list(sys.modules)][1]"))
+
+    heavy = {"subprocess", "venv", "shutil", "typing", "pathlib", "hashlib", "fcntl", "tempfile"}
+    assert not loaded & heavy
+
+
+def test_the_real_lock_installs_what_the_server_needs(site: Site) -> None:
+    shutil.copy(
+        os.path.join(ROOT, "plugin", "requirements.lock"),
+        os.path.join(site.root, "plugin", "requirements.lock"),
+    )
+    # The machine's own way to the package index, whatever it is.
+    site.environ = {**os.environ, "HOME": site.home}
+
+    assert site.start() is True
+    site.finished()
+
+    assert site.ask("i.last_error(data)") == ""
+    python = site.installed()
+    assert python
+    program = "import filelock, mcp, orjson, pydantic, rich, typer; print('all')"
+    assert run([python, "-I", "-c", program], {}).stdout == b"all\n"

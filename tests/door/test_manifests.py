@@ -1,0 +1,103 @@
+"""What the client reads: the manifests, hooks.json, .mcp.json and the files they name."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from typing import Any
+
+import memory_fabric
+from door.support import ROOT, read, read_json
+from memory_fabric.dispatcher import HANDLERS
+
+HOOK = "${CLAUDE_PLUGIN_ROOT}/hooks/launch"
+
+
+def _json(*names: str) -> Any:
+    return read_json(os.path.join(ROOT, *names))
+
+
+def _entries() -> dict[str, Any]:
+    hooks: dict[str, Any] = _json("hooks.json")["hooks"]
+    return hooks
+
+
+def test_one_version_and_one_name_everywhere() -> None:
+    plugin = _json(".claude-plugin", "plugin.json")
+    marketplace = _json(".claude-plugin", "marketplace.json")
+
+    assert plugin["version"] == memory_fabric.__version__
+    assert plugin["name"] == marketplace["name"] == marketplace["plugins"][0]["name"]
+    assert marketplace["plugins"][0]["source"] == "./"
+    assert "version" not in marketplace["plugins"][0]  # a second one would drift
+
+
+def test_the_manifest_names_the_top_level_hooks_file() -> None:
+    assert _json(".claude-plugin", "plugin.json")["hooks"] == "./hooks.json"
+    assert not os.path.exists(os.path.join(ROOT, "hooks", "hooks.json"))  # would load as well
+
+
+def test_every_event_with_a_handler_is_registered_and_no_other() -> None:
+    assert set(_entries()) == set(HANDLERS)
+
+
+def test_every_hook_is_one_direct_call_of_the_launcher_with_a_short_timeout() -> None:
+    for event, groups in _entries().items():
+        assert len(groups) == 1, event
+        (hook,) = groups[0]["hooks"]
+        assert (hook["type"], hook["command"], hook["args"]) == ("command", HOOK, [])
+        assert 1 <= hook["timeout"] <= 20
+        assert set(hook) == {"type", "command", "args", "timeout"}
+
+
+def test_only_tool_events_are_narrowed_and_to_the_tools_meant() -> None:
+    matchers = {event: groups[0].get("matcher") for event, groups in _entries().items()}
+
+    assert {event for event, matcher in matchers.items() if matcher} == {
+        "PreToolUse",
+        "PostToolUse",
+    }
+    assert matchers["PreToolUse"] == "Agent|Task"
+    bridge = re.compile(matchers["PostToolUse"])
+    assert bridge.fullmatch("mcp__memory__create_entities")
+    assert bridge.fullmatch("mcp__plugin_ork_memory__delete_relations")
+    assert not bridge.fullmatch("mcp__memory__read_graph")
+    assert not bridge.fullmatch("Bash")
+
+
+def test_the_server_is_named_memory_and_loads_late() -> None:
+    server = _json(".mcp.json")["mcpServers"]["memory"]
+
+    assert server["command"] == "${CLAUDE_PLUGIN_ROOT}/bin/memory-fabric"
+    assert (server["args"], server["alwaysLoad"]) == (["mcp"], False)
+
+
+def test_the_files_named_are_programs() -> None:
+    for name in ("hooks/launch", "bin/memory-fabric"):
+        path = os.path.join(ROOT, name)
+        assert os.access(path, os.X_OK)
+        assert read(path).startswith("#!/bin/sh\n")
+
+
+def test_the_manual_setup_is_the_same_hooks_with_an_absolute_path() -> None:
+    guide = read(os.path.join(ROOT, "hooks", "README.md"))
+    (block,) = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
+
+    stated = json.loads(block)["hooks"]
+    expected = json.dumps(_entries()).replace("${CLAUDE_PLUGIN_ROOT}", "/path/to/memory-fabric")
+    assert stated == json.loads(expected)
+
+
+def test_the_lock_pins_every_dependency_with_hashes_and_names_no_host() -> None:
+    lock = read(os.path.join(ROOT, "plugin", "requirements.lock"))
+    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+        wanted = tomllib.load(file)["project"]["dependencies"]
+
+    pins = re.findall(r"^([a-z0-9-]+)==\S+.*\\\n    --hash=sha256:[0-9a-f]{64}", lock, re.MULTILINE)
+    names = {re.split(r"[<>=]", requirement)[0] for requirement in wanted}
+    assert names <= set(pins)
+    assert len(pins) == len(re.findall(r"^[a-z]", lock, re.MULTILINE))
+    assert "://" not in lock
+    assert "/" not in lock

@@ -1,0 +1,52 @@
+"""Homes for the end-to-end tests: empty, or with the plugin installed as README says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.harness.home import Home, clone
+
+
+@pytest.fixture(scope="session")
+def marketplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh clone of the repository, which is its own marketplace."""
+    return clone(tmp_path_factory.mktemp("clone") / "memory-fabric")
+
+
+@pytest.fixture
+def empty_home(tmp_path: Path) -> Iterator[Home]:
+    """A home in which nothing is installed."""
+    home = Home(tmp_path / "machine")
+    yield home
+    home.close()
+
+
+@pytest.fixture
+def new_home(tmp_path: Path, marketplace: Path) -> Iterator[Callable[[], Home]]:
+    """Makes homes with the plugin installed, which installs its packages by itself.
+
+    A hook fails open, so a broken one looks like a silent one: afterwards the logs must be empty.
+    """
+    made: list[Home] = []
+
+    def make() -> Home:
+        home = Home(tmp_path / f"machine-{len(made)}")
+        home.install(marketplace)
+        made.append(home)
+        return home
+
+    yield make
+    for home in made:
+        home.close()
+    assert [home.log for home in made if home.log] == []
+
+
+@pytest.fixture
+def home(new_home: Callable[[], Home]) -> Home:
+    """A home with the plugin installed and its packages at hand: no test waits for PyPI."""
+    home = new_home()
+    home.bring_packages()
+    return home

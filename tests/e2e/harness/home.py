@@ -1,0 +1,181 @@
+"""A person's empty machine: a home, a project, and the pinned client."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from e2e.harness.result import Result
+from e2e.harness.script import Script
+from e2e.harness.session import PATIENCE_S, Session
+from e2e.harness.stub import StubAPI
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+CLIENT_PACKAGES = REPOSITORY / "tests/e2e/node_modules/@anthropic-ai"
+CLIENT_VERSION = "2.1.329"
+PLUGIN = "memory-fabric@memory-fabric"
+NOT_IN_A_CLONE = (
+    *(".git", ".venv", ".ci", "node_modules", "dist", "__pycache__", "*.pyc", "*.egg-info"),
+    *(".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".import_linter_cache"),
+)
+
+# All that a session sees of the developer's environment: how to find programs and packages.
+PASSED_ON = frozenset(
+    ("LANG", "LC_ALL", "TERM", "TMPDIR", "PYENV_ROOT", "SSL_CERT_FILE", "SSL_CERT_DIR")
+)
+PASSED_ON_PREFIXES = ("PIP_", "UV_")
+QUIET = {
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_BUG_COMMAND": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "IS_SANDBOX": "1",
+}
+
+
+def client_path() -> Path:
+    """The pinned client's binary for this machine; a missing one says how to get it."""
+    found = sorted(CLIENT_PACKAGES.glob("claude-code-*/claude*"))
+    if not found:
+        raise FileNotFoundError("the client is not installed: run scripts/prepare client")
+    return found[0]
+
+
+def clone(target: Path) -> Path:
+    """A copy of the repository as a person would clone it, without what builds leave behind."""
+    ignore = shutil.ignore_patterns(*NOT_IN_A_CLONE)
+    shutil.copytree(REPOSITORY, target, symlinks=True, ignore=ignore)
+    return target
+
+
+class Home:
+    """An empty HOME and an empty project; sessions in it share what it remembers."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.path = root / "home"
+        self.config = self.path / ".claude"
+        self.project = root / "project"
+        self.extra: dict[str, str] = {}
+        self._numbers = itertools.count(1)
+        self._locks: list[IO[str]] = []
+        for folder in (self.path, self.project):
+            folder.mkdir(parents=True)
+
+    @property
+    def memory(self) -> Path:
+        """Where the plugin keeps what it remembers."""
+        return self.config / "memory-fabric"
+
+    @property
+    def data(self) -> Path:
+        """The plugin's own folder, which the client makes and deletes."""
+        return self.config / "plugins/data" / PLUGIN.replace("@", "-")
+
+    @property
+    def installed(self) -> bool:
+        """Whether the background installation has published the packages."""
+        return any(self.data.glob("*/.complete"))
+
+    @property
+    def log(self) -> str:
+        """What the plugin wrote into its own log: failures that it kept from the session."""
+        path = self.memory / "logs/memory-fabric.log"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
+        """The whole environment of a client here: an allow-list, a dummy key, a quiet client."""
+        kept = {k: v for k, v in os.environ.items() if _passed_on(k)}
+        own = {
+            "HOME": str(self.path),
+            "CLAUDE_CONFIG_DIR": str(self.config),
+            "PATH": _path_without_our_own_venv(),
+        }
+        return {**kept, **QUIET, **own, **self.extra, **extra}
+
+    def claude(self, *arguments: str) -> str:
+        """Run one of the client's own commands; its output, or an AssertionError with it."""
+        done = subprocess.run(
+            [str(client_path()), *arguments],
+            env=self.environment({}),
+            cwd=self.project,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def install(self, marketplace: Path) -> None:
+        """Install the plugin the way README says."""
+        self.claude("plugin", "marketplace", "add", str(marketplace))
+        self.claude("plugin", "install", PLUGIN)
+
+    def bring_packages(self) -> None:
+        """Give the server this interpreter's packages, and keep the hooks from installing any.
+
+        An installation is single-flight: while another holds its lock, nobody starts one.
+        """
+        self.extra["MEMORY_FABRIC_PYTHON"] = sys.executable
+        self.data.mkdir(parents=True, exist_ok=True)
+        lock = (self.data / "install.lock").open("a", encoding="utf-8")
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._locks.append(lock)
+
+    def close(self) -> None:
+        """Let go of what the home holds."""
+        for lock in self._locks:
+            lock.close()
+
+    def open(self, script: Script | None = None) -> Session:
+        """A started client; use it as a context manager, `say` prompts, `end` it."""
+        script = script or Script()
+        stub = StubAPI(script)
+        debug_file = self.root / f"debug-{next(self._numbers)}.log"
+        address = {"ANTHROPIC_BASE_URL": stub.url, "ANTHROPIC_API_KEY": "none-for-a-loopback-stub"}
+        env = self.environment({**address, **script.env})
+        command = [*_stream_command(debug_file), *script.arguments]
+        return Session(command, env, self.project, debug_file, stub)
+
+    def session(self, script: Script) -> Result:
+        """Run a whole session: every prompt of the script, one after the other."""
+        with self.open(script) as running:
+            for prompt in script.prompts:
+                running.say(prompt)
+            return running.end()
+
+    def settings(self) -> dict[str, object]:
+        """The user's settings.json as JSON; empty where there is none."""
+        path = self.config / "settings.json"
+        if not path.exists():
+            return {}
+        value: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
+        return value
+
+
+def _stream_command(debug_file: Path) -> Sequence[str]:
+    return (
+        *(str(client_path()), "-p", "--input-format", "stream-json"),
+        *("--output-format", "stream-json", "--verbose", "--include-hook-events"),
+        *("--dangerously-skip-permissions", "--debug-file", str(debug_file)),
+    )
+
+
+def _path_without_our_own_venv() -> str:
+    """PATH as a person has it: the interpreter that runs the tests is none of the plugin's."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(f for f in folders if not f.startswith(sys.prefix))
+
+
+def _passed_on(name: str) -> bool:
+    return name in PASSED_ON or name.startswith(PASSED_ON_PREFIXES)

@@ -1,0 +1,94 @@
+"""Coming, going, and being offline: what the plugin leaves behind and what it needs."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from e2e.harness.home import PLUGIN, Home
+from e2e.harness.result import blocks
+from e2e.harness.script import Script
+
+pytestmark = pytest.mark.e2e
+
+DECISION = "We decided to use PostgreSQL for the analytics DB because it handles our query load."
+QUESTION = "Which database should the analytics service talk to?"
+USERS_SETTINGS = {
+    "permissions": {"allow": ["Bash(ls:*)"]},
+    "env": {"EDITOR": "vi"},
+    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]},
+}
+
+
+@pytest.fixture
+def closed_port() -> str:
+    """The address of a loopback port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+def uninstall(home: Home) -> None:
+    """Take the plugin and its marketplace away, the way README says."""
+    home.claude("plugin", "uninstall", PLUGIN)
+    home.claude("plugin", "marketplace", "remove", PLUGIN.partition("@")[2])
+
+
+def recalled(home: Home) -> bool:
+    """Whether a new session's first request holds the decision in a block of ours."""
+    [request, *_] = home.session(Script(prompts=(QUESTION,))).main_texts
+    return any("PostgreSQL" in block for block in blocks(request))
+
+
+def test_the_client_validates_the_repository_strictly(empty_home: Home, marketplace: Path) -> None:
+    assert "Validation passed" in empty_home.claude(
+        "plugin", "validate", str(marketplace), "--strict"
+    )
+
+
+def test_with_the_network_cut_the_hooks_still_recall(
+    new_home: Callable[[], Home], closed_port: str
+) -> None:
+    home = new_home()
+    home.extra.update(
+        HTTP_PROXY=closed_port,
+        HTTPS_PROXY=closed_port,
+        NO_PROXY="127.0.0.1",
+        PIP_CONFIG_FILE="/dev/null",
+        PIP_INDEX_URL=closed_port,
+        PIP_EXTRA_INDEX_URL="",
+        PIP_FIND_LINKS="",
+        PIP_RETRIES="0",
+        UV_DEFAULT_INDEX=closed_port,
+        UV_HTTP_RETRIES="0",
+        UV_OFFLINE="1",
+    )
+
+    home.session(Script(prompts=(DECISION,)))
+
+    assert recalled(home)
+    assert not home.installed
+
+
+def test_uninstalling_gives_back_the_settings_and_keeps_the_memory(
+    empty_home: Home, marketplace: Path
+) -> None:
+    home = empty_home
+    home.config.mkdir()
+    (home.config / "settings.json").write_text(json.dumps(USERS_SETTINGS), encoding="utf-8")
+    home.install(marketplace)
+    home.bring_packages()
+    home.session(Script(prompts=(DECISION,)))
+
+    uninstall(home)
+
+    left_by_the_client: dict[str, object] = {"enabledPlugins": {}, "extraKnownMarketplaces": {}}
+    assert home.settings() == {**USERS_SETTINGS, **left_by_the_client}
+    assert list(home.memory.glob("projects/*/graph.db"))
+    home.install(marketplace)
+    home.bring_packages()
+    assert recalled(home)

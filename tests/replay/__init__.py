@@ -1,0 +1,1 @@
+"""Events through the front door as processes: recorded ones, made-up ones, and broken worlds."""

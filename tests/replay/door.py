@@ -1,0 +1,160 @@
+"""The front door as the client opens it: hooks.json's command, as a process, in its own world."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memory_fabric import installation
+
+ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "tests"
+# Longer than any hook may run; reached only when something hangs.
+GIVE_UP_S = 60
+ATTEMPTS = 5
+OUT_OF_TIME = "ran out of time"
+
+
+@dataclass(frozen=True, slots=True)
+class Rang:
+    """What one hook process gave back."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def reply(self) -> dict[str, Any] | None:
+        """The JSON object on stdout; None when nothing was printed."""
+        if not self.stdout:
+            return None
+        value = json.loads(self.stdout)
+        assert isinstance(value, dict)
+        return value
+
+    @property
+    def context(self) -> str:
+        """What the model receives."""
+        specific = (self.reply or {}).get("hookSpecificOutput", {})
+        return str(specific.get("additionalContext", ""))
+
+
+class Door:
+    """The hooks of this repository, with home, project and plugin data under one folder."""
+
+    def __init__(self, folder: Path, root: Path = ROOT) -> None:
+        self.folder, self.root = folder, root
+        self.user_home, self.memory = folder / "home", folder / "memory"
+        self.project, self.data = folder / "project", folder / "data"
+        for path in (self.user_home, self.project, self.data):
+            path.mkdir(parents=True, exist_ok=True)
+        # The client's own search for Python is another test's subject, and slow.
+        (self.data / "interpreter").write_text(installation.base_interpreter() + "\n", "utf-8")
+        self.environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.user_home),
+            "MEMORY_FABRIC_HOME": str(self.memory),
+            "CLAUDE_PROJECT_DIR": str(self.project),
+            "CLAUDE_PLUGIN_ROOT": str(root),
+            "CLAUDE_PLUGIN_DATA": str(self.data),
+        }
+        self._look_installed()
+
+    def ring(
+        self,
+        event: Mapping[str, Any] | bytes,
+        environ: Mapping[str, str] | None = None,
+        prepare: Callable[[], None] | None = None,
+    ) -> Rang:
+        """The outcome of the event's hook; bytes go to the hook of UserPromptSubmit as they are.
+
+        A hook that a busy machine kept beyond its own deadline is rung again: its silence is
+        lawful and says nothing about its reply.
+        """
+        for _ in range(ATTEMPTS):
+            earlier = len(self.log)
+            rang = self._ring(event, environ or {}, prepare)
+            if not any(OUT_OF_TIME in line for line in self.log[earlier:]):
+                break
+        return rang
+
+    def _ring(
+        self,
+        event: Mapping[str, Any] | bytes,
+        environ: Mapping[str, str],
+        prepare: Callable[[], None] | None,
+    ) -> Rang:
+        name = "UserPromptSubmit" if isinstance(event, bytes) else event["hook_event_name"]
+        data = event if isinstance(event, bytes) else json.dumps(event).encode()
+        done = subprocess.run(
+            command(name, self.root),
+            input=data,
+            capture_output=True,
+            env={**self.environ, **environ},
+            cwd=self.project,
+            preexec_fn=prepare,
+            timeout=GIVE_UP_S,
+            check=False,
+        )
+        return Rang(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+
+    def say(self, prompt: str, session: str = "s1") -> Rang:
+        """The outcome of a typed prompt."""
+        return self.ring(
+            {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": prompt}
+        )
+
+    def recorded(self, path: Path) -> dict[str, Any]:
+        """A recorded event, moved into this world together with its transcripts."""
+        text = path.read_text("utf-8")
+        text = text.replace("/home/user/.claude", str(self.user_home / ".claude"))
+        text = text.replace("/home/user/project", str(self.project))
+        event: dict[str, Any] = json.loads(text)
+        self._transcript(event.get("transcript_path"), "transcript.jsonl")
+        if event.get("agent_type"):
+            self._transcript(event.get("agent_transcript_path"), "transcript.subagent.jsonl")
+        return event
+
+    @property
+    def log(self) -> list[str]:
+        """Lines of the log, wherever it could be written."""
+        places = [self.memory / "logs", self.data]
+        found = [p / "memory-fabric.log" for p in places if (p / "memory-fabric.log").is_file()]
+        return [line for path in found for line in path.read_text("utf-8").splitlines()]
+
+    def _look_installed(self) -> None:
+        """Stand in for the environment of the server, so that no SessionStart installs one."""
+        environment = installation._environment(str(self.data), str(self.root))
+        if environment is not None:
+            python = Path(environment) / "bin" / "python"
+            python.parent.mkdir(parents=True, exist_ok=True)
+            python.symlink_to(installation.base_interpreter())
+            (Path(environment) / installation.MARKER).touch()
+
+    def _transcript(self, path: str | None, recording: str) -> None:
+        if path:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(TESTS / "events" / recording, path)
+
+
+def command(event_name: str, root: Path) -> list[str]:
+    """The exact command that hooks.json gives for an event, its variable filled in.
+
+    An event that hooks.json does not name is sent where prompts go: the door must stand it, too.
+    """
+    hooks = json.loads((root / "hooks.json").read_text("utf-8"))["hooks"]
+    (group,) = hooks.get(event_name) or hooks["UserPromptSubmit"]
+    (hook,) = group["hooks"]
+    words = [hook["command"], *hook["args"]]
+    return [word.replace("${CLAUDE_PLUGIN_ROOT}", str(root)) for word in words]
+
+
+def recordings() -> list[Path]:
+    """Every recorded event and variant."""
+    return sorted((TESTS / "events").rglob("*.json"))

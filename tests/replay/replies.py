@@ -1,0 +1,74 @@
+"""Replies to recorded events, with what changes from run to run replaced by its kind."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from replay.door import TESTS, Door
+
+REPLIES = TESTS / "replies"
+STATEMENTS = (
+    "We decided to use PostgreSQL for the analytics database because it handles JSON well.",
+    "Always write the migration before the model.",
+)
+CHANGING = (
+    (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"), "<uuid>"),
+    (re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?"), "<time>"),
+    (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b"), "<id>"),
+)
+
+
+REMOTE = '[remote "origin"]\n\turl = https://example.org/acme/shop.git\n'
+
+
+class World:
+    """Clones of one project, with an empty memory or one that an earlier session has filled."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.opened = 0
+        door = self._clone()
+        for statement in STATEMENTS:
+            door.say(statement, session="earlier")
+        # No Stop and no SessionEnd: what MEMORY.md shows would not be given by a hook again.
+        self.memories: dict[str, Path | None] = {"empty": None, "seeded": door.memory}
+
+    def open(self, name: str) -> Door:
+        """A fresh clone with a copy of that memory: what a detached flush does stays in its own."""
+        door, memory = self._clone(), self.memories[name]
+        if memory is not None:
+            shutil.copytree(memory, door.memory)
+        return door
+
+    def _clone(self) -> Door:
+        self.opened += 1
+        door = Door(self.folder / str(self.opened))
+        git = door.project / ".git"
+        git.mkdir()
+        (git / "config").write_text(REMOTE, "utf-8")
+        return door
+
+
+def replayed(path: Path, world: World) -> dict[str, Any]:
+    """What the recorded event prints over each memory; None where that is nothing."""
+    found = {}
+    for name in world.memories:
+        door = world.open(name)
+        rang = door.ring(door.recorded(path))
+        assert (rang.status, rang.stderr) == (0, "")
+        found[name] = _settled(rang.reply, door.folder)
+    return found
+
+
+def _settled(value: Any, folder: Path) -> Any:
+    if isinstance(value, dict):
+        return {key: _settled(item, folder) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    value = value.replace(str(folder), "<world>")
+    for pattern, kind in CHANGING:
+        value = pattern.sub(kind, value)
+    return value

@@ -1,0 +1,45 @@
+"""Every recorded event through the front door, as a process, against replies that were reviewed.
+
+`tests/replies/<event>.json` holds what each prints in an empty house and in one that remembers two
+statements of an earlier session. After a wanted change write them anew
+(`replay/write_replies.py`) and read the difference before committing it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from replay.door import recordings
+from replay.replies import REPLIES, World, replayed
+
+IDS = [path.stem for path in recordings()]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return World(tmp_path_factory.mktemp("replay"))
+
+
+@pytest.mark.parametrize("path", recordings(), ids=IDS)
+def test_a_recorded_event_gets_its_reviewed_reply(path: Path, world: World) -> None:
+    reviewed = json.loads((REPLIES / path.name).read_text("utf-8"))
+    assert replayed(path, world) == reviewed
+
+
+def test_every_reviewed_reply_belongs_to_a_recording() -> None:
+    assert sorted(p.stem for p in REPLIES.glob("*.json")) == sorted(IDS)
+
+
+def test_only_starts_and_typed_prompts_are_given_what_was_stated_earlier() -> None:
+    """A prompt of a session without a start is given the session block; a machine turn is not."""
+    given = {p.stem for p in REPLIES.glob("*.json") if "PostgreSQL" in p.read_text("utf-8")}
+    assert given == {name for name in IDS if name.startswith("SessionStart")} | {"UserPromptSubmit"}
+
+
+def test_an_empty_memory_gives_no_context() -> None:
+    for path in REPLIES.glob("*.json"):
+        empty = json.loads(path.read_text("utf-8"))["empty"] or {}
+        assert empty.keys() <= {"systemMessage"}

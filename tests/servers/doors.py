@@ -1,0 +1,145 @@
+"""Ways to the server for tests: in memory through the SDK's client, and as a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import anyio
+from mcp.client.client import Client
+
+from memory_fabric.config import Settings, read_settings
+from memory_fabric.models import Provenance
+from memory_fabric.servers.mcp_server import MemoryServer
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.memory import Memory
+
+PLUGIN = Path(__file__).parents[2] / "plugin"
+PROTOCOL = "2025-11-25"
+SAID_BY = Provenance(source="mcp", trust="tool", session="s-1")
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """The variables of a client that starts the server for a project beside its home."""
+    project = home.parent / "project"
+    project.mkdir(exist_ok=True)
+    return {
+        "HOME": str(home.parent / "user"),
+        "MEMORY_FABRIC_HOME": str(home),
+        "CLAUDE_PROJECT_DIR": str(project),
+        "CLAUDE_CODE_SESSION_ID": "s-1",
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(PLUGIN),
+        **more,
+    }
+
+
+def settings(home: Path, **more: str) -> Settings:
+    """The settings of the same client."""
+    return read_settings(environment(home, **more), {})
+
+
+def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run an asynchronous test to its end, on the loop that the server uses."""
+    anyio.run(story, backend="asyncio")
+
+
+@asynccontextmanager
+async def connected(
+    home: Path, *, mode: str = "legacy", message_handler: Any = None, **more: str
+) -> AsyncIterator[Client]:
+    """A client in memory, on a server over the memory in `home`."""
+    store = StoreThread(lambda: Memory.open(settings(home, **more)))
+    server = MemoryServer(store, SAID_BY).server
+    try:
+        async with Client(server, mode=mode, message_handler=message_handler) as client:
+            yield client
+    finally:
+        assert store.close(20)
+
+
+def texts(result: Any) -> list[str]:
+    """The texts of an answer."""
+    return [block.text for block in result.content]
+
+
+class Process:
+    """The server as the client starts it, spoken to line by line."""
+
+    def __init__(self, home: Path, **more: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", "from memory_fabric.servers.mcp_stdio import serve; serve()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(home, **more),
+        )
+        self._last_id = 0
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+    @property
+    def input(self) -> IO[bytes]:
+        """Where the client writes."""
+        assert self.process.stdin is not None
+        return self.process.stdin
+
+    @property
+    def output(self) -> IO[bytes]:
+        """Where the client reads."""
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    def write(self, line: bytes) -> None:
+        """Send one line as it is."""
+        self.input.write(line + b"\n")
+        self.input.flush()
+
+    def read(self) -> dict[str, Any]:
+        """The next line, which must be a JSON-RPC message."""
+        message: dict[str, Any] = json.loads(self.output.readline())
+        assert message["jsonrpc"] == "2.0"
+        return message
+
+    def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request and return its answer."""
+        self._last_id += 1
+        request = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params or {}}
+        self.write(json.dumps(request).encode())
+        answer = self.read()
+        assert answer["id"] == self._last_id
+        return answer
+
+    def greet(self) -> dict[str, Any]:
+        """The handshake of the clients up to 2025-11-25; the result of `initialize`."""
+        answer = self.ask(
+            "initialize",
+            {
+                "protocolVersion": PROTOCOL,
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "0"},
+            },
+        )
+        self.write(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode())
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result of a tool call."""
+        answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        result: dict[str, Any] = answer["result"]
+        return result

@@ -1,0 +1,255 @@
+"""The server as a process: its streams, its end, and what it may never print (MEM-19, MEM-20)."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.servers.mcp_server import INSTRUCTIONS
+from servers.doors import PROTOCOL, Process, environment
+
+METHOD_NOT_FOUND = -32601
+SERVE = [sys.executable, "-c", "from memory_fabric.servers.mcp_stdio import serve; serve()"]
+
+
+def entity(name: str) -> dict[str, Any]:
+    return {"entities": [{"name": name, "entityType": "t", "observations": []}]}
+
+
+def line(number: int, method: str, params: dict[str, Any]) -> bytes:
+    message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    return json.dumps(message).encode() + b"\n"
+
+
+def test_the_handshake_tells_name_version_and_instructions(tmp_path: Path) -> None:
+    with Process(tmp_path / "home") as server:
+        result = server.greet()
+
+    assert result["protocolVersion"] == PROTOCOL
+    assert result["serverInfo"]["name"] == "memory"
+    assert result["instructions"] == INSTRUCTIONS
+    assert result["capabilities"]["resources"]["subscribe"] is True
+
+
+def test_mem_19_an_unknown_method_is_answered_and_the_server_lives_on(tmp_path: Path) -> None:
+    with Process(tmp_path / "home") as server:
+        server.greet()
+
+        refused = server.ask("memory/dream")
+        alive = server.ask("ping")
+
+    assert refused["error"]["code"] == METHOD_NOT_FOUND
+    assert alive["result"] == {}
+
+
+def test_mem_19_discovery_before_the_handshake_is_answered(tmp_path: Path) -> None:
+    envelope = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    with Process(tmp_path / "home") as server:
+        discovered = server.ask("server/discover", {"_meta": envelope})
+        called = server.ask(
+            "tools/call",
+            {"_meta": envelope, "name": "create_entities", "arguments": entity("modern")},
+        )
+
+    assert "2026-07-28" in discovered["result"]["supportedVersions"]
+    assert discovered["result"]["instructions"] == INSTRUCTIONS
+    assert called["result"]["structuredContent"] == entity("modern")
+
+
+def test_mem_19_the_server_ends_when_its_input_ends(tmp_path: Path) -> None:
+    with Process(tmp_path / "home") as server:
+        server.greet()
+        server.call("create_entities", entity("api"))
+
+        server.input.close()
+
+        assert server.process.wait(20) == 0
+        assert server.output.read() == b""
+
+
+def test_the_server_ends_when_nobody_reads_its_answers(tmp_path: Path) -> None:
+    with Process(tmp_path / "home") as server:
+        server.greet()
+        server.output.close()
+
+        server.write(line(9, "ping", {}).rstrip())
+
+        assert server.process.wait(20) == 0
+        assert server.process.stderr is not None
+        assert b"Traceback" not in server.process.stderr.read()
+
+
+def test_requests_before_the_end_of_input_are_all_answered(tmp_path: Path) -> None:
+    client = {"name": "pipe", "version": "0"}
+    greeting = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
+    requests = [line(0, "initialize", greeting)]
+    for number in range(1, 21):
+        call = {"name": "create_entities", "arguments": entity(f"e{number}")}
+        requests.append(line(number, "tools/call", call))
+
+    done = subprocess.run(
+        SERVE,
+        input=b"".join(requests),
+        capture_output=True,
+        env=environment(tmp_path / "home"),
+        timeout=60,
+    )
+
+    answers = [json.loads(text) for text in done.stdout.splitlines()]
+    assert done.returncode == 0
+    assert sorted(answer["id"] for answer in answers) == list(range(21))
+    assert all("result" in answer for answer in answers)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_mem_19_a_signal_ends_the_server_cleanly_and_soon(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with Process(tmp_path / "home") as server:
+        server.greet()
+        server.call("create_entities", entity("kept"))
+        started = time.monotonic()
+
+        server.process.send_signal(number)
+
+        assert server.process.wait(20) == 0
+        # The client sends SIGTERM after 100 ms; wide enough for a loaded machine.
+        assert time.monotonic() - started < 5
+        assert server.process.stderr is not None
+        assert server.process.stderr.read() == b""
+    with Process(tmp_path / "home") as server:
+        server.greet()
+        assert (
+            server.call("read_graph", {})["structuredContent"]["entities"]
+            == (entity("kept")["entities"])
+        )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_the_greeting_ends_the_server_too(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with Process(tmp_path / "home") as server:
+        server.ask("ping")
+
+        server.process.send_signal(number)
+
+        assert server.process.wait(20) == 0
+
+
+def test_mem_11_a_lone_surrogate_is_answered(tmp_path: Path) -> None:
+    request = line(7, "tools/call", {"name": "create_entities", "arguments": entity("half \ud83d")})
+    assert b"\\ud83d" in request
+    with Process(tmp_path / "home") as server:
+        server.greet()
+
+        server.write(request.rstrip())
+        answer = server.read()
+
+    assert answer["id"] == 7
+    assert answer["result"]["structuredContent"] == entity("half �")
+
+
+def test_lines_that_are_no_messages_do_not_end_the_server(tmp_path: Path) -> None:
+    with Process(tmp_path / "home") as server:
+        server.greet()
+
+        for rubbish in (b"", b"{", b"null", b"[]", b"\xff\xfe", b'"text"', b'{"jsonrpc":"1.0"}'):
+            server.write(rubbish)
+
+        assert server.ask("ping")["result"] == {}
+
+
+def test_mem_20_stray_prints_go_to_standard_error(tmp_path: Path) -> None:
+    chatty = (
+        "import os\n"
+        "from memory_fabric.servers import graph_tools, tools\n"
+        "def chat(memory, arguments, said_by):\n"
+        "    print('to stdout'); os.write(1, b'to fd 1'); os.system('echo from a child')\n"
+        "    return graph_tools.read_graph(memory, arguments, said_by)\n"
+        "tools.CALLS['read_graph'] = chat\n"
+        "from memory_fabric.servers.mcp_stdio import serve; serve()\n"
+    )
+    client = {"name": "pipe", "version": "0"}
+    greeting = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
+    call = {"name": "read_graph", "arguments": {}}
+
+    done = subprocess.run(
+        [sys.executable, "-u", "-c", chatty],
+        input=line(1, "initialize", greeting) + line(2, "tools/call", call),
+        capture_output=True,
+        env=environment(tmp_path / "home"),
+        timeout=60,
+    )
+
+    assert [json.loads(text)["id"] for text in done.stdout.splitlines()] == [1, 2]
+    for said in (b"to stdout", b"to fd 1", b"from a child"):
+        assert said in done.stderr
+
+
+def test_a_large_observation_comes_back_whole(tmp_path: Path) -> None:
+    text = "pagination " * 400_000
+    with Process(tmp_path / "home") as server:
+        server.greet()
+        big = {"entities": [{"name": "big", "entityType": "t", "observations": [text]}]}
+
+        assert server.call("create_entities", big)["structuredContent"] == big
+        opened = server.call("open_nodes", {"names": ["big"]})
+
+    assert opened["structuredContent"]["entities"] == big["entities"]
+
+
+def test_two_servers_on_one_memory_lose_nothing(tmp_path: Path) -> None:
+    count = 40
+    with Process(tmp_path / "home") as one, Process(tmp_path / "home") as two:
+        one.greet()
+        two.greet()
+
+        def work(server: Process, prefix: str) -> None:
+            for number in range(count):
+                server.call("create_entities", entity(f"{prefix}{number}"))
+
+        threads = [threading.Thread(target=work, args=pair) for pair in ((one, "a"), (two, "b"))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        view = one.call("read_graph", {})["structuredContent"]
+
+    assert len(view["entities"]) == 2 * count
+
+
+def test_the_sdks_client_side_and_the_store_are_not_loaded_before_they_are_needed(
+    tmp_path: Path,
+) -> None:
+    looked = (
+        "import sys\n"
+        "from memory_fabric.servers import mcp_stdio\n"
+        "from memory_fabric.servers.sdk import load\n"
+        "load()\n"
+        "import memory_fabric.servers.mcp_server\n"
+        "print([n for n in ('mcp.client', 'mcp.server.mcpserver', 'orjson', 'sqlite3',\n"
+        "                   'memory_fabric.store.memory') if n in sys.modules])\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", looked],
+        capture_output=True,
+        env=environment(tmp_path / "home"),
+        timeout=60,
+        check=True,
+    )
+
+    assert done.stdout.decode().strip() == "[]"

@@ -1,0 +1,89 @@
+"""MEM-16: the graph as a resource, read and watched in both protocol eras."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourceUpdated
+from mcp_types import INVALID_PARAMS, ResourceUpdatedNotification
+
+from memory_fabric.servers.mcp_server import GRAPH_URI
+from servers.doors import connected, run
+
+API = {"entities": [{"name": "api", "entityType": "component", "observations": ["in Go"]}]}
+MODERN = "auto"
+
+
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+def test_mem_16_the_resource_holds_the_whole_graph(tmp_path: Path, mode: str) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home", mode=mode) as client:
+            await client.call_tool("create_entities", API)
+
+            (listed,) = (await client.list_resources()).resources
+            (content,) = (await client.read_resource(GRAPH_URI)).contents
+
+            assert (listed.uri, listed.name) == (GRAPH_URI, "knowledge-graph")
+            assert listed.mime_type == content.mime_type == "application/json"
+            assert json.loads(getattr(content, "text", "")) == {**API, "relations": []}
+
+    run(story)
+
+
+def test_mem_16_another_resource_does_not_exist(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            with pytest.raises(MCPError) as caught:
+                await client.read_resource("memory://else")
+
+            assert caught.value.code == INVALID_PARAMS
+            assert str(caught.value) == "Resource memory://else not found"
+
+    run(story)
+
+
+@pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
+def test_mem_16_a_subscriber_is_told_of_each_change_and_of_no_read(tmp_path: Path) -> None:
+    async def story() -> None:
+        hear, heard = anyio.create_memory_object_stream[str](100)
+
+        async def listen(message: Any) -> None:
+            if isinstance(message, ResourceUpdatedNotification):
+                await hear.send(message.params.uri)
+
+        async with connected(tmp_path / "home", message_handler=listen) as client:
+            await client.call_tool("create_entities", API)
+            await client.subscribe_resource(GRAPH_URI)
+            await client.call_tool("create_entities", API)
+            await client.call_tool("read_graph", {})
+            await client.call_tool("delete_entities", {"entityNames": ["api"]})
+            await client.unsubscribe_resource(GRAPH_URI)
+            await client.call_tool("create_entities", API)
+            with anyio.fail_after(10):
+                told = [await heard.receive(), await heard.receive()]
+
+        hear.close()
+        assert told == [GRAPH_URI, GRAPH_URI]
+        assert [uri async for uri in heard] == []
+        heard.close()
+
+    run(story)
+
+
+def test_mem_16_a_listener_of_2026_is_told_of_each_change(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home", mode=MODERN) as client:
+            async with client.listen(resource_subscriptions=[GRAPH_URI]) as heard:
+                await client.call_tool("create_entities", API)
+
+                with anyio.fail_after(10):
+                    event = await anext(aiter(heard))
+
+            assert event == ResourceUpdated(uri=GRAPH_URI)
+
+    run(story)

@@ -1,0 +1,124 @@
+"""The thread that owns the memory: order, errors, what it does when nobody asks, and its end."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import anyio
+import pytest
+
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.memory import Memory
+from servers.doors import SAID_BY, run, settings
+
+WAIT_S = 20
+ENTITY = {"entities": [{"name": "api", "entityType": "t", "observations": ["o"]}]}
+
+
+def test_jobs_run_one_after_another_in_the_order_they_were_asked(tmp_path: Path) -> None:
+    order: list[int] = []
+    store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
+
+    async def story() -> None:
+        async with anyio.create_task_group() as group:
+            for number in range(20):
+                group.start_soon(store.ask, lambda _, n=number: order.append(n))
+
+    run(story)
+
+    assert order == list(range(20))
+    assert store.close(WAIT_S)
+
+
+def test_an_error_is_raised_where_the_job_was_asked_and_the_thread_lives_on(tmp_path: Path) -> None:
+    store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
+
+    def failing(_: Memory) -> None:
+        raise StoreUnavailable("graph.db", "no")
+
+    async def story() -> None:
+        with pytest.raises(StoreUnavailable):
+            await store.ask(failing)
+        assert await store.ask(lambda memory: type(memory)) is Memory
+
+    run(story)
+    assert store.close(WAIT_S)
+
+
+def test_a_memory_that_could_not_be_opened_is_tried_again(tmp_path: Path) -> None:
+    attempts: list[int] = []
+
+    def opened() -> Memory:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise StoreUnavailable("home", "not yet")
+        return Memory.open(settings(tmp_path / "home"))
+
+    store = StoreThread(opened)
+
+    async def story() -> None:
+        with pytest.raises(StoreUnavailable):
+            await store.ask(lambda memory: None)
+        await store.ask(lambda memory: None)
+
+    run(story)
+    assert len(attempts) == 2
+    assert store.close(WAIT_S)
+
+
+class Watched(Memory):
+    """A memory that says when its other tiers were written."""
+
+    flushed = threading.Event()
+
+    def flush(self) -> None:
+        super().flush()
+        self.flushed.set()
+
+
+def test_the_other_tiers_follow_a_change_when_nobody_asks_any_more(tmp_path: Path) -> None:
+    Watched.flushed.clear()
+    store = StoreThread(lambda: Watched.open(settings(tmp_path / "home")), idle_s=0.01)
+
+    async def story() -> None:
+        await store.ask(lambda m: m.write("create_entities", ENTITY, SAID_BY), changes=True)
+
+    run(story)
+
+    assert Watched.flushed.wait(WAIT_S)
+    (journal,) = (tmp_path / "home" / "projects").glob("*/operations.jsonl")
+    assert b"create_entities" in journal.read_bytes()
+    assert store.close(WAIT_S)
+
+
+def test_the_other_tiers_follow_a_change_at_the_latest_at_the_end(tmp_path: Path) -> None:
+    Watched.flushed.clear()
+    store = StoreThread(lambda: Watched.open(settings(tmp_path / "home")), idle_s=3600)
+
+    async def story() -> None:
+        await store.ask(lambda memory: None)
+        assert not Watched.flushed.is_set()
+        await store.ask(lambda m: m.write("create_entities", ENTITY, SAID_BY), changes=True)
+
+    run(story)
+
+    assert store.close(WAIT_S)
+    assert Watched.flushed.is_set()
+
+
+def test_closing_waits_no_longer_than_it_was_told(tmp_path: Path) -> None:
+    go_on = threading.Event()
+    store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
+
+    async def story() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(store.ask, lambda _: go_on.wait(WAIT_S))
+            await anyio.lowlevel.checkpoint()
+
+            assert not store.close(0.01)
+            go_on.set()
+
+    run(story)
+    assert store.close(WAIT_S)

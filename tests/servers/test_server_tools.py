@@ -1,0 +1,362 @@
+"""The nine tools over a real store, through the SDK's client in memory. Numbers: the contract."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client.client import Client
+
+from memory_fabric.models import Provenance
+from memory_fabric.servers import tools
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
+from servers.doors import SAID_BY, connected, run, settings, texts
+
+USER = Provenance(source="cli", trust="user")
+
+
+def entity(name: str, *observations: str, kind: str = "component") -> dict[str, Any]:
+    return {"name": name, "entityType": kind, "observations": list(observations)}
+
+
+def relation(source: str, kind: str, target: str) -> dict[str, str]:
+    return {"from": source, "to": target, "relationType": kind}
+
+
+async def create(client: Client, *entities: dict[str, Any]) -> Any:
+    return await client.call_tool("create_entities", {"entities": list(entities)})
+
+
+async def relate(client: Client, *relations: dict[str, str]) -> Any:
+    return await client.call_tool("create_relations", {"relations": list(relations)})
+
+
+async def graph(client: Client) -> Any:
+    return (await client.call_tool("read_graph", {})).structured_content
+
+
+def names(view: Any) -> list[str]:
+    return [e["name"] for e in view["entities"]]
+
+
+def test_mem_01_observations_for_a_known_name_are_merged_and_said(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await create(client, entity("api", "listens on 8080"))
+
+            result = await create(client, entity("api", "listens on 8080", "written in Go"))
+
+            assert result.structured_content == {"entities": []}
+            assert texts(result)[0] == "[]"
+            assert texts(result)[1:] == [
+                "Existed already; the new observations were added to: api (1)"
+            ]
+            view = await graph(client)
+            assert view["entities"] == [entity("api", "listens on 8080", "written in Go")]
+
+    run(story)
+
+
+def test_a_variant_of_a_known_name_is_kept_exactly_and_flagged(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await create(client, entity("cursor-pagination"))
+
+            result = await create(client, entity("cursor_pagination"))
+
+            assert result.structured_content == {"entities": [entity("cursor_pagination")]}
+            assert texts(result)[1:] == [
+                "Names that differ only in case, -, _ or spaces: "
+                "cursor_pagination beside cursor-pagination"
+            ]
+            assert names(await graph(client)) == ["cursor-pagination", "cursor_pagination"]
+
+    run(story)
+
+
+def test_duplicates_within_one_call_are_stored_once(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await create(client, entity("a", "x", "x"), entity("a", "x"))
+            await relate(client, relation("a", "uses", "a"), relation("a", "uses", "a"))
+
+            view = await graph(client)
+
+            assert view["entities"] == [entity("a", "x")]
+            assert view["relations"] == [relation("a", "uses", "a")]
+
+    run(story)
+
+
+def test_a_missing_end_of_a_relation_is_created_and_said(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            result = await relate(client, relation("api", "uses", "Redis"))
+
+            assert texts(result)[1] == (
+                "Created missing ends as entities of type unknown: api, Redis"
+            )
+            assert (await graph(client))["entities"] == [
+                entity("api", kind="unknown"),
+                entity("Redis", kind="unknown"),
+            ]
+
+    run(story)
+
+
+def test_mem_04_an_unknown_entity_fails_the_whole_call(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await create(client, entity("ada"))
+
+            result = await client.call_tool(
+                "add_observations",
+                {
+                    "observations": [
+                        {"entityName": "ada", "contents": ["kept?"]},
+                        {"entityName": "Bob", "contents": ["x"]},
+                    ]
+                },
+            )
+
+            assert result.is_error
+            assert texts(result) == ["Entity with name Bob not found"]
+            assert (await graph(client))["entities"] == [entity("ada")]
+
+    run(story)
+
+
+def test_mem_07_relations_with_either_end_come_with_a_node(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await relate(client, relation("a", "to", "b"), relation("b", "to", "c"))
+            await relate(client, relation("c", "to", "d"))
+
+            opened = await client.call_tool("open_nodes", {"names": ["b"]})
+
+            assert opened.structured_content["relations"] == [
+                relation("a", "to", "b"),
+                relation("b", "to", "c"),
+            ]
+
+    run(story)
+
+
+def test_reads_join_project_and_user_memory_project_first(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    memory = Memory.open(settings(home))
+    mine = {"entities": [entity("ada", "likes tea"), entity("both", "of the user")]}
+    memory.write("create_entities", mine, USER, store="user")
+    ours = {"entities": [entity("both", "of the project"), entity("api")]}
+    memory.write("create_entities", ours, USER, store="project")
+    memory.close()
+
+    async def story() -> None:
+        async with connected(home) as client:
+            view = await graph(client)
+
+            assert names(view) == ["both", "api", "ada"]
+            assert view["entities"][0] == entity("both", "of the project", "of the user")
+            found = await client.call_tool("search_nodes", {"query": "tea"})
+            assert names(found.structured_content) == ["ada"]
+            opened = await client.call_tool("open_nodes", {"names": ["ada", "api"]})
+            assert names(opened.structured_content) == ["api", "ada"]
+
+    run(story)
+
+
+def test_what_is_created_goes_to_the_project_unless_it_lives_with_the_user(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    memory = Memory.open(settings(home))
+    memory.write("create_entities", {"entities": [entity("ada")]}, USER, store="user")
+    memory.close()
+
+    async def story() -> None:
+        async with connected(home) as client:
+            await create(client, entity("api"), entity("ada", "on call"))
+
+    run(story)
+
+    memory = Memory.open(settings(home))
+    held = {
+        db.kind: [row[0] for row in db.rows("SELECT name FROM entities ORDER BY id")]
+        for db in memory.databases()
+    }
+    memory.close()
+    assert held == {"project": ["api"], "user": ["ada"]}
+
+
+def test_what_tools_bring_carries_their_source_trust_and_session(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        async with connected(home) as client:
+            await create(client, entity("api", "written in Go"))
+
+    run(story)
+
+    memory = Memory.open(settings(home))
+    (row,) = memory.databases()[0].rows("SELECT source, trust, session FROM observations")
+    memory.close()
+    assert row == (SAID_BY.source, SAID_BY.trust, SAID_BY.session)
+
+
+def test_search_finds_words_that_stand_apart_best_match_first(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await create(
+                client,
+                entity("ui", "pagination buttons"),
+                entity("cursor-pagination", "recommended by the database engineer"),
+                entity("lunch", "at noon"),
+            )
+
+            found = await client.call_tool("search_nodes", {"query": "engineer pagination"})
+
+            assert names(found.structured_content) == ["cursor-pagination", "ui"]
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Postgre", ["PostgreSQL"]),
+        ("user id", ["user_id"]),
+        ("user_id", ["user_id"]),
+        ("router", ["FastAPIRouter"]),
+        ("東京", ["支社"]),
+        ("КЕШ", ["cache"]),
+        ("100%", ["coverage"]),
+        ('"; DROP TABLE', []),
+        ("AND OR NOT", []),
+        ("   ", ["spaces"]),
+    ],
+)
+def test_search_knows_parts_identifiers_and_scripts(
+    tmp_path: Path, query: str, expected: list[str]
+) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await create(
+                client,
+                entity("PostgreSQL"),
+                entity("user_id"),
+                entity("FastAPIRouter"),
+                entity("支社", "東京都にある"),
+                entity("cache", "Кеш на сервере"),
+                entity("coverage", "must be 100% here"),
+                entity("spaces", "a   b"),
+            )
+
+            found = await client.call_tool("search_nodes", {"query": query})
+
+            assert names(found.structured_content) == expected
+
+    run(story)
+
+
+def test_mem_11_any_name_is_kept_exactly(tmp_path: Path) -> None:
+    odd = ["", " ", "a\nb", "nul\0in", "🎉", "x" * 100_000, "Ä", "ä"]
+
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await create(client, *(entity(name, f"{len(name)}") for name in odd))
+
+            opened = await client.call_tool("open_nodes", {"names": odd})
+
+            assert names(opened.structured_content) == odd
+            found = await client.call_tool("search_nodes", {"query": "x" * 100_000})
+            assert names(found.structured_content) == ["x" * 100_000]
+
+    run(story)
+
+
+def test_mem_15_the_text_is_the_structure_as_javascript_would_write_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await create(client, entity("naïve", "🎉", kind=""))
+
+            result = await client.call_tool("open_nodes", {"names": ["naïve"]})
+
+            assert texts(result)[0] == json.dumps(
+                result.structured_content, indent=2, ensure_ascii=False
+            )
+
+    run(story)
+
+
+def test_many_parallel_calls_of_one_client_lose_nothing(tmp_path: Path) -> None:
+    wanted = [f"entity-{n}" for n in range(50)]
+
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            async with anyio.create_task_group() as group:
+                for name in wanted:
+                    group.start_soon(create, client, entity(name))
+
+            assert sorted(names(await graph(client))) == sorted(wanted)
+
+    run(story)
+
+
+def test_a_graph_that_cannot_be_read_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "user.db").write_bytes(b"not a database at all, but long enough to be looked at" * 40)
+
+    async def story() -> None:
+        async with connected(home) as client:
+            result = await client.call_tool("read_graph", {})
+
+            assert result.is_error
+            assert "user.db is damaged" in texts(result)[0]
+
+    run(story)
+
+
+def test_a_part_that_cannot_be_read_is_named_beside_the_rest(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        async with connected(home) as client:
+            await create(client, entity("api"))
+        (home / "user.db").write_bytes(b"not a database at all, but long enough" * 40)
+        async with connected(home) as client:
+            result = await client.call_tool("read_graph", {})
+
+            assert names(result.structured_content) == ["api"]
+            assert "user.db is damaged" in texts(result)[1]
+
+    run(story)
+
+
+def test_a_memory_that_is_switched_off_says_so(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home", MEMORY_FABRIC="off") as client:
+            for call in (create(client, entity("a")), client.call_tool("read_graph", {})):
+                result = await call
+                assert result.is_error
+                assert "switched off" in texts(result)[0]
+
+    run(story)
+
+
+def test_a_call_that_breaks_is_answered_with_what_broke(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Burnt(Memory):
+        def databases(self) -> list[Database]:
+            raise RuntimeError("the roof fell in")
+
+    memory = Burnt.open(settings(tmp_path / "home"))
+
+    outcome = tools.call(memory, "open_nodes", {"names": []}, SAID_BY)
+
+    assert outcome.failed
+    assert outcome.texts == ("MCP error -32603: RuntimeError: the roof fell in",)
+    assert "the roof fell in" in capsys.readouterr().err

@@ -1,0 +1,80 @@
+"""Arguments against schemas, in the reference server's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.servers.schema import RECALL, REMEMBER, TOOLS
+from memory_fabric.servers.validation import known_part, problems
+
+SCHEMAS = {tool.name: tool.input for tool in TOOLS}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        ("create_entities", {}, "expected array, received undefined at entities"),
+        ("create_entities", {"entities": {}}, "expected array, received object at entities"),
+        ("create_entities", {"entities": [None]}, "expected object, received null at entities[0]"),
+        (
+            "create_entities",
+            {"entities": [{"name": True, "entityType": "t", "observations": []}]},
+            "expected string, received boolean at entities[0].name",
+        ),
+        (
+            "create_entities",
+            {"entities": [{"name": "n", "entityType": "t", "observations": ["o", 1.5]}]},
+            "expected string, received number at entities[0].observations[1]",
+        ),
+        ("search_nodes", {"query": ["a"]}, "expected string, received array at query"),
+        ("recall", {"query": "", "limit": 0}, "expected at least 1, received 0 at limit"),
+        ("recall", {"query": "", "limit": 51}, "expected at most 50, received 51 at limit"),
+        ("recall", {"query": "", "limit": True}, "expected integer, received boolean at limit"),
+        ("recall", {"query": "", "limit": 1.5}, "expected integer, received number at limit"),
+    ],
+)
+def test_mem_12_a_problem_is_named_with_its_place(
+    tool: str, arguments: dict[str, Any], problem: str
+) -> None:
+    assert list(problems(SCHEMAS[tool], arguments)) == [f"Invalid input: {problem}"]
+
+
+def test_a_word_outside_a_fixed_list_is_refused_with_the_list() -> None:
+    (problem,) = problems(REMEMBER.input, {"text": "x", "scope": "galaxy"})
+
+    assert "one of local, user, team, global" in problem
+    assert "'galaxy' at scope" in problem
+
+
+def test_optional_arguments_may_be_left_out() -> None:
+    assert list(problems(RECALL.input, {"query": "x"})) == []
+
+
+def test_mem_12_unknown_keys_are_dropped_at_every_level() -> None:
+    relation = {"from": "a", "to": "b", "relationType": "c"}
+
+    kept = known_part(
+        SCHEMAS["create_relations"], {"relations": [relation | {"weight": 1}], "more": {}}
+    )
+
+    assert kept == {"relations": [relation]}
+
+
+@given(st.sampled_from(sorted(SCHEMAS)), st.dictionaries(st.text(), JSON, max_size=4) | JSON)
+def test_any_json_value_is_answered_with_problems_or_reduced_to_the_schema(
+    tool: str, value: Any
+) -> None:
+    found = list(problems(SCHEMAS[tool], value))
+
+    assert all(problem.startswith("Invalid input: expected ") for problem in found)
+    if not found:
+        assert set(known_part(SCHEMAS[tool], value)) <= set(SCHEMAS[tool]["properties"])

@@ -1,0 +1,283 @@
+"""One database: made by whoever is first, migrated, and honest about what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.errors import (
+    DeadlinePassed,
+    StoreCorrupt,
+    StoreNewer,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from memory_fabric.store import backup, database, migrations
+from memory_fabric.store.database import Database, open_database
+from store.support import World
+
+
+def opened(path: Path, **how: float | int | None) -> Database:
+    found = open_database(str(path), "project", create=True, **how)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def test_a_database_is_made_for_its_owner_with_a_write_ahead_log(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "graph.db"
+    db = opened(path)
+    assert db.row("PRAGMA user_version") == (migrations.LATEST,)
+    assert db.row("PRAGMA journal_mode") == ("wal",)
+    assert db.row("PRAGMA synchronous") == (2,)
+    assert db.row("PRAGMA foreign_keys") == (1,)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_what_is_missing_is_not_made_unasked(tmp_path: Path) -> None:
+    assert open_database(str(tmp_path / "graph.db"), "project", create=False) is None
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
+    (tmp_path / "graph.db").write_bytes(b"")
+    db = open_database(str(tmp_path / "graph.db"), "project", create=False)
+    assert db is not None and db.rows("SELECT * FROM entities") == []
+
+
+CREATE = """
+import sys
+from memory_fabric.store.database import open_database
+sys.stdin.readline()
+db = open_database(sys.argv[1], "project", create=True)
+with db.transaction() as c:
+    c.execute("INSERT INTO meta VALUES (?, '')", (sys.argv[2],))
+"""
+
+
+def test_eight_processes_make_one_database_at_once(tmp_path: Path) -> None:
+    world, path = World(tmp_path / "w"), tmp_path / "home" / "graph.db"
+    processes = [world.start(CREATE, str(path), str(i)) for i in range(8)]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        _, errors = process.communicate(timeout=200)
+        assert process.returncode == 0, errors
+    assert opened(path).row("SELECT count(*) FROM meta") == (8,)
+    assert sorted(os.listdir(path.parent)) == ["graph.db", "graph.db-shm", "graph.db-wal"]
+
+
+def test_an_older_schema_is_brought_up_to_date_after_a_backup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "graph.db"
+    old = opened(path)
+    with old.transaction() as c:
+        c.execute("INSERT INTO meta VALUES ('kept', 'yes')")
+    old.close()
+    step = ("CREATE TABLE later (x)", "INSERT INTO later VALUES (1)")
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
+    monkeypatch.setattr(migrations, "LATEST", migrations.LATEST + 1)
+    db = opened(path)
+    assert db.rows("SELECT * FROM later") == [(1,)]
+    assert db.row("SELECT value FROM meta") == ("yes",)
+    [copy] = backup.every(str(path))
+    assert copy.endswith(f"-v{migrations.LATEST - 1}.db") and backup.is_sound(copy)
+
+
+def test_a_migration_that_fails_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "graph.db"
+    opened(path).close()
+    step = ("CREATE TABLE later (x)", "NO SQL")
+    version = migrations.LATEST
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
+    monkeypatch.setattr(migrations, "LATEST", version + 1)
+    with pytest.raises(StoreUnavailable):
+        opened(path)
+    monkeypatch.undo()
+    db = opened(path)
+    assert db.row("PRAGMA user_version") == (version,)
+    assert db.rows("SELECT name FROM sqlite_master WHERE name = 'later'") == []
+
+
+def test_a_newer_schema_is_read_and_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    opened(path).connection.execute(f"PRAGMA user_version = {migrations.LATEST + 1}")
+    db = opened(path)
+    assert db.newer
+    assert db.rows("SELECT * FROM entities") == []
+    with pytest.raises(StoreNewer, match="Restart"), db.transaction():
+        raise AssertionError("written")
+
+
+@pytest.mark.parametrize(
+    "data", [b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 5000, b"x" * 600]
+)
+def test_a_file_that_is_no_database_is_corrupt(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "graph.db"
+    path.write_bytes(data)
+    with pytest.raises(StoreCorrupt, match="repair") as raised:
+        opened(path)
+    assert raised.value.path == str(path)
+
+
+def test_damage_met_while_reading_is_noted_for_who_can_mend_it(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    db = opened(path)
+    with db.transaction() as c:
+        c.executemany("INSERT INTO meta VALUES (?, ?)", [(str(i), "x" * 500) for i in range(200)])
+    db.close()
+    with open(path, "r+b") as stream:
+        stream.seek(os.path.getsize(path) - 12 * 4096)
+        stream.write(b"\xff" * 12 * 4096)
+    db = opened(path)
+    with pytest.raises(StoreCorrupt):
+        db.rows("SELECT * FROM meta")
+    assert database.is_suspect(str(path))
+
+
+def test_another_writer_is_waited_for_no_longer_than_asked(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    first, second = opened(path), opened(path, busy_ms=50)
+    with first.transaction():
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable, match="Another process"), second.transaction():
+            raise AssertionError("two writers")
+        assert time.monotonic() - began < 5
+        assert second.rows("SELECT * FROM meta") == []
+
+
+def test_a_query_past_its_deadline_is_interrupted(tmp_path: Path) -> None:
+    db = opened(tmp_path / "graph.db", deadline_s=time.monotonic() + 1e9)
+    db.connection.set_progress_handler(lambda: True, 1000)
+    endless = (
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    )
+    with pytest.raises(DeadlinePassed):
+        db.rows(endless)
+    late = opened(tmp_path / "other.db", deadline_s=time.monotonic() + 1e9)
+    late.close()
+    late = opened(tmp_path / "other.db", deadline_s=0.0)
+    with pytest.raises(DeadlinePassed):
+        late.rows(endless)
+
+
+def test_an_error_within_a_transaction_undoes_it(tmp_path: Path) -> None:
+    db = opened(tmp_path / "graph.db")
+    with pytest.raises(ValueError, match="mine"), db.transaction() as c:
+        c.execute("INSERT INTO meta VALUES ('a', 'b')")
+        raise ValueError("mine")
+    with pytest.raises(StoreUnavailable), db.transaction() as c:
+        c.execute("INSERT INTO meta VALUES ('a', 'b')")
+        c.execute("INSERT INTO meta VALUES ('a', 'b')")
+    assert db.rows("SELECT * FROM meta") == []
+    assert not db.connection.in_transaction
+
+
+def test_a_removed_file_takes_no_more_writes(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    db = opened(path)
+    path.unlink()
+    assert not db.is_current()
+    with pytest.raises(StoreUnavailable, match="removed"), db.transaction():
+        raise AssertionError("written into nowhere")
+
+
+def test_a_place_that_cannot_be_is_read_only(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreReadOnly, match="MEMORY_FABRIC_HOME"):
+        opened(tmp_path / "file" / "graph.db")
+    with pytest.raises(StoreUnavailable):
+        opened(tmp_path)
+
+
+READ_ONLY = """
+import sys
+from memory_fabric.errors import StoreReadOnly, StoreUnavailable
+from memory_fabric.store.database import open_database
+db = open_database(sys.argv[1], "project", create=True)
+print(db.read_only, [row[0] for row in db.rows("SELECT key FROM meta ORDER BY key")])
+try:
+    with db.transaction() as c:
+        c.execute("INSERT INTO meta VALUES ('c', '')")
+except StoreUnavailable as error:
+    print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize("still_open", [False, True])
+def test_a_read_only_place_is_read_with_what_is_newest(tmp_path: Path, still_open: bool) -> None:
+    world, path = World(tmp_path / "w"), tmp_path / "home" / "graph.db"
+    db = opened(path)
+    with db.transaction() as c:
+        c.execute("INSERT INTO meta VALUES ('a', '')")
+    if not still_open:
+        db.close()
+    path.chmod(0o400)
+    path.parent.chmod(0o500)
+    try:
+        said = world.run(READ_ONLY, str(path), strict=True)
+    finally:
+        path.parent.chmod(0o700)
+    assert said.split("\n")[:2] == ["True ['a']", "StoreReadOnly"]
+
+
+FULL = """
+import resource, sys
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.store.database import open_database
+db = open_database(sys.argv[1], "project", create=False)
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+try:
+    with db.transaction() as c:
+        c.executemany("INSERT INTO meta VALUES (?, ?)", [(str(i), "x" * 900) for i in range(900)])
+    print("written")
+except StoreUnavailable as error:
+    print(type(error).__name__)
+print(db.rows("SELECT key FROM meta"))
+"""
+
+
+def test_a_full_disk_refuses_and_keeps_what_was(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    db = opened(path)
+    with db.transaction() as c:
+        c.execute("INSERT INTO meta VALUES ('old', '')")
+    db.close()
+    said = World(tmp_path / "w").run(FULL, str(path))
+    assert said == "StoreUnavailable\n[('old',)]\n"
+    assert opened(path).rows("SELECT key FROM meta") == [("old",)]
+
+
+def test_a_path_with_signs_of_an_address_is_read_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "a?b%20#c" / "graph.db"
+    opened(path).close()
+    script = READ_ONLY.replace("create=True", "create=False")
+    path.parent.chmod(0o500)
+    try:
+        said = World(tmp_path / "w").run(script, str(path), strict=True)
+    finally:
+        path.parent.chmod(0o700)
+    assert said.startswith("True []")
+
+
+def test_other_processes_commits_are_seen_by_a_number(tmp_path: Path) -> None:
+    one, other = opened(tmp_path / "graph.db"), opened(tmp_path / "graph.db")
+    before = one.data_version()
+    assert one.data_version() == before
+    with other.transaction() as c:
+        c.execute("INSERT INTO meta VALUES ('a', '')")
+    assert one.data_version() != before
+
+
+def test_the_full_text_needs_its_module() -> None:
+    sqlite3.connect(":memory:").execute("CREATE VIRTUAL TABLE t USING fts5 (x)")

@@ -1,0 +1,229 @@
+"""Files: locked with filelock's own lock, replaced in one step, read without dying."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import filelock
+import pytest
+
+from memory_fabric.store import files
+from memory_fabric.store.files import Locked
+from store.support import PLUGIN, World
+
+APPENDER = """
+import sys
+from memory_fabric.store import files
+for i in range(25):
+    with files.Locked(sys.argv[1] + ".lock", 100):
+        number = int(files.read_text(sys.argv[1]) or "0")
+        files.write_atomic(sys.argv[1], str(number + 1).encode())
+"""
+
+
+def test_a_lock_keeps_out_the_next_one(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.lock")
+    with Locked(path), pytest.raises(TimeoutError, match=r"x\.lock"), Locked(path, timeout_s=0):
+        raise AssertionError("two at once")
+    with Locked(path, timeout_s=0):
+        pass
+
+
+def test_filelock_waits_for_ours(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.lock")
+    with Locked(path), pytest.raises(filelock.Timeout):
+        filelock.FileLock(path).acquire(timeout=0)
+    with filelock.FileLock(path, timeout=0):
+        pass
+
+
+def test_ours_waits_for_filelock(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.lock")
+    with filelock.FileLock(path), pytest.raises(TimeoutError), Locked(path, timeout_s=0):
+        raise AssertionError("two at once")
+    with Locked(path, timeout_s=0):
+        pass
+
+
+def test_a_lock_file_that_was_removed_guards_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    with Locked(str(path)):
+        path.unlink()
+        with Locked(str(path), timeout_s=0):
+            assert path.exists()
+
+
+def test_a_lock_is_let_go_when_its_process_dies(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    script = """
+import sys
+from memory_fabric.store.files import Locked
+with Locked(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+    path = str(tmp_path / "x.lock")
+    process = world.start(script, path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    with pytest.raises(TimeoutError), Locked(path, timeout_s=0):
+        raise AssertionError("two at once")
+    process.kill()
+    process.communicate()
+    with Locked(path, timeout_s=10):
+        pass
+
+
+def test_many_processes_under_one_lock_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "counter"
+    processes = [World(tmp_path).start(APPENDER, str(path)) for _ in range(4)]
+    for process in processes:
+        _, errors = process.communicate(timeout=200)
+        assert process.returncode == 0, errors
+    assert path.read_text() == "100"
+
+
+def test_a_lock_where_nothing_can_be_written_is_an_os_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError), Locked(str(tmp_path / "file" / "x.lock")):
+        raise AssertionError("no such place")
+
+
+def test_a_replaced_file_is_the_owners_only(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "down" / "x"
+    assert files.write_atomic(str(path), b"1")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert [p.name for p in path.parent.iterdir()] == ["x"]
+
+
+def test_a_replaced_file_keeps_its_mode_and_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_text("1")
+    real.chmod(0o644)
+    link.symlink_to(real)
+    files.write_atomic(str(link), b"2")
+    assert link.is_symlink()
+    assert real.read_text() == "2"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o644
+
+
+def test_a_file_that_changed_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("theirs")
+    assert not files.write_atomic(str(path), b"ours", still=lambda: False)
+    assert path.read_text() == "theirs"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_a_failing_replacement_leaves_the_old_file_and_nothing_beside(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("old")
+
+    def fails() -> bool:
+        raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        files.write_atomic(str(path), b"new", still=fails)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError):
+        files.write_atomic(str(tmp_path / "folder"), b"new")
+    with pytest.raises(OSError):
+        files.write_atomic(str(path / "below"), b"new")
+    assert path.read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["folder", "x"]
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_beside(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("old")
+    script = """
+import resource, sys
+from memory_fabric.store import files
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    files.write_atomic(sys.argv[1], b"x" * 5000)
+except OSError as error:
+    print("refused")
+"""
+    assert World(tmp_path / "w").run(script, str(path)) == "refused\n"
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir() if p.name != "w"] == ["x"]
+
+
+def test_lines_are_appended_whole_also_after_a_torn_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"id": 1}\n{"id": 2, "te')
+    files.append_lines(str(path), [{"id": 3, "text": "né\n"}])
+    assert files.read_lines(str(path)) == ([{"id": 1}, {"id": 3, "text": "né\n"}], [2])
+
+
+def test_nothing_to_append_makes_no_file(tmp_path: Path) -> None:
+    files.append_lines(str(tmp_path / "x"), [])
+    assert os.listdir(tmp_path) == []
+
+
+def test_bad_lines_are_set_aside_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    deep = b"[" * 200_000
+    lines = [b'\xef\xbb\xbf{"a": 1}', b"null", b"", b"{", b'{"b": "\xff"}', deep, b"3", b'{"c": 1}']
+    path.write_bytes(b"\n".join(lines))
+    assert files.read_lines(str(path)) == ([{"a": 1}, {"b": "\ufffd"}, {"c": 1}], [2, 4, 6, 7])
+
+
+def test_a_line_separator_within_a_text_ends_no_line(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.jsonl")
+    files.append_lines(path, [{"text": "a\u2028b\x85c"}])
+    assert files.read_lines(path) == ([{"text": "a\u2028b\x85c"}], [])
+
+
+def test_what_is_missing_or_no_object_reads_as_empty(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("[1]")
+    (tmp_path / "broken").write_text("{")
+    for name in ("list", "broken", "missing", "list/below", "."):
+        assert files.read_json(str(tmp_path / name)) == {}
+    assert files.read_text(str(tmp_path / "missing")) is None
+    assert files.read_toml(str(tmp_path / "missing")) == {}
+
+
+def test_toml_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("a = [")
+    with pytest.raises(ValueError, match=r"line 1|Invalid|Unclosed"):
+        files.read_toml(str(tmp_path / "config.toml"))
+
+
+def test_a_lock_for_a_file_of_someone_else_lies_in_home(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    path = files.lock_path("/home", str(tmp_path / "real"))
+    assert path.startswith("/home/locks/")
+    assert files.lock_path("/home", str(tmp_path / "link")) == path
+    assert files.lock_path("/home", str(tmp_path / "other")) != path
+
+
+def test_files_needs_nothing_but_a_small_part_of_the_standard_library() -> None:
+    script = f"""
+import sys
+sys.path.insert(0, {PLUGIN!r})
+import memory_fabric.store.memory
+slow = "typing dataclasses pathlib enum logging subprocess uuid contextlib hashlib tomllib".split()
+print([name for name in slow if name in sys.modules and name != "enum"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_an_unreadable_file_reads_as_no_json(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"a": 1}')
+    path.chmod(0)
+    script = (
+        "import sys; from memory_fabric.store import files; print(files.read_json(sys.argv[1]))"
+    )
+    assert World(tmp_path / "w").run(script, str(path), strict=True) == "{}\n"

@@ -1,0 +1,246 @@
+"""The one write function: what each kind of change does, and what must hold afterwards (BR-9)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.ids import new_id
+from memory_fabric.models import Entity, Graph, Operation, Relation
+from memory_fabric.store import graph, integrity, write
+from memory_fabric.store.memory import Memory
+from store.support import TOOL, USER, World, create, database, entity, names, relation
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    return World(tmp_path).memory()
+
+
+def whole(memory: Memory, kind: str = "project") -> Graph:
+    return graph.read_graph(database(memory, kind))
+
+
+def test_new_entities_are_answered_and_known_ones_gain_what_they_lack(memory: Memory) -> None:
+    assert create(memory, entity("api", "a", "b", "a"))["entities"] == [entity("api", "a", "b")]
+    result = create(memory, entity("api", "b", "c"), entity("db", "d"))
+    assert result["entities"] == [entity("db", "d")]
+    assert result["merged"] == [{"name": "api", "observations": ["c"]}]
+    assert whole(memory).entities == (
+        Entity("api", "component", ("a", "b", "c")),
+        Entity("db", "component", ("d",)),
+    )
+
+
+def test_one_name_twice_in_a_call_is_one_entity(memory: Memory) -> None:
+    create(memory, entity("api", "a"), entity("api", "b"))
+    assert whole(memory).entities == (Entity("api", "component", ("a", "b")),)
+
+
+def test_br9_the_ends_of_a_relation_are_created_first(memory: Memory) -> None:
+    result = memory.write(
+        "create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL
+    )
+    assert result == {
+        "relations": [relation("api", "uses", "Redis")],
+        "created_ends": ["api", "Redis"],
+    }
+    assert whole(memory).relations == (Relation("api", "uses", "Redis"),)
+    assert {e.type for e in whole(memory).entities} == {"unknown"}
+
+
+def test_br9_there_is_no_duplicate_of_a_name_or_a_relation(memory: Memory) -> None:
+    for _ in range(2):
+        create(memory, entity("api", "a"))
+        memory.write("create_relations", {"relations": [relation("api", "uses", "api")] * 2}, TOOL)
+    assert len(whole(memory).entities) == len(whole(memory).relations) == 1
+
+
+def test_br9_variants_of_a_new_name_are_flagged_and_kept(memory: Memory) -> None:
+    create(memory, entity("cursor-pagination"))
+    result = create(memory, entity("cursor_pagination"), entity("Cursor Pagination"))
+    assert result["variants"] == {
+        "cursor_pagination": ["cursor-pagination", "Cursor Pagination"],
+        "Cursor Pagination": ["cursor-pagination", "cursor_pagination"],
+    }
+    assert len(whole(memory).entities) == 3
+
+
+def test_br9_orphans_of_a_deletion_are_reported_and_offered(memory: Memory) -> None:
+    memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
+    create(memory, entity("api", "a"))
+    gone = memory.write("delete_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
+    assert gone == {"deleted": 1, "orphans": ["Redis"]}
+    assert integrity.orphans(database(memory)) == ["Redis"]
+    deletion = {"entityName": "api", "observations": ["a", "a", "unknown"]}
+    gone = memory.write("delete_observations", {"deletions": [deletion, deletion]}, TOOL)
+    assert gone == {"deleted": 1, "orphans": ["api"]}
+
+
+def test_br9_deleting_an_entity_reports_neighbours_left_alone(memory: Memory) -> None:
+    memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
+    gone = memory.write("delete_entities", {"entityNames": ["api", "api", "nobody"]}, TOOL)
+    assert gone == {"deleted": 1, "relations": 1, "orphans": ["Redis"]}
+    assert whole(memory).relations == ()
+
+
+def test_observations_for_an_unknown_entity_change_nothing(memory: Memory) -> None:
+    create(memory, entity("api"))
+    wanted = [
+        {"entityName": "api", "contents": ["a"]},
+        {"entityName": "nobody", "contents": ["b"]},
+    ]
+    with pytest.raises(NotFound, match="Entity with name nobody not found"):
+        memory.write("add_observations", {"observations": wanted}, TOOL)
+    assert whole(memory).entities == (Entity("api", "component"),)
+
+
+def test_observations_are_answered_in_the_order_asked(memory: Memory) -> None:
+    create(memory, entity("api", "a"), entity("db"))
+    wanted = [
+        {"entityName": "db", "contents": ["x"]},
+        {"entityName": "api", "contents": ["a", "b", "b"]},
+    ]
+    assert memory.write("add_observations", {"observations": wanted}, TOOL)["results"] == [
+        {"entityName": "db", "addedObservations": ["x"]},
+        {"entityName": "api", "addedObservations": ["b"]},
+    ]
+
+
+def test_an_empty_list_is_a_change_of_nothing(memory: Memory) -> None:
+    assert create(memory)["entities"] == []
+    assert memory.write("delete_entities", {"entityNames": []}, TOOL)["deleted"] == 0
+    assert memory.write("add_observations", {"observations": []}, TOOL)["results"] == []
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "🙂", "a\0b", "x" * 100_000, "Ünï", "\udc80"])
+def test_names_may_be_anything_and_stay_exact(memory: Memory, name: str) -> None:
+    create(memory, entity(name, name + "!"))
+    stored = name.encode("utf-8", "replace").decode()
+    assert whole(memory).entities == (Entity(stored, "component", (stored + "!",)),)
+    assert graph.open_nodes(database(memory), [stored]).entities == whole(memory).entities
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        ("unknown", {}),
+        ("create_entities", {}),
+        ("create_entities", {"entities": [{"name": 3, "entityType": "x"}]}),
+        ("create_entities", {"entities": [{"name": "a"}]}),
+        ("create_entities", {"entities": "x"}),
+        ("create_relations", {"relations": [{"from": "a", "to": "b"}]}),
+        ("delete_entities", {"entityNames": [None]}),
+        ("remember", {"record": {"what": "x"}}),
+        ("put_record", {"record": {"id": "a", "type": "note", "what": "x"}}),
+        ("forget", {"ids": "x"}),
+        ("restore", {"entities": []}),
+    ],
+)
+def test_a_payload_of_another_shape_is_refused_before_anything_happens(
+    memory: Memory, kind: str, payload: dict[str, object]
+) -> None:
+    with pytest.raises(BadInput):
+        memory.write(kind, payload, TOOL, store="project")
+    assert database(memory).rows("SELECT * FROM operations") == []
+
+
+def test_an_operation_is_applied_at_most_once(memory: Memory) -> None:
+    operation = Operation(new_id(), "create_entities", {"entities": [entity("api", "a")]}, TOOL)
+    assert "applied_before" not in write.apply(database(memory), operation)
+    memory.write("delete_entities", {"entityNames": ["api"]}, TOOL)
+    assert write.apply(database(memory), operation) == {"applied_before": True}
+    assert whole(memory).entities == ()
+
+
+def test_every_change_is_kept_with_who_made_it_and_its_inverse(memory: Memory) -> None:
+    create(memory, entity("api", "a"))
+    row = database(memory).row("SELECT kind, payload, inverse, provenance FROM operations")
+    assert row is not None
+    assert row[0] == "create_entities" and '"api"' in row[1] and "delete_observations" in row[2]
+    assert '"author": "ann"' in row[3] and '"trust": "tool"' in row[3] and '"at": "20' in row[3]
+
+
+def test_turns_are_kept_once_and_not_as_operations(memory: Memory) -> None:
+    turn = {"id": "u1", "session": "s", "role": "user", "text": "hello Redis", "created_at": "2026"}
+    assert memory.write("add_episodes", {"episodes": [turn, turn]}, USER) == {"added": 1}
+    assert memory.write("add_episodes", {"episodes": [turn]}, USER) == {"added": 0}
+    assert database(memory).rows("SELECT * FROM operations") == []
+
+
+def test_switched_off_nothing_is_written(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory(MEMORY_FABRIC="off")
+    with pytest.raises(StoreUnavailable, match="switched off"):
+        create(memory, entity("api"))
+    assert not os.path.exists(memory.path_of("project"))
+
+
+# --- two databases -------------------------------------------------------------------------------
+
+
+def test_what_lives_with_the_user_is_changed_there(memory: Memory) -> None:
+    create(memory, entity("Ann", "likes tea"), store="user")
+    create(memory, entity("api", "a"), entity("Ann", "likes cake"))
+    assert names(whole(memory).entities) == ["api"]
+    assert whole(memory, "user").entities == (
+        Entity("Ann", "component", ("likes tea", "likes cake")),
+    )
+
+
+def test_answers_keep_the_order_over_both_databases(memory: Memory) -> None:
+    create(memory, entity("Ann"), store="user")
+    create(memory, entity("api"))
+    wanted = [{"entityName": name, "contents": ["x"]} for name in ("Ann", "api", "Ann")]
+    wanted[2]["contents"] = ["y"]
+    result = memory.write("add_observations", {"observations": wanted}, TOOL)
+    assert [r["entityName"] for r in result["results"]] == ["Ann", "api", "Ann"]
+
+
+def test_an_unknown_name_fails_the_whole_call_over_both_databases(memory: Memory) -> None:
+    create(memory, entity("Ann"), store="user")
+    create(memory, entity("api"))
+    wanted = [{"entityName": name, "contents": ["x"]} for name in ("Ann", "api", "nobody")]
+    memory.fail("MEMORY.md: something else is wrong")
+    with pytest.raises(NotFound):
+        memory.write("add_observations", {"observations": wanted}, TOOL)
+    assert whole(memory, "user").entities == (Entity("Ann", "component"),)
+    assert whole(memory).entities == (Entity("api", "component"),)
+
+
+def test_a_deletion_reaches_both_databases(memory: Memory) -> None:
+    create(memory, entity("x"), store="user")
+    create(memory, entity("x"), store="project")
+    assert memory.write("delete_entities", {"entityNames": ["x"]}, TOOL)["deleted"] == 2
+
+
+def test_without_a_database_a_deletion_is_silent(memory: Memory) -> None:
+    assert memory.write("delete_entities", {"entityNames": ["x"]}, TOOL) == {"deleted": 0}
+
+
+def test_while_a_database_is_damaged_what_may_live_there_waits(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    create(memory, entity("Ann"), store="user")
+    create(memory, entity("api"))
+    memory.close()
+    world.home.joinpath("user.db").write_bytes(b"x" * 5000)
+    memory = world.memory()
+    wanted = [{"entityName": name, "contents": ["x"]} for name in ("Ann", "api")]
+    result = memory.write("add_observations", {"observations": wanted}, TOOL)
+    assert result["queued"] and result["results"] == [
+        {"entityName": "api", "addedObservations": ["x"]}
+    ]
+    result = memory.write("delete_entities", {"entityNames": ["nobody"]}, TOOL)
+    assert result["queued"] and result["deleted"] == 0
+
+
+def test_without_a_project_the_users_database_serves(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory(CLAUDE_PROJECT_DIR="")
+    create(memory, entity("api", "a"))
+    assert [db.kind for db in memory.databases()] == ["user"]
+    assert memory.write("add_observations", {"observations": []}, TOOL)["results"] == []
+    memory.flush()
+    assert memory.failures == []

@@ -1,0 +1,119 @@
+"""Settings from variables and config.toml: a variable wins, a bad value is named and ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.config import config_path, home_path, read_settings
+
+HOME = {"HOME": "/home/ann"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "home"),
+    [
+        ({}, "/home/ann/.claude/memory-fabric"),
+        ({"CLAUDE_CONFIG_DIR": "/etc/claude"}, "/etc/claude/memory-fabric"),
+        ({"MEMORY_FABRIC_HOME": "/data/memory"}, "/data/memory"),
+        ({"MEMORY_FABRIC_HOME": "~/memory"}, "/home/ann/memory"),
+        ({"MEMORY_FABRIC_HOME": "~"}, "/home/ann"),
+        ({"MEMORY_FABRIC_HOME": "memory"}, "/home/ann/memory"),
+        ({"MEMORY_FABRIC_HOME": "~ann"}, "/home/ann/~ann"),
+        ({"MEMORY_FABRIC_HOME": "/data/x/../memory/"}, "/data/memory"),
+        ({"MEMORY_FABRIC_HOME": "/a", "CLAUDE_CONFIG_DIR": "/b"}, "/a"),
+    ],
+)
+def test_home_is_where_the_variables_say(environ: dict[str, str], home: str) -> None:
+    assert home_path(HOME | environ) == home
+    assert read_settings(HOME | environ, {}).home == home
+
+
+def test_the_clients_folder_is_its_own_variable() -> None:
+    assert config_path(HOME) == "/home/ann/.claude"
+    assert config_path(HOME | {"CLAUDE_CONFIG_DIR": "~/c"}) == "/home/ann/c"
+
+
+def test_defaults_are_those_of_the_brief() -> None:
+    settings = read_settings(HOME, {})
+    assert (settings.dedup_threshold, settings.boost_factor, settings.max_results) == (
+        0.85,
+        1.2,
+        20,
+    )
+    assert settings.episodes_keep_days == 90
+    assert settings.reads and settings.writes and settings.attended and not settings.ci
+    assert settings.user_home == "/home/ann"
+    assert settings.complaints == ()
+
+
+@pytest.mark.parametrize("word", ["off", "OFF", "0", "false", "no"])
+def test_one_variable_turns_everything_off(word: str) -> None:
+    settings = read_settings(HOME | {"MEMORY_FABRIC": word}, {})
+    assert not settings.reads and not settings.writes
+
+
+def test_the_file_can_turn_reading_or_writing_off() -> None:
+    assert not read_settings(HOME, {"read": False}).reads
+    assert read_settings(HOME, {"read": False}).writes
+    assert not read_settings(HOME, {"write": False}).writes
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MEMORY_FABRIC_DEDUP_THRESHOLD", "1.5"),
+        ("MEMORY_FABRIC_DEDUP_THRESHOLD", "nan"),
+        ("MEMORY_FABRIC_BOOST_FACTOR", "much"),
+        ("MEMORY_FABRIC_BOOST_FACTOR", "inf"),
+        ("MEMORY_FABRIC_MAX_RESULTS", "0"),
+    ],
+)
+def test_a_number_that_cannot_be_is_named_and_the_default_stands(name: str, value: str) -> None:
+    settings = read_settings(HOME | {name: value}, {})
+    assert len(settings.complaints) == 1
+    assert name in settings.complaints[0] and value in settings.complaints[0]
+    assert settings._replace(complaints=()) == read_settings(HOME, {})
+
+
+def test_numbers_are_read() -> None:
+    environ = {"MEMORY_FABRIC_DEDUP_THRESHOLD": "0.9", "MEMORY_FABRIC_MAX_RESULTS": "5"}
+    settings = read_settings(HOME | environ, {})
+    assert (settings.dedup_threshold, settings.max_results) == (0.9, 5)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        {"capture": {"unattended": "sometimes"}},
+        {"capture": {"unattended": ["low"]}},
+        {"episodes": {"keep_days": -1}},
+        {"episodes": {"keep_days": True}},
+        {"episodes": {"keep_days": "many"}},
+        {"notices": 3},
+    ],
+)
+def test_a_bad_value_in_the_file_is_named(file: dict[str, object]) -> None:
+    settings = read_settings(HOME, file)
+    assert len(settings.complaints) == 1
+    assert settings._replace(complaints=()) == read_settings(HOME, {})
+
+
+@pytest.mark.parametrize("file", [{"capture": 1}, {"episodes": "x"}, {"agent_terms": [1]}])
+def test_a_table_that_is_none_is_no_reason_to_fail(file: dict[str, object]) -> None:
+    assert read_settings(HOME, file)._replace(complaints=()) == read_settings(HOME, {})
+
+
+def test_agent_terms_come_from_the_file() -> None:
+    settings = read_settings(HOME, {"agent_terms": {"sql-expert": "joins indexes", "bad": 3}})
+    assert settings.agent_terms == {"sql-expert": "joins indexes"}
+
+
+def test_unattended_and_ci_are_seen() -> None:
+    settings = read_settings(HOME | {"CLAUDE_CODE_SESSION_ATTENDED": "0", "CI": "true"}, {})
+    assert not settings.attended and settings.ci
+
+
+@pytest.mark.parametrize("value", ["1", "true", "TRUE"])
+def test_the_clients_own_switch_for_its_memory_is_respected(value: str) -> None:
+    settings = read_settings(HOME | {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": value}, {})
+    assert not settings.native_memory

@@ -1,0 +1,316 @@
+"""The hall: every event finds its handlers, and what goes wrong there never reaches the session."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from memory_fabric import dispatcher
+from memory_fabric.dispatcher import HANDLERS, PROMPT_PATH, READERS, REPAIRING, WRITERS, answer, run
+from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.reply import Reply
+
+if TYPE_CHECKING:
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.core import Fabric
+
+    Handler = Callable[[Event, Fabric], Reply | None]
+
+ROOT = Path(__file__).parents[1]
+HANDLER_NAMES = [name for names in HANDLERS.values() for name in names]
+
+
+class House:
+    """An environment under one folder, and what its log says."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.project = folder / "memory", folder / "project"
+        self.project.mkdir()
+        self.environ = {
+            "HOME": str(folder / "home"),
+            "MEMORY_FABRIC_HOME": str(self.home),
+            "CLAUDE_PROJECT_DIR": str(self.project),
+        }
+
+    @property
+    def log(self) -> list[str]:
+        path = self.home / "logs" / "memory-fabric.log"
+        return path.read_text("utf-8").splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def event(name: str, **fields: Any) -> bytes:
+    return json.dumps({"hook_event_name": name, "session_id": "s1", **fields}).encode()
+
+
+def loading(**handlers: Handler) -> Callable[[str], Handler]:
+    return handlers.__getitem__
+
+
+def silent(event: Event, fabric: Fabric) -> None:
+    return None
+
+
+def saying(text: str) -> Handler:
+    return lambda event, fabric: Reply(context=text)
+
+
+def failing(error: Exception) -> Handler:
+    def handle(event: Event, fabric: Fabric) -> Reply | None:
+        raise error
+
+    return handle
+
+
+def context_of(output: bytes) -> str:
+    return str(json.loads(output)["hookSpecificOutput"]["additionalContext"]) if output else ""
+
+
+def test_hooks_json_rings_for_exactly_the_events_with_handlers() -> None:
+    hooks = json.loads((ROOT / "hooks.json").read_text("utf-8"))["hooks"]
+    assert set(hooks) == set(HANDLERS)
+    commands = {
+        (hook["type"], hook["command"], tuple(hook["args"]))
+        for groups in hooks.values()
+        for group in groups
+        for hook in group["hooks"]
+    }
+    assert commands == {("command", "${CLAUDE_PLUGIN_ROOT}/hooks/launch", ())}
+
+
+@pytest.mark.parametrize("name", HANDLER_NAMES)
+def test_every_handler_module_has_a_handle_function(name: str) -> None:
+    module = __import__(f"memory_fabric.handlers.{name}", fromlist=["handle"])
+    assert callable(module.handle)
+    assert module.__doc__
+
+
+def test_every_handler_module_is_in_the_table_and_is_a_reader_or_a_writer() -> None:
+    folder = ROOT / "plugin/memory_fabric/handlers"
+    with_handle = {
+        path.stem
+        for path in folder.glob("*.py")
+        if any(
+            isinstance(node, ast.FunctionDef) and node.name == "handle"
+            for node in ast.parse(path.read_text("utf-8")).body
+        )
+    }
+    assert with_handle == set(HANDLER_NAMES) == READERS | WRITERS
+    assert not READERS & WRITERS
+    assert set(HANDLERS) >= PROMPT_PATH | REPAIRING
+
+
+def test_replies_are_joined_in_the_order_of_the_table(house: House) -> None:
+    load = loading(recall_for_prompt=saying("first"), capture_intent=saying("second"))
+    output = answer(event("UserPromptSubmit"), house.environ, load).output
+    assert context_of(output) == "first\n\nsecond"
+    assert house.log == []
+
+
+def test_one_failing_handler_does_not_stop_the_next_one(house: House) -> None:
+    load = loading(recall_for_prompt=failing(KeyError("x")), capture_intent=saying("second"))
+    output = answer(event("UserPromptSubmit"), house.environ, load).output
+    assert context_of(output) == "second"
+    (line,) = house.log
+    assert "recall_for_prompt failed: KeyError" in line
+
+
+def test_a_handler_that_cannot_be_imported_does_not_stop_the_next_one(house: House) -> None:
+    def load(name: str) -> Handler:
+        if name == "recall_for_prompt":
+            raise ImportError("half an update")
+        return saying("second")
+
+    assert context_of(answer(event("UserPromptSubmit"), house.environ, load).output) == "second"
+    assert "half an update" in house.log[0]
+
+
+def test_a_passed_deadline_ends_the_event_with_a_line_in_the_log(house: House) -> None:
+    def unreachable(event: Event, fabric: Fabric) -> Reply | None:
+        raise AssertionError("the time was over")
+
+    load = loading(recall_for_prompt=failing(DeadlinePassed("late")), capture_intent=unreachable)
+    assert answer(event("UserPromptSubmit"), house.environ, load).output == b""
+    (line,) = house.log
+    assert "recall_for_prompt ran out of time" in line
+
+
+@pytest.mark.parametrize(
+    ("variables", "ran"),
+    [
+        ({}, ["recall_for_prompt", "capture_intent"]),
+        ({"MEMORY_FABRIC": "off"}, []),
+    ],
+)
+def test_the_switch_turns_all_handlers_off(
+    house: House, variables: Mapping[str, str], ran: list[str]
+) -> None:
+    assert _ran(house, {**house.environ, **variables}) == ran
+
+
+@pytest.mark.parametrize(
+    ("table", "ran"),
+    [
+        ("read = false\n", ["capture_intent"]),
+        ("write = false\n", ["recall_for_prompt"]),
+        ("read = false\nwrite = false\n", []),
+    ],
+)
+def test_reading_and_writing_are_switched_apart(house: House, table: str, ran: list[str]) -> None:
+    house.home.mkdir()
+    (house.home / "config.toml").write_text(table, "utf-8")
+    assert _ran(house, house.environ) == ran
+
+
+def test_a_project_is_switched_off_alone(house: House) -> None:
+    from memory_fabric.config import read_settings
+    from memory_fabric.store import switches
+    from memory_fabric.store.memory import Memory
+
+    memory = Memory.open(read_settings(house.environ, {}))
+    assert memory.project is not None
+    switches.turn(str(house.home), memory.project.id, ["write"], False)
+    assert _ran(house, house.environ) == ["recall_for_prompt"]
+
+
+def _ran(house: House, environ: Mapping[str, str]) -> list[str]:
+    ran: list[str] = []
+
+    def load(name: str) -> Handler:
+        ran.append(name)
+        return silent
+
+    answer(event("UserPromptSubmit"), environ, load)
+    return ran
+
+
+def test_an_unreadable_config_leaves_the_defaults_and_says_so_at_session_start(
+    house: House,
+) -> None:
+    house.home.mkdir()
+    (house.home / "config.toml").write_text("read = = false", "utf-8")
+    load = loading(load_context=saying("here"), restore_checkpoint=silent)
+    assert context_of(answer(event("SessionStart"), house.environ, load).output) == "here"
+    assert any("config.toml" in line for line in house.log)
+
+
+def test_the_project_is_where_the_session_was_launched_not_where_cd_went(house: House) -> None:
+    seen: list[str] = []
+
+    def handle(event: Event, fabric: Fabric) -> Reply | None:
+        seen.append(fabric.memory.settings.project_dir)
+        return None
+
+    cwd = str(house.project / "sub")
+    without_variable = {k: v for k, v in house.environ.items() if k != "CLAUDE_PROJECT_DIR"}
+    for environ in (house.environ, without_variable):
+        answer(event("PreToolUse", cwd=cwd), environ, loading(note_task=handle))
+    assert seen == [str(house.project), cwd]
+
+
+def test_the_events_session_wins_over_the_variable(house: House) -> None:
+    seen: list[str] = []
+
+    def handle(event: Event, fabric: Fabric) -> Reply | None:
+        seen.append(fabric.memory.settings.session)
+        return None
+
+    environ = {**house.environ, "CLAUDE_CODE_SESSION_ID": "of-the-variable"}
+    answer(event("PreToolUse"), environ, loading(note_task=handle))
+    assert seen == ["s1"]
+
+
+def test_receipts_run_after_the_output_and_one_failing_does_not_stop_the_next(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def broken() -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    def handle(event: Event, fabric: Fabric) -> Reply:
+        return Reply(context="facts", receipts=(broken, lambda: done.append("second")))
+
+    monkeypatch.setattr(dispatcher, "_load", lambda name: handle)
+    outcome = answer(event("SubagentStart"), house.environ)
+    assert (context_of(outcome.output), done) == ("facts", [])
+    assert context_of(run(event("SubagentStart"), house.environ)) == "facts"
+    assert done == ["second"]
+    assert "disk I/O error" in house.log[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "Not readable as JSON"),
+        (b"{", "Not readable as JSON"),
+        (b"[]", "Expected one JSON object"),
+        (b'{"session_id": "x"}', "The event has no name"),
+        (event("Notification"), "No handler for the event 'Notification'"),
+        (event("x" * 5000 + "\n"), "No handler for the event"),
+        (b" " * (dispatcher.MAX_INPUT_BYTES + 1), "More than 8 MB"),
+    ],
+    ids=["empty", "broken", "list", "nameless", "unknown", "long name", "huge"],
+)
+def test_input_that_is_no_event_of_ours_gives_nothing_but_one_line_in_the_log(
+    house: House, data: bytes, said: str
+) -> None:
+    assert run(data, house.environ) == b""
+    (line,) = house.log
+    assert said in line
+    assert len(line) < 1200
+
+
+def test_a_memory_that_cannot_be_opened_gives_nothing_but_one_line(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(event_name: str, settings: object) -> None:
+        raise StoreUnavailable("/x", "The store is away.")
+
+    monkeypatch.setattr(dispatcher, "_open", refuse)
+    assert run(event("SessionStart"), house.environ) == b""
+    (line,) = house.log
+    assert "StoreUnavailable: The store is away." in line
+
+
+@pytest.mark.parametrize(
+    "environ", [{}, {"HOME": "/dev/null"}, {"MEMORY_FABRIC_HOME": "/dev/null"}]
+)
+def test_an_environment_without_a_usable_home_never_raises(environ: dict[str, str]) -> None:
+    environ = {"MEMORY_FABRIC_HOME": "/dev/null/x", **environ}
+    assert run(event("Nothing"), environ) == b""
+
+
+def test_the_prompt_path_has_a_deadline_and_others_mend(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memory_fabric.store.memory import Memory
+
+    opened: dict[str, tuple[bool, bool]] = {}
+    real = Memory.open
+
+    def spy(settings: Any, *, deadline_s: float | None = None, repair: bool = False) -> Memory:
+        opened[name] = (deadline_s is not None, repair)
+        return real(settings, deadline_s=deadline_s, repair=repair)
+
+    monkeypatch.setattr(Memory, "open", spy)
+    for name in HANDLERS:
+        answer(event(name), house.environ, lambda _: silent)
+    assert {n for n, (limited, _) in opened.items() if limited} == PROMPT_PATH
+    assert {n for n, (_, mends) in opened.items() if mends} == REPAIRING
+
+
+def test_the_age_of_this_process_is_known() -> None:
+    assert 0 < dispatcher._age_s() < 24 * 3600
+    assert dispatcher._age_s() >= os.times().user * 0.5

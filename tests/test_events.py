@@ -1,0 +1,174 @@
+"""The light reader of events, held against its specification in pydantic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from memory_fabric import events, events_spec
+from memory_fabric.errors import BadInput
+from memory_fabric.events import Event, parse_event
+
+# Other work on the machine must not fail a law.
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+RECORDED = sorted((Path(__file__).parent / "events").rglob("*.json"))
+
+READERS: dict[str, Callable[[Event], Any]] = {
+    "hook_event_name": lambda e: e.name,
+    "session_id": lambda e: e.session,
+    "transcript_path": lambda e: e.transcript_path,
+    "cwd": lambda e: e.cwd,
+    "prompt_id": lambda e: e.prompt_id,
+    "agent_id": lambda e: e.agent_id,
+    "agent_type": lambda e: e.agent_type,
+    "source": events.source,
+    "prompt": events.prompt,
+    "tool_name": events.tool_name,
+    "tool_input": events.tool_input,
+    "tool_use_id": events.tool_use_id,
+    "tool_response": events.tool_response,
+    "stop_hook_active": events.stop_active,
+    "last_assistant_message": events.last_message,
+    "agent_transcript_path": events.agent_transcript,
+    "trigger": events.trigger,
+    "compact_summary": events.compact_summary,
+    "reason": events.reason,
+}
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+FIELD_NAMES = [*READERS, "mcp_server", "effort", "background_tasks"]
+RAW_EVENTS = st.builds(
+    lambda name, fields: {**fields, "hook_event_name": name},
+    st.sampled_from([*events_spec.MODELS, "Notification", "Setup"]),
+    st.dictionaries(st.sampled_from(FIELD_NAMES), st.text() | JSON_VALUES),
+)
+
+
+def of(name: str, **fields: Any) -> Event:
+    return parse_event(json.dumps({"hook_event_name": name, **fields}).encode())
+
+
+def assert_readers_agree(data: bytes) -> None:
+    light, specified = parse_event(data), events_spec.read_event(data)
+    for field in type(specified).model_fields:
+        if field == "mcp_server":
+            server = getattr(specified, field)
+            assert events.mcp_server(light) == server.name
+        else:
+            assert READERS[field](light) == getattr(specified, field), field
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
+def test_both_readers_agree_on_every_recorded_event(path: Path) -> None:
+    assert_readers_agree(path.read_bytes())
+
+
+@PATIENT
+@given(RAW_EVENTS)
+def test_both_readers_agree_on_any_event(raw: dict[str, Any]) -> None:
+    assert_readers_agree(json.dumps(raw).encode())
+
+
+@PATIENT
+@given(st.binary(max_size=200))
+def test_any_bytes_are_an_event_for_both_readers_or_for_none(data: bytes) -> None:
+    try:
+        parse_event(data)
+    except BadInput:
+        with pytest.raises((ValidationError, ValueError)):
+            events_spec.read_event(data)
+    else:
+        events_spec.read_event(data)
+
+
+def test_every_handled_event_has_a_model_and_a_recording() -> None:
+    from memory_fabric.dispatcher import HANDLERS
+
+    recorded = {json.loads(p.read_bytes())["hook_event_name"] for p in RECORDED}
+    assert set(HANDLERS) == set(events_spec.MODELS)
+    assert set(HANDLERS) <= recorded
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"   \n",
+        b"{",
+        b"[]",
+        b'"text"',
+        b"null",
+        b"{}",
+        b'{"hook_event_name": ""}',
+        b'{"hook_event_name": 7}',
+        b'{"hook_event_name": "Stop"} trailing',
+        b"[" * 200_000,
+        b'{"hook_event_name": "Stop", "n": ' + b"9" * 5000 + b"}",
+    ],
+    ids=lambda d: repr(d[:24]),
+)
+def test_what_is_no_event_raises_bad_input(data: bytes) -> None:
+    with pytest.raises(BadInput):
+        parse_event(data)
+
+
+def test_a_byte_order_mark_and_broken_bytes_are_tolerated() -> None:
+    event = parse_event(b'\xef\xbb\xbf{"hook_event_name": "UserPromptSubmit", "prompt": "a\xffb"}')
+    assert events.prompt(event) == "a�b"
+
+
+def test_half_characters_from_escapes_are_replaced_everywhere() -> None:
+    data = (
+        rb'{"hook_event_name": "PreToolUse", "tool_input": {"\ud800": ["x\uDFFF", "\ud83d\ude00"]}}'
+    )
+    event = parse_event(data)
+    assert events.tool_input(event) == {"?": ["x?", "😀"]}
+
+
+def test_a_prompt_is_read_up_to_its_limit() -> None:
+    event = of("UserPromptSubmit", prompt="é" * 100_000)
+    assert len(events.prompt(event)) == events.MAX_PROMPT_CHARS
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("/probe:probe-skill", True),
+        ("/probe:probe-skill arg one", True),
+        ("  /compact\nkeep this", True),
+        ("/home/user/project does not build", False),
+        ("/ is the root", False),
+        ("/", False),
+        ("", False),
+        ("// a comment", False),
+        ("use /compact", False),
+    ],
+)
+def test_a_typed_command_is_a_slash_and_one_name(prompt: str, expected: bool) -> None:
+    assert events.is_typed_command(of("UserPromptSubmit", prompt=prompt)) is expected
+
+
+def test_machine_turns_are_told_from_typed_prompts() -> None:
+    recorded = Path(__file__).parent / "events/variants/UserPromptSubmit.task_notification.json"
+    assert events.is_machine_turn(parse_event(recorded.read_bytes()))
+    assert not events.is_machine_turn(of("UserPromptSubmit", prompt="what is <task-notification>?"))
+
+
+def test_an_mcp_tool_names_its_server_and_a_built_in_one_does_not() -> None:
+    folder = Path(__file__).parent / "events/variants"
+    ours = parse_event((folder / "PostToolUse.mcp_recall.json").read_bytes())
+    builtin = parse_event((folder / "PostToolUse.Bash.json").read_bytes())
+    assert events.mcp_server(ours) == "plugin:probe:fabric"
+    assert events.tool_response(ours) == '{"hits":[1]}'
+    assert events.mcp_server(builtin) == ""

@@ -1,0 +1,136 @@
+"""What a hook imports: a small part of the standard library, its own handlers, all from `.pyc`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric import installation
+from memory_fabric.dispatcher import HANDLERS
+from replay.door import ROOT, TESTS, Door
+
+# Each costs half a bare start or more (design: start-up is the budget). sqlite3 brings datetime.
+SLOW = frozenset(
+    "typing dataclasses pathlib logging subprocess uuid contextlib hashlib tomllib importlib "
+    "inspect ast argparse asyncio urllib.request http.client socket ssl tempfile random decimal "
+    "ctypes multiprocessing threading".split()
+)
+DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
+
+EVENTS: dict[str, dict[str, Any]] = {
+    "SessionStart": {"source": "startup"},
+    "UserPromptSubmit": {"prompt": "How do the workers use Redis for pagination?"},
+    "PreToolUse": {
+        "tool_name": "Task",
+        "tool_use_id": "t1",
+        "tool_input": {"subagent_type": "database-engineer", "prompt": "Tune the Redis queries"},
+    },
+    "SubagentStart": {"agent_id": "a1", "agent_type": "database-engineer"},
+    "SubagentStop": {"agent_id": "a1", "agent_type": "x", "last_assistant_message": "Done."},
+    "PostToolUse": {"tool_name": "mcp__other__create_entities", "tool_input": {"entities": []}},
+    "Stop": {"last_assistant_message": "Done."},
+    "PreCompact": {"trigger": "manual"},
+    "PostCompact": {"trigger": "manual", "compact_summary": "We decided nothing."},
+    "SessionEnd": {"reason": "other"},
+}
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Door:
+    """A house that remembers something, so that every stage of a recall has work."""
+    door = Door(tmp_path_factory.mktemp("hot"))
+    door.say("We decided to use Redis for the workers because pagination was slow.", "earlier")
+    assert "Redis" in door.say("How do the workers use Redis for pagination?", "later").context
+    # Else the first prompt would load what a session's start loads.
+    door.ring({"hook_event_name": "SessionStart", "session_id": "hot", **EVENTS["SessionStart"]})
+    return door
+
+
+def modules_after(door: Door, name: str, tmp_path: Path, **fields: Any) -> set[str]:
+    event = {"hook_event_name": name, "session_id": "hot", **EVENTS[name], **fields}
+    output = tmp_path / f"{name}.txt"
+    script = str(TESTS / "replay" / "sys_modules.py")
+    subprocess.run(
+        [
+            installation.base_interpreter(),
+            "-I",
+            "-S",
+            script,
+            str(ROOT / "hooks/dispatch.py"),
+            str(output),
+        ],
+        input=json.dumps(event).encode(),
+        env=door.environ,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    return set(output.read_text("utf-8").split("\n"))
+
+
+def third_party(modules: set[str]) -> set[str]:
+    tops = {name.partition(".")[0] for name in modules}
+    return tops - set(sys.stdlib_module_names) - {"memory_fabric", "__main__", "__mp_main__"}
+
+
+@pytest.mark.parametrize("name", sorted(HANDLERS))
+def test_a_hook_needs_nothing_but_python(door: Door, tmp_path: Path, name: str) -> None:
+    modules = modules_after(door, name, tmp_path)
+    assert third_party(modules) == set()
+    assert "memory_fabric.events_spec" not in modules
+
+
+@pytest.mark.parametrize("name", DELAYING)
+def test_events_that_delay_a_person_import_nothing_slow(
+    door: Door, tmp_path: Path, name: str
+) -> None:
+    assert modules_after(door, name, tmp_path) & SLOW == set()
+
+
+@pytest.mark.parametrize(
+    "prompt", ["We decided to use Celery over RQ because it retries.", "I prefer tabs."]
+)
+def test_a_prompt_with_a_cue_imports_nothing_slow(door: Door, tmp_path: Path, prompt: str) -> None:
+    assert modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt) & SLOW == set()
+
+
+@pytest.mark.parametrize("name", sorted(HANDLERS))
+def test_only_the_events_own_handlers_are_loaded(door: Door, tmp_path: Path, name: str) -> None:
+    prefix = "memory_fabric.handlers."
+    loaded = {m.removeprefix(prefix) for m in modules_after(door, name, tmp_path) if prefix in m}
+    others = {other for names in HANDLERS.values() for other in names} - set(HANDLERS[name])
+    assert loaded >= set(HANDLERS[name])
+    assert loaded & others == set()
+
+
+def test_the_second_hook_compiles_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "plugin root"
+    for name in ("hooks", "plugin"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, root / name, ignore=ignored)
+    shutil.copy(ROOT / "hooks.json", root)
+    door = Door(tmp_path / "world", root)
+    for _ in range(2):
+        assert door.say("How do the workers use Redis?").status == 0
+    loaded = _loaded_from(door, root)
+    assert len(loaded) > 10
+    assert [path for path in loaded if not path.endswith(".pyc")] == []
+
+
+def _loaded_from(door: Door, root: Path) -> list[str]:
+    """Files from which a prompt's hook took our modules, by the interpreter's own account."""
+    done = subprocess.run(
+        [installation.base_interpreter(), "-I", "-S", "-v", str(root / "hooks/dispatch.py")],
+        input=b'{"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Redis?"}',
+        env=door.environ,
+        capture_output=True,
+        check=True,
+    )
+    said = done.stderr.decode()
+    return [p for p in re.findall(r"# code object from '?([^'\n]+)'?", said) if str(root) in p]

@@ -1,0 +1,81 @@
+"""README and docs: commands and files that they name exist, links lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.cli.commands import COMMANDS
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    p for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("hooks/*.md"))
+)
+README = (ROOT / "README.md").read_text("utf-8")
+KNOWN = {command.name for command in COMMANDS}
+
+
+def relative(page: Path) -> str:
+    """How a page is named in a test's id."""
+    return str(page.relative_to(ROOT))
+
+
+def test_the_two_commands_that_set_everything_up_exist_and_can_be_run() -> None:
+    for name in ("scripts/demo", "scripts/test"):
+        assert f"\n{name}\n" in README
+        assert os.access(ROOT / name, os.X_OK)
+
+
+def test_the_two_commands_that_install_it_stand_in_the_readme() -> None:
+    assert 'claude plugin marketplace add "$PWD"\n' in README
+    assert "claude plugin install memory-fabric@memory-fabric\n" in README
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_every_command_that_a_page_names_exists(page: Path) -> None:
+    named = set(re.findall(r"(?:`|/|^)memory-fabric ([a-z]+)", page.read_text("utf-8"), re.M))
+
+    assert named <= KNOWN
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_every_skill_that_a_page_names_exists(page: Path) -> None:
+    named = set(re.findall(r"/memory-fabric:([a-z-]+)", page.read_text("utf-8")))
+
+    assert named <= {p.parent.name for p in ROOT.glob("skills/*/SKILL.md")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_every_link_inside_the_repository_leads_to_a_file(page: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8"))
+
+    assert [t for t in targets if not (page.parent / t).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_every_script_that_a_page_names_exists(page: Path) -> None:
+    named = set(
+        re.findall(r"`((?:scripts|bin|hooks|benchmarks)/[\w./-]+)", page.read_text("utf-8"))
+    )
+
+    assert sorted(n for n in named if not (ROOT / n).exists()) == []
+
+
+def test_every_variable_of_the_settings_stands_in_the_configuration_page() -> None:
+    source = (ROOT / "plugin/memory_fabric/config.py").read_text("utf-8")
+    page = (ROOT / "docs/configuration.md").read_text("utf-8")
+
+    read = set(re.findall(r'"(MEMORY_FABRIC\w*)"', source))
+
+    assert sorted(name for name in read if f"`{name}`" not in page) == []
+
+
+def test_the_decisions_are_numbered_and_listed() -> None:
+    pages = sorted(p.name for p in (ROOT / "docs/decisions").glob("0*.md"))
+    listed = (ROOT / "docs/decisions/README.md").read_text("utf-8")
+
+    assert [name[:4] for name in pages] == [f"{n:04d}" for n in range(1, len(pages) + 1)]
+    assert [name for name in pages if f"({name})" not in listed] == []

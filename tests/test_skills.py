@@ -1,0 +1,62 @@
+"""The skills: their front matter is valid, and what they mention exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.cli.commands import COMMANDS
+
+SKILLS = Path(__file__).parents[1] / "skills"
+PAGES = sorted(SKILLS.rglob("*.md"))
+NAMES = ("memory", "memory-fabric", "remember")
+# What the client reads; another key would be ignored with a warning.
+KEYS = {"name", "description", "argument-hint", "allowed-tools"}
+MAX_DESCRIPTION_CHARS = 1024
+
+
+def front_matter(name: str) -> dict[str, str]:
+    """The keys and raw values between the two marks at the top."""
+    text = (SKILLS / name / "SKILL.md").read_text("utf-8")
+    _, head, _ = text.split("---\n", 2)
+    pairs = (line.split(": ", 1) for line in head.strip().splitlines())
+    return dict(pairs)
+
+
+def test_there_are_exactly_the_three_skills() -> None:
+    assert sorted(p.parent.name for p in SKILLS.glob("*/SKILL.md")) == list(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_front_matter_is_plain_and_valid(name: str) -> None:
+    found = front_matter(name)
+
+    assert set(found) == KEYS
+    assert found["name"] == name
+    assert found["description"].startswith("Use when ")
+    assert len(found["description"]) <= MAX_DESCRIPTION_CHARS
+    assert found["allowed-tools"] == "Bash(memory-fabric:*)"
+    for value in found.values():
+        quoted = value[0] == value[-1] == '"'
+        assert quoted or (": " not in value and " #" not in value and value[0].isalnum())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_skill_takes_what_the_user_typed(name: str) -> None:
+    assert "$ARGUMENTS" in (SKILLS / name / "SKILL.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(SKILLS)))
+def test_every_command_that_a_page_mentions_exists(page: Path) -> None:
+    mentioned = set(re.findall(r"(?:`|^)memory-fabric ([a-z]+)", page.read_text("utf-8"), re.M))
+
+    assert mentioned <= {command.name for command in COMMANDS}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(SKILLS)))
+def test_every_link_leads_to_a_page(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8"))
+
+    assert [t for t in targets if not (page.parent / t).is_file()] == []

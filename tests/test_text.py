@@ -1,0 +1,176 @@
+"""Words, keys and cuts; their laws are properties."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric import text as t
+
+WORDS = st.lists(st.sampled_from("redis cache uses for all the api".split()), max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("asked", "terms"),
+    [
+        ("What pagination approach did we take?", ["pagination", "approach", "take"]),
+        ("the API's limits", ["api", "limits"]),
+        ("snake_case and kebab-case", ["snake", "case", "kebab"]),
+        ("use FastAPIRouter", ["use", "fastapirouter", "fast", "api", "router"]),
+        ("os.path.join", ["os", "path", "join"]),
+        ("what is it?", ["what", "is", "it"]),
+        ("Résumé naïve", ["résumé", "naïve"]),
+        ("re\u0301sume\u0301", ["résumé"]),
+        ("数据库", ["数据库", "数据", "据库"]),
+        ("", []),
+        ("!?…", []),
+    ],
+)
+def test_terms_are_the_words_that_carry_content(asked: str, terms: list[str]) -> None:
+    assert t.terms(asked) == terms
+
+
+@given(st.text())
+def test_terms_never_fail_are_lower_case_and_stand_once(text: str) -> None:
+    found = t.terms(text)
+    assert len(found) == len(set(found))
+    assert all(word and word.strip() == word for word in found)
+
+
+@given(st.text())
+def test_a_text_with_a_word_has_a_term(text: str) -> None:
+    assert bool(t.terms(text)) == bool(t.words(text))
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        "caches cached caching cache",
+        "decides decided deciding decide",
+        "libraries library",
+        "queries query",
+        "stopped stopping stop stops",
+        "uses use",
+        "indexes indexing index",
+        "recommendation recommendations",
+    ],
+)
+def test_words_of_one_family_share_a_stem(family: str) -> None:
+    assert len({t.stem(word) for word in family.split()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("caching", "cat"), ("process", "proceed"), ("redis", "red"), ("pass", "pas"), ("bus", "bu")],
+)
+def test_words_of_different_families_do_not(one: str, other: str) -> None:
+    assert t.stem(one) != t.stem(other)
+
+
+@given(st.text(alphabet="abcdefgilnosty", max_size=12))
+def test_a_stem_is_no_longer_than_its_word_and_never_empty(word: str) -> None:
+    stem = t.stem(word)
+    assert len(stem) <= len(word) + 1
+    assert bool(stem) == bool(word)
+
+
+@pytest.mark.parametrize(
+    "names", ["cursor-pagination cursor_pagination CursorPagination Cursor-Pagination".split()]
+)
+def test_variants_of_a_name_share_a_key(names: list[str]) -> None:
+    assert {t.name_key(name) for name in [*names, "cursor pagination"]} == {"cursorpagination"}
+
+
+@given(st.text())
+def test_a_key_of_a_key_is_the_key_and_only_no_name_has_none(name: str) -> None:
+    assert t.name_key(t.name_key(name)) == t.name_key(name)
+    assert bool(t.name_key(name)) == bool(name)
+
+
+@given(WORDS, WORDS)
+def test_jaccard_is_symmetric_within_bounds_and_one_only_for_equal_sets(
+    left: list[str], right: list[str]
+) -> None:
+    share = t.jaccard(left, right)
+    assert 0 <= share <= 1
+    assert share == t.jaccard(right, left)
+    assert (share == 1) == (set(left) == set(right))
+
+
+def test_jaccard_counts_shared_words() -> None:
+    assert t.jaccard(["a", "b", "c"], ["b", "c", "d"]) == 0.5
+    assert t.jaccard([], []) == 1.0
+
+
+@given(st.text(), st.integers(-3, 60))
+def test_a_cut_text_fits_and_begins_as_the_whole(text: str, max_chars: int) -> None:
+    found = t.cut(text, max_chars)
+    assert len(found) <= max(0, max_chars) or found == text
+    if found != text:
+        assert text.startswith(found.removesuffix("…"))
+
+
+def test_a_text_is_cut_at_a_word() -> None:
+    assert t.cut("one two three four", 11) == "one two…"
+    assert t.cut("short", 10) == "short"
+
+
+@given(st.text())
+def test_one_line_is_one_line(text: str) -> None:
+    found = t.one_line(text)
+    assert len(found.splitlines()) <= 1
+    assert t.one_line(found) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("a <memory-fabric>x</memory-fabric> b", "a   b"),
+        ("a <memory-fabric n='1'>x\ny</memory-fabric >b", "a  b"),
+        ("a <system-reminder>x", "a  "),
+        ("a <SYSTEM-Reminder>x</system-reminder>b", "a  b"),
+        ("a < b and c > d", "a < b and c > d"),
+        ("<memory>x</memory>", "<memory>x</memory>"),
+    ],
+)
+def test_our_own_blocks_and_reminders_are_no_part_of_what_was_said(text: str, rest: str) -> None:
+    assert t.without_injected(text) == rest
+
+
+@given(
+    st.text(alphabet="</> \nabmemory-fabricsystem-reminderprivate", max_size=80)
+    | st.sampled_from(
+        [t.OPEN_FENCE, t.CLOSE_FENCE, "< / memory-fabric>", "<System-Reminder>", "<private >"]
+    )
+)
+def test_a_neutralised_text_opens_and_closes_nothing(text: str) -> None:
+    found = t.neutralised(text)
+    assert t.OPEN_FENCE not in found and t.CLOSE_FENCE not in found
+    assert "<system-reminder" not in found.lower() and "<private" not in found.lower()
+    assert t.neutralised(found) == found
+    assert len(found) == len(text)
+
+
+@given(
+    st.text()
+    | st.text(alphabet=st.characters(min_codepoint=0xD800, max_codepoint=0xDFFF), max_size=5)
+)
+def test_an_encodable_text_can_be_written(text: str) -> None:
+    found = t.encodable(text)
+    found.encode()
+    assert len(found) == len(text)
+
+
+@given(st.text())
+def test_what_the_index_gets_beside_a_text_is_short_and_spaced(text: str) -> None:
+    extra = t.index_extra(text)
+    assert "\n" not in extra
+    assert len(extra) <= 3 * len(text) + 1
+
+
+def test_the_index_gets_parts_of_camel_case_and_pairs_of_characters() -> None:
+    assert t.index_extra("HTTPServer2Go") == "http server2 go"
+    assert t.index_extra("我们用数据库") == "我们 们用 用数 数据 据库"
+    assert t.index_extra("한국어") == "한국 국어"
+    assert t.index_extra("plain words") == ""

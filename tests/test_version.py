@@ -1,0 +1,40 @@
+"""One version, everywhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+from memory_fabric import __version__
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_plugins_manifest_has_the_packages_version() -> None:
+    manifest = json.loads((ROOT / ".claude-plugin/plugin.json").read_text("utf-8"))
+
+    assert manifest["version"] == __version__
+
+
+def test_the_marketplace_states_no_other_version() -> None:
+    market = json.loads((ROOT / ".claude-plugin/marketplace.json").read_text("utf-8"))
+
+    stated = [p.get("version", __version__) for p in market["plugins"]]
+    stated.append(market.get("metadata", {}).get("version", __version__))
+    assert set(stated) == {__version__}
+
+
+def test_the_build_reads_the_version_from_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+    assert project["project"].get("version", __version__) == __version__
+    if "version" not in project["project"]:
+        assert project["tool"]["hatch"]["version"]["path"] == "plugin/memory_fabric/__init__.py"
+
+
+def test_the_changelog_has_a_section_for_this_version() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+    assert re.search(rf"^## {re.escape(__version__)}\b", changelog, re.MULTILINE)
