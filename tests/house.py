@@ -55,7 +55,9 @@ class House:
         """What the model is given with this prompt."""
         return self.context("UserPromptSubmit", session, prompt=text)
 
-    def say(self, role: str, *blocks: dict[str, Any] | str, session: str = "session-1") -> None:
+    def say(
+        self, role: str, *blocks: dict[str, Any] | str, session: str = "session-1", **more: str
+    ) -> None:
         """Append a turn to the transcript, as the client does."""
         self.lines += 1
         content = [{"type": "text", "text": b} if isinstance(b, str) else b for b in blocks]
@@ -66,6 +68,7 @@ class House:
             "timestamp": "2026-03-01T10:00:00.000Z",
             "cwd": str(self.project),
             "message": {"role": role, "content": content},
+            **more,
         }
         with self.transcript.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(entry) + "\n")

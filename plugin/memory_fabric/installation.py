@@ -146,12 +146,13 @@ def last_error(data_dir: str) -> str:
 def _environment(data_dir: str, plugin_root: str) -> str | None:
     import zlib  # hashlib costs a bare start; this only tells versions apart, it protects nothing
 
+    # Without a root the path would be relative: the project's own files would say what to install.
+    if not data_dir or not plugin_root:
+        return None
     try:
         with open(_lock_file(plugin_root), "rb") as file:
             requirements = file.read()
     except OSError:
-        return None
-    if not data_dir:
         return None
     kind = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
     interpreter = f"{base_interpreter()} {kind}".encode("utf-8", "surrogateescape")

@@ -29,6 +29,7 @@ from door.support import (
     without_root_powers,
     write,
 )
+from memory_fabric import installation
 
 
 class Index:
@@ -528,3 +529,14 @@ def test_the_real_lock_installs_what_the_server_needs(site: Site) -> None:
     assert python
     program = "import filelock, mcp, orjson, pydantic, rich, typer; print('all')"
     assert run([python, "-I", "-c", program], {}).stdout == b"all\n"
+
+
+def test_without_a_plugin_root_no_file_of_the_current_folder_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plugin").mkdir()
+    (tmp_path / "plugin" / "requirements.lock").write_text("somebodys-package==1.0\n")
+    monkeypatch.chdir(tmp_path)
+
+    assert installation.start(str(tmp_path / "data"), "") is False
+    assert not (tmp_path / "data").exists()

@@ -66,9 +66,11 @@ class TestSessionStart:
     def test_a_fork_has_what_its_parent_had(self, house: House) -> None:
         stated(house)
         house.fire("SessionStart", "parent", source="startup")
-        house.say("user", "hello", session="parent")
+        house.say("user", "hello", session="child")
+        house.say("assistant", "hello", session="child", requestSessionId="parent")
 
         assert house.context("SessionStart", "child", source="fork") == ""
+        assert house.context("SessionStart", "stranger", source="startup") != ""
 
 
 class TestPrompt:

@@ -129,19 +129,22 @@ def _told(memory: Memory) -> list[str]:
 
 
 def _inherit(ledger: Ledger, event: Event) -> None:
-    """A fork's transcript begins with its parent's entries: what they were given, it has."""
-    parent = _first_session(event.transcript_path)
+    """A fork's transcript begins with its parent's entries: what they were given, it has.
+
+    Only the copied answers still name the parent (measured: `requestSessionId`).
+    """
+    parent = _parent(event.transcript_path)
     if parent and parent != event.session:
         ledger.inherit(parent)
 
 
-def _first_session(path: str) -> str:
+def _parent(path: str) -> str:
     try:
         with open(path, "rb") as stream:
             for line in stream.readlines(1 << 16):
                 entry = json.loads(line)
-                if isinstance(entry, dict) and isinstance(entry.get("sessionId"), str):
-                    return str(entry["sessionId"])
+                if isinstance(entry, dict) and isinstance(entry.get("requestSessionId"), str):
+                    return str(entry["requestSessionId"])
     except (OSError, ValueError):
         return ""
     return ""

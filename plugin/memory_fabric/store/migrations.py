@@ -16,6 +16,7 @@ V1 = (
         extra TEXT NOT NULL DEFAULT '', domain TEXT NOT NULL, record TEXT NOT NULL DEFAULT '',
         created_at TEXT NOT NULL, updated_at TEXT NOT NULL)""",
     "CREATE INDEX entities_by_key ON entities (key)",
+    "CREATE INDEX entities_by_record ON entities (record) WHERE record <> ''",
     """CREATE TABLE aliases (
         key TEXT PRIMARY KEY, alias TEXT NOT NULL, entity INTEGER NOT NULL REFERENCES entities (id)
         ON DELETE CASCADE) WITHOUT ROWID""",

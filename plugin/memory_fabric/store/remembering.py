@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
+# Records that speak in the graph, but for one.
+_OTHERS = "id <> ? AND status = 'active' AND scope <> 'local' AND "
+
+
 def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """A record, landed in the graph; a repeat of a known one only strengthens it.
 
@@ -136,36 +140,34 @@ def _land(c: sqlite3.Connection, record: Record) -> None:
 
 
 def _lift(c: sqlite3.Connection, record: Record) -> rows.Rows:
-    """Take out of the graph what only this record had brought; returns those rows."""
-    gone = rows.nothing()
-    gone["observations"] = rows.observations(c, "o.record = ?", (record.id,))
-    gone["relations"] = rows.relations(c, "r.record = ?", (record.id,))
-    _hand_over(c, record, gone)
-    rows.remove(c, gone)
-    empty = rows.nothing()
-    names = [*_names(record), *_named_in(gone)]
-    empty["entities"] = [row for row in rows.orphans(c, names) if row["record"]]
-    rows.remove(c, empty)
-    return gone | {"entities": empty["entities"]}
+    """Take out of the graph what only this record had brought, and leave the rest to others.
+
+    Returns all rows that it had brought, as they were: put back, they are its own again.
+    """
+    brought = rows.nothing()
+    brought["observations"] = rows.observations(c, "o.record = ?", (record.id,))
+    brought["relations"] = rows.relations(c, "r.record = ?", (record.id,))
+    same_words = records.find(c, _OTHERS + "key = ?", (record.id, records.key_of(record)))
+    for row in brought["observations"]:
+        heirs = [other.id for other, _ in same_words if _says(other, row)]
+        _leave(c, "observations", row, heirs)
+    for row in brought["relations"]:
+        edge = json.dumps([row["from"], row["relationType"], row["to"]], ensure_ascii=False)
+        found = records.find(c, _OTHERS + "instr(body, ?) > 0", (record.id, edge), 1)
+        _leave(c, "relations", row, [other.id for other, _ in found])
+    brought["entities"] = rows.entities(c, "e.record = ?", (record.id,))
+    for row in brought["entities"]:
+        _leave(c, "entities", row, rows.users_of(c, row["id"]))
+    return brought
 
 
-def _hand_over(c: sqlite3.Connection, record: Record, gone: rows.Rows) -> None:
-    """Leave what another active record says as well to that one."""
-    others = "id <> ? AND status = 'active' AND scope <> 'local' AND "
-    same_words = records.find(c, others + "key = ?", (record.id, records.key_of(record)))
-    for table in ("observations", "relations"):
-        kept = []
-        for row in gone[table]:
-            if table == "relations":
-                edge = json.dumps([row["from"], row["relationType"], row["to"]], ensure_ascii=False)
-                heirs = records.find(c, others + "instr(body, ?) > 0", (record.id, edge), 1)
-            else:
-                heirs = [r for r in same_words if _says(r[0], row)]
-            if heirs:
-                rows.hand_to(c, {table: [row]}, heirs[0][0].id)
-            else:
-                kept.append(row)
-        gone[table] = kept
+def _leave(c: sqlite3.Connection, table: str, row: dict[str, Any], heirs: list[str]) -> None:
+    """The row to the first of its heirs; without any it goes."""
+    one = rows.nothing() | {table: [row]}
+    if heirs:
+        rows.hand_to(c, one, heirs[0])
+    else:
+        rows.remove(c, one)
 
 
 def _says(record: Record, observation: Mapping[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.errors import NotFound
+from memory_fabric.errors import DeadlinePassed, NotFound, StoreUnavailable
 from memory_fabric.store.graph import existing
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ def split(
         return [("user", dict(payload))]
     items = payload[field]
     names = [item[name] for item in items for name in name_fields]
-    living = {db.kind: existing(db, names) for db in memory.databases()}
+    living = _living(memory, names)
     if kind.startswith("delete_"):
         stores = [s for s in ("project", "user") if s in living or s in memory.unavailable]
         return [(store, dict(payload)) for store in stores]
@@ -86,6 +86,18 @@ def _in_order(kind: str, payload: Mapping[str, Any], whole: dict[str, Any]) -> d
     told = [(places[tuple(item[f] for f in fields)].pop(), item) for item in found]
     whole[field] = [item for _, item in sorted(told, key=lambda pair: pair[0])]
     return whole
+
+
+def _living(memory: Memory, names: Sequence[str]) -> dict[str, set[str]]:
+    """For each database that can be read, those of the names that live there."""
+    found: dict[str, set[str]] = {}
+    for db in memory.databases():
+        try:
+            found[db.kind] = existing(db, names)
+        except (StoreUnavailable, DeadlinePassed) as error:
+            memory.fail(f"graph ({db.kind}): {error}")
+            memory.unavailable.add(db.kind)
+    return found
 
 
 def _home_of(memory: Memory, kind: str, names: set[str], living: Mapping[str, set[str]]) -> str:

@@ -135,6 +135,18 @@ def relations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[
     return [dict(zip(_RELATION, row, strict=True)) for row in found]
 
 
+def users_of(c: sqlite3.Connection, entity: int) -> list[str]:
+    """Who has said something of an entity: ids of records, oldest first, "" for anybody else."""
+    found = c.execute(
+        "SELECT record FROM (SELECT record, id FROM observations WHERE entity = ?1 "
+        "UNION ALL SELECT record, id FROM relations WHERE source = ?1 "
+        "UNION ALL SELECT record, id FROM relations WHERE target = ?1) "
+        "ORDER BY record = '', id LIMIT 1",
+        (entity,),
+    )
+    return [row[0] for row in found]
+
+
 def remove(c: sqlite3.Connection, rows: Rows) -> None:
     """Take these rows out; of the entities, everything else must be gone or among them."""
     for table in ("observations", "relations", "entities"):

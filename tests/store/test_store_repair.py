@@ -1,0 +1,242 @@
+"""A damaged database is set aside, rebuilt from backup and journal, and the user is told once."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.store import backup, database, graph, repair, tiers
+from memory_fabric.store.memory import Memory
+from store.support import USER, World, create, entity, names, pagination
+from store.support import database as opened
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def entities(memory: Memory) -> list[str]:
+    return names(graph.read_graph(opened(memory)).entities)
+
+
+def closed(memory: Memory) -> Path:
+    path = Path(opened(memory).path)
+    memory.close()
+    return path
+
+
+def damage(path: Path) -> None:
+    path.write_bytes(b"garbage" * 1000)
+
+
+def aside(path: Path) -> list[str]:
+    return sorted(p.name for p in path.parent.iterdir() if ".corrupt-" in p.name)
+
+
+def test_only_who_may_repair_does_and_the_others_go_on(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("api"))
+    create(memory, entity("Ann"), store="user")
+    memory.flush()
+    path = closed(memory)
+    damage(path)
+    memory = world.memory()
+    assert [db.kind for db in memory.databases()] == ["user"]
+    assert memory.failures == [f"graph (project): {path} is damaged. Run memory-fabric repair."]
+    assert create(memory, entity("later"))["queued"]
+    assert aside(path) == []
+
+
+def test_a_damaged_database_is_rebuilt_from_the_journal_and_told_once(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("api", "a"))
+    memory.remember(pagination(), USER)
+    memory.flush()
+    before = graph.read_graph(opened(memory))
+    path = closed(memory)
+    damage(path)
+    memory = world.memory(repair=True)
+    assert graph.read_graph(opened(memory)) == before
+    [told] = memory.told
+    assert "no backup and 2 journalled changes" in told
+    [name] = aside(path)
+    assert re.fullmatch(r"graph\.db\.corrupt-\d{8}T\d{6}", name) and name in told
+    assert (path.parent / name).read_bytes() == b"garbage" * 1000
+    memory.close()
+    again = world.memory(repair=True)
+    assert graph.read_graph(opened(again)) == before
+    assert again.told == [] and aside(path) == [name]
+
+
+def test_the_newest_sound_backup_is_taken_first(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("one"))
+    path = Path(opened(memory).path)
+    first = backup.make(str(path))
+    create(memory, entity("two"))
+    newest = backup.make(str(path))
+    create(memory, entity("three"))
+    memory.flush()
+    closed(memory)
+    damage(path)
+    damage(Path(newest))
+    memory = world.memory(repair=True)
+    assert entities(memory) == ["one", "two", "three"]
+    assert os.path.basename(first) in memory.told[0]
+
+
+def test_what_no_journal_had_yet_is_read_out_of_the_damaged_file(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("journalled"))
+    memory.flush()
+    create(memory, entity("only in the database"))
+    path = closed(memory)
+    with sqlite3.connect(path) as connection:
+        [(root,)] = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entities'")
+    connection.close()
+    with open(path, "r+b") as stream:
+        stream.seek((root - 1) * 4096)
+        stream.write(b"\xff" * 4096)
+    memory = world.memory()
+    db = memory.databases()[0]
+    with pytest.raises(Exception, match="damaged"):
+        graph.read_graph(db)
+    assert database.is_suspect(str(path))
+    memory.close()
+    memory = world.memory(repair=True)
+    assert entities(memory) == ["journalled", "only in the database"]
+    assert not database.is_suspect(str(path))
+    assert len(aside(path)) == 1
+
+
+def test_a_false_suspicion_costs_nothing(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("api"))
+    path = closed(memory)
+    database.mark_suspect(str(path))
+    memory = world.memory(repair=True)
+    assert entities(memory) == ["api"] and memory.told == []
+    assert not database.is_suspect(str(path)) and aside(path) == []
+
+
+def test_a_broken_full_text_index_is_made_again_in_place(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("api", "speaks HTTP"))
+    path = closed(memory)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM observations_fts_data WHERE id > 10")
+    connection.close()
+    database.mark_suspect(str(path))
+    memory = world.memory(repair=True)
+    found = opened(memory).rows(
+        "SELECT rowid FROM observations_fts WHERE observations_fts MATCH 'http'"
+    )
+    assert found == [(1,)]
+    assert memory.told == [] and entities(memory) == ["api"]
+
+
+def test_two_processes_rebuild_once(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("api"))
+    memory.flush()
+    path = closed(memory)
+    damage(path)
+    script = """
+import os
+from memory_fabric.config import read_settings
+from memory_fabric.store.memory import Memory
+memory = Memory.open(read_settings(os.environ, {}), repair=True)
+memory.database("project", create=True)
+print(len(memory.told))
+"""
+    processes = [world.start(script) for _ in range(3)]
+    said = []
+    for process in processes:
+        output, errors = process.communicate(timeout=200)
+        assert process.returncode == 0, errors
+        said.append(output.strip())
+    assert sorted(said) == ["0", "0", "1"]
+    assert len(aside(path)) == 1
+    assert entities(world.memory()) == ["api"]
+
+
+def test_a_journal_with_bad_lines_gives_the_rest(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("one"))
+    memory.flush()
+    journal_path = Path(memory.journal_of("project"))
+    with open(journal_path, "ab") as stream:
+        stream.write(b'{"id": "torn')
+    create(memory, entity("two"))
+    memory.flush()
+    damage(closed(memory))
+    memory = world.memory(repair=True)
+    assert entities(memory) == ["one", "two"]
+    assert "1 lines could not be read" in memory.told[0]
+
+
+def test_damage_that_comes_while_it_is_open_queues_the_change(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("one"))
+    path = Path(opened(memory).path)
+    opened(memory).connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    opened(memory).connection.execute("PRAGMA cache_size = 0")
+    with open(path, "r+b") as stream:
+        stream.write(b"\xff" * path.stat().st_size)
+    assert create(memory, entity("two"))["queued"]
+    assert database.is_suspect(str(path))
+
+
+# --- backups -------------------------------------------------------------------------------------
+
+
+def test_backups_are_verified_rotated_and_the_owners(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("api"))
+    path = opened(memory).path
+    copies = [backup.make(path) for _ in range(backup.KEPT + 2)]
+    assert backup.every(path) == sorted(copies, reverse=True)[: backup.KEPT]
+    assert all(backup.is_sound(copy) for copy in backup.every(path))
+    assert os.stat(copies[-1]).st_mode & 0o777 == 0o600
+    assert 0 <= (backup.age_s(path) or 0) < 600
+
+
+def test_a_damaged_database_gives_no_backup_and_removes_none(world: World) -> None:
+    memory = world.memory()
+    create(memory, *[entity(f"e{i}", "x" * 900) for i in range(40)])
+    path = closed(memory)
+    good = backup.make(str(path))
+    with open(path, "r+b") as stream:
+        stream.seek(path.stat().st_size // 2)
+        stream.write(b"\xff" * (path.stat().st_size // 2))
+    with pytest.raises(sqlite3.Error):
+        backup.make(str(path))
+    assert backup.every(str(path)) == [good]
+    assert os.listdir(backup.folder_of(str(path))) == [os.path.basename(good)]
+
+
+def test_a_backup_is_due_once_a_day(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("api"))
+    assert len(tiers.backup_when_due(memory)) == 1
+    assert tiers.backup_when_due(memory) == []
+    [copy] = backup.every(opened(memory).path)
+    os.utime(copy, (0, 0))
+    assert len(tiers.backup_when_due(memory)) == 1
+
+
+def test_without_backups_there_is_no_age(tmp_path: Path) -> None:
+    assert backup.age_s(str(tmp_path / "graph.db")) is None
+    assert not backup.is_sound(str(tmp_path / "missing.db"))
+
+
+def test_a_place_where_nothing_can_be_rebuilt_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    path = str(tmp_path / "file" / "graph.db")
+    with pytest.raises(Exception, match="could not be rebuilt"):
+        repair.rebuild(path, "project", path + ".jsonl")
