@@ -181,7 +181,13 @@ def test_an_interrupt_while_waiting_ends_it_quietly(ready: Door) -> None:
     command = [os.path.join(ready.root, "bin", "memory-fabric"), "mcp"]
     with open(lock, "wb") as held:  # as an installer that takes its time
         fcntl.flock(held, fcntl.LOCK_EX)
-        waiting = subprocess.Popen(command, env=ready.environ(), stderr=subprocess.PIPE)
+        waiting = subprocess.Popen(
+            command,
+            env=ready.environ(),
+            stderr=subprocess.PIPE,
+            # A shell starts its background jobs deaf to it, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
         assert waiting.stderr
         assert b"installing its packages" in waiting.stderr.readline()
         waiting.send_signal(signal.SIGINT)
