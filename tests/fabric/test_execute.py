@@ -11,7 +11,8 @@ from memory_fabric.errors import DeadlinePassed
 from memory_fabric.fabric.execute import GRAPH_REQUIRED, execute, newest, relations_around
 from memory_fabric.fabric.normalize import normalize
 from memory_fabric.fabric.parse import parse
-from memory_fabric.models import Relation
+from memory_fabric.models import Provenance, Relation
+from memory_fabric.store import search
 from memory_fabric.store.memory import Memory
 
 
@@ -153,3 +154,21 @@ def test_r7_the_newest_come_first(memory: Memory) -> None:
     assert found[0].text == "New"
     assert len(found) == 3
     assert failures == ()
+
+
+def test_a_word_of_most_observations_is_not_searched_for_and_nothing_is_lost(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "COMMON_FROM_ROWS", 10)
+    facts = [f"the service number {n}" for n in range(12)] + ["the service caches invoices"]
+    memory.write(
+        "create_entities",
+        {"entities": [{"name": "api", "entityType": "component", "observations": facts}]},
+        Provenance("mcp"),
+    )
+    (database,) = memory.databases()
+
+    assert search.telling_terms(database, ["service", "invoices"]) == ["invoices"]
+    assert search.telling_terms(database, ["service"]) == ["service"]
+    found, _, _ = execute(parse("which service caches invoices"), memory)
+    assert "the service caches invoices" in [candidate.text for candidate in found]

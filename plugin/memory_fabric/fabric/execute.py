@@ -114,15 +114,26 @@ def relations_around(hits: Sequence[Hit], memory: Memory) -> dict[str, tuple[Rel
 
 
 def _sources(
-    database: Database, query: Query, match: str, names: str, session: str, limit: int
+    database: Database,
+    query: Query,
+    match: str,
+    names: str,
+    session: str,
+    limit: int,
 ) -> list[tuple[str, Callable[[], list[Candidate]]]]:
     filters = query.filters
     return [
-        ("graph", lambda: search.observations(database, match, limit, filters)),
+        ("graph", lambda: _observations(database, query, limit)),
         ("records", lambda: search.records(database, match, limit, filters, session)),
         ("episodes", lambda: search.episodes(database, match, limit, filters)),
         ("entities", lambda: search.entities_named(database, names, ENTITY_LIMIT, filters)),
     ]
+
+
+def _observations(database: Database, query: Query, limit: int) -> list[Candidate]:
+    telling = search.telling_terms(database, _spellings(query))
+    match = search.match_expression(telling, query.phrases)
+    return search.observations(database, match, limit, query.filters)
 
 
 def _spellings(query: Query) -> list[str]:

@@ -22,6 +22,29 @@ if TYPE_CHECKING:
 EVERYTHING = Filters()
 # A query holds no more terms than this: the longest match first would not change the top.
 MAX_TERMS = 48
+# A word of more than half of all rows weighs nothing in bm25, and ranking its rows costs the most.
+# Counting rows costs a twentieth of that, and in a small store neither is worth a thought.
+COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2000
+
+
+def telling_terms(db: Database, terms: Sequence[str]) -> Sequence[str]:
+    """The terms without those that more than half of the observations hold; all if none is left.
+
+    What matches only such a word ranks below every other match: nothing that counts is lost.
+    """
+    newest = db.row("SELECT max(id) FROM observations")
+    rows = int(newest[0] or 0) if newest else 0
+    if rows < COMMON_FROM_ROWS:
+        return terms
+    kept = [t for t in terms if _has_word(t) and _rows_with(db, t) <= rows * COMMON_SHARE]
+    return kept or terms
+
+
+def _rows_with(db: Database, term: str) -> int:
+    found = db.row(
+        "SELECT count(*) FROM observations_fts WHERE observations_fts MATCH ?", (_quoted(term),)
+    )
+    return int(found[0]) if found else 0
 
 
 class Candidate(Value):
