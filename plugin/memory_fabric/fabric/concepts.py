@@ -6,6 +6,8 @@ memory covers.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from memory_fabric.fabric.vocabulary import PATTERNS, TECHNOLOGIES, is_agent
 from memory_fabric.text import STOPWORDS, camel_parts, cjk_pairs, name_key, stem, words
 from memory_fabric.values import Value
@@ -71,6 +73,7 @@ class Concept(Value):
     strength: float = 1.0
 
 
+@lru_cache(maxsize=8)  # every stage of one recall asks for those of the same query
 def concepts(query: Query) -> tuple[Concept, ...]:
     """The concepts of a query: its terms, then the words of the agents it names."""
     named = {hint.lower() for hint in query.entity_hints}

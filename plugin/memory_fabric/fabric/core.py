@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT = 10
 # Push shows a handful: fewer candidates a source keep the prompt's time for the person.
-PUSH_LIMIT = 60
+PUSH_LIMIT = 40
 # Cross references change the order, so they are looked up for so many hits more than asked for.
 REFERENCED_EXTRA = 10
 NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"))
