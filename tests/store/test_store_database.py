@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import sqlite3
 import stat
@@ -17,9 +18,11 @@ from memory_fabric.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from memory_fabric.store import backup, database, migrations
+from memory_fabric.ids import new_id
+from memory_fabric.models import Operation
+from memory_fabric.store import backup, database, graph, migrations, write
 from memory_fabric.store.database import Database, open_database
-from store.support import World
+from store.support import USER, World
 
 
 def opened(path: Path, **how: float | int | None) -> Database:
@@ -90,6 +93,35 @@ def test_an_older_schema_is_brought_up_to_date_after_a_backup(
     assert db.row("SELECT value FROM meta") == ("yes",)
     [copy] = backup.every(str(path))
     assert copy.endswith(f"-v{migrations.LATEST - 1}.db") and backup.is_sound(copy)
+
+
+STORED = sorted((Path(__file__).parent / "databases").glob("v*.db.gz"))
+
+
+@pytest.mark.parametrize("stored", STORED, ids=lambda path: path.name)
+def test_a_database_of_every_earlier_release_is_brought_up_to_date(
+    tmp_path: Path, stored: Path
+) -> None:
+    path = tmp_path / "graph.db"
+    path.write_bytes(gzip.decompress(stored.read_bytes()))
+    db = opened(path)
+    assert db.row("PRAGMA user_version") == (migrations.LATEST,)
+    assert db.row("PRAGMA integrity_check") == ("ok",)
+    fresh = opened(tmp_path / "fresh.db")
+    schema = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY 2"
+    assert db.rows(schema) == fresh.rows(schema)
+    [api] = graph.open_nodes(db, ["api"]).entities
+    assert api.observations == ("answers within 50 ms", "läuft auf Port 8080 / 缓存")
+    (first,), (second,) = db.rows("SELECT id FROM records WHERE scope <> 'local' ORDER BY seq")
+    edge = "SELECT type FROM relations"
+    assert db.rows(edge) == [("uses",)]
+    for record, left in ((first, [("uses",)]), (second, [])):
+        write.apply(db, Operation(new_id(), "forget", {"ids": [record]}, USER._replace(at="2026")))
+        assert db.rows(edge) == left
+
+
+def test_there_is_a_stored_database_for_every_earlier_schema() -> None:
+    assert [path.name for path in STORED] == [f"v{n}.db.gz" for n in range(1, migrations.LATEST)]
 
 
 def test_a_migration_that_fails_changes_nothing(

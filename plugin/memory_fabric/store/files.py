@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 LOCK_POLL_S = 0.005
+# A link in a cloned repository must not lead our lines into another file of the user's.
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 class Locked:
@@ -42,7 +44,7 @@ class Locked:
         os.close(self.handle)  # closing releases the lock
 
     def _taken(self) -> bool:
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
         try:
             # A file that was removed meanwhile guards nothing: whoever comes next makes a new one.
             if _try_lock(handle) and os.fstat(handle).st_nlink:
@@ -160,12 +162,15 @@ def write_atomic(
 
 
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Append one JSON line for each object, durable on return; a torn last line is closed first."""
+    """Append one JSON line for each object, durable on return; a torn last line is closed first.
+
+    Raises OSError, also where the path is a link.
+    """
     lines = "".join(json.dumps(o, ensure_ascii=False) + "\n" for o in objects)
     if not lines:
         return
     make_folder(os.path.dirname(path))
-    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK, 0o600)
     try:
         data = lines.encode("utf-8", "replace")
         if _is_torn(handle):

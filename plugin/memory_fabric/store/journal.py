@@ -9,7 +9,7 @@ import json
 import os
 
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.store import files, records, write
+from memory_fabric.store import files, records, seal, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,19 +37,20 @@ def prepare_folder(folder: str) -> None:
         os.makedirs(client_folder, exist_ok=True)  # the team's folder, with the team's rights
     files.make_folder(folder)
     ignore = os.path.join(folder, ".gitignore")
-    if not os.path.exists(ignore):
+    if not os.path.lexists(ignore):
         files.write_atomic(ignore, b"*\n")
 
 
-def enqueue(folder: str, operation: Operation, timeout_s: float = 1.0) -> None:
-    """Keep an operation that the graph cannot take now, durable on return.
+def enqueue(folder: str, operation: Operation, key: bytes, timeout_s: float = 1.0) -> None:
+    """Keep an operation that the graph cannot take now, durable on return, signed with our key.
 
     Raises OSError, TimeoutError. Others hold the queue only while they append or claim it.
     """
     prepare_folder(folder)
     path = os.path.join(folder, QUEUE)
+    line = write.as_object(operation)
     with files.Locked(path + ".lock", timeout_s):
-        files.append_lines(path, [write.as_object(operation)])
+        files.append_lines(path, [line | {"signature": seal.signature(line, key)}])
 
 
 def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
@@ -64,10 +65,12 @@ def is_waiting(folder: str) -> bool:
     return any(os.path.exists(os.path.join(folder, name)) for name in (CLAIMED, QUEUE))
 
 
-def drain(folder: str, apply: Callable[[Operation], object]) -> int:
+def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     """Apply what waits and return how many; a line leaves only after its commit.
 
-    Lines that cannot be read or applied move to `graph-queue.bad.jsonl`. Raises what `apply` raises
+    The folder lies in a repository, where anyone may have put a queue: only lines that bear our
+    signature are ours. The others, and what cannot be read or applied, move to
+    `graph-queue.bad.jsonl`. Raises what `apply` raises
     while the graph cannot be written; what was not applied then stays. While another process is
     draining, nothing is done.
     """
@@ -76,9 +79,9 @@ def drain(folder: str, apply: Callable[[Operation], object]) -> int:
     claimed = os.path.join(folder, CLAIMED)
     try:
         with files.Locked(claimed + ".lock", timeout_s=0):
-            done = _apply_claimed(claimed, apply)
+            done = _apply_claimed(claimed, key, apply)
             if _claim(folder):
-                done += _apply_claimed(claimed, apply)
+                done += _apply_claimed(claimed, key, apply)
             return done
     except TimeoutError:
         return 0
@@ -165,12 +168,12 @@ def _claim(folder: str) -> bool:
         return True
 
 
-def _apply_claimed(path: str, apply: Callable[[Operation], object]) -> int:
+def _apply_claimed(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     lines = [line for line in (files.read_text(path) or "").split("\n") if line.strip()]
     seen = applied = 0
     try:
         for line in lines:
-            if _is_applied(line, apply):
+            if _is_applied(line, key, apply):
                 applied += 1
             else:
                 files.append_lines(os.path.join(os.path.dirname(path), BAD), [{"line": line}])
@@ -184,10 +187,11 @@ def _apply_claimed(path: str, apply: Callable[[Operation], object]) -> int:
     return applied
 
 
-def _is_applied(line: str, apply: Callable[[Operation], object]) -> bool:
-    """Whether the line is an operation and the graph took it; False when it never will."""
-    operation = write.from_object(files.parsed(line) or {})
-    if operation is None:
+def _is_applied(line: str, key: bytes, apply: Callable[[Operation], object]) -> bool:
+    """Whether the line is an operation of ours and the graph took it; False when it never will."""
+    value = files.parsed(line) or {}
+    operation = write.from_object(value)
+    if operation is None or not seal.is_ours(value, key):
         return False
     try:
         apply(operation)

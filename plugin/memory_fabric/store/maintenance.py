@@ -24,6 +24,8 @@ ENTRY = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from memory_fabric.store import maintenance; maintenance.main()"
 )
+# A session may be resumed after weeks; then its ledger still counts.
+SESSIONS_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
 
 
@@ -64,7 +66,12 @@ def main() -> None:
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Back up what is due and drop turns older than `keep_days`; 0 drops all."""
+    """Back up what is due; drop turns older than `keep_days` (0: all), and old sessions."""
     tiers.backup_when_due(memory)
-    tiers.expire_episodes(memory, ids.timestamp(time.time() - keep_days * 24 * 3600))
+    tiers.expire_episodes(memory, _ago(keep_days))
+    tiers.expire_sessions(memory, _ago(SESSIONS_KEPT_DAYS))
     memory.close()
+
+
+def _ago(days: int) -> str:
+    return ids.timestamp(time.time() - days * 24 * 3600)

@@ -321,7 +321,7 @@ class Memory:
         return apply(database, operation)
 
     def _enqueue(self, operation: Operation, error: FabricError) -> None:
-        from memory_fabric.store import journal, write  # only when the graph cannot be written
+        from memory_fabric.store import journal, seal, write  # only with a graph that fails
 
         timeout_s = QUEUE_S if self._deadline_s is None else QUEUE_PROMPT_S
 
@@ -331,7 +331,7 @@ class Memory:
         folders = [self.queue_folder(operation.store), self.queue_folder("user")]
         for folder in dict.fromkeys(folders):
             try:
-                journal.enqueue(folder, operation, timeout_s)
+                journal.enqueue(folder, operation, seal.key_of(self.settings.home), timeout_s)
                 return
             except (OSError, TimeoutError) as problem:
                 self.fail(f"queue {folder}: {problem}")

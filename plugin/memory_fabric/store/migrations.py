@@ -132,5 +132,34 @@ V1 = (
         VALUES ('delete', old.id, old.text, old.extra); END""",
 )
 
-MIGRATIONS = (V1,)
+V2 = (
+    # Every record that says a thing, though one of them brought it: it goes with the last.
+    """CREATE TABLE claims (
+        record TEXT NOT NULL, kind TEXT NOT NULL, row INTEGER NOT NULL,
+        PRIMARY KEY (record, kind, row)) WITHOUT ROWID""",
+    "CREATE INDEX claims_by_row ON claims (kind, row)",
+    """CREATE TRIGGER observations_unclaimed AFTER DELETE ON observations BEGIN
+        DELETE FROM claims WHERE kind = 'observations' AND row = old.id; END""",
+    """CREATE TRIGGER relations_unclaimed AFTER DELETE ON relations BEGIN
+        DELETE FROM claims WHERE kind = 'relations' AND row = old.id; END""",
+    "INSERT INTO claims SELECT record, 'observations', id FROM observations WHERE record <> ''",
+    "INSERT INTO claims SELECT record, 'relations', id FROM relations WHERE record <> ''",
+    """INSERT OR IGNORE INTO claims SELECT r.id, 'observations', o.id
+        FROM records AS r, json_each(r.body, '$.entities') AS named
+        JOIN entities AS e ON e.name = json_extract(named.value, '$[0]')
+        JOIN observations AS o ON o.entity = e.id
+        WHERE r.status = 'active' AND r.scope <> 'local' AND o.record <> ''
+        AND o.text = r.what || CASE r.why WHEN '' THEN '' ELSE ' — because ' || r.why END""",
+    """INSERT OR IGNORE INTO claims SELECT r.id, 'relations', l.id
+        FROM records AS r, json_each(r.body, '$.relations') AS edge
+        JOIN entities AS s ON s.name = json_extract(edge.value, '$[0]')
+        JOIN entities AS t ON t.name = json_extract(edge.value, '$[2]')
+        JOIN relations AS l ON l.source = s.id AND l.target = t.id
+        AND l.type = json_extract(edge.value, '$[1]')
+        WHERE r.status = 'active' AND r.scope <> 'local' AND l.record <> ''""",
+    "DROP INDEX observations_by_record",
+    "DROP INDEX relations_by_record",
+)
+
+MIGRATIONS = (V1, V2)
 LATEST = len(MIGRATIONS)

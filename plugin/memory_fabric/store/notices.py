@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.redact import redact
 from memory_fabric.store import files
 
 NOTICES = "notices.jsonl"
@@ -13,6 +12,8 @@ LOCK_S = 0.2
 
 def leave(home: str, text: str) -> None:
     """Keep a notice for the next event that can show one. Raises OSError, TimeoutError."""
+    from memory_fabric.redact import redact  # its expressions cost: only who speaks pays them
+
     path = os.path.join(home, NOTICES)
     with files.Locked(path + ".lock", LOCK_S):
         files.append_lines(path, [{"text": redact(text)}])

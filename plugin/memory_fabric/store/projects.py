@@ -24,7 +24,8 @@ TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")
 class Project(Value):
     """One project: its id and name, the folder its local tier lies in, and the keys it is known by.
 
-    `local` is `<main worktree>/.claude/memory`, or a folder in home where that would be wrong.
+    `local` is `<main worktree>/.claude/memory`, or a folder in home where that would be wrong or
+    a link leads elsewhere.
     `others` are the ids of other projects that some of its keys belong to: a conflict to settle.
     """
 
@@ -59,7 +60,7 @@ def find_project(home: str, folder: str, user_home: str = "") -> Project | None:
     found = _identified(os.path.realpath(folder))
     id_, others = _registered(home, found)
     local = os.path.join(found.root, LOCAL_FOLDER)
-    if _unsuitable(found.root, user_home):
+    if _unsuitable(found.root, user_home) or os.path.realpath(local) != local:
         local = os.path.join(folder_of(home, id_), "local")
     return Project(id_, found.name, found.root, local, found.keys, others)
 

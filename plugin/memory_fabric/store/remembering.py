@@ -7,7 +7,6 @@ stated it himself.
 
 from __future__ import annotations
 
-import json
 import zlib
 
 from memory_fabric.models import CANDIDATE_FROM, STORED_FROM, TRUST_ORDER, Provenance, Record
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     Result = tuple[dict[str, Any], list[dict[str, Any]]]
-
-
-# Records that speak in the graph, but for one.
-_OTHERS = "id <> ? AND status = 'active' AND scope <> 'local' AND "
 
 
 def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -122,43 +117,39 @@ def _graph_part(record: Record) -> tuple[Any, ...]:
 def _land(c: sqlite3.Connection, record: Record) -> None:
     if not _graph_part(record):
         return
-    by = _said_by(record)
+    by, said = _said_by(record), _said(record)
     for entity in record.entities:
-        id_ = rows.variant_id(c, entity.name)
-        if id_ is None:
-            id_ = rows.add_entity(c, entity.name, entity.type, by, record.id)
-        rows.add_texts(c, id_, (_said(record),), by, record.id)
+        id_ = _meant(c, entity.name, entity.type, by, record.id)
+        rows.add_texts(c, id_, (said,), by, record.id)
+        rows.claim(c, "observations", rows.text_id(c, id_, said) or 0, record.id)
     for relation in record.relations:
-        ends = []
-        for name in (relation.source, relation.target):
-            end = rows.variant_id(c, name)
-            unknown = end is None
-            ends.append(
-                rows.add_entity(c, name, rows.UNKNOWN_TYPE, by, record.id) if unknown else end
-            )
-        rows.add_relation(c, ends[0] or 0, relation.type, ends[1] or 0, by, record.id)
+        source = _meant(c, relation.source, rows.UNKNOWN_TYPE, by, record.id)
+        target = _meant(c, relation.target, rows.UNKNOWN_TYPE, by, record.id)
+        rows.add_relation(c, source, relation.type, target, by, record.id)
+        edge = rows.relation_id(c, source, relation.type, target)
+        rows.claim(c, "relations", edge or 0, record.id)
+
+
+def _meant(c: sqlite3.Connection, name: str, kind: str, by: Provenance, record: str) -> int:
+    """The entity that the name means, new if there is none."""
+    known = rows.variant_id(c, name)
+    return rows.add_entity(c, name, kind, by, record) if known is None else known
 
 
 def _lift(c: sqlite3.Connection, record: Record) -> rows.Rows:
-    """Take out of the graph what only this record had brought, and leave the rest to others.
+    """Take out of the graph what only this record says, and leave the rest to others.
 
-    Returns all rows that it had brought, as they were: put back, they are its own again.
+    Returns all rows that it said or brought, as they were: put back, they are its own again.
     """
-    brought = rows.nothing()
-    brought["observations"] = rows.observations(c, "o.record = ?", (record.id,))
-    brought["relations"] = rows.relations(c, "r.record = ?", (record.id,))
-    same_words = records.find(c, _OTHERS + "key = ?", (record.id, records.key_of(record)))
-    for row in brought["observations"]:
-        heirs = [other.id for other, _ in same_words if _says(other, row)]
-        _leave(c, "observations", row, heirs)
-    for row in brought["relations"]:
-        edge = json.dumps([row["from"], row["relationType"], row["to"]], ensure_ascii=False)
-        found = records.find(c, _OTHERS + "instr(body, ?) > 0", (record.id, edge), 1)
-        _leave(c, "relations", row, [other.id for other, _ in found])
-    brought["entities"] = rows.entities(c, "e.record = ?", (record.id,))
-    for row in brought["entities"]:
+    said = rows.claimed(c, record.id)
+    rows.unclaim(c, record.id)
+    for table in ("observations", "relations"):
+        for row in said[table]:
+            if row["record"] == record.id:
+                _leave(c, table, row, [id_ for id_ in row["claims"] if id_ != record.id])
+    for row in said["entities"]:
         _leave(c, "entities", row, rows.users_of(c, row["id"]))
-    return brought
+    return said
 
 
 def _leave(c: sqlite3.Connection, table: str, row: dict[str, Any], heirs: list[str]) -> None:
@@ -168,11 +159,6 @@ def _leave(c: sqlite3.Connection, table: str, row: dict[str, Any], heirs: list[s
         rows.hand_to(c, one, heirs[0])
     else:
         rows.remove(c, one)
-
-
-def _says(record: Record, observation: Mapping[str, Any]) -> bool:
-    named = any(e.name == observation["entity"] for e in record.entities)
-    return named and _said(record) == observation["text"]
 
 
 def _said(record: Record) -> str:

@@ -7,7 +7,7 @@ from memory_fabric.text import index_extra, name_key
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.models import Provenance
@@ -55,6 +55,15 @@ def text_id(c: sqlite3.Connection, entity: int, text: str) -> int | None:
         "SELECT id FROM observations WHERE entity = ? AND substr(text, 1, 48) = substr(?, 1, 48) "
         "AND text = ?",
         (entity, text, text),
+    ).fetchone()
+    return int(row[0]) if row else None
+
+
+def relation_id(c: sqlite3.Connection, source: int, kind: str, target: int) -> int | None:
+    """The row of exactly this relation."""
+    row = c.execute(
+        "SELECT id FROM relations WHERE source = ? AND type = ? AND target = ?",
+        (source, kind, target),
     ).fetchone()
     return int(row[0]) if row else None
 
@@ -121,7 +130,8 @@ def observations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> li
         f"ON e.id = o.entity WHERE {where} ORDER BY o.id",
         values,
     ).fetchall()
-    return [dict(zip(_OBSERVATION, row, strict=True)) for row in found]
+    rows = [dict(zip(_OBSERVATION, row, strict=True)) for row in found]
+    return [row | {"claims": _claims_on(c, "observations", row["id"])} for row in rows]
 
 
 def relations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
@@ -132,7 +142,8 @@ def relations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[
         f"JOIN entities AS t ON t.id = r.target WHERE {where} ORDER BY r.id",
         values,
     ).fetchall()
-    return [dict(zip(_RELATION, row, strict=True)) for row in found]
+    rows = [dict(zip(_RELATION, row, strict=True)) for row in found]
+    return [row | {"claims": _claims_on(c, "relations", row["id"])} for row in rows]
 
 
 def users_of(c: sqlite3.Connection, entity: int) -> list[str]:
@@ -161,53 +172,62 @@ def hand_to(c: sqlite3.Connection, rows: Rows, record: str) -> None:
         )
 
 
+def claim(c: sqlite3.Connection, table: str, id_: int, record: str) -> None:
+    """Note that this record says what the row says, whoever brought it."""
+    c.execute("INSERT OR IGNORE INTO claims VALUES (?, ?, ?)", (record, table, id_))
+
+
+def claimed(c: sqlite3.Connection, record: str) -> Rows:
+    """Whole rows that this record says, and the entities that it brought."""
+    mine = "IN (SELECT row FROM claims WHERE record = ? AND kind = "
+    return {
+        "entities": entities(c, "e.record = ?", (record,)),
+        "observations": observations(c, f"o.id {mine} 'observations')", (record,)),
+        "relations": relations(c, f"r.id {mine} 'relations')", (record,)),
+    }
+
+
+def unclaim(c: sqlite3.Connection, record: str) -> None:
+    """Nothing is said by this record any longer."""
+    c.execute("DELETE FROM claims WHERE record = ?", (record,))
+
+
 def put_back(c: sqlite3.Connection, rows: Mapping[str, Any], by: Provenance) -> tuple[Rows, Rows]:
     """Insert rows that were taken out, under their old numbers where those are free.
 
-    Returns those that are new again, and, as they were before, those that had come back meanwhile:
+    Returns those that are new again, and, as they were before, those that had stayed or come back:
     they only are told again who brought them. A row whose entity is missing is left out.
     """
     new, changed = nothing(), nothing()
-    for row in rows.get("entities") or ():
-        known = entities(c, "e.name = ?", (row["name"],))
-        _note(c, "entities", row, known, new, changed)
-        if not known:
-            _insert_entity(c, _free(c, "entities", row), _stamped(row, by))
-    for row in rows.get("observations") or ():
-        entity = entity_id(c, row["entity"])
-        if entity is None:
-            continue
-        id_ = text_id(c, entity, row["text"])
-        known = [] if id_ is None else observations(c, "o.id = ?", (id_,))
-        _note(c, "observations", row, known, new, changed)
-        if not known:
-            _insert_observation(c, _free(c, "observations", row), entity, _stamped(row, by))
-    for row in rows.get("relations") or ():
-        ends = [entity_id(c, row[end]) for end in ("from", "to")]
-        if ends[0] is None or ends[1] is None:
-            continue
-        same = "r.source = ? AND r.type = ? AND r.target = ?"
-        known = relations(c, same, (ends[0], row["relationType"], ends[1]))
-        _note(c, "relations", row, known, new, changed)
-        if not known:
-            _insert_relation(c, _free(c, "relations", row), ends[0], ends[1], _stamped(row, by))
+    for table in ("entities", "observations", "relations"):
+        for row in rows.get(table) or ():
+            ends = [entity_id(c, row[end]) for end in _ENDS[table]]
+            if None in ends:
+                continue
+            row = _stamped(c, row, by)
+            known = _like(c, table, row, ends)
+            if not known:
+                _INSERT[table](c, _free(c, table, row), *ends, row)
+                new[table].append(row)
+                known = _like(c, table, row, ends)
+            elif known[0]["record"] != row["record"]:
+                changed[table] += known
+                hand_to(c, {table: known}, row["record"])
+            for record in row.get("claims", ()):
+                claim(c, table, known[0]["id"], record)
     return new, changed
 
 
-def _note(
-    c: sqlite3.Connection,
-    table: str,
-    row: dict[str, Any],
-    known: list[dict[str, Any]],
-    new: Rows,
-    changed: Rows,
-) -> None:
-    record = str(row.get("record") or "")
-    if not known:
-        new[table].append(row)
-    elif known[0]["record"] != record:
-        changed[table] += known
-        hand_to(c, {table: known}, record)
+def _like(
+    c: sqlite3.Connection, table: str, row: Mapping[str, Any], ends: Sequence[Any]
+) -> list[dict[str, Any]]:
+    """The row that is there now and says the same, in a list; empty without one."""
+    if table == "entities":
+        return entities(c, "e.name = ?", (row["name"],))
+    if table == "observations":
+        return observations(c, "o.id = ?", (text_id(c, ends[0], row["text"]),))
+    same = "r.source = ? AND r.type = ? AND r.target = ?"
+    return relations(c, same, (ends[0], row["relationType"], ends[1]))
 
 
 def _insert_entity(c: sqlite3.Connection, id_: int | None, row: Mapping[str, Any]) -> int:
@@ -274,11 +294,29 @@ def _insert_relation(
     return cursor.rowcount > 0
 
 
-def _stamped(row: Mapping[str, Any], by: Provenance) -> dict[str, str]:
-    """The row with what it leaves out taken from who puts it back."""
-    own = {name: str(value) for name, value in row.items() if isinstance(value, str)}
+def _stamped(c: sqlite3.Connection, row: Mapping[str, Any], by: Provenance) -> dict[str, Any]:
+    """The row, what it leaves out from who puts it back, and without records now forgotten."""
+    own = {name: value for name, value in row.items() if isinstance(value, str)}
     default = by._asdict() | {"created_at": by.at, "updated_at": by.at, "record": ""}
-    return default | own | {"aliases": _pairs(row.get("aliases"))}
+    whole: dict[str, Any] = default | own | {"id": row.get("id")}
+    whole["aliases"] = _pairs(row.get("aliases"))
+    whole["record"] = whole["record"] if _is_record(c, whole["record"]) else ""
+    claims = row.get("claims")
+    whole["claims"] = [r for r in claims if _is_record(c, r)] if isinstance(claims, list) else []
+    return whole
+
+
+def _is_record(c: sqlite3.Connection, id_: object) -> bool:
+    if not isinstance(id_, str) or not id_:
+        return False
+    return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None
+
+
+def _claims_on(c: sqlite3.Connection, table: str, id_: int) -> list[str]:
+    found = c.execute(
+        "SELECT record FROM claims WHERE kind = ? AND row = ? ORDER BY record", (table, id_)
+    )
+    return [row[0] for row in found]
 
 
 def _pairs(value: Any) -> Any:
@@ -298,3 +336,16 @@ def _free(c: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int | No
         return None
     taken = c.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone()
     return None if taken else id_
+
+
+# For each table: the fields of its rows that name entities, and how a row is put in.
+_ENDS: dict[str, tuple[str, ...]] = {
+    "entities": (),
+    "observations": ("entity",),
+    "relations": ("from", "to"),
+}
+_INSERT: dict[str, Callable[..., Any]] = {
+    "entities": _insert_entity,
+    "observations": _insert_observation,
+    "relations": _insert_relation,
+}

@@ -104,6 +104,15 @@ def inherit(db: Database, parent: str, child: str) -> None:
         )
 
 
+def expire(db: Database, before: str) -> None:
+    """Drop sessions that were not seen since, with their ledger and tasks."""
+    old = "SELECT id FROM sessions WHERE seen_at < ?"
+    with db.transaction() as c:
+        c.execute(f"DELETE FROM injections WHERE session IN ({old})", (before,))
+        c.execute(f"DELETE FROM tasks WHERE session IN ({old})", (before,))
+        c.execute("DELETE FROM sessions WHERE seen_at < ?", (before,))
+
+
 def note_task(
     db: Database, task: str, session: str, agent_type: str, prompt: str, now: str
 ) -> None:

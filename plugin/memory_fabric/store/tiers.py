@@ -8,7 +8,7 @@ from functools import partial
 
 from memory_fabric import ids
 from memory_fabric.errors import FabricError
-from memory_fabric.store import backup, journal, native
+from memory_fabric.store import backup, journal, native, seal, sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _FAILURES = (FabricError, OSError, sqlite3.Error)
 
 def flush(memory: Memory) -> None:
     """Do all of it; a part that fails is named in `memory.failures` and the others go on."""
+    # Made while home can be written: a queue needs it when home no longer can.
+    _attempt(memory, "queue", partial(seal.key_of, memory.settings.home))
     drain(memory)
     for database in memory.databases():
         _attempt(memory, f"journal ({database.kind})", partial(_export, memory, database))
@@ -33,8 +35,10 @@ def drain(memory: Memory) -> int:
     """Apply queued operations; returns how many. A failure is named and leaves the rest queued."""
     done = 0
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
+        if not journal.is_waiting(folder):
+            continue
         try:
-            done += journal.drain(folder, memory.apply_now)
+            done += journal.drain(folder, seal.key_of(memory.settings.home), memory.apply_now)
         except _FAILURES as error:
             memory.fail(f"queue: {error}")
     return done
@@ -93,6 +97,17 @@ def expire_episodes(memory: Memory, before: str) -> None:
     for database in memory.databases():
         with database.transaction() as c:
             c.execute("DELETE FROM episodes WHERE created_at < ?", (before,))
+
+
+def expire_sessions(memory: Memory, before: str) -> None:
+    """Drop what belonged to sessions that were not seen since, records of scope local among it.
+
+    A session that broke off had nobody to do it.
+    """
+    for database in memory.databases():
+        sessions.expire(database, before)
+        with database.transaction() as c:
+            c.execute("DELETE FROM records WHERE scope = 'local' AND created_at < ?", (before,))
 
 
 def journal_path(memory: Memory, name: str) -> str:

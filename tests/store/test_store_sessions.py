@@ -1,0 +1,141 @@
+"""Sessions: first signs of life, the ledger of what was injected, tasks, checkpoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.store import sessions
+from memory_fabric.store.database import Database, open_database
+
+NOW = "2026-01-15T10:00:00.000Z"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Database:
+    found = open_database(str(tmp_path / "graph.db"), "project", create=True)
+    assert found is not None
+    return found
+
+
+def prompts(db: Database, count: int, session: str = "s") -> None:
+    for _ in range(count):
+        sessions.record_injections(db, session, "", (), "prompt", NOW)
+
+
+def test_a_session_begins_once(db: Database) -> None:
+    assert sessions.touch(db, "s", NOW, "/t")
+    assert not sessions.touch(db, "s", "2026-02", "")
+    assert sessions.field(db, "s", "started_at") == NOW
+    assert sessions.field(db, "s", "seen_at") == "2026-02"
+    assert sessions.field(db, "s", "transcript") == "/t"
+    assert sessions.field(db, "nobody", "started_at") is None
+
+
+def test_a_session_that_is_seen_again_has_not_ended(db: Database) -> None:
+    sessions.touch(db, "s", NOW, "/t")
+    sessions.set_fields(db, "s", ended_at=NOW, offset=7)
+    sessions.touch(db, "s", NOW)
+    assert sessions.field(db, "s", "ended_at") == ""
+    assert sessions.field(db, "s", "offset") == 7
+
+
+def test_sessions_that_broke_off_are_found(db: Database) -> None:
+    for i, (seen, transcript) in enumerate([("2026-01", "/0"), ("2026-03", "/1"), ("2026-02", "")]):
+        sessions.touch(db, f"s{i}", seen, transcript)
+    sessions.touch(db, "ended", "2026-01", "/e")
+    sessions.set_fields(db, "ended", ended_at="2026-01")
+    assert sessions.unfinished(db, "me", "2026-04", 5) == [("s1", "/1"), ("s0", "/0")]
+    assert sessions.unfinished(db, "s1", "2026-04", 5) == [("s0", "/0")]
+    assert sessions.unfinished(db, "me", "2026-02", 5) == [("s0", "/0")]
+
+
+def test_what_was_injected_is_not_injected_again(db: Database) -> None:
+    sessions.touch(db, "s", NOW)
+    sessions.record_injections(db, "s", "", ["record:1", "graph:x#1"], "prompt", NOW)
+    assert sessions.injected(db, "s") == {"record:1", "graph:x#1"}
+    assert sessions.injected(db, "other") == sessions.injected(db, "s", "agent") == frozenset()
+
+
+def test_after_fifty_prompts_a_memory_may_come_again(db: Database) -> None:
+    sessions.touch(db, "s", NOW)
+    sessions.record_injections(db, "s", "", ["record:1"], "prompt", NOW)
+    prompts(db, sessions.FORGET_INJECTION_AFTER_PROMPTS - 1)
+    assert sessions.injected(db, "s") == {"record:1"}
+    prompts(db, 1)
+    assert sessions.injected(db, "s") == frozenset()
+    sessions.record_injections(db, "s", "", ["record:1"], "prompt", NOW)
+    assert sessions.injected(db, "s") == {"record:1"}
+
+
+def test_only_prompts_are_counted_as_prompts(db: Database) -> None:
+    sessions.touch(db, "s", NOW)
+    sessions.record_injections(db, "s", "", ["record:1"], "session", NOW)
+    sessions.record_injections(db, "s", "a", ["record:2"], "subagent", NOW)
+    prompts(db, 2)
+    assert sessions.field(db, "s", "prompts") == 2
+
+
+def test_what_went_out_makes_a_session_and_may_say_that_it_was_loaded(db: Database) -> None:
+    sessions.record_injections(
+        db, "s", "", ["record:1"], "session", NOW, transcript="/t", loaded=True
+    )
+    assert sessions.field(db, "s", "loaded_at") == NOW
+    assert sessions.field(db, "s", "transcript") == "/t"
+
+
+def test_compaction_forgets_what_the_session_was_given_and_not_its_agents(db: Database) -> None:
+    sessions.touch(db, "s", NOW)
+    sessions.record_injections(db, "s", "", ["record:1"], "prompt", NOW)
+    sessions.record_injections(db, "s", "agent", ["record:2"], "subagent", NOW)
+    sessions.record_injections(db, "s", "", ["record:3"], "compact", NOW, anew=True)
+    assert sessions.injected(db, "s") == {"record:3"}
+    assert sessions.injected(db, "s", "agent") == {"record:2"}
+
+
+def test_a_fork_has_what_its_parent_had(db: Database) -> None:
+    sessions.touch(db, "parent", NOW)
+    sessions.record_injections(db, "parent", "", ["record:1"], "prompt", NOW)
+    sessions.record_injections(db, "parent", "agent", ["record:2"], "subagent", NOW)
+    prompts(db, 20, "parent")
+    sessions.touch(db, "child", NOW)
+    sessions.inherit(db, "parent", "child")
+    assert sessions.injected(db, "child") == {"record:1"}
+    sessions.record_injections(db, "parent", "", (), "compact", NOW, anew=True)
+    assert sessions.injected(db, "child") == {"record:1"}
+
+
+def test_tasks_wait_for_their_agent_oldest_first(db: Database) -> None:
+    for i, kind in enumerate(["tester", "tester", "writer"]):
+        sessions.note_task(db, f"t{i}", "s", kind, f"task {i}", f"2026-0{i + 1}")
+    assert sessions.open_tasks(db, "s", "tester") == [("t0", "task 0"), ("t1", "task 1")]
+    sessions.take_task(db, "t0", "agent-1")
+    assert sessions.open_tasks(db, "s", "tester") == [("t1", "task 1")]
+    assert sessions.open_tasks(db, "other", "tester") == []
+
+
+def test_tasks_that_nobody_takes_do_not_pile_up(db: Database) -> None:
+    for i in range(sessions.OPEN_TASKS_KEPT + 10):
+        sessions.note_task(db, f"t{i:03}", "s", "tester", "x", f"2026-{i:03}")
+    waiting = sessions.open_tasks(db, "s", "tester")
+    assert len(waiting) == sessions.OPEN_TASKS_KEPT and waiting[0][0] == "t010"
+
+
+def test_a_checkpoint_comes_back_as_it_was(db: Database) -> None:
+    sessions.touch(db, "s", NOW)
+    assert sessions.load_checkpoint(db, "s") == {}
+    sessions.save_checkpoint(db, "s", {"task": "Größe", "files": ["a"]})
+    assert sessions.load_checkpoint(db, "s") == {"task": "Größe", "files": ["a"]}
+    assert sessions.load_checkpoint(db, "nobody") == {}
+
+
+def test_what_belongs_to_old_sessions_expires(db: Database) -> None:
+    for session, seen in [("old", "2026-01"), ("new", "2026-03")]:
+        sessions.touch(db, session, seen)
+        sessions.record_injections(db, session, "", ["record:1"], "prompt", seen)
+        sessions.note_task(db, f"t-{session}", session, "tester", "x", seen)
+    sessions.expire(db, "2026-02")
+    assert sessions.field(db, "old", "id") is None and sessions.field(db, "new", "id") == "new"
+    assert sessions.injected(db, "old") == frozenset() and sessions.injected(db, "new")
+    assert db.rows("SELECT id FROM tasks") == [("t-new",)]

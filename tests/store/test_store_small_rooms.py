@@ -1,0 +1,170 @@
+"""Notices, switches, the log, upkeep: small rooms of the cellar."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.store import backup, log, maintenance, notices, switches, tiers
+from memory_fabric.store.files import Locked
+from store.support import USER, World, create, database, decision, entity
+
+# --- notices -------------------------------------------------------------------------------------
+
+
+def test_a_notice_is_told_once(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    for text in ("one", "two", "one"):
+        notices.leave(home, text)
+    assert notices.take(home) == ["one", "two"]
+    assert notices.take(home) == []
+
+
+def test_notices_never_fail_an_event(tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+    assert notices.take(home) == []
+    notices.leave(home, "x")
+    with Locked(os.path.join(home, notices.NOTICES + ".lock")):
+        assert notices.take(home) == []
+    assert notices.take(home) == ["x"]
+    os.makedirs(os.path.join(home, notices.NOTICES))
+    assert notices.take(home) == []
+    (tmp_path / "file").write_text("")
+    assert notices.take(str(tmp_path / "file")) == []
+    assert not notices.once(str(tmp_path / "file"), "welcome")
+
+
+def test_something_is_told_for_the_first_time_once(tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+    assert notices.once(home, "welcome")
+    assert not notices.once(home, "welcome")
+    assert notices.once(home, "other")
+
+
+# --- switches ------------------------------------------------------------------------------------
+
+
+def test_memory_is_on_until_somebody_turns_it_off(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    assert switches.state(home, "p") == {"read": True, "write": True}
+    switches.turn(home, "p", ["write"], on=False)
+    assert switches.state(home, "p") == {"read": True, "write": False}
+    assert switches.state(home, "other") == {"read": True, "write": True}
+    switches.turn(home, switches.EVERYWHERE, ["read"], on=False)
+    assert switches.state(home, "p") == {"read": False, "write": False}
+    switches.turn(home, "p", switches.PARTS, on=True)
+    assert switches.state(home, "p") == {"read": False, "write": True}
+    switches.turn(home, switches.EVERYWHERE, switches.PARTS, on=True)
+    assert (tmp_path / switches.SWITCHES).read_text() == "{}"
+
+
+@pytest.mark.parametrize("data", ["", "{", "[]", '{"*": 3, "p": {"read": "no"}}'])
+def test_switches_that_cannot_be_read_are_on(tmp_path: Path, data: str) -> None:
+    (tmp_path / switches.SWITCHES).write_text(data)
+    assert switches.state(str(tmp_path), "p") == {"read": True, "write": True}
+    switches.turn(str(tmp_path), "p", ["read"], on=False)
+    assert switches.state(str(tmp_path), "p")["read"] is False
+
+
+def test_a_memory_knows_its_switches(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    assert memory.project is not None and memory.settings.writes
+    switches.turn(str(world.home), memory.project.id, ["write"], on=False)
+    assert world.memory().settings.reads and not world.memory().settings.writes
+    assert World(tmp_path, "other").memory().settings.writes
+
+
+# --- the log -------------------------------------------------------------------------------------
+
+
+def test_a_line_of_the_log_is_one_line_with_the_time(tmp_path: Path) -> None:
+    log.note(str(tmp_path), "", "it\nfailed \udc80 " + "x" * 5000)
+    [line] = (tmp_path / "logs" / log.LOG_NAME).read_text("utf-8").splitlines()
+    assert line[:4].isdigit() and line[19:31] == "Z it failed "
+    assert len(line) < 1100
+
+
+def test_the_log_finds_another_place_and_never_fails(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    bad = str(tmp_path / "file")
+    log.note(bad, str(tmp_path / "data"), "one")
+    assert "one" in (tmp_path / "data" / log.LOG_NAME).read_text()
+    log.note(bad, bad, "two")
+    assert capfd.readouterr().err.endswith("two\n")
+
+
+def test_a_log_that_grew_is_put_aside(tmp_path: Path) -> None:
+    path = tmp_path / "logs" / log.LOG_NAME
+    path.parent.mkdir()
+    path.write_bytes(b"x" * (log.MAX_LOG_BYTES + 1))
+    log.note(str(tmp_path), "", "fresh")
+    assert path.stat().st_size < 100
+    assert (tmp_path / "logs" / (log.LOG_NAME + ".1")).stat().st_size > log.MAX_LOG_BYTES
+
+
+# --- upkeep --------------------------------------------------------------------------------------
+
+
+def test_upkeep_backs_up_and_drops_what_has_expired(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    assert not maintenance.is_due(memory)
+    turns = [
+        {"id": at, "session": "s", "role": "user", "text": "x", "created_at": at}
+        for at in ("2020-01-01", "9999-01-01")
+    ]
+    memory.write("add_episodes", {"episodes": turns}, USER)
+    local = [
+        memory.remember(decision(f"{at}", scope="local"), USER._replace(at=at, session=at))
+        for at in ("2020-01-01", "9999-01-01")
+    ]
+    memory.remember(decision("Use Redis"), USER._replace(at="2020-01-01"))
+    assert maintenance.is_due(memory)
+    path = database(memory).path
+    maintenance.run(memory, keep_days=90)
+    assert len(backup.every(path)) == 1
+    memory = world.memory()
+    assert not maintenance.is_due(memory)
+    assert database(memory).rows("SELECT uuid FROM episodes") == [("9999-01-01",)]
+    assert None not in local
+    assert {r.what for r in memory.find_records("1")} == {"9999-01-01", "Use Redis"}
+
+
+def test_keeping_no_turns_drops_all(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    turn = {"id": "u", "session": "s", "role": "user", "text": "x", "created_at": "2026-01-01"}
+    memory.write("add_episodes", {"episodes": [turn]}, USER)
+    db = database(memory)
+    tiers.expire_episodes(memory, "9999")
+    assert db.rows("SELECT * FROM episodes") == []
+
+
+def test_upkeep_runs_by_itself_and_one_at_a_time(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    create(memory, entity("api"))
+    path = database(memory).path
+    with Locked(os.path.join(world.home, maintenance.LOCK)):
+        child = maintenance.start(world.environ, str(world.project))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert backup.every(path) == []
+    child = maintenance.start(world.environ, str(world.project))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(backup.every(path)) == 1
+
+
+def test_upkeep_that_fails_says_so_in_the_log(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    create(memory, entity("api"))
+    path = Path(database(memory).path)
+    memory.close()
+    path.parent.joinpath("backups").write_text("no folder")
+    child = maintenance.start(world.environ, str(world.project))
+    os.waitpid(child, 0)
+    assert "maintenance: " in (world.home / "logs" / log.LOG_NAME).read_text("utf-8")
