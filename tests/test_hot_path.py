@@ -16,12 +16,14 @@ from memory_fabric import installation
 from memory_fabric.dispatcher import HANDLERS
 from replay.door import ROOT, TESTS, Door
 
-# Each costs half a bare start or more (design: start-up is the budget). sqlite3 brings datetime.
+# Each costs half a bare start or more (design: start-up is the budget).
 SLOW = frozenset(
     "typing dataclasses pathlib logging subprocess uuid contextlib hashlib tomllib importlib "
     "inspect ast argparse asyncio urllib.request http.client socket ssl tempfile random decimal "
     "ctypes multiprocessing threading".split()
 )
+# What recall does without: each costs a fifth to half of a bare start.
+SPARED = frozenset("re enum json datetime sqlite3 zlib".split())
 DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
 
 EVENTS: dict[str, dict[str, Any]] = {
@@ -91,6 +93,26 @@ def test_events_that_delay_a_person_import_nothing_slow(
     door: Door, tmp_path: Path, name: str
 ) -> None:
     assert modules_after(door, name, tmp_path) & SLOW == set()
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "How do the workers use Redis for pagination?",
+        "Wie nutzen die Worker Redis für die Paginierung von ListEndpoints?",
+        "Why do the workers need Redis, and when was that?",
+    ],
+)
+def test_recall_for_a_prompt_spares_what_it_can_do_without(
+    door: Door, tmp_path: Path, prompt: str
+) -> None:
+    modules = modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt)
+    assert "memory_fabric.fabric.rank" in modules
+    assert modules & SPARED == set()
+
+
+def test_recall_for_a_subagent_spares_what_it_can_do_without(door: Door, tmp_path: Path) -> None:
+    assert modules_after(door, "SubagentStart", tmp_path) & SPARED == set()
 
 
 @pytest.mark.parametrize(

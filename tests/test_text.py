@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,25 @@ def test_terms_never_fail_are_lower_case_and_stand_once(text: str) -> None:
     found = t.terms(text)
     assert len(found) == len(set(found))
     assert all(word and word.strip() == word for word in found)
+
+
+IDENTIFIERS = st.text(alphabet="abzABZ019_-.éЖ数 ")
+
+
+@given(st.text() | IDENTIFIERS)
+def test_words_are_what_the_expression_says(text: str) -> None:
+    assert t.words(text) == re.findall(r"[^\W_]+", t.composed(text).lower())
+
+
+@given(st.text() | IDENTIFIERS)
+def test_parts_of_camel_case_are_what_the_expressions_say(text: str) -> None:
+    parts = [
+        part.lower()
+        for word in re.findall(r"[^\W_]+", text)
+        if re.search(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]", word)
+        for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", word)
+    ]
+    assert t.camel_parts(text) == parts
 
 
 @given(st.text())

@@ -7,8 +7,7 @@ missing or of another type reads as empty: a newer client must never break a ses
 
 from __future__ import annotations
 
-import json
-
+from memory_fabric import jsontext
 from memory_fabric.errors import BadInput
 from memory_fabric.text import encodable
 from memory_fabric.values import Value
@@ -65,7 +64,7 @@ def load_object(data: bytes) -> dict[str, Any]:
     A byte order mark and bytes that are not UTF-8 are tolerated. Raises BadInput otherwise.
     """
     try:
-        value = json.loads(data.decode("utf-8-sig", "replace"))
+        value = jsontext.loads(data.decode("utf-8-sig", "replace"))
         # Only a `\ud...` escape can smuggle in half a character, and almost no event has one.
         if isinstance(value, dict) and b"\\ud" in data.lower():
             value = _whole_characters(value)

@@ -15,6 +15,13 @@ def new_id(now_s: float | None = None) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def checksum(text: str) -> int:
+    """CRC-32 of the text: tells names apart, protects nothing."""
+    from zlib import crc32  # hashlib costs a bare start, and hardly a hook needs even this
+
+    return crc32(text.encode("utf-8", "replace"))
+
+
 def short_id(identifier: str) -> str:
     """The last eight characters of an id: what people read and type."""
     return identifier[-8:]

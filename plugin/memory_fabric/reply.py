@@ -6,8 +6,7 @@ sections 1 and 2). The client drops what breaks a rule without a word, so the ru
 
 from __future__ import annotations
 
-import json
-
+from memory_fabric import jsontext
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, encodable
 from memory_fabric.values import Value
 
@@ -57,7 +56,7 @@ def encode(event_name: str, reply: Reply) -> bytes:
             "hookEventName": event_name,
             "additionalContext": fitted(reply.context),
         }
-    return json.dumps(output).encode("ascii") if output else b""
+    return jsontext.dumps(output).encode("ascii") if output else b""
 
 
 def fitted(text: str) -> str:

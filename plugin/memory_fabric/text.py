@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable
 
 # Question words stand here too: they carry no content in a query (retrieval.md, step 1).
@@ -22,8 +23,22 @@ STOPWORDS = frozenset(
     continue""".split()
 )
 
-WORD = re.compile(r"[^\W_]+")
-_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+
+class _Kinds(dict[int, str]):
+    """For str.translate: `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for all else."""
+
+    def __missing__(self, code: int) -> str:
+        c = chr(code) if code < 128 else "."
+        self[code] = kind = (
+            "A" if c.isupper() else "a" if c.islower() else "0" if c.isdigit() else "."
+        )
+        return kind
+
+
+_ASCII_WORDS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
+# Capitals, small letters and digits of identifiers; other scripts have no CamelCase.
+_KINDS = _Kinds()
+_SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
 # Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed beside it.
 _CJK_FROM, _CJK_RANGES = (
@@ -32,18 +47,46 @@ _CJK_FROM, _CJK_RANGES = (
 )
 
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
-_INJECTED = re.compile(
-    r"<(memory-fabric|system-reminder)\b[^<>]{0,200}>.*?(?:</\1\s{0,8}>|\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
-_TAG_NAMES = re.compile(
-    r"<(\s{0,8}/?\s{0,8})(memory-fabric|system-reminder|private)\b", re.IGNORECASE
-)
+
+
+def _injected() -> re.Pattern[str]:
+    import re  # a third of a bare start: only at the first `<`, and most texts have none
+
+    return re.compile(
+        r"<(memory-fabric|system-reminder)\b[^<>]{0,200}>.*?(?:</\1\s{0,8}>|\Z)",
+        re.DOTALL | re.IGNORECASE,
+    )
+
+
+def _tag_names() -> re.Pattern[str]:
+    import re  # only at the first `<`
+
+    return re.compile(
+        r"<(\s{0,8}/?\s{0,8})(memory-fabric|system-reminder|private)\b", re.IGNORECASE
+    )
 
 
 def words(text: str) -> list[str]:
     """All words, lower case, in order; underscores and punctuation separate."""
-    return WORD.findall(composed(text).lower())
+    return _runs(composed(text).lower())
+
+
+class _Letters(dict[int, int]):
+    """For str.translate: letters and digits stay, all else becomes a space; filled as it is met."""
+
+    def __missing__(self, code: int) -> int:
+        self[code] = kept = code if chr(code).isalnum() else 32
+        return kept
+
+
+_LETTERS = _Letters()
+
+
+def _runs(text: str) -> list[str]:
+    """The runs of letters and digits, as they stand."""
+    if text.isascii():
+        return text.encode().translate(_ASCII_WORDS).decode().split()
+    return text.translate(_LETTERS).split()
 
 
 def composed(text: str) -> str:
@@ -66,12 +109,38 @@ def terms(text: str) -> list[str]:
 
 def camel_parts(text: str) -> list[str]:
     """The parts of CamelCase words, lower case: `FastAPIRouter` gives fast, api, router."""
-    if not _CAMEL.search(text):
-        return []
     parts: list[str] = []
-    for word in WORD.findall(text):
-        if _CAMEL.search(word):
-            parts += [p.lower() for p in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", word)]
+    for word in _runs(text):
+        # What is lower case after its first letter has one part: most words, cheaply.
+        if not word[1:].islower() and _is_camel(word):
+            parts += _parts(word)
+    return parts
+
+
+def _is_camel(word: str) -> bool:
+    """Whether a capital follows a small letter or digit, or a small letter two capitals."""
+    kinds = word.translate(_KINDS)
+    return "aA" in kinds or "0A" in kinds or "AAa" in kinds
+
+
+def _parts(word: str) -> list[str]:
+    """Runs of capitals, and of small letters and digits with the capital before them."""
+    kinds = word.translate(_KINDS)
+    parts: list[str] = []
+    at = 0
+    while at < len(word):
+        end = at
+        while kinds[end : end + 1] == "A":
+            end += 1
+        capitals, before_small = end - at, kinds[end : end + 1] == "a"
+        if capitals > 1 and before_small:
+            end -= 1  # the last capital begins the next part
+        elif not capitals or before_small:
+            while kinds[end : end + 1] in _SMALL:
+                end += 1
+        if end > at:
+            parts.append(word[at:end].lower())
+        at = max(end, at + 1)
     return parts
 
 
@@ -80,7 +149,7 @@ def cjk_pairs(text: str) -> list[str]:
     if text.isascii():
         return []
     pairs = []
-    for word in WORD.findall(text):
+    for word in _runs(text):
         if any(c >= _CJK_FROM for c in word):
             pairs += [word[i : i + 2] for i in range(len(word) - 1) if _is_cjk(word[i])]
     return pairs
@@ -91,6 +160,7 @@ def index_extra(text: str) -> str:
     return " ".join(dict.fromkeys(camel_parts(text) + cjk_pairs(text)))
 
 
+@lru_cache(maxsize=4096)  # every stage asks for the words of the same few texts
 def stem(word: str) -> str:
     """A light English stem, one for `caches`, `cached`, `caching`: for coverage, not for FTS5."""
     if len(word) < 5 or not word.isascii():
@@ -135,12 +205,12 @@ def one_line(text: str) -> str:
 
 def without_injected(text: str) -> str:
     """The text without our own blocks and the client's reminders: nobody remembers an echo."""
-    return _INJECTED.sub(" ", text) if "<" in text else text
+    return _injected().sub(" ", text) if "<" in text else text
 
 
 def neutralised(text: str) -> str:
     """The text with tags that could open or close a fence made harmless, still readable."""
-    return _TAG_NAMES.sub(r"‹\1\2", text) if "<" in text else text
+    return _tag_names().sub(r"‹\1\2", text) if "<" in text else text
 
 
 def encodable(text: str) -> str:

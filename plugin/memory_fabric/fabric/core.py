@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 10
 # Push shows a handful: fewer candidates a source keep the prompt's time for the person.
 PUSH_LIMIT = 40
+# Twice what is shown: time and authority may still change the order.
+PUSH_RANKED = 2 * push.MAX_HITS
 # Cross references change the order, so they are looked up for so many hits more than asked for.
 REFERENCED_EXTRA = 10
 NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"))
@@ -78,7 +80,7 @@ class Fabric:
             return []
         found, _, _ = self._found(query, session, PUSH_LIMIT)
         hits = push.above_floor(mark_stale(found, self.now), query, seen=seen, shown=shown)
-        return push.choose(self._ranked(hits)) if hits else []
+        return push.choose(self._ranked(hits[:PUSH_RANKED])) if hits else []
 
     def push_for_prompt(
         self,
@@ -106,7 +108,8 @@ class Fabric:
         for task in tasks:
             for hit in self.push(task, session=session, seen=seen, shown=shown):
                 found.setdefault(hit.id, hit)
-        for hit in self._of_domain(agent_type, session):
+        # What its kind needs comes after its task: where that fills the room, nobody would see it.
+        for hit in self._of_domain(agent_type, session) if len(found) < push.MAX_HITS else ():
             known = hit.id in seen or hit.metadata.get("record") in shown
             if not known and not hit.metadata.get("over"):
                 found.setdefault(hit.id, hit)

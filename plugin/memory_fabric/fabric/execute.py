@@ -95,17 +95,12 @@ def relations_around(hits: Sequence[Hit], memory: Memory) -> dict[str, tuple[Rel
     keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
     for hit in hits:
         keys.update(dict.fromkeys(sorted(boost.keys_in(hit.text))))
+    asked = list(keys)[:MAX_NAME_KEYS]
     around: dict[str, dict[Relation, None]] = {}
     for database in memory.databases():
         try:
-            known = graph.entities_by_key(database, list(keys)[:MAX_NAME_KEYS])
-            names = list(dict.fromkeys(entity.name for entity in known.values()))
-            for name in names:
-                around.setdefault(name, {})
-            for relation in graph.relations_of(database, names):
-                for end in (relation.source, relation.target):
-                    if end in around:
-                        around[end][relation] = None
+            for name, relations in graph.relations_by_key(database, asked).items():
+                around.setdefault(name, {}).update(dict.fromkeys(relations))
         except DeadlinePassed:
             raise
         except FabricError as error:
@@ -137,7 +132,8 @@ def _observations(database: Database, query: Query, limit: int) -> list[Candidat
 
 
 def _spellings(query: Query) -> list[str]:
-    return [word for concept in concepts.concepts(query) for word in concept.spellings]
+    every = (word for concept in concepts.concepts(query) for word in concept.spellings)
+    return list(dict.fromkeys(every))
 
 
 def _names_expression(query: Query) -> str:

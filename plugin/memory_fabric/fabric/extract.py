@@ -318,7 +318,7 @@ def _between(text: str, left: _Mention, right: _Mention, last: Relation | None) 
         return None
     gap = gap.replace("`", "").replace("*", "")
     if last and last.target == left.name and last.type in _LISTED and _is_list(gap):
-        return Relation(last.source, last.type, right.name)
+        return Relation(last.source, last.type, right.name) if last.source != right.name else None
     phrase = _phrase(gap)
     if phrase in _BACKWARD:
         return Relation(right.name, _BACKWARD[phrase], left.name)

@@ -11,11 +11,9 @@ holds. It does not depend on bm25, which is about 0 in stores of a few rows; flo
 from __future__ import annotations
 
 import math
-import re
-from functools import cache
 
 from memory_fabric.fabric import concepts as asked
-from memory_fabric.fabric import times
+from memory_fabric.fabric import moments
 from memory_fabric.models import Hit
 from memory_fabric.text import name_key, stem, words
 
@@ -47,7 +45,7 @@ PRIOR_CANDIDATES = 3.0
 
 _DATE_WORDS = frozenset(
     "yesterday today tomorrow tonight week weekend month year ago last next morning".split()
-).union(times.MONTHS, times.WEEKDAYS)
+).union(moments.MONTHS, moments.WEEKDAYS)
 _NUMBER_WORDS = frozenset(
     """one two three four five six seven eight nine ten eleven twelve dozen hundred thousand million
     once twice couple several""".split()
@@ -235,7 +233,7 @@ def _parent(candidate: Candidate) -> tuple[str, str]:
 
 def _add_what_was_asked(measured: Sequence[_Measured], query: Query, now: str) -> None:
     names = asked.name_keys(query.text) | {name_key(hint) for hint in query.entity_hints}
-    spans = times.ranges(query.text, now)
+    spans = _spans(query.text, now)
     for one in measured:
         candidate = one.candidate
         if any(_is_named(name, names) for name in (*_entities(candidate), _speaker(candidate))):
@@ -247,6 +245,15 @@ def _add_what_was_asked(measured: Sequence[_Measured], query: Query, now: str) -
             one.raw += ANSWER_BOOST
         if candidate.text.endswith("?"):
             one.raw -= QUESTION_PENALTY
+
+
+def _spans(text: str, now: str) -> Sequence[tuple[str, str]]:
+    """The stretches of time that the question names, as days."""
+    if not moments.may_name_time(text):
+        return ()
+    from memory_fabric.fabric import times  # only where a time may be named
+
+    return times.ranges(text, now)
 
 
 def _is_named(name: str, names: frozenset[str] | set[str]) -> bool:
@@ -263,16 +270,18 @@ def _speaker(candidate: Candidate) -> str:
 
 def _answers(kind: str, candidate: Candidate) -> bool:
     if kind == "who":
-        return bool(_inner_capital().search(candidate.text))
+        return _names_somebody(candidate.text)
     found = words(candidate.text)
     if kind == "when":
         return any(word in _DATE_WORDS or _is_year(word) for word in found)
     return any(word in _NUMBER_WORDS or word.isdigit() for word in found)
 
 
-@cache
-def _inner_capital() -> re.Pattern[str]:
-    return re.compile(r"[a-z,] [A-Z][a-z]")
+def _names_somebody(text: str) -> bool:
+    """Whether a capital stands where no sentence begins."""
+    import re  # only for questions after a person
+
+    return re.search(r"[a-z,] [A-Z][a-z]", text) is not None
 
 
 def _is_year(word: str) -> bool:

@@ -5,9 +5,6 @@ Works on any text: whatever cannot be read as more is read as words.
 
 from __future__ import annotations
 
-import re
-
-from memory_fabric.fabric import times
 from memory_fabric.fabric.vocabulary import (
     KNOWN_AGENTS,
     ORDINARY,
@@ -18,6 +15,7 @@ from memory_fabric.fabric.vocabulary import (
 )
 from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES, Filters, Query
 from memory_fabric.text import STOPWORDS, encodable, name_key, terms, without_injected
+from memory_fabric.text import words as words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +64,15 @@ EDGE_WORDS = frozenset(
     enables enabled block blocks blocked prefer prefers preferred chose choose chosen affect affects
     affected own owns belongs""".split()
 )
-_TOKEN = re.compile(r"[^\s,;!?()\[\]{}\"'`<>|“”‘’]+")
+_BREAKS = str.maketrans(dict.fromkeys(",;!?()[]{}\"'`<>|“”‘’", " "))
+# What follows "how" in a question for a way, and in one for a number.
+_WAYS = tuple(f" how {word} " for word in "do to can should would could does".split())
+_AMOUNTS = tuple(f" how {word} " for word in "many much often long".split())
+_MOMENTS = (
+    " when ",
+    *(f" {w} {unit} " for w in ("what", "which") for unit in "date day month year time".split()),
+)
+_PERSONS = (" who ", " whom ", " whose ")
 
 
 def parse(
@@ -86,7 +92,7 @@ def parse(
         (text, Filters(), 2, False) if plain else _filters(text, now)
     )
     words, phrases = (words, ()) if plain else _phrases(words)
-    tokens = _TOKEN.findall(words)
+    tokens = words.translate(_BREAKS).split()
     if len(tokens) > MAX_TOKENS:
         tokens = tokens[: MAX_TOKENS // 2] + tokens[-MAX_TOKENS // 2 :]
     agents = _agents(tokens, known_agents)
@@ -134,6 +140,8 @@ def _filters(text: str, now: str) -> tuple[str, Filters, int, bool]:
 
 
 def _split_filters(text: str) -> list[str]:
+    import re  # only for a question that may hold filters
+
     # A quoted value may hold spaces only right after a filter's colon.
     pattern = rf'(?<!\S)(?:{"|".join(sorted(FILTER_NAMES))}):"[^"\n]{{1,200}}"|\S+'
     return re.findall(pattern, text, re.IGNORECASE)
@@ -143,6 +151,8 @@ def _filter_values(name: str, value: str, now: str) -> list[str]:
     if name not in FILTER_NAMES or not value or len(value) > MAX_NAME_CHARS:
         return []
     if name in ("since", "before"):
+        from memory_fabric.fabric import times  # only for a filter of time
+
         stamp = times.boundary(value, now)
         return [stamp] if stamp else []
     if name == "depth":
@@ -172,6 +182,8 @@ def _as_filters(found: dict[str, list[str]]) -> Filters:
 def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
     if '"' not in text and "“" not in text:
         return text, ()
+    import re  # only for a question with quotes
+
     quoted = re.findall(r'"([^"\n]{2,200})"|“([^”\n]{2,200})”', text)
     phrases = [" ".join((a or b).split()) for a, b in quoted]
     phrases = [phrase for phrase in phrases if any(c.isalnum() for c in phrase)]
@@ -269,15 +281,21 @@ def _asks_for_edges(lowered: set[str], hints: tuple[str, ...], *, is_question: b
 
 
 def _intent(lowered: set[str], text: str) -> str:
-    if re.search(r"\bhow (?:do|to|can|should|would|could|does)\b", text[:2000], re.IGNORECASE):
+    if _has_any(_WAYS, text[:2000]):
         return "howto" if not lowered & RELATION_WORDS else "relationship"
     return next((intent for intent, cues in INTENTS if lowered & cues), "")
 
 
 def _answer_type(text: str) -> str:
-    start = text[:400].lower()
-    if re.search(r"\bhow (?:many|much|often|long)\b", start):
+    start = text[:400]
+    if _has_any(_AMOUNTS, start):
         return "how many"
-    if re.search(r"\bwhen\b|\b(?:what|which) (?:date|day|month|year|time)\b", start):
+    if _has_any(_MOMENTS, start):
         return "when"
-    return "who" if re.search(r"\bwho(?:m|se)?\b", start) else ""
+    return "who" if _has_any(_PERSONS, start) else ""
+
+
+def _has_any(runs: Iterable[str], text: str) -> bool:
+    """Whether one of these runs of words, each between spaces, stands in the text."""
+    spaced = f" {' '.join(words_of(text))} "
+    return any(run in spaced for run in runs)

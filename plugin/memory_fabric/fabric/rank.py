@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from memory_fabric.fabric.moments import days_between
 from memory_fabric.fabric.staleness import is_over
-from memory_fabric.fabric.times import days_between
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

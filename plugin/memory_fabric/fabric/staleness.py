@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.fabric.times import days_between
+from memory_fabric.fabric.moments import days_between
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Dates in words: what stretch of time a question or a filter means, and how old something is."""
+"""Dates in words: what stretch of time a question or a filter means."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
+from memory_fabric.fabric.moments import CUES, MONTHS, WEEKDAYS, letters_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Range = tuple[str, str]
 
-MONTHS = (
-    "january february march april may june july august september october november december".split()
-)
-WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _UNIT_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
-# Words without which no stretch of time can be named: other texts cost one look at their words.
-CUES = frozenset(
-    "today yesterday day days week weeks weekend month months year years sept".split()
-).union(MONTHS, (month[:3] for month in MONTHS), WEEKDAYS)
 # "may" and "march" are also a modal and a verb: as bare words they need a capital.
 _AMBIGUOUS = frozenset(("may", "march", "mar"))
 MAX_RANGES = 4
@@ -31,14 +25,6 @@ def parsed(stamp: str) -> datetime | None:
     except ValueError:
         return None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def days_between(stamp: str, now: str) -> float | None:
-    """Days from `stamp` to `now`, never below 0; None where either is unknown."""
-    then, moment = (parsed(stamp) if stamp else None), (parsed(now) if now else None)
-    if then is None or moment is None:
-        return None
-    return max(0.0, (moment - then).total_seconds() / 86400)
 
 
 def boundary(text: str, now: str) -> str:
@@ -67,13 +53,14 @@ def ranges(text: str, now: str) -> tuple[Range, ...]:
     """
     moment = parsed(now) if now else None
     lowered = text.lower()
-    words = set(re.findall(r"[a-z]+", lowered))
+    words = set(letters_of(text))
     found: list[Range] = []
-    if any(character.isdigit() for character in text):
+    has_digits = any(map(str.isdigit, text))
+    if has_digits:
         found += _iso_dates(text)
     if moment is not None and words & CUES:
         found += _relative(lowered, words, moment) + _named_months(text, moment)
-    if not found and moment is not None:
+    if has_digits and not found and moment is not None:
         found += _years(lowered)
     return tuple(dict.fromkeys(found))[:MAX_RANGES]
 

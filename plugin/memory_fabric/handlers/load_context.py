@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
-from memory_fabric import events, ids, installation
+from memory_fabric import events, ids, installation, jsontext
 from memory_fabric.errors import FabricError
 from memory_fabric.fabric import render
 from memory_fabric.handlers import wording
@@ -142,7 +141,7 @@ def _parent(path: str) -> str:
     try:
         with open(path, "rb") as stream:
             for line in stream.readlines(1 << 16):
-                entry = json.loads(line)
+                entry = jsontext.loads(line.decode("utf-8", "replace"))
                 if isinstance(entry, dict) and isinstance(entry.get("requestSessionId"), str):
                     return str(entry["requestSessionId"])
     except (OSError, ValueError):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 
 from memory_fabric.store import files
+from memory_fabric.store.engine import sqlite3
 
 KEPT = 5
 SUFFIX = ".db"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 
 from memory_fabric.errors import (
@@ -14,6 +13,7 @@ from memory_fabric.errors import (
     StoreUnavailable,
 )
 from memory_fabric.store import files, migrations
+from memory_fabric.store.engine import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

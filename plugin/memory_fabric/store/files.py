@@ -6,10 +6,11 @@ and server exclude each other. On Windows `msvcrt.locking` takes its place (unte
 
 from __future__ import annotations
 
-import json
 import os
 import time
-import zlib
+
+from memory_fabric import jsontext
+from memory_fabric.ids import checksum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Locked:
 
 def lock_path(home: str, path: str) -> str:
     """A lock file in home for a file of someone else's, beside which nothing of ours may lie."""
-    return os.path.join(home, "locks", f"{zlib.crc32(os.path.realpath(path).encode()):08x}.lock")
+    return os.path.join(home, "locks", f"{checksum(os.path.realpath(path)):08x}.lock")
 
 
 def make_folder(path: str) -> None:
@@ -123,10 +124,17 @@ def read_lines(path: str) -> tuple[list[dict[str, Any]], list[int]]:
 def parsed(text: str) -> dict[str, Any] | None:
     """The JSON object that a text is; None when it is anything else."""
     try:
-        value = json.loads(text)
+        value = jsontext.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def as_page(value: Mapping[str, Any]) -> bytes:
+    """JSON that people read, too: one field a line."""
+    import json  # few hooks change such a file
+
+    return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def write_atomic(
@@ -166,7 +174,7 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
 
     Raises OSError, also where the path is a link.
     """
-    lines = "".join(json.dumps(o, ensure_ascii=False) + "\n" for o in objects)
+    lines = "".join(jsontext.dumps(o, ensure_ascii=False) + "\n" for o in objects)
     if not lines:
         return
     make_folder(os.path.dirname(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory_fabric import jsontext
 from memory_fabric.models import Entity, Graph, Relation
 from memory_fabric.text import name_key
 
@@ -89,6 +90,35 @@ def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
         ):
             found[key] = Entity(name, kind)
     return found
+
+
+def relations_by_key(
+    db: Database, keys: Iterable[str], limit: int = 200
+) -> dict[str, list[Relation]]:
+    """The names of known entities under these name keys, each with its relations.
+
+    Aliases are resolved; where several names share a key, the oldest stands for all. At most
+    `limit` relations in all, oldest first.
+    """
+    wanted = jsontext.dumps(list(dict.fromkeys(name_key(key) for key in keys)))
+    meant: dict[str, tuple[int, str]] = {}
+    for key, id_, name in db.rows(_ENTITIES_OF_KEYS, (wanted, wanted)):
+        meant[key] = (id_, name)
+    names = dict(meant.values())
+    around: dict[str, list[Relation]] = {name: [] for _, name in sorted(names.items())}
+    for relation in _relations(db, list(names), limit) if names else ():
+        for end in dict.fromkeys((relation.source, relation.target)):
+            if end in around:
+                around[end].append(relation)
+    return around
+
+
+# What comes later counts: an own name before an alias, the oldest entity before a younger one.
+_ENTITIES_OF_KEYS = """
+SELECT j.value, e.id, e.name FROM json_each(?) AS j
+    JOIN aliases AS a ON a.key = j.value JOIN entities AS e ON e.id = a.entity
+UNION ALL SELECT * FROM (SELECT j.value, e.id, e.name FROM json_each(?) AS j
+    JOIN entities AS e ON e.key = j.value ORDER BY e.id DESC)"""
 
 
 def _by_name(db: Database, names: Sequence[str]) -> list[tuple[int, str, str]]:

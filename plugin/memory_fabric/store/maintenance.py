@@ -6,7 +6,6 @@ Runs as a detached process of its own, one at a time, and ends by itself.
 from __future__ import annotations
 
 import os
-import sqlite3
 import sys
 import time
 
@@ -14,6 +13,7 @@ from memory_fabric import ids
 from memory_fabric.config import read_settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, files, log, tiers
+from memory_fabric.store.engine import sqlite3
 from memory_fabric.store.memory import Memory
 
 TYPE_CHECKING = False

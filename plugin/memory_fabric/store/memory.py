@@ -7,7 +7,6 @@ tier that fails is named in `failures`, and the others go on.
 from __future__ import annotations
 
 import os
-import sqlite3
 
 from memory_fabric import ids
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
@@ -22,6 +21,7 @@ from memory_fabric.store.database import (
     open_database,
     translated,
 )
+from memory_fabric.store.engine import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,11 +6,9 @@ real path of a folder without git. No subprocess is started, and a basename neve
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import zlib
 
+from memory_fabric.ids import checksum
 from memory_fabric.store import files
 from memory_fabric.values import Value
 
@@ -73,13 +71,28 @@ def folder_of(home: str, project_id: str) -> str:
 def normalised_remote(url: str, root: str = "") -> str:
     """`host/owner/name` of a git URL, in lower case, without user, port, scheme and `.git`."""
     url = url.strip()
-    found = re.match(r"[a-z][a-z0-9+.-]*://(?:[^/]*@)?([^/:@]+)(?::\d+)?/(.*)$", url, re.IGNORECASE)
-    # host:path, as ssh has it; one letter before the colon is a drive.
-    found = found or re.match(r"(?:[^@/\s]+@)?([^/:\s]{2,}):(?!//)(.*)$", url)
-    if found and not url.lower().startswith("file:"):
-        return f"{found.group(1)}/{_plain(found.group(2))}".lower()
-    path = re.sub(r"^file://[^/]*", "", url)
-    return "path:" + _plain(os.path.realpath(os.path.join(root, path)), keep_root=True)
+    if not url.lower().startswith("file:"):
+        host, path = _host_and_path(url)
+        if host:
+            return f"{host}/{_plain(path)}".lower()
+    elif url[5:7] == "//":
+        url = url[7 + len(url[7:].partition("/")[0]) :]
+    return "path:" + _plain(os.path.realpath(os.path.join(root, url)), keep_root=True)
+
+
+def _host_and_path(url: str) -> tuple[str, str]:
+    """Of `scheme://user@host:port/path` and of `user@host:path`; both empty for anything else."""
+    scheme, marked, rest = url.partition("://")
+    if marked:
+        authority, slash, path = rest.partition("/")
+        host, colon, port = authority.rpartition("@")[2].partition(":")
+        fits = scheme[:1].isalpha() and slash and (port.isdigit() or not colon)
+        return (host, path) if fits else ("", "")
+    # As ssh has it; one letter before the colon is a drive.
+    place, colon, path = url.partition(":")
+    host = place.rpartition("@")[2]
+    fits = colon and len(host) > 1 and not ("/" in place or any(map(str.isspace, place)))
+    return (host, path) if fits else ("", "")
 
 
 def _identified(folder: str) -> Identity:
@@ -148,8 +161,8 @@ def _remote_url(common: str) -> str:
     for line in _text(os.path.join(common, "config")).splitlines():
         line = line.strip()
         if line.startswith("["):
-            found = re.match(r'\[remote\s+"(.*)"\]', line, re.IGNORECASE)
-            section = found.group(1) if found else ""
+            head, _, rest = line.partition('"')
+            section = rest.rpartition('"]')[0] if head.lower().split() == ["[remote"] else ""
         elif section and "=" in line and line.split("=", 1)[0].strip().lower() == "url":
             urls.setdefault(section, line.split("=", 1)[1].strip().strip('"'))
     return urls.get("origin") or next(iter(urls.values()), "")
@@ -164,7 +177,7 @@ def _registered(home: str, found: Identity) -> tuple[str, tuple[str, ...]]:
         try:
             with files.Locked(path + ".lock"):
                 now = _with_keys(_known(home, path)[0], found)
-                files.write_atomic(path, json.dumps({"keys": now}, indent=1).encode())
+                files.write_atomic(path, files.as_page({"keys": now}))
                 _write_card(home, now[found.keys[0]], found.name, now)
         except OSError:
             now = _with_keys(known, found)
@@ -206,17 +219,18 @@ def _project_ids(home: str) -> list[str]:
 
 def _write_card(home: str, id_: str, name: str, known: dict[str, str]) -> None:
     keys = [key for key, owner in known.items() if owner == id_]
-    card = json.dumps({"id": id_, "name": name, "keys": keys}, indent=1).encode()
+    card = files.as_page({"id": id_, "name": name, "keys": keys})
     files.write_atomic(os.path.join(folder_of(home, id_), "project.json"), card)
 
 
 def _new_id(key: str, name: str, known: dict[str, str]) -> str:
     """A readable id, the same for the same key: the name and a checksum of the key."""
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "project"
+    plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
+    slug = "-".join(plain.split())[:40] or "project"
     taken = set(known.values())
     salt = 0
     while True:
-        id_ = f"{slug}-{zlib.crc32(f'{key}{salt or str()}'.encode()):08x}"
+        id_ = f"{slug}-{checksum(f'{key}{salt or str()}'):08x}"
         if id_ not in taken:
             return id_
         salt += 1

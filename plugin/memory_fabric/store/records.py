@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import zlib
-
+from memory_fabric import jsontext
+from memory_fabric.ids import checksum
 from memory_fabric.models import Entity, Record, Relation
 from memory_fabric.text import index_extra, stem, words
 
@@ -73,7 +72,7 @@ def key_of(record: Record) -> str:
     key = " ".join(stem(w) for w in words(record.what))
     if len(key) <= MAX_KEY_CHARS:
         return key
-    return f"{key[:MAX_KEY_CHARS]} {zlib.crc32(key.encode('utf-8', 'replace')):08x}"
+    return f"{key[:MAX_KEY_CHARS]} {checksum(key):08x}"
 
 
 def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> None:
@@ -93,7 +92,7 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
             key_of(record),
             about,
             extra,
-            json.dumps(body, ensure_ascii=False),
+            jsontext.dumps(body, ensure_ascii=False),
             max(1, len(sessions)),
         ],
     )
@@ -111,7 +110,7 @@ def find(
 
 
 def _of_row(row: tuple[Any, ...]) -> tuple[Record, list[str]]:
-    body = json.loads(row[len(COLUMNS)])
+    body = jsontext.loads(row[len(COLUMNS)])
     value = dict(zip(COLUMNS, row, strict=False)) | body
     value["pinned"] = bool(value["pinned"])
     return from_object(value), [str(s) for s in body.get("seen_in", [])]

@@ -7,8 +7,7 @@ stated it himself.
 
 from __future__ import annotations
 
-import zlib
-
+from memory_fabric.ids import checksum
 from memory_fabric.models import CANDIDATE_FROM, STORED_FROM, TRUST_ORDER, Provenance, Record
 from memory_fabric.store import records, rows
 
@@ -79,7 +78,8 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
         c.execute("DELETE FROM records WHERE id = ?", (id_,))
         if not any(record.scope == "local" for record, _ in found):
             c.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", (id_, key, by.at))
-    return {"deleted": gone, "touched": touched}, undo
+    # Last gone, first back: a row that two of them said went with the later one.
+    return {"deleted": gone, "touched": touched}, undo[::-1]
 
 
 def _replace(
@@ -233,7 +233,7 @@ def _is_forgotten(c: sqlite3.Connection, new: Record, by: Provenance) -> bool:
 def _key_sum(record: Record) -> int:
     """A number for the record's words: a tombstone must not keep the words themselves."""
     key = f"{record.scope}\n{record.domain}\n{records.key_of(record)}"
-    return zlib.crc32(key.encode("utf-8", "replace"))
+    return checksum(key)
 
 
 def _told(record: Record, *, repeated: bool) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import time
 
 from memory_fabric.errors import (
@@ -16,6 +15,7 @@ from memory_fabric.errors import (
 )
 from memory_fabric.store import backup, files, write
 from memory_fabric.store.database import SUSPECT, Database, is_suspect, open_database
+from memory_fabric.store.engine import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ turned round so that bigger is better.
 
 from __future__ import annotations
 
-import json
-
+from memory_fabric import jsontext
 from memory_fabric.models import Filters
 from memory_fabric.text import encodable
 from memory_fabric.values import Value
@@ -24,11 +23,11 @@ EVERYTHING = Filters()
 MAX_TERMS = 48
 # A word of more than half of all rows weighs nothing in bm25, and ranking its rows costs the most.
 # Counting rows costs a twentieth of that, and in a small store neither is worth a thought.
-COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2000
+COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 500
 
 
 def telling_terms(db: Database, terms: Sequence[str]) -> Sequence[str]:
-    """The terms without those that more than half of the observations hold; all if none is left.
+    """The terms that observations hold, but not more than half of them; if none is left, those.
 
     What matches only such a word ranks below every other match: nothing that counts is lost.
     """
@@ -36,8 +35,9 @@ def telling_terms(db: Database, terms: Sequence[str]) -> Sequence[str]:
     rows = int(newest[0] or 0) if newest else 0
     if rows < COMMON_FROM_ROWS:
         return terms
-    kept = [t for t in terms if _has_word(t) and _rows_with(db, t) <= rows * COMMON_SHARE]
-    return kept or terms
+    holding = {term: _rows_with(db, term) for term in terms if _has_word(term)}
+    known = [term for term in holding if holding[term]]
+    return [term for term in known if holding[term] <= rows * COMMON_SHARE] or known
 
 
 def _rows_with(db: Database, term: str) -> int:
@@ -273,7 +273,7 @@ def _fetched(
     rows = db.rows(
         f"SELECT {fields}, j.key FROM json_each(?) AS j CROSS {join.format(id='j.value')} "
         f"WHERE 1 {condition} ORDER BY j.key LIMIT ?",
-        (json.dumps([row[0] for row in found]), *values, limit),
+        (jsontext.dumps([row[0] for row in found]), *values, limit),
     )
     return [(*row[:-1], found[row[-1]][1]) for row in rows]
 
@@ -318,7 +318,7 @@ def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candid
         "valid_to superseded_by promoted_at"
     ).split()
     value = dict(zip(names, row, strict=False))
-    body = json.loads(row[-1])
+    body = jsontext.loads(row[-1])
     return Candidate(
         id=f"record:{value['id']}",
         source="records",

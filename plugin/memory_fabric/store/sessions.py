@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from memory_fabric import jsontext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,13 +155,13 @@ def save_checkpoint(db: Database, session: str, checkpoint: Mapping[str, Any]) -
     """Keep what the session will need after its compaction, without secrets."""
     from memory_fabric.store.write import cleaned  # its expressions cost: only here
 
-    set_fields(db, session, checkpoint=json.dumps(cleaned(checkpoint), ensure_ascii=False))
+    set_fields(db, session, checkpoint=jsontext.dumps(cleaned(checkpoint), ensure_ascii=False))
 
 
 def load_checkpoint(db: Database, session: str) -> dict[str, Any]:
     """The session's checkpoint; empty without one."""
     text = field(db, session, "checkpoint")
-    value = json.loads(text) if text else {}
+    value = jsontext.loads(text) if text else {}
     return value if isinstance(value, dict) else {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from memory_fabric.store import files
@@ -41,4 +40,4 @@ def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
                 own[part] = False
         switches[place] = own
         kept = {name: value for name, value in switches.items() if value}
-        files.write_atomic(path, json.dumps(kept, indent=1, ensure_ascii=False).encode())
+        files.write_atomic(path, files.as_page(kept))
