@@ -33,8 +33,10 @@ def loads(text: str) -> Any:
     stripped = text.strip(WHITE_SPACE)
     try:
         value, end = _scan(stripped, 0)
-    except (StopIteration, SystemError, ValueError):
-        # The scanner knows its error's class only once the package is loaded.
+    except StopIteration as error:
+        raise ValueError(f"Expecting value: char {error.value}") from None
+    except SystemError:
+        # The scanner finds the class of its errors in the package, and only if that is loaded.
         return _package().loads(text)
     if end != len(stripped):
         raise ValueError(f"Extra data: char {end}")
