@@ -4,7 +4,14 @@ import pytest
 
 from fabric.given import a_hit
 from memory_fabric.fabric.parse import parse
-from memory_fabric.fabric.push import MAX_EPISODES, MAX_HITS, above_floor, choose, is_silent
+from memory_fabric.fabric.push import (
+    MAX_EPISODES,
+    MAX_HITS,
+    above_floor,
+    choose,
+    is_silent,
+    shortlist,
+)
 from memory_fabric.models import Hit, Query
 
 
@@ -114,6 +121,17 @@ def test_facts_come_before_past_turns_and_both_are_few() -> None:
 
     assert [hit.source for hit in chosen] == ["records"] * 3 + ["episodes"] * MAX_EPISODES
     assert len(choose(facts * 9)) == MAX_HITS
+
+
+def test_many_strong_past_turns_never_crowd_out_a_fact() -> None:
+    said = [a_hit(f"turn {n}", source="episodes", id=f"episode:{n}") for n in range(30)]
+    facts = [a_hit(f"fact {n}", id=f"record:{n}") for n in range(30)]
+
+    kept = shortlist([*said, *facts])
+
+    assert choose(kept)[:MAX_HITS] == facts[:MAX_HITS]
+    assert len(kept) == 2 * (MAX_HITS + MAX_EPISODES)
+    assert shortlist(said[:1]) == said[:1]
 
 
 def test_what_is_far_below_the_best_is_left_out() -> None:

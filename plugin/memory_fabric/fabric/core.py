@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 10
 # Push shows a handful: fewer candidates a source keep the prompt's time for the person.
 PUSH_LIMIT = 40
-# Twice what is shown: time and authority may still change the order.
-PUSH_RANKED = 2 * push.MAX_HITS
 # Cross references change the order, so they are looked up for so many hits more than asked for.
 REFERENCED_EXTRA = 10
 NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"))
@@ -80,7 +78,7 @@ class Fabric:
             return []
         found, _, _ = self._found(query, session, PUSH_LIMIT)
         hits = push.above_floor(mark_stale(found, self.now), query, seen=seen, shown=shown)
-        return push.choose(self._ranked(hits[:PUSH_RANKED])) if hits else []
+        return push.choose(self._ranked(push.shortlist(hits))) if hits else []
 
     def push_for_prompt(
         self,

@@ -62,6 +62,15 @@ def above_floor(
     ]
 
 
+def shortlist(hits: Sequence[Hit]) -> list[Hit]:
+    """Of hits above the floor, most relevant first, those that ranking could still put among the
+    chosen: twice as many facts as are shown, and twice as many past turns.
+    """
+    facts = [hit for hit in hits if hit.source != "episodes"]
+    said = [hit for hit in hits if hit.source == "episodes"]
+    return facts[: 2 * MAX_HITS] + said[: 2 * MAX_EPISODES]
+
+
 def choose(hits: Sequence[Hit], *, max_hits: int = MAX_HITS) -> list[Hit]:
     """Of ranked hits above the floor those worth their room: facts first, then past turns.
 
