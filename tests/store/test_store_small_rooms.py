@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import backup, log, maintenance, notices, switches, tiers
+from memory_fabric.store import backup, log, maintenance, notices, sessions, switches, tiers
 from memory_fabric.store.files import Locked
 from store.support import USER, World, create, database, decision, entity
 
@@ -133,6 +133,16 @@ def test_upkeep_backs_up_and_drops_what_has_expired(tmp_path: Path) -> None:
     assert database(memory).rows("SELECT uuid FROM episodes") == [("9999-01-01",)]
     assert None not in local
     assert {r.what for r in memory.find_records("1")} == {"9999-01-01", "Use Redis"}
+
+
+def test_a_session_still_in_use_keeps_what_it_holds_for_itself(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    for session, seen_at in (("resumed", "2026-06-01"), ("gone", "2026-01-01")):
+        sessions.touch(database(memory), session, seen_at)
+        by = USER._replace(at="2026-01-01", session=session)
+        memory.remember(decision(f"Try it in {session}", scope="local"), by)
+    tiers.expire_sessions(memory, "2026-05-01")
+    assert [r.what for r in memory.find_records("1")] == ["Try it in resumed"]
 
 
 def test_keeping_no_turns_drops_all(tmp_path: Path) -> None:

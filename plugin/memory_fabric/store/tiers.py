@@ -107,7 +107,11 @@ def expire_sessions(memory: Memory, before: str) -> None:
     for database in memory.databases():
         sessions.expire(database, before)
         with database.transaction() as c:
-            c.execute("DELETE FROM records WHERE scope = 'local' AND created_at < ?", (before,))
+            c.execute(
+                "DELETE FROM records WHERE scope = 'local' AND created_at < ? "
+                "AND session NOT IN (SELECT id FROM sessions)",
+                (before,),
+            )
 
 
 def journal_path(memory: Memory, name: str) -> str:
