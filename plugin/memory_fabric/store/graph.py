@@ -75,21 +75,7 @@ def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
 
     Where several names share a key, the oldest stands for all.
     """
-    wanted = list(dict.fromkeys(name_key(k) for k in keys))
-    found: dict[str, Entity] = {}
-    for chunk in _chunks(wanted):
-        marks = _marks(chunk)
-        for key, name, kind in db.rows(
-            f"SELECT a.key, e.name, e.type FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
-            f"WHERE a.key IN ({marks})",
-            chunk,
-        ):
-            found[key] = Entity(name, kind)
-        for key, name, kind in db.rows(
-            f"SELECT key, name, type FROM entities WHERE key IN ({marks}) ORDER BY id DESC", chunk
-        ):
-            found[key] = Entity(name, kind)
-    return found
+    return {key: Entity(name, kind) for key, (_, name, kind) in _by_key(db, keys).items()}
 
 
 def relations_by_key(
@@ -100,24 +86,26 @@ def relations_by_key(
     Aliases are resolved; where several names share a key, the oldest stands for all. At most
     `limit` relations in all, oldest first.
     """
-    wanted = jsontext.dumps(list(dict.fromkeys(name_key(key) for key in keys)))
-    meant: dict[str, tuple[int, str]] = {}
-    for key, id_, name in db.rows(_ENTITIES_OF_KEYS, (wanted, wanted)):
-        meant[key] = (id_, name)
-    names = dict(meant.values())
-    around: dict[str, list[Relation]] = {name: [] for _, name in sorted(names.items())}
-    for relation in _relations(db, list(names), limit) if names else ():
+    names = {id_: name for id_, name, _ in sorted(_by_key(db, keys).values())}
+    around: dict[str, list[Relation]] = {name: [] for name in names.values()}
+    for relation in _relations(db, list(names), limit):
         for end in dict.fromkeys((relation.source, relation.target)):
             if end in around:
                 around[end].append(relation)
     return around
 
 
-# What comes later counts: an own name before an alias, the oldest entity before a younger one.
+def _by_key(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str]]:
+    """The entity (id, name, type) that each of the name keys means, if there is one."""
+    wanted = jsontext.dumps(list(dict.fromkeys(map(name_key, keys))))
+    return {key: (id_, *rest) for key, id_, *rest in db.rows(_ENTITIES_OF_KEYS, (wanted, wanted))}
+
+
+# Of rows with one key the last counts: an own name before an alias, the oldest before the younger.
 _ENTITIES_OF_KEYS = """
-SELECT j.value, e.id, e.name FROM json_each(?) AS j
+SELECT j.value, e.id, e.name, e.type FROM json_each(?) AS j
     JOIN aliases AS a ON a.key = j.value JOIN entities AS e ON e.id = a.entity
-UNION ALL SELECT * FROM (SELECT j.value, e.id, e.name FROM json_each(?) AS j
+UNION ALL SELECT * FROM (SELECT j.value, e.id, e.name, e.type FROM json_each(?) AS j
     JOIN entities AS e ON e.key = j.value ORDER BY e.id DESC)"""
 
 
