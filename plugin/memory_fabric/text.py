@@ -24,6 +24,14 @@ STOPWORDS = frozenset(
 )
 
 
+class _Letters(dict[int, int]):
+    """For str.translate: letters and digits stay, all else becomes a space; filled as it is met."""
+
+    def __missing__(self, code: int) -> int:
+        self[code] = kept = code if chr(code).isalnum() else 32
+        return kept
+
+
 class _Kinds(dict[int, str]):
     """For str.translate: `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for all else."""
 
@@ -35,7 +43,8 @@ class _Kinds(dict[int, str]):
         return kind
 
 
-_ASCII_WORDS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
+_LETTERS = _Letters()
+_ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
 # Capitals, small letters and digits of identifiers; other scripts have no CamelCase.
 _KINDS = _Kinds()
 _SMALL = ("a", "0")
@@ -71,21 +80,10 @@ def words(text: str) -> list[str]:
     return _runs(composed(text).lower())
 
 
-class _Letters(dict[int, int]):
-    """For str.translate: letters and digits stay, all else becomes a space; filled as it is met."""
-
-    def __missing__(self, code: int) -> int:
-        self[code] = kept = code if chr(code).isalnum() else 32
-        return kept
-
-
-_LETTERS = _Letters()
-
-
 def _runs(text: str) -> list[str]:
     """The runs of letters and digits, as they stand."""
     if text.isascii():
-        return text.encode().translate(_ASCII_WORDS).decode().split()
+        return text.encode().translate(_ASCII_LETTERS).decode().split()
     return text.translate(_LETTERS).split()
 
 
@@ -112,20 +110,17 @@ def camel_parts(text: str) -> list[str]:
     parts: list[str] = []
     for word in _runs(text):
         # What is lower case after its first letter has one part: most words, cheaply.
-        if not word[1:].islower() and _is_camel(word):
-            parts += _parts(word)
+        if word[1:].islower():
+            continue
+        kinds = word.translate(_KINDS)
+        # A capital after a small letter or digit, or a small letter after two capitals.
+        if "aA" in kinds or "0A" in kinds or "AAa" in kinds:
+            parts += _parts(word, kinds)
     return parts
 
 
-def _is_camel(word: str) -> bool:
-    """Whether a capital follows a small letter or digit, or a small letter two capitals."""
-    kinds = word.translate(_KINDS)
-    return "aA" in kinds or "0A" in kinds or "AAa" in kinds
-
-
-def _parts(word: str) -> list[str]:
+def _parts(word: str, kinds: str) -> list[str]:
     """Runs of capitals, and of small letters and digits with the capital before them."""
-    kinds = word.translate(_KINDS)
     parts: list[str] = []
     at = 0
     while at < len(word):

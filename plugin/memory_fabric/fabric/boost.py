@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from memory_fabric.text import name_key, words
 
 TYPE_CHECKING = False
@@ -35,7 +33,6 @@ def boost(
     return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]
 
 
-@lru_cache(maxsize=64)  # asked when names are looked up, and again when they are compared
 def keys_in(text: str) -> frozenset[str]:
     """Keys of the names that may stand in a text: words, and pairs of neighbours."""
     found = words(text)

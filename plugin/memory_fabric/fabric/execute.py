@@ -43,13 +43,12 @@ def execute(
     At most `limit` candidates a source and store. Records of scope local come only for `session`.
     Raises DeadlinePassed.
     """
-    match = search.match_expression(_spellings(query), query.phrases)
-    names = _names_expression(query)
+    words_asked = _spellings(query)
     candidates: list[Candidate] = []
     failures: list[str] = []
     databases = memory.databases()
     for database in databases:
-        for source, ask in _sources(database, query, match, names, session, limit):
+        for source, ask in _sources(database, query, words_asked, session, limit):
             try:
                 candidates += ask()
             except DeadlinePassed:
@@ -109,26 +108,24 @@ def relations_around(hits: Sequence[Hit], memory: Memory) -> dict[str, tuple[Rel
 
 
 def _sources(
-    database: Database,
-    query: Query,
-    match: str,
-    names: str,
-    session: str,
-    limit: int,
+    database: Database, query: Query, words_asked: Sequence[str], session: str, limit: int
 ) -> list[tuple[str, Callable[[], list[Candidate]]]]:
-    filters = query.filters
+    filters, phrases = query.filters, query.phrases
+    match = search.match_expression(words_asked, phrases)
+    names = _names_expression(query)
+
+    def observations() -> list[Candidate]:
+        telling = search.telling_terms(database, words_asked)
+        return search.observations(
+            database, search.match_expression(telling, phrases), limit, filters
+        )
+
     return [
-        ("graph", lambda: _observations(database, query, limit)),
+        ("graph", observations),
         ("records", lambda: search.records(database, match, limit, filters, session)),
         ("episodes", lambda: search.episodes(database, match, limit, filters)),
         ("entities", lambda: search.entities_named(database, names, ENTITY_LIMIT, filters)),
     ]
-
-
-def _observations(database: Database, query: Query, limit: int) -> list[Candidate]:
-    telling = search.telling_terms(database, _spellings(query))
-    match = search.match_expression(telling, query.phrases)
-    return search.observations(database, match, limit, query.filters)
 
 
 def _spellings(query: Query) -> list[str]:

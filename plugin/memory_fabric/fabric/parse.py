@@ -14,8 +14,7 @@ from memory_fabric.fabric.vocabulary import (
     is_agent,
 )
 from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES, Filters, Query
-from memory_fabric.text import STOPWORDS, encodable, name_key, terms, without_injected
-from memory_fabric.text import words as words_of
+from memory_fabric.text import STOPWORDS, encodable, name_key, terms, without_injected, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,15 +87,15 @@ def parse(
     filter or phrase: the text was not written as a search.
     """
     text = readable(text)
-    words, filters, depth, global_only = (
+    asked, filters, depth, global_only = (
         (text, Filters(), 2, False) if plain else _filters(text, now)
     )
-    words, phrases = (words, ()) if plain else _phrases(words)
-    tokens = words.translate(_BREAKS).split()
+    asked, phrases = (asked, ()) if plain else _phrases(asked)
+    tokens = asked.translate(_BREAKS).split()
     if len(tokens) > MAX_TOKENS:
         tokens = tokens[: MAX_TOKENS // 2] + tokens[-MAX_TOKENS // 2 :]
     agents = _agents(tokens, known_agents)
-    content = _content(words, agents)
+    content = _content(asked, agents)
     lowered = {token.strip(".:").lower() for token in tokens}
     hints = _hints(tokens, agents)
     return Query(
@@ -104,8 +103,8 @@ def parse(
         terms=content,
         phrases=phrases,
         entity_hints=hints,
-        intent=_intent(lowered, words),
-        answer_type=_answer_type(words),
+        intent=_intent(lowered, asked),
+        answer_type=_answer_type(asked),
         filters=filters,
         traverse=_asks_for_edges(lowered, hints, is_question=not plain or "?" in text),
         depth=depth,
@@ -281,13 +280,13 @@ def _asks_for_edges(lowered: set[str], hints: tuple[str, ...], *, is_question: b
 
 
 def _intent(lowered: set[str], text: str) -> str:
-    if _has_any(_WAYS, text[:2000]):
+    if _has_any(_WAYS, _spaced(text[:2000])):
         return "howto" if not lowered & RELATION_WORDS else "relationship"
     return next((intent for intent, cues in INTENTS if lowered & cues), "")
 
 
 def _answer_type(text: str) -> str:
-    start = text[:400]
+    start = _spaced(text[:400])
     if _has_any(_AMOUNTS, start):
         return "how many"
     if _has_any(_MOMENTS, start):
@@ -295,7 +294,10 @@ def _answer_type(text: str) -> str:
     return "who" if _has_any(_PERSONS, start) else ""
 
 
-def _has_any(runs: Iterable[str], text: str) -> bool:
-    """Whether one of these runs of words, each between spaces, stands in the text."""
-    spaced = f" {' '.join(words_of(text))} "
+def _spaced(text: str) -> str:
+    """The words of the text, each between spaces."""
+    return f" {' '.join(words(text))} "
+
+
+def _has_any(runs: Iterable[str], spaced: str) -> bool:
     return any(run in spaced for run in runs)
