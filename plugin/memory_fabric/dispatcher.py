@@ -146,16 +146,18 @@ def _answer(
     if not _names(event.name, settings):
         return Outcome(log=log)
     memory = _open(event.name, settings)
+    outcome = None
     try:
         names = _names(event.name, memory.settings)  # the project may be switched off, too
         reply = merge(_replies(event, memory, names, load, log))
         for failure in memory.failures:
             log(f"{event.name}: {failure}")
         hurried = event.name in PROMPT_PATH
-        return Outcome(encode(event.name, reply), reply.receipts, memory, hurried, log)
-    except Exception:
-        memory.close()
-        raise
+        outcome = Outcome(encode(event.name, reply), reply.receipts, memory, hurried, log)
+        return outcome
+    finally:
+        if outcome is None:  # nobody else will
+            memory.close()
 
 
 def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], None]) -> Settings:
