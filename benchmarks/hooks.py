@@ -41,6 +41,7 @@ AFTER_SESSION_S = 0.3
 # A 95th percentile of bare starts above so many medians speaks of other work on the machine.
 NOISY = 2.0
 
+UNKNOWN = "xyzzy plugh frobnicate?"
 SUBJECTS = "billing search checkout inventory login reporting upload webhook export audit".split()
 VERBS = "uses requires caches validates retries replaces supports logs batches rejects".split()
 THINGS = (
@@ -144,8 +145,9 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     subject, thing = SUBJECTS[run % len(SUBJECTS)], THINGS[run % len(THINGS)]
     question = f"How does the {subject} service handle {thing} for large tenants?"
     decision = f"We decided to use {thing} for {subject} number {run} because it is simpler."
-    task = {"subagent_type": "database-engineer", "prompt": question, "description": "look"}
-    agent: dict[str, Any] = {"agent_id": f"a{run}", "agent_type": "database-engineer"}
+    kind = "database-engineer"
+    task = {"subagent_type": kind, "prompt": question, "description": "look"}
+    agent: dict[str, Any] = {"agent_id": f"a{run}", "agent_type": kind}
 
     def step(row: str, budget: float, recalls: bool = False, **fields: Any) -> Step:
         event = row.partition(" ")[0]
@@ -153,11 +155,16 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
 
     yield step("SessionStart startup", SESSION_BUDGET, source="startup")
     yield step("UserPromptSubmit", prompt_budget, recalls=size > 0, prompt=question)
-    yield step("UserPromptSubmit nothing known", prompt_budget, prompt="xyzzy plugh frobnicate?")
+    yield step("UserPromptSubmit nothing known", prompt_budget, prompt=UNKNOWN)
     yield step("UserPromptSubmit with cue", prompt_budget + CUE_EXTRA, prompt=decision)
     call: dict[str, Any] = {"tool_name": "Task", "tool_use_id": f"t{run}", "tool_input": task}
     yield step("PreToolUse Task", prompt_budget, **call)
     yield step("SubagentStart", prompt_budget, recalls=size > 0, **agent)
+    call["tool_use_id"], call["tool_input"] = f"u{run}", {**task, "prompt": UNKNOWN}
+    yield step("PreToolUse Task", prompt_budget, **call)
+    # Its task says nothing to memory, so that its kind is searched for as well.
+    other = {"agent_id": f"b{run}", "agent_type": kind}
+    yield step("SubagentStart task unknown", prompt_budget, recalls=size > 0, **other)
     yield step("SubagentStop", WRITER_BUDGET, last_assistant_message=f"Done. {decision}", **agent)
     yield step("PostToolUse bridge", WRITER_BUDGET, **_bridged(run))
     _write_transcript(transcript, run, decision)
