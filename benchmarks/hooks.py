@@ -24,6 +24,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from processes import Sample, interpreter, quantile, timed
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLUGIN = os.path.join(ROOT, "plugin")
 
@@ -65,15 +67,6 @@ class Step(NamedTuple):
     event: Mapping[str, Any]
     budget: float
     recalls: bool = False
-
-
-class Sample(NamedTuple):
-    """One process: seconds on the wall and on the processor, peak memory in MB, its stdout."""
-
-    seconds: float
-    cpu_seconds: float
-    memory_mb: float
-    output: bytes
 
 
 class Row(NamedTuple):
@@ -176,34 +169,6 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     yield step("SessionEnd", WRITER_BUDGET, reason="other")
 
 
-def timed(command: Sequence[str], environ: Mapping[str, str], data: bytes, folder: str) -> Sample:
-    """One process from start to end, its stdin and stdout files."""
-    given, taken = os.path.join(folder, "stdin"), os.path.join(folder, "stdout")
-    with open(given, "wb") as file:
-        file.write(data)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    began = time.perf_counter()
-    process = os.posix_spawn(
-        command[0],
-        list(command),
-        environ,
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, given, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, taken, flags, 0o600),
-        ],
-    )
-    _, status, usage = os.wait4(process, 0)
-    seconds = time.perf_counter() - began
-    if status:
-        raise SystemExit(f"{command[0]} ended with wait status {status}")
-    with open(taken, "rb") as file:
-        output = file.read()
-    # Linux counts in KB, macOS in bytes.
-    divisor = 1 << 20 if sys.platform == "darwin" else 1 << 10
-    cpu_seconds = usage.ru_utime + usage.ru_stime
-    return Sample(seconds, cpu_seconds, usage.ru_maxrss / divisor, output)
-
-
 def command_of(step: Step) -> list[str]:
     """The command of hooks.json for the step's event."""
     with open(os.path.join(ROOT, "hooks.json"), encoding="utf-8") as file:
@@ -211,11 +176,6 @@ def command_of(step: Step) -> list[str]:
     hook = groups[0]["hooks"][0]
     words = [hook["command"], *hook["args"]]
     return [word.replace("${CLAUDE_PLUGIN_ROOT}", ROOT) for word in words]
-
-
-def interpreter() -> str:
-    """The real interpreter, as the launcher would remember it."""
-    return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 def build(folder: str, size: int, user: int) -> None:
@@ -256,12 +216,6 @@ def batches(store: str, observations: int) -> Iterator[list[dict[str, Any]]]:
             batch = []
     if batch:
         yield batch
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which that share of the values lies, by the nearest rank."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def print_table(rows: Sequence[Row], size: int, user: int, bare: Sequence[Sample]) -> None:
