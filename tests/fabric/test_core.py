@@ -8,6 +8,7 @@ import pytest
 
 from fabric.given import NOW, USER, open_memory, pagination_graph, remember
 from memory_fabric.fabric.core import Fabric, answer_as_json
+from memory_fabric.fabric.remember import remember_text
 from memory_fabric.models import Filters, Relation
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
@@ -292,7 +293,9 @@ def test_an_agent_of_no_known_kind_gets_what_its_task_asks_for_only(fabric: Fabr
 
 
 def test_recall_reads_what_remember_stored(fabric: Fabric) -> None:
-    stored = fabric.remember("We decided to use PostgreSQL for the analytics DB.", USER)
+    stored = remember_text(
+        fabric.memory, "We decided to use PostgreSQL for the analytics DB.", "user", USER
+    )
 
     assert stored
     assert fabric.recall("which database for analytics").hits[0].id == f"record:{stored[0].id}"

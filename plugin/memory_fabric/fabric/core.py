@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Sequence
     from typing import Any
 
-    from memory_fabric.models import Hit, Provenance, Record, Relation
+    from memory_fabric.models import Hit, Relation
     from memory_fabric.store.memory import Memory
 
     Path = tuple[Relation, ...]
@@ -114,12 +114,6 @@ class Fabric:
         return _pushed(
             list(found.values())[: push.MAX_HITS], render.AGENT_HEADING, push.AGENT_CHARS
         )
-
-    def remember(self, text: str, provenance: Provenance, *, speaker: str = "user") -> list[Record]:
-        """What was stored of a text; see remember.remember_text. Raises StoreUnavailable."""
-        from memory_fabric.fabric.remember import remember_text  # recall needs nothing of capture
-
-        return remember_text(self.memory, text, speaker, provenance)
 
     def _of_domain(self, agent_type: str, session: str) -> list[Hit]:
         """Records and observations that speak of what an agent type works on."""

@@ -6,7 +6,7 @@ import os
 import time
 
 from memory_fabric.store import files
-from memory_fabric.store.engine import sqlite3
+from memory_fabric.store.sqlite import sqlite3
 
 KEPT = 5
 SUFFIX = ".db"

@@ -13,7 +13,7 @@ from memory_fabric.errors import (
     StoreUnavailable,
 )
 from memory_fabric.store import files, migrations
-from memory_fabric.store.engine import sqlite3
+from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
-from memory_fabric.store import remembering, rows
+from memory_fabric.store import record_effects, rows
 from memory_fabric.text import index_extra
 
 TYPE_CHECKING = False
@@ -188,9 +188,9 @@ EFFECTS: dict[str, Effect] = {
     "delete_relations": delete_relations,
     "restore": restore,
     "remove_orphans": remove_orphans,
-    "remember": remembering.remember,
-    "put_record": remembering.put_record,
-    "forget": remembering.forget,
+    "remember": record_effects.remember,
+    "put_record": record_effects.put_record,
+    "forget": record_effects.forget,
     "add_episodes": add_episodes,
 }
 

@@ -13,8 +13,8 @@ from memory_fabric import ids
 from memory_fabric.config import read_settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, files, log, tiers
-from memory_fabric.store.engine import sqlite3
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

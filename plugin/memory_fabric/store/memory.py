@@ -21,7 +21,7 @@ from memory_fabric.store.database import (
     open_database,
     translated,
 )
-from memory_fabric.store.engine import sqlite3
+from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from memory_fabric.errors import (
 )
 from memory_fabric.store import backup, files, write
 from memory_fabric.store.database import SUSPECT, Database, is_suspect, open_database
-from memory_fabric.store.engine import sqlite3
+from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Ranked candidates from the full-text indexes: observations, records, episodes, entity names.
 
-Row ids come from FTS5 first and texts are fetched after the LIMIT (retrieval.md, cost). `bm25` is
+Row ids come from FTS5 first and texts are fetched after the LIMIT, which costs least. `bm25` is
 turned round so that bigger is better.
 """
 

@@ -8,7 +8,7 @@ from functools import partial
 from memory_fabric import ids
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, journal, native, seal, sessions
-from memory_fabric.store.engine import sqlite3
+from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

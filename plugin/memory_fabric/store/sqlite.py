@@ -1,6 +1,6 @@
 """SQLite's driver as the one name `sqlite3`, without what the package of that name adds for dates.
 
-`sqlite3` imports `datetime` for its default converters, which nothing here uses: a fifth of a bare
+`sqlite3` imports `datetime` for its default converters, which nothing here uses: a tenth of a bare
 start, in every hook. The classes are the same ones.
 """
 
