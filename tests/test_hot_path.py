@@ -48,6 +48,10 @@ EVENTS: dict[str, dict[str, Any]] = {
 def door(tmp_path_factory: pytest.TempPathFactory) -> Door:
     """A house that remembers something, so that every stage of a recall has work."""
     door = Door(tmp_path_factory.mktemp("hot"))
+    (door.project / ".git").mkdir()
+    (door.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    remote = '[remote "origin"]\n\turl = git@example.org:team/workers.git\n'
+    (door.project / ".git" / "config").write_text(remote)
     door.say("We decided to use Redis for the workers because pagination was slow.", "earlier")
     assert "Redis" in door.say("How do the workers use Redis for pagination?", "later").context
     # Else the first prompt would load what a session's start loads.
@@ -100,7 +104,7 @@ def test_events_that_delay_a_person_import_nothing_slow(
     [
         "How do the workers use Redis for pagination?",
         "Wie nutzen die Worker Redis für die Paginierung von ListEndpoints?",
-        "Why do the workers need Redis, and when was that?",
+        "Who gave the workers Redis, and when was that? I have 3 of them, <b>really</b>.",
     ],
 )
 def test_recall_for_a_prompt_spares_what_it_can_do_without(

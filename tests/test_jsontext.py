@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,10 +50,20 @@ def test_what_json_has_no_form_for_is_refused() -> None:
         jsontext.loads("[" * 100_000)
 
 
+def test_a_compiled_half_that_is_made_otherwise_is_refused_at_once() -> None:
+    class Otherwise:
+        make_scanner = make_encoder = encode_basestring = encode_basestring_ascii = len
+
+    with pytest.raises(TypeError):
+        jsontext.compiled(Otherwise)
+    with pytest.raises(AttributeError):
+        jsontext.compiled(object())
+
+
 def test_without_the_compiled_half_the_package_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert jsontext._scan is not None  # else every hook pays for the package
-    monkeypatch.setattr(jsontext, "_scan", None)
-    assert jsontext.loads(' {"a": [1, 2.5]} ') == {"a": [1, 2.5]}
-    assert jsontext.dumps({"ä": None}, ensure_ascii=False) == '{"ä": null}'
-    with pytest.raises(ValueError):
-        jsontext.loads("{")
+    assert jsontext.loads is not json.loads  # else every hook pays for the package
+    monkeypatch.setitem(sys.modules, "_json", None)
+    source = Path(jsontext.__file__).read_text("utf-8")
+    names: dict[str, Any] = {"__name__": "jsontext_without"}
+    exec(compile(source, jsontext.__file__, "exec"), names)
+    assert names["loads"] is json.loads and names["dumps"] is json.dumps

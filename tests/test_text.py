@@ -59,6 +59,21 @@ def test_parts_of_camel_case_are_what_the_expressions_say(text: str) -> None:
     assert t.camel_parts(text) == parts
 
 
+TAGGED = st.lists(
+    st.sampled_from(["<", "</", ">", " ", "x", "memory-fabric", "SYSTEM-reminder", "prİvate"])
+    | st.sampled_from(["private", "memory-fabrıc", "ſystem-reminder", "memory-fabricx"])
+).map("".join)
+
+
+@given(st.text() | TAGGED)
+def test_tags_are_met_wherever_the_expressions_meet_them(text: str) -> None:
+    tags, guarded = "memory-fabric|system-reminder", "memory-fabric|system-reminder|private"
+    block = rf"<({tags})\b[^<>]{{0,200}}>.*?(?:</\1\s{{0,8}}>|\Z)"
+    tag = rf"<(\s{{0,8}}/?\s{{0,8}})({guarded})\b"
+    assert t.without_injected(text) == re.sub(block, " ", text, flags=re.DOTALL | re.IGNORECASE)
+    assert t.neutralised(text) == re.sub(tag, r"‹\1\2", text, flags=re.IGNORECASE)
+
+
 @given(st.text())
 def test_a_text_with_a_word_has_a_term(text: str) -> None:
     assert bool(t.terms(text)) == bool(t.words(text))

@@ -1,6 +1,6 @@
 """What comes in: the client's hook events, read leniently and at the lowest cost.
 
-Which event carries which field is measured (contracts: claude-code, section 3); `events_spec` says
+Which event carries which field was measured on the client (tests/events); `events_spec` says
 the same in pydantic models, and a test holds both readers against each other. A field that is
 missing or of another type reads as empty: a newer client must never break a session.
 """

@@ -1,7 +1,7 @@
 """What goes out: one JSON object on stdout, or nothing, within the client's rules for each event.
 
-`additionalContext` is read by the model, `systemMessage` by the person (contracts: claude-code,
-sections 1 and 2). The client drops what breaks a rule without a word, so the rules stand here.
+`additionalContext` is read by the model, `systemMessage` by the person, as measured on the client.
+It drops what breaks a rule without a word, so the rules stand here.
 """
 
 from __future__ import annotations

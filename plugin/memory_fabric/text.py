@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable
 
-# Question words stand here too: they carry no content in a query (retrieval.md, step 1).
+# Question words stand here too: they carry no content in a query.
 STOPWORDS = frozenset(
     """a about above after again against all also am an and any are aren as at be because been
     before being below between both but by can cannot could couldn did didn do does doesn doing don
@@ -55,24 +55,9 @@ _CJK_FROM, _CJK_RANGES = (
     (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff")),
 )
 
+INJECTED_TAGS = ("memory-fabric", "system-reminder")
+GUARDED_TAGS = (*INJECTED_TAGS, "private")
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
-
-
-def _injected() -> re.Pattern[str]:
-    import re  # a third of a bare start: only at the first `<`, and most texts have none
-
-    return re.compile(
-        r"<(memory-fabric|system-reminder)\b[^<>]{0,200}>.*?(?:</\1\s{0,8}>|\Z)",
-        re.DOTALL | re.IGNORECASE,
-    )
-
-
-def _tag_names() -> re.Pattern[str]:
-    import re  # only at the first `<`
-
-    return re.compile(
-        r"<(\s{0,8}/?\s{0,8})(memory-fabric|system-reminder|private)\b", re.IGNORECASE
-    )
 
 
 def words(text: str) -> list[str]:
@@ -146,7 +131,7 @@ def cjk_pairs(text: str) -> list[str]:
     pairs = []
     for word in _runs(text):
         if any(c >= _CJK_FROM for c in word):
-            pairs += [word[i : i + 2] for i in range(len(word) - 1) if _is_cjk(word[i])]
+            pairs += [a + b for a, b in pairwise(word) if _is_cjk(a + b)]
     return pairs
 
 
@@ -200,12 +185,30 @@ def one_line(text: str) -> str:
 
 def without_injected(text: str) -> str:
     """The text without our own blocks and the client's reminders: nobody remembers an echo."""
-    return _injected().sub(" ", text) if "<" in text else text
+    if not _may_hold(text, INJECTED_TAGS):
+        return text
+    import re  # a third of a bare start: only where such a tag may stand
+
+    block = rf"<({'|'.join(INJECTED_TAGS)})\b[^<>]{{0,200}}>.*?(?:</\1\s{{0,8}}>|\Z)"
+    return re.sub(block, " ", text, flags=re.DOTALL | re.IGNORECASE)
 
 
 def neutralised(text: str) -> str:
     """The text with tags that could open or close a fence made harmless, still readable."""
-    return _tag_names().sub(r"‹\1\2", text) if "<" in text else text
+    if not _may_hold(text, GUARDED_TAGS):
+        return text
+    import re  # a third of a bare start: only where such a tag may stand
+
+    tag = rf"<(\s{{0,8}}/?\s{{0,8}})({'|'.join(GUARDED_TAGS)})\b"
+    return re.sub(tag, r"‹\1\2", text, flags=re.IGNORECASE)
+
+
+def _may_hold(text: str, tags: Iterable[str]) -> bool:
+    if "<" not in text:
+        return False
+    # As expressions ignore case: both Turkish letters count as an i.
+    folded = text.casefold().replace("\u0307", "").replace("ı", "i")
+    return any(tag in folded for tag in tags)
 
 
 def encodable(text: str) -> str:
@@ -217,5 +220,5 @@ def encodable(text: str) -> str:
     return text
 
 
-def _is_cjk(character: str) -> bool:
-    return any(low <= character <= high for low, high in _CJK_RANGES)
+def _is_cjk(text: str) -> bool:
+    return all(any(low <= c <= high for low, high in _CJK_RANGES) for c in text)

@@ -1,6 +1,6 @@
 """What was said: the client's transcript files, read from where the last reading ended.
 
-One JSON object a line; the client appends while we read (contracts: claude-code, section 9).
+One JSON object a line; the client appends while we read.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.fabric.moments import CUES, days_between, may_name_time
-from memory_fabric.fabric.times import boundary, parsed, ranges
+from memory_fabric.fabric.times import boundary, ranges
 
 NOW = "2026-11-21T03:00:00.000Z"  # a Saturday
-WORDS = sorted(CUES | {"last", "ago", "two"})
+WORDS = sorted(CUES | set("last ago two may 3 2024 in 2026-01 , ü".split()))
 
 
 @pytest.mark.parametrize(
@@ -57,26 +55,9 @@ def test_a_boundary_is_a_date_or_nothing(value: str, date: str) -> None:
     assert boundary(value, NOW) == date
 
 
-@given(st.text() | st.lists(st.sampled_from([*WORDS, "may", "3", ",", "ü"])).map(" ".join))
+@given(st.text() | st.lists(st.sampled_from(WORDS)).map(" ".join))
 def test_no_stretch_of_time_is_found_where_none_may_be_named(text: str) -> None:
     assert may_name_time(text) or ranges(text, NOW) == ()
-
-
-@given(st.datetimes(timezones=st.just(UTC)), st.sampled_from(["milliseconds", "seconds"]))
-def test_the_age_of_our_own_stamps_is_what_the_calendar_says(when: datetime, unit: str) -> None:
-    stamp = when.isoformat(timespec=unit).replace("+00:00", "Z")
-    now = "9999-12-31T23:59:59.999Z"
-    expected = (datetime.fromisoformat(now) - datetime.fromisoformat(stamp)).total_seconds()
-    assert days_between(stamp, now) == pytest.approx(expected / 86400)
-
-
-@given(
-    st.from_regex(
-        r"[0-9]{4}-[0-3][0-9]-[0-4][0-9]T[0-3][0-9]:[0-7][0-9]:[0-7][0-9]Z", fullmatch=True
-    )
-)
-def test_only_moments_of_the_calendar_have_an_age(stamp: str) -> None:
-    assert (days_between(stamp, NOW) is None) == (parsed(stamp) is None)
 
 
 def test_ages_are_days_and_never_negative() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Path = tuple[Relation, ...]
 
-# More than the top 200 of a source was measured and changes nothing (retrieval.md).
+# More than the top 200 of a source was measured and changes nothing.
 PULL_LIMIT = 200
 ENTITY_LIMIT = 20
 # Entities that a relationship question starts from.

@@ -1,4 +1,4 @@
-"""From candidates to hits in normal form (BR-2), with the relevance that retrieval.md measured.
+"""From candidates to hits in normal form (BR-2), with a relevance measured on long conversations.
 
 Relevance = 1 − e^(−1.3 · raw): raw adds what the question's words say (lexical part), what stands
 around the text (turn before, best of its session or entity), and what the question asks for (a
@@ -11,6 +11,7 @@ holds. It does not depend on bm25, which is about 0 in stores of a few rows; flo
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from memory_fabric.fabric import concepts as asked
 from memory_fabric.fabric import moments
@@ -278,10 +279,12 @@ def _answers(kind: str, candidate: Candidate) -> bool:
 
 
 def _names_somebody(text: str) -> bool:
-    """Whether a capital stands where no sentence begins."""
-    import re  # only for questions after a person
-
-    return re.search(r"[a-z,] [A-Z][a-z]", text) is not None
+    """Whether a capitalised word stands where no sentence begins."""
+    parts = text.split(" ")
+    return any(
+        word[:1].isupper() and word[1:2].islower() and (before[-1:].islower() or before[-1:] == ",")
+        for before, word in pairwise(parts)
+    )
 
 
 def _is_year(word: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
-from memory_fabric.fabric.moments import CUES, MONTHS, WEEKDAYS, letters_of
+from memory_fabric.fabric.moments import CUES, MONTHS, WEEKDAYS, letters_of, parsed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,15 +16,6 @@ _UNIT_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
 # "may" and "march" are also a modal and a verb: as bare words they need a capital.
 _AMBIGUOUS = frozenset(("may", "march", "mar"))
 MAX_RANGES = 4
-
-
-def parsed(stamp: str) -> datetime | None:
-    """The moment an ISO 8601 text names, in UTC; None where it names none."""
-    try:
-        moment = datetime.fromisoformat(stamp)
-    except ValueError:
-        return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def boundary(text: str, now: str) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.store.database import Database
 
-# Rows asked of each full-text index; more did not change the top (retrieval.md).
+# Rows asked of each full-text index; more did not change the top.
 CANDIDATES = 200
 
 
