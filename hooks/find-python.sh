@@ -1,6 +1,6 @@
 # Sourced by hooks/launch (when nothing is remembered) and bin/memory-fabric; POSIX sh.
 # find_python sets `python` to the absolute path of a real interpreter (no shim, no venv) that is
-# Python >= 3.11 with SQLite FTS5, else leaves it empty and says in `why`: missing, old or fts5.
+# Python >= 3.11 with SQLite FTS5 and its trigrams, else leaves it empty and says in `why`: missing, old or fts5.
 
 probe='
 import sys
@@ -8,7 +8,7 @@ if sys.version_info < (3, 11):
     sys.exit(3)
 try:
     import sqlite3
-    sqlite3.connect(":memory:").execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
+    sqlite3.connect(":memory:").execute("CREATE VIRTUAL TABLE probe USING fts5(words, tokenize=trigram)")
 except Exception:
     sys.exit(4)
 import os
@@ -100,7 +100,7 @@ notice_once() { # $1: the runtime folder
 explain_missing_python() { # sets reason and remedy; both go into JSON as they are: no quotes in them
     case $why in
         old) reason='it needs Python 3.11 or newer, and only an older one was found' ;;
-        fts5) reason='the SQLite of the Python found lacks full-text search (FTS5)' ;;
+        fts5) reason='the SQLite of the Python found lacks full-text search (FTS5 with trigrams: SQLite 3.34)' ;;
         *) reason='it needs Python 3.11 or newer, and none was found' ;;
     esac
     if command -v uv >/dev/null 2>&1; then

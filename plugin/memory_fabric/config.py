@@ -34,9 +34,9 @@ class Settings(Value):
     dedup_threshold: float = 0.85
     boost_factor: float = 1.2
     max_results: int = 20
+    max_reply_chars: int = 40_000
     episodes_keep_days: int = 90
     notices: str = "all"
-    promote_global: bool = False
     native_memory: bool = True
     memory_file_path: str = ""
     author: str = ""
@@ -82,9 +82,11 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         ),
         boost_factor=_number(environ, "MEMORY_FABRIC_BOOST_FACTOR", 1.2, 1.0, 10.0, complaints),
         max_results=int(_number(environ, "MEMORY_FABRIC_MAX_RESULTS", 20, 1, 1000, complaints)),
+        max_reply_chars=int(
+            _number(environ, "MEMORY_FABRIC_MAX_REPLY_CHARS", 40_000, 1000, 10**9, complaints)
+        ),
         episodes_keep_days=_days(episodes, complaints),
         notices=_choice(file, "notices", ("all", "problems", "off"), complaints),
-        promote_global=file.get("promote_global", False) is True,
         native_memory=environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower()
         not in ("1", "true"),
         memory_file_path=environ.get("MEMORY_FILE_PATH", ""),

@@ -22,6 +22,9 @@ TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
 SOURCES = frozenset("prompt assistant subagent compaction mcp cli ingest import journal".split())
 OUTCOMES = frozenset(("success", "failed", "neutral"))
 
+# Steps of a walk through the graph where a question states none.
+DEFAULT_DEPTH = 2
+
 STORED_FROM = 0.5
 CANDIDATE_FROM = 0.3
 PROMOTED_FROM = 0.7
@@ -147,7 +150,7 @@ class Query(Value):
     answer_type: str = ""
     filters: Filters = Filters()
     traverse: bool = False
-    depth: int = 2
+    depth: int = DEFAULT_DEPTH
     global_only: bool = False
 
 

@@ -1,4 +1,4 @@
-"""forget, status, project, sync, repair, backup, off, on, doctor, uninstall."""
+"""forget, status, project, sync, check, repair, backup, off, on, doctor, uninstall."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import json
 import pytest
 
 from cli.shell import Shell
+from memory_fabric.config import read_settings
+from memory_fabric.models import Provenance
+from memory_fabric.store.memory import Memory
 
 DECISION = "Use cursor-based pagination for all list endpoints"
 LESSON = "Offset pagination caused timeouts at 1M rows"
@@ -63,7 +66,10 @@ def test_forget_by_an_entitys_name_takes_the_entity_and_its_relations(filled: Sh
     filled.run("forget", "list-endpoints", "--yes", "--all")
 
     assert [e["name"] for e in found["entities"]] == ["list-endpoints"]
-    assert filled.run("forget", "list-endpoints").status == 3
+    assert found["records"] == []
+    # Now the words are sought: the decision that speaks of it stays.
+    after = filled.run("forget", "list-endpoints", "--json").json
+    assert (after["entities"], [r["what"] for r in after["records"]]) == ([], [DECISION])
 
 
 def test_br_17_status_is_healthy_before_anything_is_stored(shell: Shell) -> None:
@@ -151,6 +157,49 @@ def test_repair_leaves_a_sound_database_alone(filled: Shell) -> None:
 
     assert done.json["rebuilt"] == []
     assert len(done.json["sound"]) == 1
+
+
+def orphan(shell: Shell, name: str) -> None:
+    """Let the graph hold an entity of which nothing is said."""
+    environ = {**shell.environ, "CLAUDE_PROJECT_DIR": str(shell.project)}
+    memory = Memory.open(read_settings(environ, {}))
+    entity = {"name": name, "entityType": "component", "observations": []}
+    memory.write("create_entities", {"entities": [entity]}, Provenance("mcp"))
+    memory.close()
+
+
+def test_check_finds_nothing_in_a_sound_memory(filled: Shell) -> None:
+    filled.run("backup")
+
+    done = filled.run("check", "--json")
+
+    assert (done.status, done.json) == (0, {"sound": True, "findings": []})
+    assert filled.run("check").out == "Nothing is damaged.\n"
+
+
+def test_check_fails_for_what_harms_and_only_notes_what_could_be_tidied(filled: Shell) -> None:
+    orphan(filled, "alone")
+    tidy = filled.run("check")
+    with (filled.project / ".claude/memory/decisions.jsonl").open("a", encoding="utf-8") as lines:
+        lines.write("{torn\n")
+
+    harmed = filled.run("check")
+
+    assert (tidy.status, harmed.status) == (0, 1)
+    assert "note: Entities of which nothing is said: alone." in tidy.out
+    assert "1 lines cannot be read: 3." in harmed.out
+
+
+def test_repair_shows_orphans_first_and_takes_them_out_with_a_yes(filled: Shell) -> None:
+    orphan(filled, "alone")
+
+    shown = filled.run("repair", "--orphans")
+    taken = filled.run("repair", "--orphans", "--yes", "--json").json
+    filled.run("undo", "--last")
+
+    assert shown.out.startswith("alone\n") and "nothing was changed" in shown.out
+    assert taken == {"orphans": ["alone"], "removed": 1}
+    assert filled.run("repair", "--orphans", "--json").json["orphans"] == ["alone"]
 
 
 def test_backup_makes_a_copy_and_says_where(filled: Shell) -> None:

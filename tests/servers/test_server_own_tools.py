@@ -10,6 +10,7 @@ from mcp.client.client import Client
 
 from memory_fabric.models import Hit, Provenance, Record
 from memory_fabric.servers import own_tools
+from memory_fabric.servers.outcome import MAX_ANSWER_CHARS
 from memory_fabric.store.memory import Memory
 from servers.doors import connected, run, settings, texts
 
@@ -218,7 +219,7 @@ def test_recall_stays_within_its_length_and_says_what_it_left_out(tmp_path: Path
         async with connected(home) as client:
             text = await ask(client, "recall", query="pagination", limit=50)
 
-            assert len(text) <= own_tools.MAX_ANSWER_CHARS
+            assert len(text) <= MAX_ANSWER_CHARS
             assert "more left out for length" in text.splitlines()[-1]
 
     run(story)
@@ -293,6 +294,7 @@ def test_recall_names_the_part_that_could_not_be_read(tmp_path: Path) -> None:
     run(story)
 
 
+@pytest.mark.behaviour("MEM-12b")
 @pytest.mark.parametrize("arguments", [{}, {"text": "x", "type": "session"}, {"text": 1}])
 def test_mem_12_wrong_arguments_are_refused(tmp_path: Path, arguments: dict[str, Any]) -> None:
     async def story() -> None:

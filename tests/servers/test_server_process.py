@@ -29,6 +29,7 @@ def line(number: int, method: str, params: dict[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
+@pytest.mark.behaviour("MEM-15e")
 def test_the_handshake_tells_name_version_and_instructions(tmp_path: Path) -> None:
     with Process(tmp_path / "home") as server:
         result = server.greet()
@@ -39,6 +40,7 @@ def test_the_handshake_tells_name_version_and_instructions(tmp_path: Path) -> No
     assert result["capabilities"]["resources"]["subscribe"] is True
 
 
+@pytest.mark.behaviour("MEM-19a")
 def test_mem_19_an_unknown_method_is_answered_and_the_server_lives_on(tmp_path: Path) -> None:
     with Process(tmp_path / "home") as server:
         server.greet()
@@ -50,6 +52,7 @@ def test_mem_19_an_unknown_method_is_answered_and_the_server_lives_on(tmp_path: 
     assert alive["result"] == {}
 
 
+@pytest.mark.behaviour("MEM-19b")
 def test_mem_19_discovery_before_the_handshake_is_answered(tmp_path: Path) -> None:
     envelope = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -68,6 +71,7 @@ def test_mem_19_discovery_before_the_handshake_is_answered(tmp_path: Path) -> No
     assert called["result"]["structuredContent"] == entity("modern")
 
 
+@pytest.mark.behaviour("MEM-19c")
 def test_mem_19_the_server_ends_when_its_input_ends(tmp_path: Path) -> None:
     with Process(tmp_path / "home") as server:
         server.greet()
@@ -113,6 +117,7 @@ def test_requests_before_the_end_of_input_are_all_answered(tmp_path: Path) -> No
     assert all("result" in answer for answer in answers)
 
 
+@pytest.mark.behaviour("MEM-19d")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_mem_19_a_signal_ends_the_server_cleanly_and_soon(
     tmp_path: Path, number: signal.Signals
@@ -149,6 +154,7 @@ def test_a_signal_before_the_greeting_ends_the_server_too(
         assert server.process.wait(20) == 0
 
 
+@pytest.mark.behaviour("MEM-11e")
 def test_mem_11_a_lone_surrogate_is_answered(tmp_path: Path) -> None:
     request = line(7, "tools/call", {"name": "create_entities", "arguments": entity("half \ud83d")})
     assert b"\\ud83d" in request
@@ -172,6 +178,7 @@ def test_lines_that_are_no_messages_do_not_end_the_server(tmp_path: Path) -> Non
         assert server.ask("ping")["result"] == {}
 
 
+@pytest.mark.behaviour("MEM-20")
 def test_mem_20_stray_prints_go_to_standard_error(tmp_path: Path) -> None:
     chatty = (
         "import os\n"
@@ -199,6 +206,7 @@ def test_mem_20_stray_prints_go_to_standard_error(tmp_path: Path) -> None:
         assert said in done.stderr
 
 
+@pytest.mark.behaviour("MEM-11d")
 def test_a_large_observation_comes_back_whole(tmp_path: Path) -> None:
     text = "pagination " * 400_000
     with Process(tmp_path / "home") as server:
@@ -211,6 +219,7 @@ def test_a_large_observation_comes_back_whole(tmp_path: Path) -> None:
     assert opened["structuredContent"]["entities"] == big["entities"]
 
 
+@pytest.mark.behaviour("MEM-18c")
 def test_two_servers_on_one_memory_lose_nothing(tmp_path: Path) -> None:
     count = 40
     with Process(tmp_path / "home") as one, Process(tmp_path / "home") as two:

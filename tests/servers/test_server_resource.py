@@ -13,12 +13,14 @@ from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import INVALID_PARAMS, ResourceUpdatedNotification
 
 from memory_fabric.servers.mcp_server import GRAPH_URI
-from servers.doors import connected, run
+from memory_fabric.servers.watching import EVERY_S
+from servers.doors import Process, connected, run
 
 API = {"entities": [{"name": "api", "entityType": "component", "observations": ["in Go"]}]}
 MODERN = "auto"
 
 
+@pytest.mark.behaviour("MEM-16a", "MEM-16b")
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
 def test_mem_16_the_resource_holds_the_whole_graph(tmp_path: Path, mode: str) -> None:
     async def story() -> None:
@@ -35,6 +37,7 @@ def test_mem_16_the_resource_holds_the_whole_graph(tmp_path: Path, mode: str) ->
     run(story)
 
 
+@pytest.mark.behaviour("MEM-16b")
 def test_mem_16_another_resource_does_not_exist(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
@@ -42,11 +45,12 @@ def test_mem_16_another_resource_does_not_exist(tmp_path: Path) -> None:
                 await client.read_resource("memory://else")
 
             assert caught.value.code == INVALID_PARAMS
-            assert str(caught.value) == "Resource memory://else not found"
+            assert str(caught.value) == "MCP error -32602: Resource memory://else not found"
 
     run(story)
 
 
+@pytest.mark.behaviour("MEM-16c")
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
 def test_mem_16_a_subscriber_is_told_of_each_change_and_of_no_read(tmp_path: Path) -> None:
     async def story() -> None:
@@ -75,6 +79,57 @@ def test_mem_16_a_subscriber_is_told_of_each_change_and_of_no_read(tmp_path: Pat
     run(story)
 
 
+@pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
+def test_mem_16_a_subscriber_is_told_once_of_a_change_by_another_process(tmp_path: Path) -> None:
+    async def story() -> None:
+        hear, heard = anyio.create_memory_object_stream[str](100)
+
+        async def listen(message: Any) -> None:
+            if isinstance(message, ResourceUpdatedNotification):
+                await hear.send(message.params.uri)
+
+        home = tmp_path / "home"
+        async with connected(home, message_handler=listen) as client:
+            await client.call_tool("read_graph", {})
+            await client.subscribe_resource(GRAPH_URI)
+            await anyio.to_thread.run_sync(change_elsewhere, home)
+            with anyio.fail_after(20):
+                assert await heard.receive() == GRAPH_URI
+            (content,) = (await client.read_resource(GRAPH_URI)).contents
+            assert json.loads(getattr(content, "text", ""))["entities"] == API["entities"]
+            # Its own change is told once: the next look must not tell it again.
+            await client.call_tool("delete_entities", {"entityNames": ["api"]})
+            with anyio.fail_after(20):
+                assert await heard.receive() == GRAPH_URI
+            await anyio.sleep(3 * EVERY_S)
+            assert heard.statistics().current_buffer_used == 0
+        hear.close()
+        heard.close()
+
+    run(story)
+
+
+def change_elsewhere(home: Path) -> None:
+    with Process(home) as other:
+        other.greet()
+        other.call("create_entities", API)
+
+
+def test_mem_16_a_listener_of_2026_is_told_of_a_change_by_another_process(tmp_path: Path) -> None:
+    async def story() -> None:
+        home = tmp_path / "home"
+        async with connected(home, mode=MODERN) as client:
+            async with client.listen(resource_subscriptions=[GRAPH_URI]) as heard:
+                await anyio.to_thread.run_sync(change_elsewhere, home)
+                with anyio.fail_after(20):
+                    event = await anext(aiter(heard))
+
+            assert event == ResourceUpdated(uri=GRAPH_URI)
+
+    run(story)
+
+
+@pytest.mark.behaviour("MEM-16d")
 def test_mem_16_a_listener_of_2026_is_told_of_each_change(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", mode=MODERN) as client:

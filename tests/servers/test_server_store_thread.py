@@ -108,6 +108,23 @@ def test_the_other_tiers_follow_a_change_at_the_latest_at_the_end(tmp_path: Path
     assert Watched.flushed.is_set()
 
 
+def test_the_other_tiers_follow_a_change_while_others_go_on_asking(tmp_path: Path) -> None:
+    Watched.flushed.clear()
+    store = StoreThread(
+        lambda: Watched.open(settings(tmp_path / "home")), idle_s=3600, latest_s=0.05
+    )
+
+    async def story() -> None:
+        await store.ask(lambda m: m.write("create_entities", ENTITY, SAID_BY), changes=True)
+        with anyio.fail_after(WAIT_S):
+            while not Watched.flushed.is_set():
+                await store.ask(lambda memory: None)
+
+    run(story)
+
+    assert store.close(WAIT_S)
+
+
 def test_closing_waits_no_longer_than_it_was_told(tmp_path: Path) -> None:
     go_on = threading.Event()
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))

@@ -12,6 +12,7 @@ from mcp.client.client import Client
 
 from memory_fabric.models import Provenance
 from memory_fabric.servers import tools
+from memory_fabric.store import switches
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from servers.doors import SAID_BY, connected, run, settings, texts
@@ -43,6 +44,7 @@ def names(view: Any) -> list[str]:
     return [e["name"] for e in view["entities"]]
 
 
+@pytest.mark.behaviour("MEM-01b")
 def test_mem_01_observations_for_a_known_name_are_merged_and_said(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
@@ -50,17 +52,16 @@ def test_mem_01_observations_for_a_known_name_are_merged_and_said(tmp_path: Path
 
             result = await create(client, entity("api", "listens on 8080", "written in Go"))
 
-            assert result.structured_content == {"entities": []}
-            assert texts(result)[0] == "[]"
-            assert texts(result)[1:] == [
-                "Existed already; the new observations were added to: api (1)"
-            ]
+            note = "Existed already; the new observations were added to: api (1)."
+            assert result.structured_content == {"entities": [], "note": note}
+            assert texts(result) == ["[]", note]
             view = await graph(client)
             assert view["entities"] == [entity("api", "listens on 8080", "written in Go")]
 
     run(story)
 
 
+@pytest.mark.behaviour("MEM-01e")
 def test_a_variant_of_a_known_name_is_kept_exactly_and_flagged(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
@@ -68,16 +69,19 @@ def test_a_variant_of_a_known_name_is_kept_exactly_and_flagged(tmp_path: Path) -
 
             result = await create(client, entity("cursor_pagination"))
 
-            assert result.structured_content == {"entities": [entity("cursor_pagination")]}
-            assert texts(result)[1:] == [
+            note = (
                 "Names that differ only in case, -, _ or spaces: "
-                "cursor_pagination beside cursor-pagination"
-            ]
+                "cursor_pagination beside cursor-pagination."
+            )
+            made = [entity("cursor_pagination")]
+            assert result.structured_content == {"entities": made, "note": note}
+            assert texts(result)[1:] == [note]
             assert names(await graph(client)) == ["cursor-pagination", "cursor_pagination"]
 
     run(story)
 
 
+@pytest.mark.behaviour("MEM-01c", "MEM-01d", "MEM-02b")
 def test_duplicates_within_one_call_are_stored_once(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
@@ -92,14 +96,16 @@ def test_duplicates_within_one_call_are_stored_once(tmp_path: Path) -> None:
     run(story)
 
 
+@pytest.mark.behaviour("MEM-02c")
 def test_a_missing_end_of_a_relation_is_created_and_said(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             result = await relate(client, relation("api", "uses", "Redis"))
 
-            assert texts(result)[1] == (
-                "Created missing ends as entities of type unknown: api, Redis"
-            )
+            note = "Created missing ends as entities of type unknown: api, Redis."
+            made = [relation("api", "uses", "Redis")]
+            assert result.structured_content == {"relations": made, "note": note}
+            assert texts(result)[1:] == [note]
             assert (await graph(client))["entities"] == [
                 entity("api", kind="unknown"),
                 entity("Redis", kind="unknown"),
@@ -108,6 +114,7 @@ def test_a_missing_end_of_a_relation_is_created_and_said(tmp_path: Path) -> None
     run(story)
 
 
+@pytest.mark.behaviour("MEM-04")
 def test_mem_04_an_unknown_entity_fails_the_whole_call(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
@@ -130,6 +137,7 @@ def test_mem_04_an_unknown_entity_fails_the_whole_call(tmp_path: Path) -> None:
     run(story)
 
 
+@pytest.mark.behaviour("MEM-07b")
 def test_mem_07_relations_with_either_end_come_with_a_node(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
@@ -205,6 +213,7 @@ def test_what_tools_bring_carries_their_source_trust_and_session(tmp_path: Path)
     assert row == (SAID_BY.source, SAID_BY.trust, SAID_BY.session)
 
 
+@pytest.mark.behaviour("MEM-07d", "MEM-07e")
 def test_search_finds_words_that_stand_apart_best_match_first(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
@@ -260,6 +269,7 @@ def test_search_knows_parts_identifiers_and_scripts(
     run(story)
 
 
+@pytest.mark.behaviour("MEM-11a", "MEM-11b", "MEM-11c", "MEM-11d")
 def test_mem_11_any_name_is_kept_exactly(tmp_path: Path) -> None:
     odd = ["", " ", "a\nb", "nul\0in", "🎉", "x" * 100_000, "Ä", "ä"]
 
@@ -267,15 +277,16 @@ def test_mem_11_any_name_is_kept_exactly(tmp_path: Path) -> None:
         async with connected(tmp_path / "home") as client:
             await create(client, *(entity(name, f"{len(name)}") for name in odd))
 
-            opened = await client.call_tool("open_nodes", {"names": odd})
-
-            assert names(opened.structured_content) == odd
+            for name in odd:
+                opened = await client.call_tool("open_nodes", {"names": [name]})
+                assert opened.structured_content["entities"] == [entity(name, f"{len(name)}")]
             found = await client.call_tool("search_nodes", {"query": "x" * 100_000})
             assert names(found.structured_content) == ["x" * 100_000]
 
     run(story)
 
 
+@pytest.mark.behaviour("MEM-15c")
 def test_mem_15_the_text_is_the_structure_as_javascript_would_write_it(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
@@ -290,6 +301,7 @@ def test_mem_15_the_text_is_the_structure_as_javascript_would_write_it(tmp_path:
     run(story)
 
 
+@pytest.mark.behaviour("MEM-18b")
 def test_many_parallel_calls_of_one_client_lose_nothing(tmp_path: Path) -> None:
     wanted = [f"entity-{n}" for n in range(50)]
 
@@ -330,7 +342,7 @@ def test_a_part_that_cannot_be_read_is_named_beside_the_rest(tmp_path: Path) -> 
             result = await client.call_tool("read_graph", {})
 
             assert names(result.structured_content) == ["api"]
-            assert "user.db is damaged" in texts(result)[1]
+            assert "user.db is damaged" in result.structured_content["note"]
 
     run(story)
 
@@ -360,3 +372,22 @@ def test_a_call_that_breaks_is_answered_with_what_broke(
     assert outcome.failed
     assert outcome.texts == ("MCP error -32603: RuntimeError: the roof fell in",)
     assert "the roof fell in" in capsys.readouterr().err
+
+
+def test_a_running_server_follows_the_switch(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        async with connected(home) as client:
+            await create(client, entity("a"))
+            switches.turn(str(home), switches.EVERYWHERE, ["read"], on=False)
+            result = await client.call_tool("read_graph", {})
+            assert result.is_error and "switched off" in texts(result)[0]
+            switches.turn(str(home), switches.EVERYWHERE, ["write"], on=False)
+            refused = await create(client, entity("b"))
+            assert refused.is_error and "memory-fabric on" in texts(refused)[0]
+            switches.turn(str(home), switches.EVERYWHERE, ["read", "write"], on=True)
+            await create(client, entity("c"))
+            assert names(await graph(client)) == ["a", "c"]
+
+    run(story)

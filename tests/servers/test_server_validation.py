@@ -19,6 +19,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.behaviour("MEM-12b")
 @pytest.mark.parametrize(
     ("tool", "arguments", "problem"),
     [
@@ -59,6 +60,7 @@ def test_optional_arguments_may_be_left_out() -> None:
     assert list(problems(RECALL.input, {"query": "x"})) == []
 
 
+@pytest.mark.behaviour("MEM-12a")
 def test_mem_12_unknown_keys_are_dropped_at_every_level() -> None:
     relation = {"from": "a", "to": "b", "relationType": "c"}
 

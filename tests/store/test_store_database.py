@@ -120,6 +120,53 @@ def test_a_database_of_every_earlier_release_is_brought_up_to_date(
         assert db.rows(edge) == left
 
 
+@pytest.mark.parametrize("stored", STORED, ids=lambda path: path.name)
+def test_an_older_database_that_cannot_be_written_is_read_all_the_same(
+    tmp_path: Path, stored: Path
+) -> None:
+    world = World(tmp_path)
+    path = tmp_path / "old" / "graph.db"
+    path.parent.mkdir()
+    path.write_bytes(gzip.decompress(stored.read_bytes()))
+    path.chmod(0o400)
+    path.parent.chmod(0o500)
+
+    said = world.run(READ_OLD, str(path), strict=True)
+
+    assert said.split("\n")[:2] == ["api True", "StoreReadOnly"]
+    assert os.listdir(path.parent) == ["graph.db"]
+    assert path.read_bytes() == gzip.decompress(stored.read_bytes())
+
+
+READ_OLD = """
+import sys
+from memory_fabric.errors import StoreReadOnly
+from memory_fabric.store import graph
+from memory_fabric.store.database import open_database
+db = open_database(sys.argv[1], "project", create=False)
+print(graph.open_nodes(db, ["api"]).entities[0].name, db.read_only)
+try:
+    with db.transaction() as c:
+        c.execute("DELETE FROM entities")
+except StoreReadOnly:
+    print("StoreReadOnly")
+"""
+
+
+def test_a_prompt_does_not_wait_for_a_migration_and_leaves_it_to_who_has_time(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "graph.db"
+    path.write_bytes(gzip.decompress(STORED[0].read_bytes()))
+
+    with pytest.raises(StoreUnavailable, match="older release"):
+        opened(path, deadline_s=time.monotonic() + 60)
+
+    assert backup.every(str(path)) == []
+    assert opened(path).row("PRAGMA user_version") == (migrations.LATEST,)
+    opened(path, deadline_s=time.monotonic() + 60)
+
+
 def test_there_is_a_stored_database_for_every_earlier_schema() -> None:
     assert [path.name for path in STORED] == [f"v{n}.db.gz" for n in range(1, migrations.LATEST)]
 
@@ -149,6 +196,20 @@ def test_a_newer_schema_is_read_and_not_written(tmp_path: Path) -> None:
     assert db.rows("SELECT * FROM entities") == []
     with pytest.raises(StoreNewer, match="Restart"), db.transaction():
         raise AssertionError("written")
+
+
+def test_a_live_process_that_meets_a_newer_schema_stops_writing(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    live = opened(path)
+    with live.transaction() as c:
+        c.execute("INSERT INTO meta VALUES ('before', '')")
+    opened(path).connection.execute(f"PRAGMA user_version = {migrations.LATEST + 1}")
+
+    with pytest.raises(StoreNewer, match="Restart"), live.transaction():
+        raise AssertionError("written")
+
+    assert live.newer
+    assert live.rows("SELECT key FROM meta") == [("before",)]
 
 
 @pytest.mark.parametrize(

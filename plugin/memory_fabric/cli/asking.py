@@ -26,13 +26,17 @@ def recall(
         ),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 10,
+    depth: Annotated[
+        int, typer.Option(min=0, max=3, help="Walk the graph so many steps from what is named.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> int:
     """Find what is remembered."""
     from memory_fabric.fabric.core import Fabric, answer_as_json
 
     with here.open_memory() as memory:
-        answer = Fabric(memory, ids.timestamp()).recall(" ".join(words or ()), limit=limit)
+        fabric = Fabric(memory, ids.timestamp())
+        answer = fabric.recall(" ".join(words or ()), limit=limit, depth=depth)
     if not answer.hits and answer.failures:
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     if as_json:

@@ -64,9 +64,11 @@ def python(_settings: Settings) -> Check:
         return Check("python", FAULT, told, "Install Python 3.11 or newer.")
     connection = sqlite3.connect(":memory:")
     try:
-        connection.execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
+        connection.execute("CREATE VIRTUAL TABLE probe USING fts5(words, tokenize='trigram')")
     except sqlite3.Error as error:
-        return Check("python", FAULT, f"{told}: {error}", "Use a Python whose SQLite has FTS5.")
+        return Check(
+            "python", FAULT, f"{told}: {error}", "Use a Python with SQLite 3.34 or newer and FTS5."
+        )
     finally:
         connection.close()
     return Check("python", OK, told)

@@ -1,35 +1,26 @@
-"""forget: a preview first, then, on a yes, one memory or those that were shown."""
+"""forget: a preview first, then, on a yes, what was shown; for good if that is asked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from memory_fabric.cli import here, named, show
-from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
-from memory_fabric.models import Entity, Record
-from memory_fabric.store import graph, search
+from memory_fabric.store import forgetting, purging
+from memory_fabric.store.forgetting import Found
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import cut, one_line, stem, terms, words
+from memory_fabric.store.purging import Purged, Toll
+from memory_fabric.text import cut, one_line
 
-MAX_FOUND = 50
 MAX_TEXT_CHARS = 120
 STAYS = "Journals and backups keep their copies; past conversations are not touched."
+FOR_GOOD = "A purge cannot be undone. Conversations that Claude Code keeps itself are not touched."
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a request to forget would take away."""
-
-    records: tuple[Record, ...]
-    entities: tuple[Entity, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.records) + len(self.entities)
 
 
 def forget(
@@ -40,79 +31,75 @@ def forget(
     everything: Annotated[
         bool, typer.Option("--all", help="With --yes: also when several memories match.")
     ] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Erase it from every file, copies included, for good.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Show what would be forgotten; with --yes forget it."""
     text = " ".join(what)
     with here.open_memory() as memory:
-        found = _found(memory, text)
-        if not found:
-            raise NotFound(
-                text, f"Nothing matches {text!r}.", remedy="memory-fabric recall finds it."
-            )
+        if purge and yes and _completed(memory, text, as_json):
+            return 0
+        found = purging.find(memory, text) if purge else forgetting.find(memory, text)
+        toll = purging.toll(memory, found) if purge else None
         if yes and len(found) > 1 and not everything:
             raise BadInput(
                 "--yes",
                 f"{len(found)} memories match {text!r}; nothing was forgotten.",
                 remedy="Name one by its id, or say --all.",
             )
-        gone = _forgotten(memory, found) if yes else 0
+        gone, purged = _taken(memory, found, purge) if yes else (0, None)
     if as_json:
-        show.json_out(_as_json(found, gone))
+        show.json_out(_as_json(found, gone, toll, purged))
     else:
-        _show(found, gone if yes else None)
+        _show(found)
+        _say(gone if yes else None, toll, purged)
     return 0
 
 
-def _found(memory: Memory, text: str) -> Found:
-    if named.looks_like_id(text):
-        return Found((named.record_by_id(memory, text)[0],))
-    records = tuple(_holding(memory, text))
-    # An entity only goes by its own exact name: words in a sentence must not take nodes away.
-    entities = [e for db in memory.databases() for e in graph.open_nodes(db, [text]).entities]
-    own = {f"{r.what} — because {r.why}" if r.why else r.what for r in records}
-    left = [
-        e._replace(observations=tuple(o for o in e.observations if o not in own)) for e in entities
-    ]
-    return Found(records, tuple(left))
+def _taken(memory: Memory, found: Found, purge: bool) -> tuple[int, Purged | None]:
+    if not purge:
+        return forgetting.forget(memory, found, here.said_here()), None
+    purged = purging.purge(memory, found, here.said_here())
+    return purged.memories, purged
 
 
-def _holding(memory: Memory, text: str) -> list[Record]:
-    """Records that hold every content word of the text."""
-    asked = {stem(t) for t in terms(text)}
-    match = search.match_expression(terms(text))
-    if not match:
-        return []
-    ids = [
-        str(candidate.metadata["record"])
-        for database in memory.databases()
-        for candidate in search.records(database, match, MAX_FOUND, session=memory.settings.session)
-    ]
-    found = [r for id_ in ids for r in memory.find_records("id = ?", (id_,))]
-    return [r for r in found if asked <= {stem(w) for w in words(f"{r.what} {r.why}")}]
+def _completed(memory: Memory, text: str, as_json: bool) -> bool:
+    """Whether a purge of the same text had been stopped, and is done now; others are done, too."""
+    request = purging.pending(memory.settings.home)
+    if not request:
+        return False
+    purged = purging.resume(memory, here.said_here())
+    if request != text or purged is None:
+        show.complain(f"a purge of {request!r} had been stopped; it is complete now.")
+        return False
+    if as_json:
+        show.json_out({"forgotten": purged.memories, "purged": asdict(purged)})
+    else:
+        _say(purged.memories, None, purged)
+    return True
 
 
-def _forgotten(memory: Memory, found: Found) -> int:
-    gone = memory.forget([r.id for r in found.records], here.said_here())
-    if found.entities:
-        names = {"entityNames": [e.name for e in found.entities]}
-        gone += int(memory.write("delete_entities", names, here.said_here()).get("deleted", 0))
-    memory.flush()
-    return gone
-
-
-def _as_json(found: Found, gone: int) -> dict[str, Any]:
-    return {
+def _as_json(found: Found, gone: int, toll: Toll | None, purged: Purged | None) -> dict[str, Any]:
+    whole: dict[str, Any] = {
         "forgotten": gone,
+        "code": found.code,
         "records": [named.as_json(r) for r in found.records],
         "entities": [
             {"name": e.name, "entityType": e.type, "observations": list(e.observations)}
             for e in found.entities
         ],
+        "observations": [{"entityName": o.entity, "text": o.text} for o in found.observations],
     }
+    if toll:
+        whole["purge"] = asdict(toll) | {"can_be_undone": False}
+    if purged:
+        whole["purged"] = asdict(purged)
+    return whole
 
 
-def _show(found: Found, gone: int | None) -> None:
+def _show(found: Found) -> None:
     rows = [
         (short_id(r.id), r.type, r.created_at[:10], cut(one_line(r.what), MAX_TEXT_CHARS))
         for r in found.records
@@ -121,8 +108,38 @@ def _show(found: Found, gone: int | None) -> None:
         ("", f"entity ({e.type})", "", f"{e.name}, {len(e.observations)} observations of its own")
         for e in found.entities
     ]
+    rows += [
+        ("", "observation", "", f"{o.entity}: {cut(one_line(o.text), MAX_TEXT_CHARS)}")
+        for o in found.observations
+    ]
     show.table(("id", "kind", "date", "memory"), rows)
-    if gone is None:
-        show.line("This would be forgotten; nothing was changed. Say --yes to forget it.")
+
+
+def _say(gone: int | None, toll: Toll | None, purged: Purged | None) -> None:
+    if purged:
+        show.line(f"Erased: {gone}. No file of this memory holds it any longer.")
+        for path in purged.elsewhere:
+            show.complain(f"{path} holds it, too; that is not this memory's.")
+    elif gone is not None:
+        show.line(f"Forgotten: {gone}. {STAYS} memory-fabric undo --last brings it back.")
+    elif toll:
+        for sentence in _sentences(toll):
+            show.line(sentence)
+        show.line(f"{FOR_GOOD} Nothing was changed. Say --purge --yes to erase it.")
     else:
-        show.line(f"Forgotten: {gone}. {STAYS}")
+        show.line("This would be forgotten; nothing was changed. Say --yes to forget it.")
+
+
+def _sentences(toll: Toll) -> Iterator[str]:
+    for number, text in (
+        (toll.turns, "turns of past conversations that hold it and go, too"),
+        (toll.tasks, "tasks of subagents that hold it and go, too"),
+        (toll.blocks, "notes of sessions that hold it and are emptied"),
+        (toll.backups, "backups that go, when a new one is made"),
+        (toll.set_aside, "files of damaged databases that go"),
+        (toll.mentions, "other memories that mention the name and stay"),
+        (toll.shared, "texts that other memories hold, too, and keep"),
+        (toll.short, "texts that are too short to be sought in conversations and files"),
+    ):
+        if number:
+            yield f"{text}: {number}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
@@ -11,13 +11,11 @@ from memory_fabric.cli import here, named, show
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record
-from memory_fabric.store import graph, records
-from memory_fabric.store.database import Database
-from memory_fabric.store.memory import Memory
+from memory_fabric.store import tracing
+from memory_fabric.store.tracing import EntityTrace, Gift, RecordTrace, Said, Told
 from memory_fabric.text import cut, one_line
 
-MAX_CHANGES = 200
-MAX_TEXT_CHARS = 200
+MAX_TEXT_CHARS = 120
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
@@ -30,167 +28,168 @@ def history(
 ) -> int:
     """Show what changed, and who changed it."""
     with here.open_memory() as memory:
-        wanted = _wanted(memory, name) if name else None
-        changes = _changes(memory, wanted, limit)
+        told = tracing.history(memory, name, limit)
     if as_json:
-        show.json_out(changes)
-    elif changes:
-        rows = [(named.when(c["at"]), c["kind"], _who(c), c["what"]) for c in changes]
-        show.table(("when", "change", "by", "what"), rows)
+        show.json_out([told_as_json(one) for one in told])
+    elif told:
+        show.table(("when", "id", "by", "what"), [_row(one) for one in told])
     else:
         show.line("Nothing has changed yet.")
-    if name and not changes:
+    if name and not told:
         raise NotFound(
             name, f"Nothing is known of {name!r}.", remedy="memory-fabric recall finds names."
         )
-    return 0 if changes else 3
+    return 0 if told else 3
 
 
 def why(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="The id that recall shows.")],
+    name: Annotated[
+        str, typer.Argument(metavar="ID-OR-NAME", help="The id that recall shows, or an entity.")
+    ],
     as_json: AsJson = False,
 ) -> int:
     """Say where a memory comes from, and who was given it."""
     with here.open_memory() as memory:
-        record, seen, kind = named.record_by_id(memory, identifier)
-        tiers = named.tiers_holding(memory, record.id)
-        given = _given(memory, record.id)
-    if as_json:
-        whole = named.as_json(record)
-        show.json_out(whole | {"store": kind, "seen_in": seen, "tiers": tiers, "given_to": given})
-        return 0
-    show.line(f"{record.type} {short_id(record.id)}: {one_line(record.what)}", style="bold")
-    show.facts(_reasons(record, seen, tiers))
-    for gift in given:
-        show.line(
-            f"given to session {gift['session']}{_of_agent(gift)} with a {gift['channel']} block "
-            f"on {named.when(gift['at'])}"
-        )
-    if not given:
-        show.line("given to no session yet")
+        trace = tracing.why(memory, name)
+    if isinstance(trace, RecordTrace):
+        _tell_record(trace, as_json)
+    else:
+        _tell_entity(trace, as_json)
     return 0
 
 
-def _reasons(record: Record, seen: list[str], tiers: list[str]) -> tuple[tuple[str, str], ...]:
+def told_as_json(told: Told) -> dict[str, Any]:
+    """A change for programs."""
+    change = told.change
+    return {
+        "id": change.id,
+        "kind": change.kind,
+        "at": change.at,
+        "by": {k: v for k, v in change.by.items() if v and k != "at"},
+        "store": change.store,
+        "what": told.what,
+        "undone": change.undone,
+        "payload": change.payload,
+    }
+
+
+def _row(told: Told) -> tuple[str, ...]:
+    change = told.change
+    what = f"{told.what} (undone)" if change.undone else told.what
+    return named.when(change.at), short_id(change.id), named.who(change.by), what
+
+
+def _tell_record(trace: RecordTrace, as_json: bool) -> None:
+    if as_json:
+        show.json_out(_record_as_json(trace))
+        return
+    record = trace.record
+    show.line(f"{record.type} {short_id(record.id)}: {one_line(record.what)}", style="bold")
+    show.facts((*_reasons(record, trace), ("gone", _gone(trace.gone))))
+    _show_gifts(trace.gifts)
+
+
+def _tell_entity(trace: EntityTrace, as_json: bool) -> None:
+    if as_json:
+        show.json_out(_entity_as_json(trace))
+        return
+    show.line(f"{trace.name} ({trace.type})", style="bold")
+    show.facts(
+        (
+            ("also called", ", ".join(trace.aliases)),
+            ("lies in", f"the {trace.store}'s memory"),
+            ("gone", _gone(trace.gone)),
+        )
+    )
+    rows = [
+        (named.when(s.at), _speaker(s), short_id(s.record), cut(one_line(s.text), MAX_TEXT_CHARS))
+        for s in trace.said
+    ]
+    if rows:
+        show.table(("when", "said by", "memory", "observation"), rows)
+    else:
+        show.line("Nothing is said of it.")
+    records = [gift for said in trace.said if said.record for gift in said.gifts]
+    _show_gifts((*trace.gifts, *records))
+
+
+def _show_gifts(gifts: Iterable[Gift]) -> None:
+    given = list(dict.fromkeys(gifts))
+    for gift in given:
+        agent = f", agent {gift.agent}," if gift.agent else ""
+        show.line(
+            f"given to session {gift.session}{agent} with a {gift.channel} block "
+            f"on {named.when(gift.at)}"
+        )
+    if not given:
+        show.line("given to no session yet")
+
+
+def _reasons(record: Record, trace: RecordTrace) -> tuple[tuple[str, str], ...]:
     superseded = f", superseded by {short_id(record.superseded_by)}" if record.superseded_by else ""
     return (
         ("why", one_line(record.why)),
         ("instead of", ", ".join(record.alternatives)),
         ("said by", named.said_by(record)),
         ("where", ", ".join(part for part in (record.project, record.origin) if part)),
-        ("sessions", ", ".join(part for part in seen if part)),
+        ("sessions", ", ".join(part for part in trace.seen_in if part)),
         ("trust", f"{record.trust}, confidence {record.confidence:.2f}"),
         ("scope", f"{record.scope}, domain {record.domain}"),
         ("state", record.status + (", pinned" if record.pinned else "") + superseded),
         ("entities", ", ".join(e.name for e in record.entities)),
-        ("lies in", ", ".join(tiers)),
+        ("lies in", ", ".join(trace.tiers)),
     )
 
 
-def _given(memory: Memory, record_id: str) -> list[dict[str, str]]:
-    """The sessions and agents that had this record injected, newest first."""
-    found: list[dict[str, str]] = []
-    for database in memory.databases():
-        rows = database.rows(
-            "SELECT session, agent, channel, created_at FROM injections WHERE memory IN (?, ?) "
-            "ORDER BY created_at DESC",
-            (record_id, f"record:{record_id}"),
-        )
-        names = ("session", "agent", "channel", "at")
-        found += [dict(zip(names, row, strict=True)) for row in rows]
-    return found
+def _speaker(said: Said) -> str:
+    agent = f" (agent {said.agent})" if said.agent else ""
+    session = f", session {said.session}" if said.session else ""
+    return f"{said.trust}{agent}, by {said.source}{session}"
 
 
-def _wanted(memory: Memory, name: str) -> tuple[set[str], set[str]]:
-    """Ids and entity names that a person means by `name`."""
-    ids: set[str] = set()
-    names = {name}
-    for database in memory.databases():
-        names.update(e.name for e in graph.entities_by_key(database, [name]).values())
-    if named.looks_like_id(name):
-        ids.add(name.removeprefix("record:"))
-    return ids, names
+def _gone(told: Told | None) -> str:
+    if told is None:
+        return ""
+    return f"{told.what}, on {named.when(told.change.at)} by {named.who(told.change.by)}"
 
 
-def _changes(
-    memory: Memory, wanted: tuple[set[str], set[str]] | None, limit: int
-) -> list[dict[str, Any]]:
-    changes: list[dict[str, Any]] = []
-    for database in memory.databases():
-        for change in _operations(database, wanted):
-            if wanted is None or _concerns(change["payload"], *wanted):
-                changes.append(_described(change, database.kind))
-                if len(changes) >= limit * 2:
-                    break
-    changes.sort(key=lambda change: str(change["at"]), reverse=True)
-    return changes[:limit]
-
-
-def _operations(
-    database: Database, wanted: tuple[set[str], set[str]] | None
-) -> list[dict[str, Any]]:
-    """Operations that may concern what is wanted, newest first; the exact test comes after."""
-    needles = sorted(set().union(*wanted)) if wanted else [""]
-    condition = " OR ".join(["payload LIKE ? ESCAPE '\\'"] * len(needles))
-    rows = database.rows(
-        f"SELECT id, kind, payload, provenance FROM operations WHERE {condition} "
-        "ORDER BY seq DESC LIMIT ?",
-        [*(f"%{_escaped(n)}%" for n in needles), 10_000],
-    )
-    return [
-        {"id": id_, "kind": kind, "payload": json.loads(payload), "by": json.loads(provenance)}
-        for id_, kind, payload, provenance in rows
-    ]
-
-
-def _escaped(text: str) -> str:
-    inside = json.dumps(text, ensure_ascii=False)[1:-1]
-    return inside.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-
-
-def _concerns(payload: dict[str, Any], ids: set[str], names: set[str]) -> bool:
-    """Whether a change touches one of the ids (by their end) or entities of one of the names."""
-    texts = list(_texts(payload))
-    return any(text in names for text in texts) or any(
-        text.endswith(ending) for ending in ids for text in texts
-    )
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, dict):
-        return [text for part in value.values() for text in _texts(part)]
-    if isinstance(value, list):
-        return [text for part in value for text in _texts(part)]
-    return []
-
-
-def _described(change: dict[str, Any], store: str) -> dict[str, Any]:
-    by = change["by"]
-    return {
-        "id": change["id"],
-        "kind": change["kind"],
-        "at": by.get("at", ""),
-        "by": {k: v for k, v in by.items() if v and k != "at"},
-        "store": store,
-        "what": cut(one_line(_summary(change["payload"])), MAX_TEXT_CHARS),
-        "payload": change["payload"],
+def _record_as_json(trace: RecordTrace) -> dict[str, Any]:
+    whole = named.as_json(trace.record) | {
+        "store": trace.store,
+        "seen_in": list(trace.seen_in),
+        "tiers": list(trace.tiers),
+        "given_to": _gifts_as_json(trace.gifts),
     }
+    return whole | ({"gone": told_as_json(trace.gone)} if trace.gone else {})
 
 
-def _summary(payload: dict[str, Any]) -> str:
-    record = payload.get("record")
-    if isinstance(record, dict):
-        kept = records.from_object(record)
-        return f"{kept.type} {short_id(kept.id)}: {kept.what}"
-    return "; ".join(_texts(payload))
+def _entity_as_json(trace: EntityTrace) -> dict[str, Any]:
+    said = [
+        {
+            "text": s.text,
+            "trust": s.trust,
+            "source": s.source,
+            "session": s.session,
+            "agent": s.agent,
+            "domain": s.domain,
+            "record": s.record,
+            "at": s.at,
+            "given_to": _gifts_as_json(s.gifts),
+        }
+        for s in trace.said
+    ]
+    whole = {
+        "name": trace.name,
+        "entityType": trace.type,
+        "aliases": list(trace.aliases),
+        "store": trace.store,
+        "observations": said,
+        "given_to": _gifts_as_json(trace.gifts),
+    }
+    return whole | ({"gone": told_as_json(trace.gone)} if trace.gone else {})
 
 
-def _who(change: dict[str, Any]) -> str:
-    by = change["by"]
-    return " ".join(str(by[k]) for k in ("author", "agent", "source") if by.get(k))
-
-
-def _of_agent(gift: dict[str, str]) -> str:
-    return f", agent {gift['agent']}," if gift["agent"] else ""
+def _gifts_as_json(gifts: Iterable[Gift]) -> list[dict[str, str]]:
+    return [
+        {"session": g.session, "agent": g.agent, "channel": g.channel, "at": g.at} for g in gifts
+    ]

@@ -1,18 +1,20 @@
-"""sync, repair, backup: bringing the tiers together, and getting a damaged one back."""
+"""sync, check, repair, backup: bringing the tiers together, and getting a damaged one back."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from memory_fabric.cli import here, named, show
 from memory_fabric.store import backup as backups
-from memory_fabric.store import native, tiers
+from memory_fabric.store import integrity, native, tiers
 from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.memory import KINDS, Memory
 
+MAX_ORPHANS = 10_000
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
@@ -31,11 +33,36 @@ def sync(as_json: AsJson = False) -> int:
     return 1 if failures else 0
 
 
-def repair(as_json: AsJson = False) -> int:
+def check(as_json: AsJson = False) -> int:
+    """Look for damage and disorder in what is stored; nothing is changed."""
+    with here.open_memory() as memory:
+        found = integrity.check(memory)
+    harms = any(finding.harms for finding in found)
+    if as_json:
+        show.json_out({"sound": not harms, "findings": [asdict(finding) for finding in found]})
+        return int(harms)
+    for finding in found:
+        place = f" ({finding.where})" if finding.where else ""
+        head = "" if finding.harms else "note: "
+        show.line(f"{head}{finding.text} {finding.remedy}{place}")
+    if not harms:
+        show.line("Nothing is damaged.")
+    return int(harms)
+
+
+def repair(
+    orphans: Annotated[
+        bool, typer.Option("--orphans", help="Take out entities of which nothing is said.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --orphans: take them out.")] = False,
+    as_json: AsJson = False,
+) -> int:
     """Rebuild a damaged or lost database.
 
     From its newest sound backup and its journal; the damaged file is kept beside it.
     """
+    if orphans:
+        return _without_orphans(yes, as_json)
     with here.open_memory() as memory:
         for path in _kept(memory):
             mark_suspect(path)
@@ -71,6 +98,32 @@ def backup(as_json: AsJson = False) -> int:
             show.line("There is nothing to copy: nothing is stored yet.")
         _complain(failures)
     return 1 if failures else 0
+
+
+def _without_orphans(yes: bool, as_json: bool) -> int:
+    with here.open_memory() as memory:
+        alone = {db.kind: integrity.orphans(db, MAX_ORPHANS) for db in memory.databases()}
+        gone = 0
+        for kind, names in alone.items() if yes else ():
+            if names:
+                payload = {"entityNames": names}
+                result = memory.write("remove_orphans", payload, here.said_here(), store=kind)
+                gone += int(result.get("deleted", 0))
+        if gone:
+            memory.flush()
+    names = [name for some in alone.values() for name in some]
+    if as_json:
+        show.json_out({"orphans": names, "removed": gone})
+        return 0
+    for name in names:
+        show.line(name)
+    if yes:
+        show.line(f"Removed: {gone}. memory-fabric undo --last brings them back.")
+    elif names:
+        show.line("Nothing is said of these; nothing was changed. Say --yes to take them out.")
+    else:
+        show.line("Something is said of every entity.")
+    return 0
 
 
 def _kept(memory: Memory) -> list[str]:

@@ -52,12 +52,17 @@ class Fabric:
         limit: int = DEFAULT_LIMIT,
         filters: Filters | None = None,
         session: str = "",
+        depth: int = 0,
     ) -> Answer:
         """The best memories for a question, at most `limit`; the newest for an empty one.
 
-        `filters` take the place of those in the text. Raises DeadlinePassed.
+        `filters` take the place of those in the text. With a `depth` (1 to 3) the graph is walked
+        so far from what the question names, also where it does not ask for relations. Raises
+        DeadlinePassed.
         """
         query = parse(text, now=self.now)
+        if depth:
+            query = query._replace(traverse=True, depth=depth)
         if filters is not None:
             query = query._replace(filters=filters)
         if not (query.terms or query.entity_hints or query.phrases):

@@ -13,7 +13,7 @@ from memory_fabric.fabric.vocabulary import (
     TECHNOLOGIES,
     is_agent,
 )
-from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES, Filters, Query
+from memory_fabric.models import DEFAULT_DEPTH, ENTITY_TYPES, RECORD_TYPES, SCOPES, Filters, Query
 from memory_fabric.text import STOPWORDS, encodable, name_key, terms, without_injected, words
 
 TYPE_CHECKING = False
@@ -88,7 +88,7 @@ def parse(
     """
     text = readable(text)
     asked, filters, depth, global_only = (
-        (text, Filters(), 2, False) if plain else _filters(text, now)
+        (text, Filters(), 0, False) if plain else _filters(text, now)
     )
     asked, phrases = (asked, ()) if plain else _phrases(asked)
     tokens = asked.translate(_BREAKS).split()
@@ -106,8 +106,9 @@ def parse(
         intent=_intent(lowered, asked),
         answer_type=_answer_type(asked),
         filters=filters,
-        traverse=_asks_for_edges(lowered, hints, is_question=not plain or "?" in text),
-        depth=depth,
+        traverse=bool(depth)
+        or _asks_for_edges(lowered, hints, is_question=not plain or "?" in text),
+        depth=depth or DEFAULT_DEPTH,
         global_only=global_only,
     )
 
@@ -120,7 +121,7 @@ def readable(text: str) -> str:
 def _filters(text: str, now: str) -> tuple[str, Filters, int, bool]:
     """The text without its filters, and what they say; a filter that means nothing stays words."""
     if ":" not in text and "@global" not in text:
-        return text, Filters(), 2, False
+        return text, Filters(), 0, False
     kept: list[str] = []
     found: dict[str, list[str]] = {}
     for token in _split_filters(text):
@@ -133,8 +134,8 @@ def _filters(text: str, now: str) -> tuple[str, Filters, int, bool]:
         else:
             kept.append(token)
     if not found:
-        return text, Filters(), 2, False
-    depth = int(found.get("depth", ["2"])[-1])
+        return text, Filters(), 0, False
+    depth = int(found.get("depth", ["0"])[-1])
     return " ".join(kept), _as_filters(found), depth, "global" in found
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from memory_fabric import ids
+from memory_fabric.fabric.aliases import aliases_in
 from memory_fabric.fabric.capture import capture
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
 from memory_fabric.store.graph import entities_by_key
+from memory_fabric.store.memory import USER_SCOPES
 from memory_fabric.text import cut, name_key, without_injected, words
 
 TYPE_CHECKING = False
@@ -57,7 +59,25 @@ def store(memory: Memory, found: Sequence[Record], provenance: Provenance) -> li
         stored = memory.remember(_bounded(record), provenance)
         if stored is not None and stored.id == id_ and stored.confidence >= STORED_FROM:
             new.append(stored)
+            _learn_aliases(memory, stored, provenance)
     return new
+
+
+def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> None:
+    """Note what the record's own text calls its entities otherwise; what is taken stays."""
+    found = aliases_in(f"{record.what} {record.why}", [entity.name for entity in record.entities])
+    if not found or record.scope == "local":
+        return
+    kind = "user" if record.scope in USER_SCOPES else "project"
+    database = memory.database(kind, create=False)
+    if database is None:
+        return
+    for name, aliases in found.items():
+        known = entities_by_key(database, [name, *aliases])
+        free = [alias for alias in aliases if name_key(alias) not in known]
+        if free and name_key(name) in known:
+            payload = {"entity": known[name_key(name)].name, "aliases": free}
+            memory.write("alias", payload, provenance, store=kind)
 
 
 def known_names(memory: Memory, text: str) -> dict[str, str]:

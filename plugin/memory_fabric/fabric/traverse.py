@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory_fabric.models import DEFAULT_DEPTH
 from memory_fabric.text import words
 
 TYPE_CHECKING = False
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     Path = tuple[Relation, ...]
     Edges = Callable[[Sequence[str]], Iterable[Relation]]
 
-DEFAULT_DEPTH, MAX_DEPTH = 2, 3
+MAX_DEPTH = 3
 # A hub of a grown graph touches thousands; what is more than this many nodes away helps nobody.
 MAX_NODES = 200
 MAX_PATHS = 20

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.servers import graph_view
+from memory_fabric.servers import graph_view, pages
 from memory_fabric.servers.outcome import Outcome, as_json
+from memory_fabric.store import graph
+from memory_fabric.text import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from memory_fabric.models import Graph, Provenance
+    from memory_fabric.models import Provenance
+    from memory_fabric.servers.pages import Page
     from memory_fabric.store.database import Database
     from memory_fabric.store.memory import Memory
 
     Arguments = Mapping[str, Any]
 
+MAX_NAME_CHARS = 80
 QUEUED = (
     "Accepted and safe on disk, but not in the graph yet: it cannot be written just now. "
     "It is applied as soon as it can be."
@@ -34,7 +38,7 @@ def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) 
     """The new relations only; ends that did not exist are created, and said (MEM-02)."""
     result = memory.write("create_relations", {"relations": arguments["relations"]}, said_by)
     ends = result.get("created_ends", ())
-    note = f"Created missing ends as entities of type unknown: {', '.join(ends)}" if ends else ""
+    note = f"Created missing ends as entities of type unknown: {', '.join(ends)}." if ends else ""
     return _list_answer(result, "relations", arguments["relations"], note)
 
 
@@ -63,20 +67,29 @@ def delete_relations(memory: Memory, arguments: Arguments, said_by: Provenance) 
     return _deleted(memory, "delete_relations", "relations", "Relations", arguments, said_by)
 
 
-def read_graph(memory: Memory, _arguments: Arguments, _said_by: Provenance) -> Outcome:
-    """Everything of the project's and the user's graph (MEM-10)."""
-    return _graph_answer(memory, graph_view.whole(_readable(memory)))
+def read_graph(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """A page of the project's and the user's graph in creation order (MEM-10)."""
+    start, most = pages.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
+    return _graph_answer(memory, graph_view.read(_readable(memory), start, most))
 
 
 def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
     """Entities that match the query, best first, and what they relate to (MEM-07, MEM-09)."""
-    enough = memory.settings.max_results
-    return _graph_answer(memory, graph_view.found(_readable(memory), arguments["query"], enough))
+    start, most = pages.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
+    query, enough = arguments["query"], memory.settings.max_results
+    return _graph_answer(memory, graph_view.found(_readable(memory), query, enough, start, most))
 
 
 def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
     """The entities of these names; unknown ones are skipped (MEM-07, MEM-08)."""
-    return _graph_answer(memory, graph_view.opened(_readable(memory), arguments["names"]))
+    start, most = pages.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
+    names = arguments["names"]
+    return _graph_answer(memory, graph_view.opened(_readable(memory), names, start, most))
+
+
+def whole_graph(memory: Memory) -> str:
+    """The resource: everything, as JSON (MEM-16)."""
+    return as_json(graph_view.as_object(graph.whole(_readable(memory))))
 
 
 def _readable(memory: Memory) -> list[Database]:
@@ -87,10 +100,22 @@ def _readable(memory: Memory) -> list[Database]:
     return databases
 
 
-def _graph_answer(memory: Memory, view: Graph) -> Outcome:
-    structure = graph_view.as_object(view)
-    notes = (f"A part could not be read: {failure}" for failure in memory.failures)
-    return Outcome((as_json(structure), *notes), structure)
+def _graph_answer(memory: Memory, view: tuple[Page, str]) -> Outcome:
+    """A page as an answer; what it lacks stands in its note, for models see nothing else."""
+    page, left = view
+    notes = [f"A part could not be read: {failure}" for failure in memory.failures]
+    if page.following:
+        notes.append(f"Cut to size: {left}. For the rest call again with cursor {page.following}.")
+    if page.cut:
+        names = ", ".join(cut(name, MAX_NAME_CHARS) for name in page.cut)
+        notes.append(f"Observations were left out of {names}: open_nodes shows all of one entity.")
+    structure = graph_view.as_object(page.graph) | _noted(notes)
+    return Outcome((as_json(structure),), structure)
+
+
+def _noted(notes: Sequence[str]) -> dict[str, str]:
+    said = " ".join(note for note in notes if note)
+    return {"note": said} if said else {}
 
 
 def _list_answer(
@@ -99,7 +124,7 @@ def _list_answer(
     queued = bool(result.get("queued"))
     listed = asked if queued else list(result[key])
     said = [note for note in (*notes, QUEUED if queued else "") if note]
-    return Outcome((as_json(listed), *said), {key: listed}, changed=True)
+    return Outcome((as_json(listed), *said), {key: listed} | _noted(said), changed=True)
 
 
 def _deleted(
@@ -108,18 +133,19 @@ def _deleted(
     result = memory.write(kind, {key: arguments[key]}, said_by)
     message = f"{what} deleted successfully"
     notes = (QUEUED,) if result.get("queued") else ()
-    return Outcome((message, *notes), {"success": True, "message": message}, changed=True)
+    structure = {"success": True, "message": message} | _noted(notes)
+    return Outcome((message, *notes), structure, changed=True)
 
 
 def _merged_note(merged: Sequence[Mapping[str, Any]]) -> str:
     if not merged:
         return ""
     counts = ", ".join(f"{m['name']} ({len(m['observations'])})" for m in merged)
-    return f"Existed already; the new observations were added to: {counts}"
+    return f"Existed already; the new observations were added to: {counts}."
 
 
 def _variants_note(variants: Mapping[str, Sequence[str]]) -> str:
     if not variants:
         return ""
     pairs = "; ".join(f"{name} beside {', '.join(others)}" for name, others in variants.items())
-    return f"Names that differ only in case, -, _ or spaces: {pairs}"
+    return f"Names that differ only in case, -, _ or spaces: {pairs}."

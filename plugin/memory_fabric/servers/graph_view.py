@@ -2,55 +2,88 @@
 
 from __future__ import annotations
 
-from memory_fabric.models import Entity, Graph, Relation
-from memory_fabric.store import graph, search
-from memory_fabric.text import camel_parts, cjk_pairs, stem, terms, words
+from itertools import islice
+
+from memory_fabric.models import Graph
+from memory_fabric.servers.pages import CHUNK, Page, Start, chars, page
+from memory_fabric.store import finding, graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from memory_fabric.models import Entity, Relation
     from memory_fabric.store.database import Database
 
-# Rows asked of each full-text index; more did not change the top.
-CANDIDATES = 200
+
+# What a match is ranked by that holds all words of the query.
+ALL_WORDS = -1.0
+# A graph of so few entities is read at once to see whether it fits: cheaper than part by part.
+SMALL = 500
 
 
-def whole(databases: Sequence[Database]) -> Graph:
-    """Everything, the first database's part first."""
-    return _merged(graph.read_graph(db) for db in databases)
+def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:
+    """A page of everything in creation order, and what was left out."""
+    counts = [graph.counts(db) for db in databases]
+    if start == Start() and sum(entities for entities, _ in counts) <= SMALL:
+        everything = graph.whole(databases)
+        if chars(everything) <= max_chars:
+            return Page(everything), ""
+    found = page(
+        databases, _in_order(databases, start.place), start, max_chars=max_chars, outgoing=True
+    )
+    if found.following is None:
+        return found, ""
+    entities, relations = (sum(column) for column in zip(*counts, strict=True))
+    shown = f"{len(found.graph.entities)} of {entities} entities and "
+    return found, f"{shown}{len(found.graph.relations)} of {relations} relations are shown"
 
 
-def opened(databases: Sequence[Database], names: Sequence[str]) -> Graph:
+def opened(
+    databases: Sequence[Database], names: Sequence[str], start: Start, max_chars: int
+) -> tuple[Page, str]:
     """The entities of exactly these names, and relations that touch one (MEM-07, MEM-08)."""
-    return _merged(graph.open_nodes(db, names) for db in databases)
+    known = (name for db in databases for name in graph.existing_in_order(db, names))
+    ordered = list(dict.fromkeys(known))
+    found = page(
+        databases,
+        enumerate(ordered[start.place :], start.place),
+        start,
+        max_chars=max_chars,
+        whole_first=True,
+    )
+    if found.following is None:
+        return found, ""
+    left = len(ordered) - found.following.place
+    return found, f"{left} of the {len(ordered)} entities are not shown, or not with all relations"
 
 
-def found(databases: Sequence[Database], query: str, enough: int) -> Graph:
-    """Entities for the query, best first, with every relation that touches one (MEM-07).
+def found(
+    databases: Sequence[Database], query: str, enough: int, start: Start, max_chars: int
+) -> tuple[Page, str]:
+    """A page of entities for the query, best first, with every relation that touches one (MEM-07).
 
-    In the result are all that hold the query as a substring (what the reference server finds) or
-    hold all its words apart; while these are fewer than `enough`, also those with some of them.
+    Found are all that hold the query as a substring (what the reference server finds) or hold all
+    its words apart; while these are fewer than `enough`, also those with some of them.
     """
-    everything = whole(databases)
     if not query:
-        return everything
-    asked = terms(query)
-    scores = _scores(databases, asked)
-    needle = query.lower()
-    full, part = [], []
-    for entity in everything.entities:
-        score = scores.get(entity.name, 0.0)
-        share = _share(entity, asked) if score else 0.0
-        if share == 1.0 or _contains(entity, needle):
-            full.append((-share, -score, entity))
-        elif score:
-            part.append((-share, -score, entity))
-    best = sorted(full, key=_rank) + sorted(part, key=_rank)[: max(0, enough - len(full))]
-    names = {entity.name for _, _, entity in best}
-    touching = (r for r in everything.relations if r.source in names or r.target in names)
-    return Graph(tuple(entity for _, _, entity in best), tuple(touching))
+        return read(databases, start, max_chars)
+    best, is_cut = _best(databases, query, enough)
+    if start == Start() and _is_most(databases, best):
+        most = _selected(graph.whole(databases), best)
+        if chars(most) <= max_chars:
+            return Page(most), ""
+    names = _best_then_others(databases, query, best, is_cut)
+    result = page(
+        databases, islice(enumerate(names), start.place, None), start, max_chars=max_chars
+    )
+    if result.following is None:
+        return result, ""
+    last = result.following.place
+    more = len(best) - last
+    told = f"at least {more}" if is_cut and more > 0 else str(more) if more > 0 else "some"
+    return result, f"the best {last} are shown, {told} more match"
 
 
 def as_object(view: Graph) -> dict[str, Any]:
@@ -75,48 +108,53 @@ def relation_object(relation: Relation) -> dict[str, Any]:
     return {"from": relation.source, "to": relation.target, "relationType": relation.type}
 
 
-def _merged(graphs: Iterable[Graph]) -> Graph:
-    entities: dict[str, Entity] = {}
-    relations: dict[Relation, None] = {}
-    for part in graphs:
-        for entity in part.entities:
-            known = entities.get(entity.name)
-            entities[entity.name] = _joined(known, entity) if known else entity
-        relations.update(dict.fromkeys(part.relations))
-    return Graph(tuple(entities.values()), tuple(relations))
+def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, str]]:
+    """Places and names of all entities from a place on, one that lives in two databases once."""
+    before = 0
+    for number, db in enumerate(databases):
+        while names := graph.names_from(db, max(0, place - before), CHUNK):
+            told = set()
+            for earlier in databases[:number]:
+                told |= graph.existing(earlier, names)
+            for name in names:
+                if name not in told:
+                    yield place, name
+                place += 1
+        before += graph.counts(db)[0]
 
 
-def _joined(first: Entity, second: Entity) -> Entity:
-    said = dict.fromkeys((*first.observations, *second.observations))
-    return first._replace(observations=tuple(said))
+def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[str], bool]:
+    """The ranked matches of all databases by name, and whether more than these match."""
+    pools = [finding.find(db, query) for db in databases]
+    matches = sorted(match for pool in pools for match in pool.best)
+    full = [name for rank, name in matches if rank[1] == ALL_WORDS]
+    part = [name for rank, name in matches if rank[1] != ALL_WORDS]
+    names = dict.fromkeys([*full, *part[: max(0, enough - len(full))]])
+    return list(names), any(pool.is_cut for pool in pools)
 
 
-def _scores(databases: Sequence[Database], asked: Sequence[str]) -> dict[str, float]:
-    match = search.match_expression(asked, [])
-    best: dict[str, float] = {}
-    for db in databases if match else ():
-        for hit in (
-            *search.observations(db, match, CANDIDATES),
-            *search.entities_named(db, match, CANDIDATES),
-        ):
-            best[hit.entity] = max(best.get(hit.entity, 0.0), hit.bm25)
-    return best
+def _is_most(databases: Sequence[Database], names: Sequence[str]) -> bool:
+    """Whether these are most of a small graph, which then is read at once."""
+    if 2 * len(names) > SMALL:
+        return False
+    return 2 * len(names) > sum(graph.counts(db)[0] for db in databases)
 
 
-def _contains(entity: Entity, needle: str) -> bool:
-    return (
-        needle in entity.name.lower()
-        or needle in entity.type.lower()
-        or any(needle in text.lower() for text in entity.observations)
-    )
+def _selected(view: Graph, names: Sequence[str]) -> Graph:
+    """The entities of these names in their order, with every relation that touches one."""
+    wanted = set(names)
+    entities = {entity.name: entity for entity in view.entities if entity.name in wanted}
+    touching = [r for r in view.relations if r.source in wanted or r.target in wanted]
+    return Graph(tuple(entities[name] for name in names if name in entities), tuple(touching))
 
 
-def _share(entity: Entity, asked: Sequence[str]) -> float:
-    """The share of the asked words that stand anywhere in the entity."""
-    texts = (entity.name, entity.type, *entity.observations)
-    held = {stem(w) for text in texts for w in (*words(text), *camel_parts(text), *cjk_pairs(text))}
-    return sum(stem(word) in held for word in asked) / len(asked)
-
-
-def _rank(found: tuple[float, float, Entity]) -> tuple[float, float]:
-    return found[:2]
+def _best_then_others(
+    databases: Sequence[Database], query: str, best: Sequence[str], is_cut: bool
+) -> Iterator[str]:
+    yield from best
+    told = set(best)
+    for db in databases if is_cut else ():
+        for name in finding.holding(db, query):
+            if name not in told:
+                told.add(name)
+                yield name

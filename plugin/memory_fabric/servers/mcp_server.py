@@ -15,15 +15,18 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from memory_fabric import __version__
 from memory_fabric.errors import FabricError
-from memory_fabric.servers import tools
+from memory_fabric.servers import graph_tools, tools
 from memory_fabric.servers.outcome import Outcome, failure, wire
 from memory_fabric.servers.schema import TOOLS, listed
+from memory_fabric.servers.watching import Watch, mark_of
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from memory_fabric.models import Provenance
     from memory_fabric.servers.store_thread import StoreThread
+    from memory_fabric.servers.watching import Mark
+    from memory_fabric.store.memory import Memory
 
     Context = ServerRequestContext[Any]
 
@@ -44,6 +47,9 @@ class MemoryServer:
         self._store, self._said_by = store, said_by
         self._subscribed: set[str] = set()
         self._bus = InMemorySubscriptionBus()
+        self._listen_to_bus = ListenHandler(self._bus)
+        self._session: Any = None
+        self._watch = Watch(store, self._tell)
         self.server: Server[Any] = Server(
             NAME,
             version=__version__,
@@ -51,10 +57,11 @@ class MemoryServer:
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
-            on_subscriptions_listen=ListenHandler(self._bus),
+            on_subscriptions_listen=self._listen,
         )
         # Registered apart because its answer is a plain mapping: a large graph is not copied
         # into models on its way out.
@@ -64,30 +71,34 @@ class MemoryServer:
         return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
 
     async def _call_tool(
-        self, context: Context, params: types.CallToolRequestParams
+        self, _context: Context, params: types.CallToolRequestParams
     ) -> dict[str, Any]:
         arguments = params.arguments or {}
         outcome = tools.complaint(params.name, arguments)
         if outcome is None:
-            outcome = await self._asked(params.name, arguments)
-        if outcome.changed:
-            await self._tell(context)
+            outcome, mark = await self._asked(params.name, arguments)
+            if outcome.changed:
+                self._watch.is_told(mark)
+                await self._tell()
         return wire(outcome)
 
-    async def _asked(self, name: str, arguments: dict[str, Any]) -> Outcome:
+    async def _asked(self, name: str, arguments: dict[str, Any]) -> tuple[Outcome, Mark]:
+        """The outcome of a call, and the mark of the memory after it."""
+
+        def job(memory: Memory) -> tuple[Outcome, Mark]:
+            outcome = tools.call(memory, name, arguments, self._said_by)
+            return outcome, mark_of(memory) if outcome.changed else ()
+
         try:
-            return await self._store.ask(
-                lambda memory: tools.call(memory, name, arguments, self._said_by),
-                changes=name not in tools.READERS,
-            )
+            return await self._store.ask(job, changes=name not in tools.READERS)
         except FabricError as error:
             # The memory itself could not be opened; the next call tries again.
-            return failure(str(error))
+            return failure(str(error)), ()
 
-    async def _tell(self, context: Context) -> None:
+    async def _tell(self) -> None:
         """Tell subscribers of both protocol eras that the graph has changed (MEM-16)."""
         if GRAPH_URI in self._subscribed:
-            await context.session.send_resource_updated(GRAPH_URI)
+            await self._session.send_resource_updated(GRAPH_URI)
         await self._bus.publish(ResourceUpdated(uri=GRAPH_URI))
 
     async def _list_resources(self, _context: Context, _params: Any) -> types.ListResourcesResult:
@@ -100,27 +111,48 @@ class MemoryServer:
         )
         return types.ListResourcesResult(resources=[graph])
 
+    async def _list_templates(
+        self, _context: Context, _params: Any
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=[])
+
     async def _read_resource(
         self, _context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         if str(params.uri) != GRAPH_URI:
-            raise MCPError(types.INVALID_PARAMS, f"Resource {params.uri} not found")
-        outcome = await self._asked("read_graph", {})
-        if outcome.failed:
-            raise MCPError(types.INTERNAL_ERROR, outcome.texts[0])
-        text = types.TextResourceContents(
-            uri=GRAPH_URI, mime_type="application/json", text=outcome.texts[0]
-        )
+            message = f"MCP error {types.INVALID_PARAMS}: Resource {params.uri} not found"
+            raise MCPError(types.INVALID_PARAMS, message)
+        try:
+            whole = await self._store.ask(graph_tools.whole_graph)
+        except FabricError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+        text = types.TextResourceContents(uri=GRAPH_URI, mime_type="application/json", text=whole)
         return types.ReadResourceResult(contents=[text])
 
     async def _subscribe(
-        self, _context: Context, params: types.SubscribeRequestParams
+        self, context: Context, params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        self._subscribed.add(str(params.uri))
+        uri = str(params.uri)
+        if uri not in self._subscribed:
+            self._subscribed.add(uri)
+            self._session = context.session
+            await self._watch.start()
         return types.EmptyResult()
 
     async def _unsubscribe(
         self, _context: Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        self._subscribed.discard(str(params.uri))
+        uri = str(params.uri)
+        if uri in self._subscribed:
+            self._subscribed.remove(uri)
+            self._watch.stop()
         return types.EmptyResult()
+
+    async def _listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        await self._watch.start()
+        try:
+            return await self._listen_to_bus(context, params)
+        finally:
+            self._watch.stop()

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import NoReturn
 
-    from anyio import AsyncFile
-
     from memory_fabric.config import Settings
     from memory_fabric.servers.mcp_server import MemoryServer
     from memory_fabric.store.memory import Memory
@@ -41,11 +39,7 @@ def serve(environ: Mapping[str, str] | None = None) -> NoReturn:
     store = StoreThread(lambda: _open(settings))
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(store, SIGNAL_GRACE_S))
-    try:
-        _run(store, settings)
-    except* OSError as errors:
-        # The client went away in the middle of an answer.
-        print(f"memory-fabric: {errors.exceptions[0]}", file=sys.stderr)  # noqa: T201
+    _run(store, settings)
     _leave(store, CLOSE_GRACE_S)
 
 
@@ -72,23 +66,13 @@ def _run(store: StoreThread, settings: Settings) -> None:
 
 
 async def _speak(memory_server: MemoryServer) -> None:
-    from typing import cast
-
-    from mcp.server.stdio import stdio_server
-
-    from memory_fabric.servers.drain import Incoming, Outgoing, Unanswered
-    from memory_fabric.servers.stdin_filter import Lines
+    from memory_fabric.servers.stdio import Incoming, Outgoing, Unanswered, claimed_output
 
     server = memory_server.server
     unanswered = Unanswered(ANSWERS_GRACE_S)
-    # The SDK asks no more of its input than to iterate over lines.
-    lines = cast("AsyncFile[str]", Lines(sys.stdin.buffer))
-    async with stdio_server(stdin=lines) as (incoming, outgoing):
-        await server.run(
-            Incoming(incoming, unanswered),
-            Outgoing(outgoing, unanswered),
-            server.create_initialization_options(),
-        )
+    incoming = Incoming(sys.stdin.fileno(), unanswered)
+    outgoing = Outgoing(claimed_output(), unanswered, incoming)
+    await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 def _leave(store: StoreThread, grace_s: float) -> NoReturn:
@@ -98,6 +82,13 @@ def _leave(store: StoreThread, grace_s: float) -> NoReturn:
 
 
 def _open(settings: Settings) -> Memory:
+    if settings.memory_file_path:
+        from memory_fabric.store.mirror import open_mirrored  # only where a file is served
+
+        return open_mirrored(
+            settings,
+            lambda sentence: print(f"memory-fabric: {sentence}", file=sys.stderr),  # noqa: T201
+        )
     from memory_fabric.store.memory import Memory  # late: with the first call, after the greeting
 
     return Memory.open(settings)

@@ -6,8 +6,13 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
+
+# Answers of our own tools are text for a model's eyes: its attention is the budget.
+MAX_ANSWER_CHARS = 4000
+# Kept free for the line that says what was left out.
+NOTE_CHARS = 100
 
 
 class Outcome(Value):
@@ -25,6 +30,19 @@ class Outcome(Value):
 def failure(text: str) -> Outcome:
     """An answer that says what went wrong."""
     return Outcome((text,), failed=True)
+
+
+def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CHARS) -> str:
+    """The first lines that fit, and how many were left out."""
+    used, kept = 0, []
+    for line in lines:
+        used += len(line) + 1
+        if used > free - NOTE_CHARS:
+            break
+        kept.append(line)
+    left = len(lines) - len(kept)
+    note = [f"{left} more left out for length: {how_to_see_more}"] if left else []
+    return "\n".join([*kept, *note])
 
 
 def wire(outcome: Outcome) -> dict[str, Any]:

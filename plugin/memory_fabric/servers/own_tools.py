@@ -8,7 +8,7 @@ from __future__ import annotations
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Entity, Record
-from memory_fabric.servers.outcome import Outcome
+from memory_fabric.servers.outcome import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.records import key_of
 from memory_fabric.text import cut, name_key, neutralised, one_line
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from memory_fabric.models import Answer, Hit, Provenance, Relation
     from memory_fabric.store.memory import Memory
 
-MAX_ANSWER_CHARS = 4000
-# Kept free for the line that says what was left out.
-NOTE_CHARS = 100
 MAX_HIT_CHARS = 700
 MAX_NAMES, MAX_NAME_CHARS = 4, 80
 DEFAULT_LIMIT = 10
@@ -36,8 +33,9 @@ def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -
     """The best hits of every source, one a line, with what was left out and what failed."""
     from memory_fabric.fabric.core import Fabric  # late: a client may never ask
 
-    limit = arguments.get("limit", DEFAULT_LIMIT)
-    answer = Fabric(memory, ids.timestamp()).recall(arguments["query"], limit=limit)
+    limit, depth = arguments.get("limit", DEFAULT_LIMIT), arguments.get("depth", 0)
+    fabric = Fabric(memory, ids.timestamp())
+    answer = fabric.recall(arguments["query"], limit=limit, depth=depth)
     if answer.failures and not memory.databases():
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     return Outcome((_rendered(answer, limit),))
@@ -128,23 +126,11 @@ def _rendered(answer: Answer, limit: int) -> str:
     notes = [f"Not searched: {failure}" for failure in answer.failures]
     if not lines:
         return "\n".join(["Nothing found.", *notes])
-    kept, left = _within(lines, MAX_ANSWER_CHARS - len("\n".join(notes)) - NOTE_CHARS)
-    if left:
-        notes.append(f"{left} more left out for length: ask more narrowly, or add a filter.")
-    elif len(answer.hits) >= limit:
+    room = MAX_ANSWER_CHARS - len("\n".join(notes))
+    if len(answer.hits) >= limit:
         notes.append(f"Only the best {limit}: a higher limit may show more.")
-    return "\n".join([*kept, *notes])
-
-
-def _within(lines: Sequence[str], max_chars: int) -> tuple[list[str], int]:
-    """The first lines that fit, and how many are left."""
-    used, kept = 0, []
-    for line in lines:
-        used += len(line) + 1
-        if used > max_chars:
-            break
-        kept.append(line)
-    return kept, len(lines) - len(kept)
+    shown = within(lines, "ask more narrowly, or add a filter.", room)
+    return "\n".join([shown, *notes])
 
 
 def _hit_line(hit: Hit) -> str:

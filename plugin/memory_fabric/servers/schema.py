@@ -1,7 +1,7 @@
 """The tools as clients see them: names, titles, descriptions, schemas, annotations.
 
 The first nine are the reference memory server's, field by field (MEM-14, MEM-15; compared with the
-recorded `tests/contract/memory-server.tools.json`); `recall` and `remember` are ours.
+recorded `tests/contract/memory-server.tools.json`); the last four are ours.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 DIALECT = "http://json-schema.org/draft-07/schema#"
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
+# What it is says the note of an answer that was cut; nobody else needs it.
+CURSOR = STRING
 # `session` records are summaries that hooks write; nobody states one by hand.
 STATED_TYPES = sorted(RECORD_TYPES - {"session"})
 MAX_RECALL_LIMIT = 50
+MAX_CHANGES = 100
 
 
 class Tool(Value):
@@ -66,6 +69,17 @@ def _object(closed: bool = False, **properties: Schema) -> Schema:
     return {**schema, "additionalProperties": False} if closed else schema
 
 
+def _noted(**properties: Schema) -> Schema:
+    """A closed object of these properties, with room for a note (nothing that models see else)."""
+    schema = _object(True, **properties)
+    return {**schema, "properties": {**properties, "note": STRING}}
+
+
+def _paged(**properties: Schema) -> Schema:
+    schema = _object(False, **properties)
+    return {**schema, "properties": {**properties, "cursor": CURSOR}}
+
+
 def _top(schema: Schema) -> Schema:
     return {"$schema": DIALECT, **schema}
 
@@ -83,24 +97,23 @@ def _described(schema: Schema, description: str) -> Schema:
     return {**schema, "description": description}
 
 
-_GRAPH = _top(_object(True, entities=_array(_entity(True)), relations=_array(_relation(True))))
-_SUCCESS = _top(_object(True, success=BOOLEAN, message=STRING))
+_GRAPH = _top(_noted(entities=_array(_entity(True)), relations=_array(_relation(True))))
+_SUCCESS = _top(_noted(success=BOOLEAN, message=STRING))
 
 NINE = (
     Tool(
         "create_entities",
         "Create Entities",
-        "Create entities in the knowledge graph. Observations given for a name that already "
-        "exists are added to it.",
+        "Create entities. Observations for a name that exists are added to it.",
         _top(_object(entities=_array(_entity()))),
-        _top(_object(True, entities=_array(_entity(True)))),
+        _top(_noted(entities=_array(_entity(True)))),
     ),
     Tool(
         "create_relations",
         "Create Relations",
         "Create relations between entities, in active voice (api uses Redis).",
         _top(_object(relations=_array(_relation()))),
-        _top(_object(True, relations=_array(_relation(True)))),
+        _top(_noted(relations=_array(_relation(True)))),
     ),
     Tool(
         "add_observations",
@@ -108,9 +121,8 @@ NINE = (
         "Add observations, one fact each, to entities that exist.",
         _top(_object(observations=_array(_object(entityName=STRING, contents=_array(STRING))))),
         _top(
-            _object(
-                True,
-                results=_array(_object(True, entityName=STRING, addedObservations=_array(STRING))),
+            _noted(
+                results=_array(_object(True, entityName=STRING, addedObservations=_array(STRING)))
             )
         ),
     ),
@@ -141,8 +153,8 @@ NINE = (
     Tool(
         "read_graph",
         "Read Graph",
-        "Read the entire knowledge graph. On a large graph prefer search_nodes or recall.",
-        _top({"type": "object", "properties": {}}),
+        "Read the entire knowledge graph; prefer search_nodes or recall when it is large.",
+        _top({"type": "object", "properties": {"cursor": CURSOR}}),
         _GRAPH,
         reads=True,
     ),
@@ -151,7 +163,7 @@ NINE = (
         "Search Nodes",
         "Search names, types and observations of entities, best match first; the words need not "
         "stand together.",
-        _top(_object(query=STRING)),
+        _top(_paged(query=STRING)),
         _GRAPH,
         reads=True,
     ),
@@ -159,7 +171,7 @@ NINE = (
         "open_nodes",
         "Open Nodes",
         "Open entities by their exact names, with their relations.",
-        _top(_object(names=_array(STRING))),
+        _top(_paged(names=_array(STRING))),
         _GRAPH,
         reads=True,
     ),
@@ -178,6 +190,12 @@ RECALL = Tool(
                 'domain:x agent:x scope:user since:2026-01-31 before: session: "exact phrase".',
             ),
             "limit": {"type": "integer", "minimum": 1, "maximum": MAX_RECALL_LIMIT},
+            "depth": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 3,
+                "description": "Walk the graph so many steps; shows the path.",
+            },
         },
         "required": ["query"],
     },
@@ -211,4 +229,36 @@ REMEMBER = Tool(
     drop_in=False,
 )
 
-TOOLS = (*NINE, RECALL, REMEMBER)
+FORGET = Tool(
+    "forget",
+    "Forget",
+    "Forget what the user wants gone. The first call previews it and gives a code.",
+    {
+        "type": "object",
+        "properties": {
+            "what": _described(STRING, "An id, an entity's exact name, or words."),
+            "confirm": _described(STRING, "The code, once the user agreed to the preview."),
+        },
+        "required": ["what"],
+    },
+    deletes=True,
+    drop_in=False,
+)
+
+HISTORY = Tool(
+    "history",
+    "History",
+    "Why is this known: who said it, when, in which session, and what changed since.",
+    {
+        "type": "object",
+        "properties": {
+            "name": _described(STRING, "An entity's name or a record's id."),
+            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_CHANGES},
+        },
+        "required": ["name"],
+    },
+    reads=True,
+    drop_in=False,
+)
+
+TOOLS = (*NINE, RECALL, REMEMBER, FORGET, HISTORY)

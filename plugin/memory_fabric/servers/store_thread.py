@@ -9,7 +9,11 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import time
 from queue import Empty, SimpleQueue
+from typing import cast
+
+from memory_fabric.errors import FabricError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,26 +28,57 @@ if TYPE_CHECKING:
 
 # After a change and this long without a call, journals and MEMORY.md are brought up to date.
 IDLE_S = 1.0
+# They follow at the latest so long after a change, also while calls go on. A mirrored file follows
+# sooner: other programs read it. Where all that takes longer, calls get as much time as it does.
+LATEST_S, MIRROR_S = 5.0, 0.5
+# A file that could not be written is tried again without a call.
+RETRY_S = 5.0
 
 
 class StoreThread:
     """The thread and its queue. The memory is opened with the first call and closed at the end."""
 
-    def __init__(self, open_memory: Callable[[], Memory], idle_s: float = IDLE_S) -> None:
-        self._open, self._idle_s = open_memory, idle_s
+    def __init__(
+        self,
+        open_memory: Callable[[], Memory],
+        idle_s: float = IDLE_S,
+        latest_s: float = LATEST_S,
+    ) -> None:
+        self._open, self._idle_s, self._latest_s = open_memory, idle_s, latest_s
         self._memory: Memory | None = None
         self._changed = False
+        # The time of `time.monotonic()` when the other tiers are written, calls or not.
+        self._due_at: float | None = None
+        self._flush_took_s = 0.0
+        # Held by whoever works on the memory; calls that were asked and have no answer yet.
+        self._free, self._asked = threading.Lock(), 0
         # The only queue that may be fed from a signal handler (its put is re-entrant).
         self._items: SimpleQueue[Item | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
         self._thread.start()
 
     async def ask(self, job: Callable[[Memory], T], *, changes: bool = False) -> T:
-        """What `job(memory)` returns or raises, run in the thread; `changes` says it writes."""
+        """What `job(memory)` returns or raises, run in the thread; `changes` says it writes.
+
+        Where nothing else is asked or under way, a read is done at once: two hand-overs between
+        threads cost more than most reads.
+        """
+        if not changes and self._is_idle() and self._free.acquire(blocking=False):
+            try:
+                settle, value = self._done(job, changes)
+            finally:
+                self._free.release()
+            if settle is _error:
+                raise value
+            return cast("T", value)
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
+        self._asked += 1
         self._items.put((job, changes, loop, answer))
-        return await answer
+        try:
+            return await answer
+        finally:
+            self._asked -= 1
 
     def close(self, timeout_s: float) -> bool:
         """Whether everything asked so far was done and the memory closed within the time."""
@@ -51,11 +86,15 @@ class StoreThread:
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
+    def _is_idle(self) -> bool:
+        """Whether no call is waited for, and reading waits for nothing (a mirrored file's lock)."""
+        return not self._asked and self._memory is not None and self._memory.mirror is None
+
     def _run(self) -> None:
         while (item := self._next()) is not None:
             job, changes, loop, answer = item
-            self._changed = self._changed or changes
-            settle, value = self._done(job)
+            with self._free:
+                settle, value = self._done(job, changes)
             try:
                 loop.call_soon_threadsafe(settle, answer, value)
             except RuntimeError:
@@ -67,28 +106,60 @@ class StoreThread:
 
     def _next(self) -> Item | None:
         """The next call; the other tiers are written where none comes for a while."""
-        if self._changed:
+        while (wait_s := self._wait_s()) is not None:
             try:
-                return self._items.get(timeout=self._idle_s)
+                if wait_s > 0:
+                    return self._items.get(timeout=wait_s)
             except Empty:
+                pass
+            with self._free:
                 self._flush()
         return self._items.get()
 
-    def _done(self, job: Callable[[Memory], Any]) -> tuple[Callable[..., None], Any]:
+    def _wait_s(self) -> float | None:
+        """How long a call is waited for before the next flush; None when there is none to do."""
+        waits = [self._idle_s] if self._changed else []
+        if self._due_at is not None:
+            waits.append(max(0.0, self._due_at - time.monotonic()))
+        return min(waits, default=None)
+
+    def _done(self, job: Callable[[Memory], Any], changes: bool) -> tuple[Callable[..., None], Any]:
         try:
             # A memory that cannot be opened now is tried again with the next call.
             self._memory = self._memory or self._open()
+            if changes:
+                self._note_change(self._memory)
+            self._refresh(self._memory, changes)
             return _result, job(self._memory)
         except BaseException as error:  # noqa: BLE001 - it is raised where the job was asked
             return _error, error
 
+    def _note_change(self, memory: Memory) -> None:
+        self._changed = True
+        if self._due_at is None:
+            pause_s = self._latest_s if memory.mirror is None else MIRROR_S
+            self._due_at = time.monotonic() + max(pause_s, self._flush_took_s)
+
+    def _refresh(self, memory: Memory, changes: bool) -> None:
+        try:
+            memory.refresh()
+        except FabricError:
+            if not changes:  # a change can wait in the queue, an answer would be wrong
+                raise
+
     def _flush(self) -> None:
-        if self._changed and self._memory is not None:
-            self._changed = False
-            try:
-                self._memory.flush()
-            except Exception as error:  # noqa: BLE001 - the thread must live; the next flush does it
-                print(f"memory-fabric: flush: {error}", file=sys.stderr)  # noqa: T201
+        if self._memory is None or self._wait_s() is None:
+            return
+        self._changed, self._due_at = False, None
+        began = time.monotonic()
+        try:
+            self._memory.flush()
+        except Exception as error:  # noqa: BLE001 - the thread must live; the next flush does it
+            print(f"memory-fabric: flush: {error}", file=sys.stderr)  # noqa: T201
+        ended = time.monotonic()
+        self._flush_took_s = ended - began
+        if self._memory.mirror is not None and self._memory.mirror.behind:
+            self._due_at = ended + RETRY_S
 
 
 def _result(answer: asyncio.Future[Any], value: Any) -> None:

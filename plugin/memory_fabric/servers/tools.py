@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from memory_fabric.errors import FabricError
-from memory_fabric.servers import graph_tools, own_tools
+from memory_fabric.servers import graph_tools, history_tools, own_tools
 from memory_fabric.servers.outcome import Outcome, failure, whole_text
 from memory_fabric.servers.schema import TOOLS
 from memory_fabric.servers.validation import known_part, problems
@@ -32,6 +32,8 @@ CALLS: Mapping[str, Call] = {
     "open_nodes": graph_tools.open_nodes,
     "recall": own_tools.recall,
     "remember": own_tools.remember,
+    "forget": history_tools.forget,
+    "history": history_tools.history,
 }
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
 READERS = frozenset(tool.name for tool in TOOLS if tool.reads)
@@ -58,6 +60,7 @@ def call(memory: Memory, name: str, arguments: Mapping[str, Any], said_by: Prove
     usable = whole_text(known_part(SCHEMAS[name], arguments))
     # A server lives long; an answer names only what failed for it.
     memory.failures.clear()
+    memory.follow_switches()
     if not memory.settings.reads and name in READERS:
         return failure("Memory is switched off here. Turn it on with memory-fabric on.")
     try:

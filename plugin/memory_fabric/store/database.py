@@ -92,18 +92,29 @@ class Transaction:
                 f"{self.database.path} was removed or replaced.",
                 remedy="Run memory-fabric repair.",
             )
+        if self.database.read_only:  # what is read may be a copy: no change of it would last
+            raise StoreReadOnly(
+                self.database.path,
+                f"{self.database.path} cannot be written.",
+                remedy="Check its permissions.",
+            )
+        connection = self.database.connection
+        try:
+            self._synchronise()
+            connection.execute("BEGIN IMMEDIATE")
+            # Another process may have brought it to a newer schema while this one was running.
+            self.database.newer = _version(connection) > migrations.LATEST
+            if self.database.newer:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise translated(self.database.path, error) from error
         if self.database.newer:
             raise StoreNewer(
                 self.database.path,
                 "A newer memory-fabric has changed this memory.",
                 remedy="Restart Claude Code so that every process runs the same release.",
             )
-        try:
-            self._synchronise()
-            self.database.connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
-            raise translated(self.database.path, error) from error
-        return self.database.connection
+        return connection
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, _trace: object) -> None:
         connection = self.database.connection
@@ -147,7 +158,7 @@ def open_database(
     try:
         if deadline_s is not None:
             _limit(database.connection, deadline_s)
-        _prepare(database)
+        _prepare(database, in_a_hurry=deadline_s is not None)
     except (sqlite3.Error, OSError) as error:
         database.close()
         raise translated(path, error) from error
@@ -240,28 +251,46 @@ def _limit(connection: sqlite3.Connection, deadline_s: float) -> None:
     connection.set_progress_handler(lambda: time.monotonic() > deadline_s, STEPS_PER_CHECK)
 
 
-def _prepare(database: Database) -> None:
-    connection = database.connection
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+def _prepare(database: Database, *, in_a_hurry: bool) -> None:
+    version = _version(database.connection)
     if version > migrations.LATEST:
         database.newer = True
     elif version < migrations.LATEST:
+        if version and in_a_hurry:
+            raise StoreUnavailable(
+                database.path,
+                "This memory is of an older release and has not been brought up to date yet.",
+                remedy="The next session start does it, or memory-fabric status.",
+            )
         if database.read_only:
-            raise StoreReadOnly(database.path, "An older memory lies where nothing can be written.")
+            database.connection = _copy_in_memory(database.connection)
         _migrate(database, version)
-    connection.execute("PRAGMA foreign_keys = ON")
+    database.connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _copy_in_memory(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """What lies where nothing can be written, as it is now, where it can be brought up to date."""
+    copy = sqlite3.connect(":memory:", check_same_thread=False)
+    copy.isolation_level = None
+    connection.backup(copy)
+    connection.close()
+    return copy
 
 
 def _migrate(database: Database, version: int) -> None:
-    if version:
+    if version and not database.read_only:
         from memory_fabric.store import backup  # only with an older schema
 
         backup.before_migration(database.path, version)
-    else:
+    elif not version:
         _choose_journal(database.connection)
     database.connection.execute("BEGIN IMMEDIATE")
     # Another process may have been first.
-    version = int(database.connection.execute("PRAGMA user_version").fetchone()[0])
+    version = _version(database.connection)
     for number in range(version, migrations.LATEST):
         for statement in migrations.MIGRATIONS[number]:
             database.connection.execute(statement)

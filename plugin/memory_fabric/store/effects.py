@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
-from memory_fabric.store import record_effects, rows
+from memory_fabric.store import (
+    deletions,
+    forget_effects,
+    merge_effects,
+    record_effects,
+    returns,
+    rows,
+    tombstones,
+)
 from memory_fabric.text import index_extra
 
 TYPE_CHECKING = False
@@ -20,140 +28,86 @@ if TYPE_CHECKING:
 
     Result = tuple[dict[str, Any], list[dict[str, Any]]]
     Effect = Callable[[sqlite3.Connection, Mapping[str, Any], Provenance], Result]
+    Adopted = list[returns.Group]
 
 
 def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """New entities with their observations; an existing name gets the observations it lacks."""
-    created, merged, adopted = [], [], rows.nothing()
+    created, merged = [], []
+    adopted: Adopted = []
+    graves = tombstones.Graves(c, by)
     for item in payload["entities"]:
         name, texts = item["name"], item.get("observations") or ()
         id_ = rows.entity_id(c, name)
         if id_ is None:
+            if graves.refuse_entity(name):
+                continue
             id_ = rows.add_entity(c, name, item["entityType"], by)
-            added = rows.add_texts(c, id_, texts, by)
+            added = rows.add_texts(c, id_, _lacking(c, id_, name, texts, graves), by)
             created.append({"name": name, "entityType": item["entityType"], "observations": added})
         else:
             _adopt(c, adopted, id_, texts)
-            added = rows.add_texts(c, id_, texts, by)
+            added = rows.add_texts(c, id_, _lacking(c, id_, name, texts, graves), by)
             if added:
                 merged.append({"name": name, "observations": added})
-    deletions = [
+    said = [
         {"entityName": item["name"], "observations": item["observations"]}
         for item in (*created, *merged)
     ]
-    inverse = [_op("delete_observations", deletions=deletions)]
+    inverse = [_op("delete_observations", deletions=said)]
     inverse += [_op("remove_orphans", entityNames=[e["name"] for e in created])]
-    return {"entities": created, "merged": merged}, inverse + _given_back(adopted)
+    inverse += [*returns.op(adopted), *tombstones.set_again(graves.lifted)]
+    return _also({"entities": created, "merged": merged}, graves), inverse
 
 
 def create_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """New relations; an end that does not exist is created first with type `unknown` (BR-9)."""
-    created, ends, adopted = [], [], rows.nothing()
+    created, ends = [], []
+    adopted: Adopted = []
+    graves = tombstones.Graves(c, by)
     for item in payload["relations"]:
-        ids = []
-        for name in (item["from"], item["to"]):
-            id_ = rows.entity_id(c, name)
-            if id_ is None:
-                id_ = rows.add_entity(c, name, rows.UNKNOWN_TYPE, by)
-                ends.append(name)
-            else:
+        both = (item["from"], item["to"])
+        missing = [name for name in dict.fromkeys(both) if rows.entity_id(c, name) is None]
+        if any(graves.refuse_entity(name) for name in missing):
+            continue
+        for name in missing:
+            rows.add_entity(c, name, rows.UNKNOWN_TYPE, by)
+        ends += missing
+        ids = [rows.entity_id(c, name) or 0 for name in both]
+        for name, id_ in zip(both, ids, strict=True):
+            if name not in missing:
                 _adopt(c, adopted, id_, ())
-            ids.append(id_)
         relation = {name: item[name] for name in ("from", "to", "relationType")}
         if rows.add_relation(c, ids[0], item["relationType"], ids[1], by):
             created.append(relation)
         else:
             _adopt_relation(c, adopted, relation)
     inverse = [_op("delete_relations", relations=created), _op("remove_orphans", entityNames=ends)]
-    return {"relations": created, "created_ends": ends}, inverse + _given_back(adopted)
+    inverse += [*returns.op(adopted), *tombstones.set_again(graves.lifted)]
+    return _also({"relations": created, "created_ends": ends}, graves), inverse
 
 
 def add_observations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """Texts that their entity lacks. Raises NotFound for an unknown entity; nothing is changed."""
-    results, adopted = [], rows.nothing()
+    results = []
+    adopted: Adopted = []
+    graves = tombstones.Graves(c, by)
     for item in payload["observations"]:
         name = item["entityName"]
         id_ = rows.entity_id(c, name)
         if id_ is None:
+            if by.source in tombstones.REPEATING and graves.refuse_entity(name):
+                continue
             raise NotFound(name, f"Entity with name {name} not found")
         _adopt(c, adopted, id_, item["contents"])
-        added = rows.add_texts(c, id_, item["contents"], by)
+        added = rows.add_texts(c, id_, _lacking(c, id_, name, item["contents"], graves), by)
         results.append({"entityName": name, "addedObservations": added})
     undo = [
         {"entityName": r["entityName"], "observations": r["addedObservations"]} for r in results
     ]
-    return {"results": results}, [_op("delete_observations", deletions=undo), *_given_back(adopted)]
-
-
-def delete_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Entities, their observations and every relation at either end; unknown names are silent."""
-    gone = rows.nothing()
-    for name in dict.fromkeys(payload["entityNames"]):
-        for entity in rows.entities(c, "e.name = ?", (name,)):
-            at_it = (entity["id"],)
-            mine = rows.nothing()
-            mine["entities"] = [entity]
-            mine["observations"] = rows.observations(c, "o.entity = ?", at_it)
-            mine["relations"] = rows.relations(c, "r.source = ? OR r.target = ?", at_it * 2)
-            rows.remove(c, mine)
-            for table, some in mine.items():
-                gone[table] += some
-    touched = [r[end] for r in gone["relations"] for end in ("from", "to")]
-    result = {"deleted": len(gone["entities"]), "relations": len(gone["relations"])}
-    return result | {"touched": touched}, [_op("restore", **gone)]
-
-
-def delete_observations(
-    c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance
-) -> Result:
-    """Exactly these texts of these entities; what does not exist is silent."""
-    gone = rows.nothing()
-    for item in payload["deletions"]:
-        entity = rows.entity_id(c, item["entityName"])
-        for text in dict.fromkeys(item["observations"] if entity is not None else ()):
-            id_ = rows.text_id(c, entity or 0, text)
-            gone["observations"] += [] if id_ is None else rows.observations(c, "o.id = ?", (id_,))
-    # The same entity may stand in the list twice.
-    gone["observations"] = list({row["id"]: row for row in gone["observations"]}.values())
-    rows.remove(c, gone)
-    touched = [row["entity"] for row in gone["observations"]]
-    return {"deleted": len(touched), "touched": touched}, [_op("restore", **gone)]
-
-
-def delete_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Exactly these relations; what does not exist is silent. Their ends stay."""
-    gone = rows.nothing()
-    for item in payload["relations"]:
-        gone["relations"] += _relation(c, item)
-    gone["relations"] = list({row["id"]: row for row in gone["relations"]}.values())
-    rows.remove(c, gone)
-    touched = [row[end] for row in gone["relations"] for end in ("from", "to")]
-    return {"deleted": len(gone["relations"]), "touched": touched}, [_op("restore", **gone)]
-
-
-def restore(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Rows that were taken out, as they were: the inverse of a deletion."""
-    new, changed = rows.put_back(c, payload, by)
-    inverse = [
-        _op("delete_relations", relations=new["relations"]),
-        _op(
-            "delete_observations",
-            deletions=[
-                {"entityName": row["entity"], "observations": [row["text"]]}
-                for row in new["observations"]
-            ],
-        ),
-        _op("remove_orphans", entityNames=[row["name"] for row in new["entities"]]),
-    ]
-    return {"restored": sum(map(len, new.values()))}, inverse + _given_back(changed)
-
-
-def remove_orphans(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Those of the entities that have neither observations nor relations; the others stay."""
-    gone = rows.nothing()
-    gone["entities"] = rows.orphans(c, payload["entityNames"])
-    rows.remove(c, gone)
-    return {"deleted": len(gone["entities"])}, [_op("restore", **gone)]
+    inverse = [_op("delete_observations", deletions=undo)]
+    inverse += [*returns.op(adopted), *tombstones.set_again(graves.lifted)]
+    return _also({"results": results}, graves), inverse
 
 
 def add_episodes(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -179,23 +133,47 @@ def add_episodes(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenan
     return {"added": added}, []
 
 
+def undo(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+    """What takes back an operation, step by step; its own inverse does that operation again."""
+    told: dict[str, Any] = {"steps": len(payload["steps"]), "touched": []}
+    back: list[dict[str, Any]] = []
+    for step in payload["steps"]:
+        result, inverse = EFFECTS[step["kind"]](c, step["payload"], by)
+        told["touched"] += result.get("touched", ())
+        back = inverse + back
+    return told, back
+
+
+def purged(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+    """Nothing: what this operation once did was erased, and is not to be done again."""
+    return {}, []
+
+
 EFFECTS: dict[str, Effect] = {
     "create_entities": create_entities,
     "create_relations": create_relations,
     "add_observations": add_observations,
-    "delete_entities": delete_entities,
-    "delete_observations": delete_observations,
-    "delete_relations": delete_relations,
-    "restore": restore,
-    "remove_orphans": remove_orphans,
+    "delete_entities": deletions.delete_entities,
+    "delete_observations": deletions.delete_observations,
+    "delete_relations": deletions.delete_relations,
+    "restore": deletions.restore,
+    "remove_orphans": deletions.remove_orphans,
     "remember": record_effects.remember,
     "put_record": record_effects.put_record,
-    "forget": record_effects.forget,
+    "forget": forget_effects.forget,
+    "tombstones": tombstones.tombstones,
+    "alias": merge_effects.alias,
+    "unalias": merge_effects.unalias,
+    "put_aliases": merge_effects.put_aliases,
+    "merge": merge_effects.merge,
+    "replace_rows": merge_effects.replace_rows,
+    "undo": undo,
+    "purged": purged,
     "add_episodes": add_episodes,
 }
 
 
-def _adopt(c: sqlite3.Connection, adopted: rows.Rows, entity: int, texts: Any) -> None:
+def _adopt(c: sqlite3.Connection, adopted: Adopted, entity: int, texts: Any) -> None:
     """What a record had brought and somebody now states himself no longer goes with the record."""
     mine = rows.nothing()
     mine["entities"] = rows.entities(c, "e.id = ? AND e.record <> ''", (entity,))
@@ -206,28 +184,31 @@ def _adopt(c: sqlite3.Connection, adopted: rows.Rows, entity: int, texts: Any) -
     _take(c, adopted, mine)
 
 
-def _adopt_relation(c: sqlite3.Connection, adopted: rows.Rows, relation: Mapping[str, Any]) -> None:
-    mine = rows.nothing()
-    mine["relations"] = [row for row in _relation(c, relation) if row["record"]]
-    _take(c, adopted, mine)
+def _adopt_relation(c: sqlite3.Connection, adopted: Adopted, relation: Mapping[str, Any]) -> None:
+    known = [row for row in deletions.relation(c, relation) if row["record"]]
+    _take(c, adopted, rows.nothing() | {"relations": known})
 
 
-def _take(c: sqlite3.Connection, adopted: rows.Rows, mine: rows.Rows) -> None:
+def _take(c: sqlite3.Connection, adopted: Adopted, mine: rows.Rows) -> None:
     rows.hand_to(c, mine, "")
     for table, some in mine.items():
-        adopted[table] += some
+        adopted += [returns.group(table, [row | {"record": ""}], [row]) for row in some]
 
 
-def _given_back(adopted: rows.Rows) -> list[dict[str, Any]]:
-    return [_op("restore", **adopted)] if any(adopted.values()) else []
+def _lacking(
+    c: sqlite3.Connection, entity: int, name: str, texts: Any, graves: tombstones.Graves
+) -> list[str]:
+    """Those of the texts that may be said of the entity."""
+    return [
+        text
+        for text in texts
+        if rows.text_id(c, entity, text) is not None or not graves.refuse_text(name, text)
+    ]
 
 
-def _relation(c: sqlite3.Connection, item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return rows.relations(
-        c,
-        "s.name = ? AND r.type = ? AND t.name = ?",
-        (item["from"], item["relationType"], item["to"]),
-    )
+def _also(result: dict[str, Any], graves: tombstones.Graves) -> dict[str, Any]:
+    """The result, and names of what was left away because it had been forgotten."""
+    return result | ({"forgotten": list(graves.forgotten)} if graves.forgotten else {})
 
 
 def _op(kind: str, **payload: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # SQLite takes 999 bound values in its oldest builds.
 CHUNK = 500
+ENDS = ("source", "target")
 
 
 def read_graph(db: Database) -> Graph:
@@ -33,8 +34,48 @@ def read_graph(db: Database) -> Graph:
     )
 
 
+def whole(databases: Sequence[Database]) -> Graph:
+    """Everything in these databases as one graph; see `merged`."""
+    return merged(read_graph(db) for db in databases)
+
+
+def merged(graphs: Iterable[Graph]) -> Graph:
+    """Several graphs as one, the first one's part first; entities as in `by_name`."""
+    parts = list(graphs)
+    if len(parts) == 1:
+        return parts[0]
+    entities = by_name(part.entities for part in parts)
+    relations = dict.fromkeys(relation for part in parts for relation in part.relations)
+    return Graph(tuple(entities.values()), tuple(relations))
+
+
+def by_name(parts: Iterable[Iterable[Entity]]) -> dict[str, Entity]:
+    """Entities of several graphs by their names.
+
+    One that several know has the type of the first, and what each of them says of it.
+    """
+    entities: dict[str, Entity] = {}
+    for part in parts:
+        for entity in part:
+            known = entities.get(entity.name)
+            entities[entity.name] = _joined(known, entity) if known else entity
+    return entities
+
+
 def open_nodes(db: Database, names: Sequence[str]) -> Graph:
     """The entities of exactly these names, and every relation with either end among them."""
+    entities, relations = opened(db, names)
+    return Graph(tuple(entities), tuple(relations[id_] for id_ in sorted(relations)))
+
+
+def opened(
+    db: Database, names: Sequence[str], limit: int = -1, ends: Sequence[str] = ENDS
+) -> tuple[list[Entity], dict[int, Relation]]:
+    """The entities of exactly these names in creation order, and relations that touch them.
+
+    The relations are those with one of the `ends` among them, by their numbers in the database; at
+    most the oldest `limit` for each end, -1 for all.
+    """
     found = _by_name(db, names)
     ids = [id_ for id_, _, _ in found]
     said: dict[int, list[str]] = {}
@@ -44,15 +85,30 @@ def open_nodes(db: Database, names: Sequence[str]) -> Graph:
             chunk,
         ):
             said.setdefault(entity, []).append(text)
-    return Graph(
-        tuple(Entity(name, kind, tuple(said.get(id_, ()))) for id_, name, kind in found),
-        tuple(_relations(db, ids, limit=-1)),
-    )
+    entities = [Entity(name, kind, tuple(said.get(id_, ()))) for id_, name, kind in found]
+    return entities, _numbered(db, ids, limit, ends)
+
+
+def names_from(db: Database, position: int, limit: int) -> list[str]:
+    """The names of entities in creation order, from a position (0 is the first) on."""
+    rows = db.rows("SELECT name FROM entities ORDER BY id LIMIT ? OFFSET ?", (limit, position))
+    return [row[0] for row in rows]
+
+
+def counts(db: Database) -> tuple[int, int]:
+    """How many entities and how many relations there are."""
+    row = db.row("SELECT (SELECT count(*) FROM entities), (SELECT count(*) FROM relations)")
+    return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
 def existing(db: Database, names: Sequence[str]) -> set[str]:
     """Those of the names that an entity bears, exactly."""
-    return {name for _, name, _ in _by_name(db, names)}
+    return set(existing_in_order(db, names))
+
+
+def existing_in_order(db: Database, names: Sequence[str]) -> list[str]:
+    """Those of the names that an entity bears, exactly, in creation order."""
+    return [name for _, name, _ in _by_name(db, names)]
 
 
 def relations_of(db: Database, names: Sequence[str], limit: int = 200) -> list[Relation]:
@@ -95,6 +151,11 @@ def relations_by_key(
     return around
 
 
+def _joined(first: Entity, second: Entity) -> Entity:
+    said = dict.fromkeys((*first.observations, *second.observations))
+    return first._replace(observations=tuple(said))
+
+
 def _by_key(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str]]:
     """The entity (id, name, type) that each of the name keys means, if there is one."""
     wanted = jsontext.dumps(list(dict.fromkeys(map(name_key, keys))))
@@ -120,18 +181,26 @@ def _by_name(db: Database, names: Sequence[str]) -> list[tuple[int, str, str]]:
 
 
 def _relations(db: Database, ids: Sequence[int], limit: int) -> list[Relation]:
+    found = _numbered(db, ids, limit)
+    ordered = [found[id_] for id_ in sorted(found)]
+    return ordered if limit < 0 else ordered[:limit]
+
+
+def _numbered(
+    db: Database, ids: Sequence[int], limit: int, ends: Sequence[str] = ENDS
+) -> dict[int, Relation]:
     found: dict[int, Relation] = {}
     for chunk in _chunks(ids):
-        for end in ("source", "target"):
+        for end in ends:
             for id_, source, kind, target in db.rows(
                 "SELECT r.id, s.name, r.type, t.name FROM relations AS r "
                 "JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target "
                 f"WHERE r.{end} IN ({_marks(chunk)}) ORDER BY r.id LIMIT ?",
                 [*chunk, limit],
             ):
-                found[id_] = Relation(source, kind, target)
-    ordered = [found[id_] for id_ in sorted(found)]
-    return ordered if limit < 0 else ordered[:limit]
+                if id_ not in found:
+                    found[id_] = Relation(source, kind, target)
+    return found
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.store.database import Database
+    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.soundness import Finding
 
 
 def verify(
@@ -26,12 +28,15 @@ def verify(
     touched = result.pop("touched", ())
     if kind == "create_entities":
         names = [item["name"] for item in payload["entities"]]
-        _must_exist(c, names)
+        _must_exist(c, names, result)
         return _found(variants=_variants(c, [item["name"] for item in result["entities"]]))
     if kind == "create_relations":
-        ends = [item[end] for item in payload["relations"] for end in ("from", "to")]
-        _must_exist(c, ends)
+        away = result.get("forgotten", ())
+        both = [(item["from"], item["to"]) for item in payload["relations"]]
+        _must_exist(c, [end for ends in both if not {*ends} & {*away} for end in ends], result)
         return {}
+    if kind == "merge":
+        _must_exist(c, [payload["into"]], result)
     return _found(orphans=[row["name"] for row in rows.orphans(c, touched)])
 
 
@@ -48,9 +53,37 @@ def orphans(db: Database, limit: int = 100) -> list[str]:
     return [row[0] for row in found]
 
 
-def _must_exist(c: sqlite3.Connection, names: Sequence[str]) -> None:
+def variants(db: Database) -> list[list[str]]:
+    """Groups of names that differ only in case, `-`, `_` or spaces, the oldest name first."""
+    groups: dict[str, list[str]] = {}
+    for key, name in db.rows(
+        "SELECT key, name FROM entities WHERE key IN "
+        "(SELECT key FROM entities GROUP BY key HAVING count(*) > 1) ORDER BY id"
+    ):
+        groups.setdefault(key, []).append(name)
+    return list(groups.values())
+
+
+def alias_conflicts(db: Database) -> list[tuple[str, str, str]]:
+    """Aliases (alias, its entity, the other) that are another entity's own name, too."""
+    rows = db.rows(
+        "SELECT a.alias, e.name, o.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
+        "JOIN entities AS o ON o.key = a.key AND o.id <> a.entity ORDER BY a.key, o.id"
+    )
+    return [(alias, name, owner) for alias, name, owner in rows]
+
+
+def check(memory: Memory) -> list[Finding]:
+    """All that is wrong with what is stored here, with its place and what helps."""
+    from memory_fabric.store import soundness  # only for who asks
+
+    return soundness.findings(memory)
+
+
+def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Mapping[str, Any]) -> None:
+    """All of the names, but for those that stay away because they were forgotten."""
     for name in dict.fromkeys(names):
-        if rows.entity_id(c, name) is None:
+        if name not in result.get("forgotten", ()) and rows.entity_id(c, name) is None:
             raise StoreUnavailable("", f"The entity {name[:100]!r} could not be read back.")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from memory_fabric.models import Operation
+    from memory_fabric.models import Operation, Record
     from memory_fabric.store.database import Database
 
 DECISIONS = "decisions.jsonl"
@@ -140,18 +140,25 @@ def _decisions(
     c: sqlite3.Connection, row: tuple[Any, ...], line: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """What an operation means for decisions.jsonl: a record, or the word that one was forgotten."""
-    if line["kind"] == "forget":
-        at = line["provenance"].get("at", "")
-        return [{"id": id_, "forgotten": True, "at": at} for id_ in line["payload"]["ids"]]
-    if line["kind"] not in ("remember", "put_record"):
-        return []
-    # A record that repeats a known one strengthens that one: its inverse knows which.
-    undone = [op["payload"]["record"]["id"] for op in json.loads(row[-1]) if _puts(op)]
+    steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
+    at = line["provenance"].get("at", "")
     found: list[dict[str, Any]] = []
-    for id_ in dict.fromkeys([*undone, line["payload"]["record"].get("id", "")]):
-        known = records.find(c, "id = ? AND status = 'active' AND scope <> 'local'", (id_,))
-        found += [records.as_object(record) for record, _ in known]
+    for step in steps:
+        if step["kind"] == "forget":
+            ids = step["payload"]["ids"]
+            found += [{"id": id_, "forgotten": True, "at": at} for id_ in ids]
+        elif step["kind"] in ("remember", "put_record"):
+            # A record that repeats a known one strengthens that one: its inverse knows which.
+            undone = [op["payload"]["record"]["id"] for op in json.loads(row[-1]) if _puts(op)]
+            own = step["payload"]["record"].get("id", "")
+            for id_ in dict.fromkeys([*undone, own] if step is line else [own]):
+                found += [records.as_object(record) for record in _to_tell(c, id_)]
     return found
+
+
+def _to_tell(c: sqlite3.Connection, id_: str) -> list[Record]:
+    known = records.find(c, "id = ? AND status = 'active' AND scope <> 'local'", (id_,))
+    return [record for record, _ in known]
 
 
 def _puts(operation: Mapping[str, Any]) -> bool:

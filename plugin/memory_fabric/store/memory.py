@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.models import Provenance
+    from memory_fabric.store.mirror import Mirror
     from memory_fabric.store.projects import Project
 
 KINDS = ("project", "user")
@@ -53,6 +54,10 @@ class Memory:
         self.failures: list[str] = []
         self.told: list[str] = []
         self.unavailable: set[str] = set()
+        self.mirror: Mirror | None = None
+        # Whose switches count, and what is allowed while they are on.
+        self.switched_by = (settings.home, project.id if project else "")
+        self._stated = (settings.reads, settings.writes)
         self._deadline_s, self._repair = deadline_s, repair
         self._open: dict[str, Database] = {}
 
@@ -66,11 +71,17 @@ class Memory:
         With `repair` a damaged database is set aside and rebuilt; else it only fails.
         """
         project = projects.find_project(settings.home, settings.project_dir, settings.user_home)
-        here = switches.state(settings.home, project.id if project else "")
-        settings = settings._replace(
-            reads=settings.reads and here["read"], writes=settings.writes and here["write"]
+        memory = cls(settings, project, deadline_s=deadline_s, repair=repair)
+        memory.follow_switches()
+        return memory
+
+    def follow_switches(self) -> None:
+        """Read and write as `memory-fabric off` and `on` have it now; a server lives long."""
+        here = switches.state(*self.switched_by)
+        reads, writes = self._stated
+        self.settings = self.settings._replace(
+            reads=reads and here["read"], writes=writes and here["write"]
         )
-        return cls(settings, project, deadline_s=deadline_s, repair=repair)
 
     def path_of(self, kind: str) -> str:
         """Where the database of a kind lies; without a project all is in the user's."""
@@ -230,6 +241,14 @@ class Memory:
                 raise translated(database.path, error) from error
         found.sort(key=lambda pair: pair[0].created_at, reverse=True)
         return [record for record, _ in found[:limit]]
+
+    def refresh(self) -> None:
+        """Take over what others wrote into the mirrored file; nothing where none is mirrored.
+
+        Raises StoreUnavailable.
+        """
+        if self.mirror is not None:
+            self.mirror.refresh(self)
 
     def flush(self) -> None:
         """Bring tiers 2 and 3 up to date: drain queues, write journals, refresh MEMORY.md.

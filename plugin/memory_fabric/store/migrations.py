@@ -161,5 +161,34 @@ V2 = (
     "DROP INDEX relations_by_record",
 )
 
-MIGRATIONS = (V1, V2)
+# Every three letters in a row, for parts of words: no bm25 is asked of them, so nothing is kept but
+# the rows that hold them.
+_TRIGRAMS = "tokenize='trigram', detail='none', columnsize='0'"
+
+V3 = (
+    f"""CREATE VIRTUAL TABLE entities_trigrams USING fts5 (
+        name, type, content='entities', content_rowid='id', {_TRIGRAMS})""",
+    """CREATE TRIGGER entities_split AFTER INSERT ON entities BEGIN
+        INSERT INTO entities_trigrams (rowid, name, type) VALUES (new.id, new.name, new.type);
+        END""",
+    """CREATE TRIGGER entities_unsplit AFTER DELETE ON entities BEGIN
+        INSERT INTO entities_trigrams (entities_trigrams, rowid, name, type)
+        VALUES ('delete', old.id, old.name, old.type); END""",
+    """CREATE TRIGGER entities_resplit AFTER UPDATE OF name, type ON entities BEGIN
+        INSERT INTO entities_trigrams (entities_trigrams, rowid, name, type)
+        VALUES ('delete', old.id, old.name, old.type);
+        INSERT INTO entities_trigrams (rowid, name, type) VALUES (new.id, new.name, new.type);
+        END""",
+    f"""CREATE VIRTUAL TABLE observations_trigrams USING fts5 (
+        text, content='observations', content_rowid='id', {_TRIGRAMS})""",
+    """CREATE TRIGGER observations_split AFTER INSERT ON observations BEGIN
+        INSERT INTO observations_trigrams (rowid, text) VALUES (new.id, new.text); END""",
+    """CREATE TRIGGER observations_unsplit AFTER DELETE ON observations BEGIN
+        INSERT INTO observations_trigrams (observations_trigrams, rowid, text)
+        VALUES ('delete', old.id, old.text); END""",
+    "INSERT INTO entities_trigrams (entities_trigrams) VALUES ('rebuild')",
+    "INSERT INTO observations_trigrams (observations_trigrams) VALUES ('rebuild')",
+)
+
+MIGRATIONS = (V1, V2, V3)
 LATEST = len(MIGRATIONS)

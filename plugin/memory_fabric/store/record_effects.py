@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from memory_fabric.ids import checksum
 from memory_fabric.models import CANDIDATE_FROM, STORED_FROM, TRUST_ORDER, Provenance, Record
-from memory_fabric.store import records, rows
+from memory_fabric.store import records, returns, rows, tombstones
+from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,37 +35,45 @@ def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
             return {"record": None, "repeated": False}, []
         status = "active" if new.confidence >= STORED_FROM else "candidate"
         stored = new._replace(status=status)
-        _replace(c, None, stored, [new.session])
-        return _told(stored, repeated=False), [_op("forget", ids=[new.id])]
+        change = _replace(c, None, stored, [new.session])
+        return _told(stored, repeated=False), [_op("forget", ids=[new.id]), *change.undo]
     old, seen = known
     sessions = list(dict.fromkeys([*seen, new.session]))
     stored = _strengthened(old, new, len(sessions) > len(seen))
     if stored == old and sessions == seen:
         return _told(old, repeated=True), []
-    lifted = _replace(c, old, stored, sessions)
-    return _told(stored, repeated=True), [_put_op(old, seen, lifted)]
+    change = _replace(c, old, stored, sessions)
+    return _told(stored, repeated=True), [_put_op(old, seen, change.lifted), *change.undo]
 
 
 def put_record(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """A record exactly as given, with its rows of the graph: the inverse of a change to it."""
+    """A record exactly as given, with its rows of the graph: the inverse of a change to it.
+
+    What was forgotten stays away: `record` in the result is then None.
+    """
     record = records.from_object(payload["record"])
+    if tombstones.is_set(c, record.id):
+        return {"record": None, "repeated": False}, []
     before = records.find(c, "id = ?", (record.id,))
-    c.execute("DELETE FROM tombstones WHERE id = ?", (record.id,))
     seen_in = list(payload["seen_in"])
-    if before:
-        old, seen = before[0]
-        lifted = _replace(c, old, record, seen_in, payload.get("rows"), by)
-        return _told(record, repeated=True), [_put_op(old, seen, lifted)]
-    _replace(c, None, record, seen_in, payload.get("rows"), by)
-    return _told(record, repeated=False), [_op("forget", ids=[record.id])]
+    old, seen = before[0] if before else (None, [])
+    change = _replace(c, old, record, seen_in, payload.get("rows"), by)
+    told = _told(record, repeated=old is not None)
+    if old is None:
+        back = _op("forget", ids=[record.id], bury=False)
+    else:
+        back = _put_op(old, seen, change.lifted)
+    return told, [*returns.op(change.groups), back, *change.undo]
 
 
 def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """Records, with what they brought into the graph; a tombstone keeps replays from them.
 
-    Of a local record nothing stays, not even the way back.
+    Of a local record nothing stays, not even the way back. Without `bury` there is no tombstone:
+    what is taken back that way may come again.
     """
-    undo, touched, gone = [], [], 0
+    undo, touched, gone, graves = [], [], 0, []
+    bury = payload.get("bury") is not False
     for id_ in dict.fromkeys(payload["ids"]):
         found = records.find(c, "id = ?", (id_,))
         gone += len(found)
@@ -76,10 +85,23 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
             if record.scope != "local":
                 undo.append(_put_op(record, seen, lifted))
         c.execute("DELETE FROM records WHERE id = ?", (id_,))
-        if not any(record.scope == "local" for record, _ in found):
-            c.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", (id_, key, by.at))
+        if bury and not any(record.scope == "local" for record, _ in found):
+            graves += tombstones.put(c, id_, key, by.at)
     # Last gone, first back: a row that two of them said went with the later one.
-    return {"deleted": gone, "touched": touched}, undo[::-1]
+    inverse = [*tombstones.set_again([], graves), *undo[::-1]]
+    return {"deleted": gone, "touched": touched}, inverse
+
+
+class Change(Value):
+    """What a change of a record did to the graph.
+
+    `lifted` are the rows that went, or None where the graph was not touched; `groups` take back
+    what was changed on rows that others had, `undo` are operations for the rest.
+    """
+
+    lifted: Any = None
+    groups: tuple[Any, ...] = ()
+    undo: tuple[Any, ...] = ()
 
 
 def _replace(
@@ -89,22 +111,20 @@ def _replace(
     sessions: list[str],
     old_rows: Any = None,
     by: Provenance | None = None,
-) -> Any:
+) -> Change:
     """Put the record's row, and its part of the graph where that differs.
 
-    Returns the rows of the graph that went, or None where the graph was not touched. `old_rows` are
-    rows to put back in the place of what the record would bring itself.
+    `old_rows` are rows to put back in the place of what the record would bring itself.
     """
     if old is not None and old_rows is None and _graph_part(old) == _graph_part(new):
         records.put(c, new, sessions)
-        return None
+        return Change()
     lifted = _lift(c, old) if old is not None else rows.nothing()
     records.put(c, new, sessions)
-    if old_rows is not None:
-        rows.put_back(c, old_rows, by or _said_by(new))
-    else:
-        _land(c, new)
-    return lifted
+    if old_rows is None:
+        return Change(lifted, undo=tuple(tombstones.set_again(_land(c, new))))
+    _, groups = returns.put_back(c, old_rows, by or _said_by(new), claim_again=True)
+    return Change(lifted, tuple(groups))
 
 
 def _graph_part(record: Record) -> tuple[Any, ...]:
@@ -114,26 +134,51 @@ def _graph_part(record: Record) -> tuple[Any, ...]:
     return (_said(record), record.entities, record.relations)
 
 
-def _land(c: sqlite3.Connection, record: Record) -> None:
+def _land(c: sqlite3.Connection, record: Record) -> list[list[Any]]:
+    """Let the record say what it says on its entities; tombstones that are lifted by that."""
     if not _graph_part(record):
-        return
+        return []
     by, said = _said_by(record), _said(record)
+    graves = tombstones.Graves(c, by)
     for entity in record.entities:
-        id_ = _meant(c, entity.name, entity.type, by, record.id)
+        id_ = _meant(c, entity.name, entity.type, by, record.id, graves)
+        if id_ is None or _stays_away(c, id_, said, graves):
+            continue
         rows.add_texts(c, id_, (said,), by, record.id)
         rows.claim(c, "observations", rows.text_id(c, id_, said) or 0, record.id)
     for relation in record.relations:
-        source = _meant(c, relation.source, rows.UNKNOWN_TYPE, by, record.id)
-        target = _meant(c, relation.target, rows.UNKNOWN_TYPE, by, record.id)
+        source = _meant(c, relation.source, rows.UNKNOWN_TYPE, by, record.id, graves)
+        target = _meant(c, relation.target, rows.UNKNOWN_TYPE, by, record.id, graves)
+        if source is None or target is None:
+            continue
         rows.add_relation(c, source, relation.type, target, by, record.id)
         edge = rows.relation_id(c, source, relation.type, target)
         rows.claim(c, "relations", edge or 0, record.id)
+    return graves.lifted
 
 
-def _meant(c: sqlite3.Connection, name: str, kind: str, by: Provenance, record: str) -> int:
-    """The entity that the name means, new if there is none."""
+def _meant(
+    c: sqlite3.Connection,
+    name: str,
+    kind: str,
+    by: Provenance,
+    record: str,
+    graves: tombstones.Graves,
+) -> int | None:
+    """The entity that the name means, new if there is none; None where it was forgotten."""
     known = rows.variant_id(c, name)
-    return rows.add_entity(c, name, kind, by, record) if known is None else known
+    if known is not None:
+        return known
+    if graves.refuse_entity(name):
+        return None
+    return rows.add_entity(c, name, kind, by, record)
+
+
+def _stays_away(c: sqlite3.Connection, entity: int, said: str, graves: tombstones.Graves) -> bool:
+    if rows.text_id(c, entity, said) is not None:
+        return False
+    name = c.execute("SELECT name FROM entities WHERE id = ?", (entity,)).fetchone()[0]
+    return graves.refuse_text(name, said)
 
 
 def _lift(c: sqlite3.Connection, record: Record) -> rows.Rows:
@@ -222,7 +267,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
 
 def _is_forgotten(c: sqlite3.Connection, new: Record, by: Provenance) -> bool:
     """Whether this record, or its words, were forgotten and nobody may bring them back now."""
-    if c.execute("SELECT 1 FROM tombstones WHERE id = ?", (new.id,)).fetchone():
+    if tombstones.is_set(c, new.id):
         return True
     row = c.execute(
         "SELECT max(created_at) FROM tombstones WHERE key = ?", (_key_sum(new),)

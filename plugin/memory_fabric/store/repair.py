@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-FULL_TEXT = ("entities_fts", "observations_fts", "records_fts", "episodes_fts")
+FULL_TEXT = (
+    *("entities_fts", "observations_fts", "records_fts", "episodes_fts"),
+    *("entities_trigrams", "observations_trigrams"),
+)
 
 
 def rebuild(path: str, kind: str, journal_path: str) -> tuple[Database, str]:
@@ -123,13 +126,21 @@ def _sound_again(path: str) -> bool:
 
 def _mend_indexes(db: Database) -> None:
     """Full-text indexes that do not fit their texts are made again from these."""
+    for table in unfit_indexes(db):
+        with db.transaction() as c:
+            c.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+
+
+def unfit_indexes(db: Database) -> list[str]:
+    """The full-text indexes that do not fit their texts."""
+    unfit = []
     for table in FULL_TEXT:
         try:
             with db.transaction() as c:
                 c.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
         except StoreCorrupt:
-            with db.transaction() as c:
-                c.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+            unfit.append(table)
+    return unfit
 
 
 def _set_aside(path: str) -> str:

@@ -1,4 +1,4 @@
-"""Rows of the graph for writing: found, added, taken out whole, and put back as they were."""
+"""Rows of the graph for writing: found, added, and taken out whole."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from memory_fabric.text import index_extra, name_key
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.models import Provenance
@@ -73,7 +73,7 @@ def add_entity(
 ) -> int:
     """A new entity; returns its row. `record` is the record that brought it, if one did."""
     row = {"name": name, "type": kind, "domain": by.domain, "record": record}
-    return _insert_entity(c, None, row | {"created_at": by.at, "updated_at": by.at})
+    return insert_entity(c, None, row | {"created_at": by.at, "updated_at": by.at})
 
 
 def add_texts(
@@ -84,7 +84,7 @@ def add_texts(
     said = {"trust": by.trust, "source": by.source, "session": by.session, "agent": by.agent}
     said |= {"domain": by.domain, "created_at": by.at, "record": record}
     for text in added:
-        _insert_observation(c, None, entity, said | {"text": text})
+        insert_observation(c, None, entity, said | {"text": text})
     if added:
         c.execute("UPDATE entities SET updated_at = ? WHERE id = ?", (by.at, entity))
     return added
@@ -95,7 +95,7 @@ def add_relation(
 ) -> bool:
     """Whether the relation is new; it is there afterwards."""
     row = {"relationType": kind, "record": record, "domain": by.domain, "created_at": by.at}
-    return _insert_relation(c, None, source, target, row)
+    return insert_relation(c, None, source, target, row)
 
 
 def entities(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
@@ -107,11 +107,14 @@ def entities(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[d
     ).fetchall()
     rows = [dict(zip(_ENTITY, row, strict=True)) for row in found]
     for row in rows:
-        known = c.execute(
-            "SELECT key, alias FROM aliases WHERE entity = ? ORDER BY key", (row["id"],)
-        )
-        row["aliases"] = [list(pair) for pair in known]
+        row["aliases"] = aliases_of(c, row["id"])
     return rows
+
+
+def aliases_of(c: sqlite3.Connection, entity: int) -> list[list[str]]:
+    """Other names of the entity, each as [key, alias]."""
+    known = c.execute("SELECT key, alias FROM aliases WHERE entity = ? ORDER BY key", (entity,))
+    return [list(pair) for pair in known]
 
 
 def orphans(c: sqlite3.Connection, names: Iterable[str]) -> list[dict[str, Any]]:
@@ -192,45 +195,8 @@ def unclaim(c: sqlite3.Connection, record: str) -> None:
     c.execute("DELETE FROM claims WHERE record = ?", (record,))
 
 
-def put_back(c: sqlite3.Connection, rows: Mapping[str, Any], by: Provenance) -> tuple[Rows, Rows]:
-    """Insert rows that were taken out, under their old numbers where those are free.
-
-    Returns those that are new again, and, as they were before, those that had stayed or come back:
-    they only are told again who brought them. A row whose entity is missing is left out.
-    """
-    new, changed = nothing(), nothing()
-    for table in ("entities", "observations", "relations"):
-        for row in rows.get(table) or ():
-            ends = [entity_id(c, row[end]) for end in _ENDS[table]]
-            if None in ends:
-                continue
-            row = _stamped(c, row, by)
-            known = _like(c, table, row, ends)
-            if not known:
-                _INSERT[table](c, _free(c, table, row), *ends, row)
-                new[table].append(row)
-                known = _like(c, table, row, ends)
-            elif known[0]["record"] != row["record"]:
-                changed[table] += known
-                hand_to(c, {table: known}, row["record"])
-            for record in row.get("claims", ()):
-                claim(c, table, known[0]["id"], record)
-    return new, changed
-
-
-def _like(
-    c: sqlite3.Connection, table: str, row: Mapping[str, Any], ends: Sequence[Any]
-) -> list[dict[str, Any]]:
-    """The row that is there now and says the same, in a list; empty without one."""
-    if table == "entities":
-        return entities(c, "e.name = ?", (row["name"],))
-    if table == "observations":
-        return observations(c, "o.id = ?", (text_id(c, ends[0], row["text"]),))
-    same = "r.source = ? AND r.type = ? AND r.target = ?"
-    return relations(c, same, (ends[0], row["relationType"], ends[1]))
-
-
-def _insert_entity(c: sqlite3.Connection, id_: int | None, row: Mapping[str, Any]) -> int:
+def insert_entity(c: sqlite3.Connection, id_: int | None, row: Mapping[str, Any]) -> int:
+    """Put in an entity's row with its aliases, under this number if one is given; its number."""
     cursor = c.execute(
         "INSERT INTO entities (id, name, key, type, extra, domain, record, created_at, updated_at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -247,14 +213,48 @@ def _insert_entity(c: sqlite3.Connection, id_: int | None, row: Mapping[str, Any
         ),
     )
     entity = int(cursor.lastrowid or 0)
-    for key, alias in row.get("aliases") or ():
-        c.execute("INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)", (key, alias, entity))
+    add_aliases(c, entity, row.get("aliases") or ())
     return entity
 
 
-def _insert_observation(
+def add_aliases(
+    c: sqlite3.Connection, entity: int, pairs: Iterable[Sequence[str]]
+) -> list[list[str]]:
+    """Those of the pairs (key, alias) that nobody had; by them the entity is found now."""
+    added = []
+    for key, alias in pairs:
+        free = "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)"
+        if c.execute(free, (key, alias, entity)).rowcount > 0:
+            added.append([key, alias])
+    if added:
+        _index_names(c, entity)
+    return added
+
+
+def remove_aliases(c: sqlite3.Connection, entity: int, keys: Iterable[str]) -> list[list[str]]:
+    """Those pairs (key, alias) of the entity that are gone now."""
+    gone: list[Any] = []
+    for key in keys:
+        mine = (key, entity)
+        gone += c.execute("SELECT key, alias FROM aliases WHERE key = ? AND entity = ?", mine)
+        c.execute("DELETE FROM aliases WHERE key = ? AND entity = ?", mine)
+    if gone:
+        _index_names(c, entity)
+    return [list(pair) for pair in gone]
+
+
+def _index_names(c: sqlite3.Connection, entity: int) -> None:
+    """Let the full-text index find the entity by its aliases, too."""
+    name = c.execute("SELECT name FROM entities WHERE id = ?", (entity,)).fetchone()[0]
+    aliases = [pair[1] for pair in aliases_of(c, entity)]
+    extra = " ".join(filter(None, [index_extra(" ".join([name, *aliases])), *aliases]))
+    c.execute("UPDATE entities SET extra = ? WHERE id = ? AND extra <> ?", (extra, entity, extra))
+
+
+def insert_observation(
     c: sqlite3.Connection, id_: int | None, entity: int, row: Mapping[str, Any]
 ) -> None:
+    """Put in an observation's row, under this number if one is given."""
     name = c.execute("SELECT name FROM entities WHERE id = ?", (entity,)).fetchone()[0]
     c.execute(
         "INSERT INTO observations (id, entity, text, extra, record, trust, source, session, agent, "
@@ -275,9 +275,10 @@ def _insert_observation(
     )
 
 
-def _insert_relation(
+def insert_relation(
     c: sqlite3.Connection, id_: int | None, source: int, target: int, row: Mapping[str, Any]
 ) -> bool:
+    """Whether the relation's row went in, under this number if one is given."""
     cursor = c.execute(
         "INSERT OR IGNORE INTO relations (id, source, type, target, record, domain, created_at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -294,58 +295,8 @@ def _insert_relation(
     return cursor.rowcount > 0
 
 
-def _stamped(c: sqlite3.Connection, row: Mapping[str, Any], by: Provenance) -> dict[str, Any]:
-    """The row, what it leaves out from who puts it back, and without records now forgotten."""
-    own = {name: value for name, value in row.items() if isinstance(value, str)}
-    default = by._asdict() | {"created_at": by.at, "updated_at": by.at, "record": ""}
-    whole: dict[str, Any] = default | own | {"id": row.get("id")}
-    whole["aliases"] = _pairs(row.get("aliases"))
-    whole["record"] = whole["record"] if _is_record(c, whole["record"]) else ""
-    claims = row.get("claims")
-    whole["claims"] = [r for r in claims if _is_record(c, r)] if isinstance(claims, list) else []
-    return whole
-
-
-def _is_record(c: sqlite3.Connection, id_: object) -> bool:
-    if not isinstance(id_, str) or not id_:
-        return False
-    return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None
-
-
 def _claims_on(c: sqlite3.Connection, table: str, id_: int) -> list[str]:
     found = c.execute(
         "SELECT record FROM claims WHERE kind = ? AND row = ? ORDER BY record", (table, id_)
     )
     return [row[0] for row in found]
-
-
-def _pairs(value: Any) -> Any:
-    if not isinstance(value, list):
-        return ()
-    return [p for p in value if isinstance(p, list) and len(p) == 2 and all(map(_is_text, p))]
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _free(c: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int | None:
-    """The row's old number, if nobody has it now."""
-    id_ = row.get("id")
-    if not isinstance(id_, int) or not 0 < id_ < 1 << 62:
-        return None
-    taken = c.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone()
-    return None if taken else id_
-
-
-# For each table: the fields of its rows that name entities, and how a row is put in.
-_ENDS: dict[str, tuple[str, ...]] = {
-    "entities": (),
-    "observations": ("entity",),
-    "relations": ("from", "to"),
-}
-_INSERT: dict[str, Callable[..., Any]] = {
-    "entities": _insert_entity,
-    "observations": _insert_observation,
-    "relations": _insert_relation,
-}

@@ -28,6 +28,10 @@ def _text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
 def _texts(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(v, str) for v in value)
 
@@ -51,6 +55,27 @@ def _is_object(value: Any, fields: Mapping[str, Check]) -> bool:
     return isinstance(value, dict) and all(check(value.get(n)) for n, check in fields.items())
 
 
+def _tombs(value: Any) -> bool:
+    """Rows of tombstones: id, key, time."""
+    return isinstance(value, list | tuple) and all(
+        isinstance(row, list | tuple)
+        and len(row) == 3
+        and isinstance(row[0], str)
+        and type(row[1]) is int
+        and isinstance(row[2], str)
+        for row in value
+    )
+
+
+def _steps(value: Any) -> bool:
+    """Operations as an inverse holds them; no undo among them, which would hold others."""
+    return _objects(kind=_text, payload=_object())(value) and all(
+        step["kind"] not in _NO_STEP and not problem(step["kind"], step["payload"])
+        for step in value
+    )
+
+
+_NO_STEP = frozenset(("undo", "add_episodes"))
 _RECORD = _object(type=_text, what=_text, id=_text)
 _RELATION = {"from": _text, "relationType": _text, "to": _text}
 _ROWS = {
@@ -70,7 +95,20 @@ SHAPES: dict[str, dict[str, Check]] = {
     "delete_relations": {"relations": _objects(**_RELATION)},
     "remember": {"record": _RECORD},
     "put_record": {"record": _RECORD, "seen_in": _texts, "rows": _optional(_object(**_ROWS))},
-    "forget": {"ids": _texts},
+    "forget": {
+        "ids": _texts,
+        "bury": _optional(_flag),
+        "entityNames": _optional(_texts),
+        "deletions": _optional(_objects(entityName=_text, observations=_texts)),
+    },
+    "tombstones": {"add": _tombs, "remove": _tombs},
+    "alias": {"entity": _text, "aliases": _texts},
+    "unalias": {"entity": _text, "aliases": _texts},
+    "put_aliases": {"entity": _text, "aliases": _texts},
+    "merge": {"into": _text, "names": _texts},
+    "replace_rows": {"groups": _objects(**{"out": _object(**_ROWS), "in": _object(**_ROWS)})},
+    "undo": {"operation": _text, "steps": _steps},
+    "purged": {},
     "restore": _ROWS,
     "remove_orphans": {"entityNames": _texts},
     "add_episodes": {

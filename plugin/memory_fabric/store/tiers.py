@@ -29,6 +29,8 @@ def flush(memory: Memory) -> None:
     for database in memory.databases():
         _attempt(memory, f"journal ({database.kind})", partial(_export, memory, database))
     _attempt(memory, "MEMORY.md", partial(promote, memory))
+    if memory.mirror is not None:
+        _attempt(memory, "MEMORY_FILE_PATH", partial(memory.mirror.write, memory))
 
 
 def drain(memory: Memory) -> int:

@@ -9,11 +9,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from typing import BinaryIO
-
 REPLACEMENT = "\\ufffd"
 
 
@@ -22,27 +17,6 @@ def whole_surrogates(line: str) -> str:
     if "\\ud" not in line and "\\uD" not in line:
         return line
     return _escapes().sub(_kept, line)
-
-
-class Lines:
-    """A reader of UTF-8 lines as the SDK's stdio transport wants one; bad bytes become U+FFFD."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-
-    def readline(self) -> str:
-        """The next line, or an empty text at the end."""
-        return whole_surrogates(self._raw.readline().decode("utf-8", "replace"))
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        """Every line to the end, read in a thread that is left behind when it is cancelled.
-
-        The SDK's own reading cannot be cancelled: a server whose output broke would wait for input.
-        """
-        from anyio import to_thread
-
-        while line := await to_thread.run_sync(self.readline, abandon_on_cancel=True):
-            yield line
 
 
 @cache

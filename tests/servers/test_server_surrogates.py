@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.servers.stdin_filter import Lines, whole_surrogates
+from memory_fabric.servers.surrogates import whole_surrogates
 
 
+@pytest.mark.behaviour("MEM-11e")
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -38,12 +38,3 @@ def test_mem_11_every_text_survives_but_for_its_lone_surrogates(text: str) -> No
     read.encode()
     units = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     assert read == units
-
-
-def test_lines_end_with_an_empty_text_and_bad_bytes_become_replacement_characters() -> None:
-    lines = Lines(io.BytesIO(b'{"a":"\xff"}\n{"b":"\\ud800"}\nlast'))
-
-    assert lines.readline() == '{"a":"�"}\n'
-    assert lines.readline() == '{"b":"\\ufffd"}\n'
-    assert lines.readline() == "last"
-    assert lines.readline() == ""

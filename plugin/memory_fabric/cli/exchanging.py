@@ -1,0 +1,142 @@
+"""import, export: the file of the reference memory server, into memory and out of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from memory_fabric.cli import here, show
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.models import Provenance
+from memory_fabric.store import exchange, files
+from memory_fabric.store.exchange import Imported
+
+# A file came from other programs, which nobody vouches for line by line.
+SAID_THERE = Provenance(source="import", trust="tool")
+MAX_SHOWN = 20
+STREAM = "-"
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+
+
+def import_file(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="memory.jsonl or memory.json; - is standard input")
+    ],
+    as_json: AsJson = False,
+) -> int:
+    """Merge a knowledge graph's file into memory; what is there stays."""
+    with _readable(source) as path, here.open_memory() as memory, _progress() as progress:
+        called = "standard input" if source == STREAM else ""
+        told = exchange.import_file(memory, path, SAID_THERE, progress, called=called)
+        memory.flush()
+        failures = list(memory.failures)
+    if as_json:
+        show.json_out(_as_json(told, failures))
+    else:
+        _show(told)
+        for failure in failures:
+            show.complain(failure)
+    return 1 if told.bad and not told.read else 0
+
+
+def export(
+    target: Annotated[
+        str, typer.Argument(metavar="FILE", help="Where to; - is standard output.")
+    ] = STREAM,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write the graph of this project and the user as a knowledge graph's file."""
+    if target == STREAM and as_json:
+        raise BadInput("--json", "Standard output takes the graph.", remedy="Name a file.")
+    with here.open_memory() as memory:
+        lines = exchange.export_lines(memory.databases())
+        if memory.failures:
+            raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
+    content = b"\n".join(lines)
+    if target == STREAM:
+        sys.stdout.buffer.write(content)
+        return 0
+    _write(target, content, force)
+    if as_json:
+        show.json_out({"file": os.path.abspath(target), "lines": len(lines)})
+    else:
+        show.line(f"{len(lines)} lines in {target}.")
+    return 0
+
+
+@contextmanager
+def _readable(source: str) -> Iterator[str]:
+    """The path of a file that can be read twice, whatever the source is."""
+    if source == STREAM:
+        with tempfile.NamedTemporaryFile(prefix="memory-fabric-") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+            copy.flush()
+            yield copy.name
+        return
+    if not os.path.exists(source):
+        raise NotFound(source, f"There is no file {source}.")
+    if not os.path.isfile(source):
+        raise BadInput("FILE", f"{source} is no file.", remedy="Name a memory.jsonl.")
+    if not os.access(source, os.R_OK):
+        raise BadInput("FILE", f"{source} cannot be read.", remedy="Check its permissions.")
+    yield source
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], object] | None]:
+    """A bar on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # only where somebody watches
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Importing")
+        yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+def _write(target: str, content: bytes, force: bool) -> None:
+    if os.path.isdir(target):
+        raise BadInput("FILE", f"{target} is a folder.", remedy="Name a file in it.")
+    if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
+        raise BadInput("FILE", f"There is no folder for {target}.")
+    still = None if force else lambda: not os.path.lexists(target)
+    if (still and not still()) or not files.write_atomic(target, content, still=still):
+        raise BadInput("--force", f"{target} exists; nothing was written.", remedy="Say --force.")
+
+
+def _as_json(told: Imported, failures: list[str]) -> dict[str, Any]:
+    bad = [{"line": line.number, "because": line.because} for line in told.bad]
+    return {**told._asdict(), "bad": bad, "failures": failures}
+
+
+def _show(told: Imported) -> None:
+    waiting = " Some of it waits in the queue." if told.queued else ""
+    show.line(
+        f"New: {told.entities} entities, {told.observations} observations, "
+        f"{told.relations} relations, of {told.read} lines.{waiting}"
+    )
+    if told.ends:
+        show.line(f"{told.ends} ends of relations were not described; they are of type unknown.")
+    if told.others:
+        show.line(f"{told.others} records are neither entity nor relation; they were left out.")
+    for name, others in list(told.variants.items())[:MAX_SHOWN]:
+        show.line(f"{name} is written almost like {', '.join(others)}; both are kept.")
+    if told.forgotten:
+        names = ", ".join(told.forgotten[:MAX_SHOWN])
+        show.line(f"Forgotten earlier, and left out: {names}.")
+    if told.bad:
+        show.complain(f"{len(told.bad)} lines were set aside in {told.set_aside}:")
+        for line in told.bad[:MAX_SHOWN]:
+            show.complain(f"line {line.number}: {line.because}")
+        if len(told.bad) > MAX_SHOWN:
+            show.complain(f"and {len(told.bad) - MAX_SHOWN} more")

@@ -1,0 +1,89 @@
+"""merge, alias: several names for one thing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memory_fabric.cli import here, show
+from memory_fabric.errors import BadInput
+from memory_fabric.store import merging
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.merging import Aliases, Plan
+
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+
+
+def merge(
+    into: Annotated[str, typer.Argument(metavar="INTO", help="The entity that stays.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Those that become it.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Merge what the preview shows.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show which entities would become one; with --yes merge them."""
+    with here.open_memory() as memory:
+        plan = merging.plan(memory, into, names)
+        result = merging.merge(memory, plan, here.said_here()) if yes else {}
+        if yes:
+            memory.flush()
+    if as_json:
+        parts = [
+            {"name": p.name, "entityType": p.type, "observations": p.observations}
+            for p in plan.others
+        ]
+        done = bool(result) and not result.get("queued")
+        show.json_out({"merged": done, "into": plan.into.name, "names": parts})
+    else:
+        _show(plan, done=yes)
+    return 0
+
+
+def alias(
+    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="An entity; none: all.")] = "",
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME...", help="Its other names.")
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A name that it no longer has.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Give an entity other names by which it is found; without any, show them."""
+    if names and remove:
+        raise BadInput("--remove", "Names to add and --remove: one at a time.", remedy="")
+    with here.open_memory() as memory:
+        known = _changed(memory, entity, names or [], remove or [])
+    if as_json:
+        show.json_out(
+            [{"entity": a.entity, "aliases": list(a.names), "store": a.store} for a in known]
+        )
+    elif any(a.names for a in known):
+        show.table(("entity", "also called"), [(a.entity, ", ".join(a.names)) for a in known])
+    else:
+        show.line("No entity has another name." if not entity else "It has no other name.")
+    return 0
+
+
+def _changed(memory: Memory, entity: str, names: list[str], remove: list[str]) -> list[Aliases]:
+    if not names and not remove:
+        return merging.all_aliases(memory, entity)
+    if names:
+        known = merging.add_aliases(memory, entity, names, here.said_here())
+    else:
+        known = merging.remove_aliases(memory, entity, remove, here.said_here())
+    memory.flush()
+    return [known]
+
+
+def _show(plan: Plan, *, done: bool) -> None:
+    rows = [
+        (part.name, part.type, str(part.observations), str(part.relations))
+        for part in (plan.into, *plan.others)
+    ]
+    show.table(("entity", "type", "observations", "relations"), rows)
+    names = ", ".join(part.name for part in plan.others)
+    if done:
+        show.line(f"{names}: now {plan.into.name}. memory-fabric undo --last takes it back.")
+    else:
+        show.line(f"{names} would become {plan.into.name}; nothing was changed. Say --yes.")

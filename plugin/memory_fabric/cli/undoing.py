@@ -1,0 +1,92 @@
+"""undo: take back a change, the last one, or all of a session."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from memory_fabric.cli import here, named, show
+from memory_fabric.cli.tracing import told_as_json
+from memory_fabric.errors import BadInput
+from memory_fabric.ids import short_id
+from memory_fabric.store import changes, tracing, undoing
+from memory_fabric.store.changes import Change
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.tracing import Told
+from memory_fabric.store.undoing import Undone
+
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+
+
+def undo(
+    identifier: Annotated[
+        str | None, typer.Argument(metavar="ID", help="The id of a change that history shows.")
+    ] = None,
+    last: Annotated[bool, typer.Option("--last", help="Undo the last change that stands.")] = False,
+    session: Annotated[
+        str, typer.Option(metavar="ID", help="All changes of a session; needs --yes.")
+    ] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Undo what would be shown.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Take back a change; what others added since stays.
+
+    Without an id and --last it only shows what would be undone.
+    """
+    if sum(map(bool, (identifier, last, session))) > 1:
+        raise BadInput("--last", "An id, --last and --session mean different things.", remedy="")
+    with here.open_memory() as memory:
+        chosen = _chosen(memory, identifier, session)
+        told = [tracing.told(memory, change) for change in chosen]
+        done = bool(identifier or last or yes) and (yes or not session)
+        undone = undoing.undo(memory, chosen, here.said_here()) if done else []
+    if as_json:
+        show.json_out(_as_json(told, undone))
+    elif done:
+        _say(told, undone)
+    else:
+        _show(told)
+    return 0 if not undone or any(one.by for one in undone) else 1
+
+
+def _chosen(memory: Memory, identifier: str | None, session: str) -> list[Change]:
+    if identifier:
+        return [changes.by_id(memory, identifier)]
+    return undoing.of_session(memory, session) if session else [undoing.last(memory)]
+
+
+def _show(told: list[Told]) -> None:
+    rows = [
+        (
+            named.when(one.change.at),
+            short_id(one.change.id),
+            named.who(one.change.by),
+            _with_reason(one, undoing.prospect(one.change)),
+        )
+        for one in told
+    ]
+    show.table(("when", "id", "by", "what"), rows)
+    show.line("This would be undone; nothing was changed. Say --yes to undo it.")
+
+
+def _say(told: list[Told], undone: list[Undone]) -> None:
+    for one, what in zip(undone, told, strict=True):
+        if one.by:
+            show.line(f"Undone: {what.what}. memory-fabric undo {short_id(one.by)} does it again.")
+        else:
+            show.complain(f"not undone, {one.because}: {what.what}")
+
+
+def _with_reason(one: Told, because: str) -> str:
+    return f"{one.what} (stays: {because})" if because else one.what
+
+
+def _as_json(told: list[Told], undone: list[Undone]) -> dict[str, Any]:
+    fates = {one.change.id: one for one in undone}
+    rows = []
+    for one in told:
+        fate = fates.get(one.change.id)
+        because = fate.because if fate else undoing.prospect(one.change)
+        rows.append(told_as_json(one) | {"undo": fate.by if fate else "", "because": because})
+    return {"undone": sum(bool(one.by) for one in undone), "changes": rows}

@@ -1,0 +1,211 @@
+"""Parts of a graph that fit into an answer, entity by entity, and the place where the next begins.
+
+A page holds whole entities with their relations; what one entity alone has too much of is cut on
+its first page, and its further relations come on the next ones.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from memory_fabric.errors import BadInput
+from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.store import graph
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from memory_fabric.store.database import Database
+
+    # A key that sorts relations in creation order, database by database; the relation; its size.
+    Numbered = tuple[int, Relation, int]
+
+# Entities asked of the store at once: few first, for most answers are short.
+FIRST_CHUNK, CHUNK = 32, 64
+# More relations than this around one chunk: one of its entities is a hub, and is asked for alone.
+CHUNK_RELATIONS = 2000
+# No database has so many rows.
+MOST_ROWS = 1 << 62
+# What JSON adds around the texts of an entity, of an observation, of a relation.
+ENTITY_CHARS, TEXT_CHARS, RELATION_CHARS = 46, 3, 38
+
+
+class Start(Value):
+    """Where a page begins: the place of its first entity, and how many of its relations were shown.
+
+    Its text, the cursor of a call, is `<place>` or `<place>.<relations>`.
+    """
+
+    place: int = 0
+    relations: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.place}.{self.relations}" if self.relations else str(self.place)
+
+
+class Page(Value):
+    """What fits: a part of the graph, where the next page begins, and names that were cut."""
+
+    graph: Graph
+    following: Start | None = None
+    cut: tuple[str, ...] = ()
+
+
+def start_of(cursor: str) -> Start:
+    """The start that a cursor names; an empty one names the first page. Raises BadInput."""
+    parts = [part or "0" for part in cursor.partition(".")[::2]]
+    if all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
+        return Start(*map(int, parts))
+    raise BadInput(
+        "cursor",
+        f"There is no page {cursor[:40]!r}.",
+        remedy="Give the cursor of the note in the answer before, or none.",
+    )
+
+
+def page(
+    databases: Sequence[Database],
+    entities: Iterable[tuple[int, str]],
+    start: Start,
+    *,
+    max_chars: int,
+    outgoing: bool = False,
+    whole_first: bool = False,
+) -> Page:
+    """The entities (place, name) in order, from the start on, with relations at either end.
+
+    With `outgoing` a relation comes with its source only: each once over all pages. `whole_first`
+    keeps the observations of a first entity that is too long. Relations are in creation order.
+    """
+    filled = _Filled(max_chars, whole_first)
+    skipped = start.relations
+    for chunk in _chunks(entities):
+        names = [name for _, name in chunk]
+        known, around = _opened(databases, names, outgoing)
+        for place, name in chunk:
+            if name in known:
+                relations = around.get(name, [])[skipped:]
+                left = filled.add(known[name], relations)
+                if left is None:
+                    return filled.page(Start(place))
+                if left:
+                    return filled.page(Start(place, skipped + len(relations) - left))
+            skipped = 0
+    return filled.page(None)
+
+
+def chars(view: Graph) -> int:
+    """The size of a graph in an answer, in characters of JSON."""
+    return sum(map(_entity_chars, view.entities)) + sum(map(_relation_chars, view.relations))
+
+
+class _Filled:
+    """A page while it is being filled."""
+
+    def __init__(self, max_chars: int, whole_first: bool) -> None:
+        self._free, self._whole_first = max_chars, whole_first
+        self._entities: list[Entity] = []
+        self._relations: dict[int, Relation] = {}
+        self._cut: list[str] = []
+
+    def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
+        """How many of an entity's relations did not fit; None where the entity itself did not.
+
+        The first entity is always in, with as many of its relations as fit.
+        """
+        known = self._relations
+        size = _entity_chars(entity) + sum([n for key, _, n in around if key not in known])
+        if size <= self._free:
+            self._put(entity, around, size)
+            return 0
+        if self._entities:
+            return None
+        if not self._whole_first:
+            entity = self._shortened(entity)
+        free, fitting = self._free - _entity_chars(entity), 0
+        for _, _, size in around:
+            free -= size
+            if free < 0 and fitting:
+                break
+            fitting += 1
+        self._put(entity, around[:fitting], self._free)
+        return len(around) - fitting
+
+    def page(self, following: Start | None) -> Page:
+        """What is in, relations in creation order."""
+        relations = [self._relations[key] for key in sorted(self._relations)]
+        return Page(Graph(tuple(self._entities), tuple(relations)), following, tuple(self._cut))
+
+    def _put(self, entity: Entity, around: Iterable[Numbered], size: int) -> None:
+        self._entities.append(entity)
+        self._relations.update([(key, relation) for key, relation, _ in around])
+        self._free -= size
+
+    def _shortened(self, entity: Entity) -> Entity:
+        kept: list[str] = []
+        free = self._free - _entity_chars(entity._replace(observations=()))
+        for text in entity.observations:
+            free -= TEXT_CHARS + len(text)
+            if free < 0:
+                self._cut.append(entity.name)
+                break
+            kept.append(text)
+        return entity._replace(observations=tuple(kept))
+
+
+def _chunks(entities: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    rest = iter(entities)
+    size = FIRST_CHUNK
+    while chunk := list(islice(rest, size)):
+        yield chunk
+        size = CHUNK
+
+
+def _opened(
+    databases: Sequence[Database], names: Sequence[str], outgoing: bool
+) -> tuple[dict[str, Entity], dict[str, list[Numbered]]]:
+    """The entities, and their relations in creation order, each with the first of its ends here.
+
+    With `outgoing` each with its source.
+    """
+    ends = graph.ENDS[:1] if outgoing else graph.ENDS
+    parts = [_part(db, names, ends) for db in databases]
+    known = graph.by_name(entities for entities, _ in parts)
+    places = {name: place for place, name in enumerate(names)}
+    around: dict[str, list[Numbered]] = {}
+    told: set[Relation] = set()
+    last = len(names)
+    for number, (_, relations) in enumerate(parts):
+        for id_, relation in sorted(relations.items()):
+            if len(parts) > 1:
+                if relation in told:
+                    continue
+                told.add(relation)
+            source, kind, target = relation
+            owner = source
+            if not outgoing and places.get(target, last) < places.get(source, last):
+                owner = target
+            size = RELATION_CHARS + len(source) + len(kind) + len(target)
+            around.setdefault(owner, []).append((number * MOST_ROWS + id_, relation, size))
+    return known, around
+
+
+def _part(
+    db: Database, names: Sequence[str], ends: Sequence[str]
+) -> tuple[list[Entity], dict[int, Relation]]:
+    entities, relations = graph.opened(db, names, CHUNK_RELATIONS, ends)
+    if len(relations) >= CHUNK_RELATIONS:
+        entities, relations = graph.opened(db, names, ends=ends)
+    return entities, relations
+
+
+def _entity_chars(entity: Entity) -> int:
+    name, kind, texts = entity
+    own = ENTITY_CHARS + len(name) + len(kind)
+    return own + TEXT_CHARS * len(texts) + sum(map(len, texts))
+
+
+def _relation_chars(relation: Relation) -> int:
+    return RELATION_CHARS + sum(map(len, relation))

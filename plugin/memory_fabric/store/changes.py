@@ -1,0 +1,104 @@
+"""Operations for reading: who changed what, when, and whether it was undone meanwhile."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.store.database import Database
+from memory_fabric.store.memory import Memory
+
+# Short ids have eight characters; fewer would too often mean several.
+MIN_ID_CHARS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One operation as a database keeps it: `by` is its provenance, `inverse` takes it back."""
+
+    id: str
+    kind: str
+    payload: Mapping[str, Any]
+    inverse: Sequence[Mapping[str, Any]]
+    by: Mapping[str, str]
+    store: str
+    seq: int
+    undone: bool = False
+
+    @property
+    def at(self) -> str:
+        """When it was made, in ISO 8601."""
+        return str(self.by.get("at", ""))
+
+
+def read(
+    database: Database, where: str = "1", values: Sequence[Any] = (), limit: int = -1
+) -> list[Change]:
+    """Operations of one database that meet a condition on their columns, newest first."""
+    undone = undone_ids(database)
+    rows = database.rows(
+        "SELECT id, kind, payload, inverse, provenance, seq FROM operations "
+        f"WHERE {where} ORDER BY seq DESC LIMIT ?",
+        [*values, limit],
+    )
+    return [
+        Change(
+            *(id_, kind, json.loads(payload), json.loads(inverse), json.loads(provenance)),
+            *(database.kind, seq, id_ in undone),
+        )
+        for id_, kind, payload, inverse, provenance, seq in rows
+    ]
+
+
+def read_all(
+    memory: Memory, where: str = "1", values: Sequence[Any] = (), limit: int = -1
+) -> list[Change]:
+    """The same of both databases, newest first."""
+    read_from = (read(database, where, values, limit) for database in memory.databases())
+    found = newest_first(change for changes in read_from for change in changes)
+    return found if limit < 0 else found[:limit]
+
+
+def newest_first(found: Iterable[Change]) -> list[Change]:
+    """Changes of both databases by time, those of one in the order in which it took them.
+
+    What had waited in a queue was made before it was taken.
+    """
+    stores: dict[str, list[Change]] = {}
+    for change in found:
+        stores.setdefault(change.store, []).append(change)
+    for changes in stores.values():
+        changes.sort(key=lambda change: change.seq, reverse=True)
+    return list(heapq.merge(*stores.values(), key=lambda change: change.at, reverse=True))
+
+
+def by_id(memory: Memory, text: str) -> Change:
+    """The operation that an id, its beginning or its end names. Raises NotFound, BadInput."""
+    part = text.strip().lower().replace("%", "").replace("_", "")
+    found = []
+    if len(part) >= MIN_ID_CHARS:
+        found = read_all(memory, "id LIKE ? OR id LIKE ?", (f"{part}%", f"%{part}"))
+    if not found:
+        raise NotFound(
+            text, f"No change has the id {text!r}.", remedy="memory-fabric history shows ids."
+        )
+    if len(found) > 1:
+        ids = ", ".join(change.id for change in found)
+        raise BadInput("id", f"{text!r} means several changes: {ids}.", remedy="Type more of it.")
+    return found[0]
+
+
+def undone_ids(database: Database) -> frozenset[str]:
+    """Ids of operations that an undo has taken back which was not undone itself."""
+    undone: set[str] = set()
+    for id_, target in database.rows(
+        "SELECT id, json_extract(payload, '$.operation') FROM operations WHERE kind = 'undo' "
+        "ORDER BY seq DESC"
+    ):
+        if id_ not in undone:
+            undone.add(target)
+    return frozenset(undone)

@@ -1,0 +1,368 @@
+"""The file of the reference memory server: one JSON object a line, read whatever is in it.
+
+`{"type":"entity","name","entityType","observations":[…]}` and
+`{"type":"relation","from","to","relationType"}` (MEM-17). Older ones hold one object with the lists
+`entities` and `relations`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from memory_fabric import ids
+from memory_fabric.errors import BadInput
+from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.redact import redact
+from memory_fabric.store import files, graph, write
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, BinaryIO
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.store.database import Database
+    from memory_fabric.store.memory import Memory
+
+    Item = Entity | Relation
+    # What is done, of how much: for a progress bar.
+    Progress = Callable[[int, int], object]
+
+BOM = b"\xef\xbb\xbf"
+SET_ASIDE = "set-aside.jsonl"
+# One operation holds at most so much: a transaction stays short and an undo small.
+BATCH_LINES, BATCH_BYTES = 2000, 4 << 20
+# A single object is read as a whole; what is larger was never written by hand or by that server.
+WHOLE_BYTES = 256 << 20
+
+
+class BadLine(Value):
+    """A line that was set aside: its number from 1, and what is wrong with it."""
+
+    number: int
+    because: str
+
+
+class Imported(Value):
+    """What an import brought.
+
+    `variants` are new names beside those that differ only in case, `-`, `_` or spaces; `forgotten`
+    are names that were left out because the user once forgot them; `ends` were made for relations
+    whose ends nobody had described. `others` counts records of another kind, which have no place
+    here. `set_aside` is the file that holds the bad lines; empty without any.
+    """
+
+    entities: int = 0
+    observations: int = 0
+    relations: int = 0
+    ends: int = 0
+    read: int = 0
+    others: int = 0
+    queued: bool = False
+    bad: tuple[BadLine, ...] = ()
+    set_aside: str = ""
+    variants: Mapping[str, Sequence[str]] = {}
+    forgotten: tuple[str, ...] = ()
+
+
+def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Number and bytes of each line that is not blank, without its `\\n` and a byte order mark.
+
+    A single object with both lists gives the lines that it stands for, numbered in their order.
+    """
+    whole = _whole(stream)
+    if whole is not None:
+        yield from enumerate(map(_dumped, whole), start=1)
+        return
+    for number, line in enumerate(stream, start=1):
+        bare = line.removesuffix(b"\n")
+        if number == 1:
+            bare = bare.removeprefix(BOM)
+        if bare.strip():
+            yield number, bare
+
+
+def read(line: bytes) -> Item | None:
+    """What the line says; None for a record of another kind. Raises BadInput for a bad line."""
+    try:
+        value = _DECODER.decode(line.decode())
+    except UnicodeDecodeError as error:
+        raise BadInput("line", "it is not UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise BadInput("line", "it is not JSON") from error
+    if not isinstance(value, dict):
+        raise BadInput("line", "it is not an object")
+    kind = value.get("type")
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    return reader(value) if reader else None
+
+
+def line_of(item: Item) -> bytes:
+    """The line for an entity or relation, byte for byte as the reference server writes it."""
+    if isinstance(item, Entity):
+        return _dumped({"type": "entity"} | _entity_object(item))
+    return _dumped({"type": "relation"} | _relation_object(item))
+
+
+def graph_lines(whole: Graph) -> list[bytes]:
+    """The lines of a graph in the reference server's order: entities, then relations."""
+    return [*map(line_of, whole.entities), *map(line_of, whole.relations)]
+
+
+def export_lines(databases: Sequence[Database]) -> list[bytes]:
+    """The lines of these databases as one graph, the first database's part first.
+
+    The file is these joined by `\\n`, without one at its end. Raises StoreUnavailable.
+    """
+    return graph_lines(graph.whole(databases))
+
+
+def cleaned(item: Item) -> Item:
+    """The item as it would be stored: without secrets and whatever else may not stay."""
+    if isinstance(item, Entity):
+        return _entity(write.cleaned(_entity_object(item)))
+    return _relation(write.cleaned(_relation_object(item)))
+
+
+def create(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Operations (kind, payload) that create these items, in their order, each of bounded size."""
+    for kind, batch in _batches(items):
+        if kind is Entity:
+            yield "create_entities", {"entities": [_entity_object(e) for e in batch]}
+        else:
+            yield "create_relations", {"relations": [_relation_object(r) for r in batch]}
+
+
+def import_file(
+    memory: Memory,
+    path: str,
+    provenance: Provenance,
+    progress: Progress | None = None,
+    *,
+    called: str = "",
+) -> Imported:
+    """Merge a file into memory; names stay exactly as they are.
+
+    Entities come first, wherever they stand, so that relations find their ends. What is wrong with
+    a line never stops the rest. `called` names the file where its path says nothing to people.
+    Raises OSError for a file that cannot be read, StoreUnavailable.
+    """
+    tell = progress or (lambda done, of: None)
+    of = 2 * os.path.getsize(path)
+    told = Imported()
+    rest = _Rest(memory.settings.home, called or os.path.abspath(path))
+    parts: tuple[Callable[[BinaryIO], Iterator[Item]], ...] = (rest.entities, rest.relations)
+    for part, items in enumerate(parts):
+        with open(path, "rb") as stream:
+            for kind, payload in create(items(stream)):
+                told = _added(told, memory.write(kind, payload, provenance))
+                tell(part * of // 2 + stream.tell(), of)
+    tell(of, of)
+    rest.close()
+    return told._replace(
+        read=rest.read,
+        others=rest.others,
+        bad=tuple(rest.bad),
+        set_aside=rest.path if rest.bad else "",
+    )
+
+
+def set_aside(path: str, source: str, found: Iterable[tuple[BadLine, bytes]]) -> None:
+    """Keep bad lines in a file of ours, with where they stood; secrets in them are hidden.
+
+    Raises OSError.
+    """
+    now = ids.timestamp()
+    files.append_lines(
+        path,
+        (
+            {"file": source, "number": bad.number, "at": now, "because": bad.because}
+            | {"line": redact(line.decode("utf-8", "backslashreplace"))}
+            for bad, line in found
+        ),
+    )
+
+
+class _Rest:
+    """A file's items, and beside them what is left: counts, and bad lines on their way to disk."""
+
+    def __init__(self, home: str, source: str) -> None:
+        self.path, self._source = os.path.join(home, SET_ASIDE), source
+        self.read = self.others = 0
+        self.bad: list[BadLine] = []
+        self._waiting: list[tuple[BadLine, bytes]] = []
+        self._bytes = 0
+
+    def entities(self, stream: BinaryIO) -> Iterator[Entity]:
+        """The file's entities; all that is left is noted on the way."""
+        for number, line in lines(stream):
+            try:
+                item = read(line)
+            except BadInput as error:
+                self._set_aside(BadLine(number, error.message), line)
+                continue
+            self.others += item is None
+            self.read += item is not None
+            if isinstance(item, Entity):
+                yield item
+
+    def relations(self, stream: BinaryIO) -> Iterator[Relation]:
+        """The file's relations and nothing else."""
+        for _, line in lines(stream):
+            try:
+                item = read(line)
+            except BadInput:
+                continue
+            if isinstance(item, Relation):
+                yield item
+
+    def close(self) -> None:
+        """Write what waits."""
+        set_aside(self.path, self._source, self._waiting)
+        self._waiting, self._bytes = [], 0
+
+    def _set_aside(self, bad: BadLine, line: bytes) -> None:
+        self.bad.append(bad)
+        self._waiting.append((bad, line))
+        self._bytes += len(line)
+        if self._bytes >= BATCH_BYTES:
+            self.close()
+
+
+def _added(told: Imported, result: Mapping[str, Any]) -> Imported:
+    if result.get("queued"):
+        told = told._replace(queued=True)
+    new = result.get("entities", ())
+    said = [*new, *result.get("merged", ())]
+    return told._replace(
+        entities=told.entities + len(new),
+        observations=told.observations + sum(len(e["observations"]) for e in said),
+        relations=told.relations + len(result.get("relations", ())),
+        ends=told.ends + len(result.get("created_ends", ())),
+        variants={**told.variants, **result.get("variants", {})},
+        forgotten=tuple(dict.fromkeys((*told.forgotten, *result.get("forgotten", ())))),
+    )
+
+
+def _batches(items: Iterable[Item]) -> Iterator[tuple[type[Item], list[Any]]]:
+    """Runs of items of one kind, each of bounded size."""
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        full = len(batch) >= BATCH_LINES or size >= BATCH_BYTES
+        if batch and (full or type(item) is not type(batch[0])):
+            yield type(batch[0]), batch
+            batch, size = [], 0
+        batch.append(item)
+        size += sum(map(len, _texts(item)))
+    if batch:
+        yield type(batch[0]), batch
+
+
+def _texts(item: Item) -> Iterable[str]:
+    return (item.name, *item.observations) if isinstance(item, Entity) else item
+
+
+def _whole(stream: BinaryIO) -> list[Any] | None:
+    """The records of a file that is one object with lists; None, and back at its start, if not."""
+    first = next((line for line in stream if line.strip()), b"").removeprefix(BOM)
+    records = None
+    if first.lstrip().startswith(b"{") and not _is_record(first):
+        stream.seek(0)
+        text = stream.read(WHOLE_BYTES)
+        if not stream.read(1):
+            records = _records(text)
+    if records is None:
+        stream.seek(0)
+    return records
+
+
+def _is_record(line: bytes) -> bool:
+    """Whether the line is an object of its own that is no graph."""
+    value = _parsed(line)
+    return value is not None and not _is_graph(value)
+
+
+def _records(text: bytes) -> list[Any] | None:
+    value = _parsed(text.removeprefix(BOM))
+    if value is None or not _is_graph(value):
+        return None
+    return [
+        {"type": kind} | item if isinstance(item, dict) else item
+        for kind, name in (("entity", "entities"), ("relation", "relations"))
+        for item in value.get(name) or ()
+    ]
+
+
+def _is_graph(value: Mapping[str, Any]) -> bool:
+    parts = [value[name] for name in ("entities", "relations") if name in value]
+    return bool(parts) and "type" not in value and all(isinstance(p, list) for p in parts)
+
+
+def _parsed(text: bytes) -> dict[str, Any] | None:
+    try:
+        value = _DECODER.decode(text.decode())
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _entity(value: Mapping[str, Any]) -> Entity:
+    name, kind = _text(value, "name"), _text(value, "entityType")
+    texts = value.get("observations")
+    texts = [] if texts is None else texts
+    if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
+        raise BadInput("line", "its observations are not a list of texts")
+    # A text is said once, as everywhere in memory.
+    return Entity(name, kind, tuple(dict.fromkeys(map(_whole_text, texts))))
+
+
+def _relation(value: Mapping[str, Any]) -> Relation:
+    return Relation(_text(value, "from"), _text(value, "relationType"), _text(value, "to"))
+
+
+def _text(value: Mapping[str, Any], name: str) -> str:
+    text = value.get(name)
+    if not isinstance(text, str):
+        raise BadInput("line", f"its {name} is missing or no text")
+    return _whole_text(text)
+
+
+def _whole_text(text: str) -> str:
+    """The text with lone surrogates replaced, which no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _entity_object(entity: Entity) -> dict[str, Any]:
+    return {
+        "name": entity.name,
+        "entityType": entity.type,
+        "observations": list(entity.observations),
+    }
+
+
+def _relation_object(relation: Relation) -> dict[str, Any]:
+    return {"from": relation.source, "to": relation.target, "relationType": relation.type}
+
+
+def _dumped(value: Any) -> bytes:
+    return _ENCODER.encode(value).encode("utf-8", "replace")
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+# As `JSON.stringify` writes: no spaces, nothing escaped that need not be.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_DECODER = json.JSONDecoder(parse_constant=_refused)
+_READERS: dict[str, Callable[[Mapping[str, Any]], Item]] = {
+    "entity": _entity,
+    "relation": _relation,
+}

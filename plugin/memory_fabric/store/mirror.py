@@ -1,0 +1,383 @@
+"""A graph that is served from a file of the reference server's form: `MEMORY_FILE_PATH` (MEM-17).
+
+The graph lies in a database of its own in home, with all that makes a database safe; the file
+follows each change of it, and what others write into the file is taken over before the next answer.
+Lines that still say what the database holds stay as they are, byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+
+from memory_fabric import ids
+from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.models import Graph, Operation, Provenance
+from memory_fabric.store import agreement, backup, exchange, files, graph, tiers
+from memory_fabric.store.agreement import NOTHING, State
+from memory_fabric.store.database import translated
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.sqlite import sqlite3
+from memory_fabric.store.taking_over import take_over
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from memory_fabric.config import Settings
+    from memory_fabric.store.agreement import Marked, Signature
+    from memory_fabric.store.database import Database
+
+    Tell = Callable[[str], object]
+
+FOLDER = "files"
+# A file may be read by another server at the same time; a large one takes half a minute at first.
+WAIT_TO_READ_S, WAIT_TO_WRITE_S = 60.0, 5.0
+# Others may write while we read: so often it is read again.
+ATTEMPTS = 20
+# No file's signature: what it stands for has to be read.
+UNSEEN = (-1, -1, -1)
+CHUNK_BYTES = 1 << 20
+# What stays out of a folder's name.
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def open_mirrored(settings: Settings, tell: Tell) -> Memory:
+    """The memory that serves exactly the file of `settings.memory_file_path`.
+
+    `tell` is given sentences for the person who looks after the server. Raises StoreUnavailable.
+    """
+    path = file_path(settings)
+    home = home_of(settings.home, path)
+    memory = Memory.open(settings._replace(home=home, project_dir=""), repair=True)
+    memory.switched_by = (settings.home, "")
+    memory.follow_switches()
+    memory.mirror = Mirror(path, home, tell)
+    try:
+        memory.mirror.tidy()
+        memory.refresh()
+        memory.flush()
+        _back_up(memory, tell)
+    except BaseException:
+        memory.close()
+        raise
+    return memory
+
+
+def file_path(settings: Settings) -> str:
+    """The file, absolute; a relative path starts in the project's folder, else in the current."""
+    path = settings.memory_file_path
+    if path.startswith("~/"):
+        path = settings.user_home + path[1:]
+    return os.path.abspath(os.path.join(settings.project_dir or os.getcwd(), path))
+
+
+def home_of(home: str, path: str) -> str:
+    """Where the database and all else of a mirrored file lies."""
+    real = os.path.realpath(path)
+    name = _PLAIN.sub("-", os.path.basename(real))[:40]
+    return os.path.join(home, FOLDER, f"{ids.checksum(real):08x}-{name}")
+
+
+class Mirror:
+    """One file and what is known of it; `home` is the folder of its database.
+
+    `behind` says that the file lacks something because it could not be written.
+    """
+
+    def __init__(self, path: str, home: str, tell: Tell) -> None:
+        self.path, self.home, self.behind = path, home, False
+        self._tell, self._told = tell, set[str]()
+        self._lock = files.lock_path(home, path)
+        self._seen: Signature = UNSEEN
+        self._saved = False
+
+    def tidy(self) -> None:
+        """Remove what a writer that was killed left beside the file."""
+        folder, name = os.path.split(os.path.realpath(self.path))
+        left = re.compile(re.escape(name) + r"\.\d+-\d+\.tmp")
+        try:
+            with files.Locked(self._lock, WAIT_TO_READ_S):
+                for other in filter(left.fullmatch, os.listdir(folder)):
+                    os.unlink(os.path.join(folder, other))
+        except OSError:
+            return  # whoever can write there does it
+
+    def refresh(self, memory: Memory) -> None:
+        """Take over what others wrote into the file; costs one stat when nobody did.
+
+        A file that can no longer be read is told of, and the database answers. Raises
+        StoreUnavailable when it never could be, or when the database cannot take it.
+        """
+        try:
+            if _signature(self.path) != self._seen:
+                with files.Locked(self._lock, WAIT_TO_READ_S):
+                    self._take_over(memory)
+        except OSError as error:
+            if self._seen == UNSEEN:
+                raise StoreUnavailable(
+                    self.path, f"{self.path} cannot be read: {_why(error)}."
+                ) from error
+            self._tell_once(f"{self.path} cannot be read: {_why(error)}")
+        except sqlite3.Error as error:
+            raise translated(memory.path_of("user"), error) from error
+        while memory.told:
+            self._tell(memory.told.pop(0))
+
+    def write(self, memory: Memory) -> None:
+        """Bring the file up to the database, with what others wrote into it meanwhile.
+
+        A file that cannot be written is told of once and tried again with the next change.
+        Raises StoreUnavailable, sqlite3.Error.
+        """
+        db = memory.database("user", create=False)
+        if db is None or not agreement.is_ahead(db, agreement.state_of(db)):
+            self.behind = False
+            return
+        self.behind = True
+        try:
+            with files.Locked(self._lock, WAIT_TO_WRITE_S):
+                self._write(memory)
+        except OSError as error:
+            self._tell_once(
+                f"{self.path} cannot be written, so it lacks what changed: {_why(error)}. "
+                "Nothing is lost; it is written as soon as it can be."
+            )
+
+    def _write(self, memory: Memory) -> None:
+        for _ in range(ATTEMPTS):
+            self._take_over(memory)
+            if self._replaced(memory):
+                self.behind = False
+                self._told.clear()
+                return
+        raise OSError("others change it all the time")
+
+    def _replaced(self, memory: Memory) -> bool:
+        """Whether the file now holds what the database does; False if it changed under us."""
+        db = _database(memory)
+        state = agreement.state_of(db) or NOTHING
+        held, seq, operation = _snapshot(db)
+        lines, marked = self._rendered(held, agreement.lines_of(self.home, state))
+        content = b"\n".join(lines)
+        digest = _digest_of(content)
+        # First what was agreed on, under the name of the new content: whoever finds that content
+        # in the file knows it for ours, even if we die before the end.
+        agreement.keep_lines(self.home, State(None, digest, seq, operation), marked)
+        if digest != state.digest:
+            _must_be_writable(self.path)
+            still = lambda: _signature(self.path) == state.signature  # noqa: E731
+            if not files.write_atomic(self.path, content, still=still):
+                return False
+        # Others may have replaced it again already: then it is read when it is looked at next.
+        written = _signature(self.path)
+        is_ours = self._digest() == digest and _signature(self.path) == written
+        self._seen = written if is_ours else UNSEEN
+        agreement.agree(db, self.home, State(self._seen, digest, seq, operation))
+        return True
+
+    def _rendered(self, held: Graph, before: Marked) -> tuple[list[bytes], Marked]:
+        """The lines of the file to be, and their marks.
+
+        Entities and relations stand in the order of the database. Records of another kind stay in
+        front if they were, else they go to the end.
+        """
+        plain = exchange.graph_lines(held)
+        odd: dict[bytes, bytes] = {}
+        front: list[bytes] = []
+        back: list[bytes] = []
+        wanted = set(plain)
+        graph_began = False
+        for line in self._lines():
+            cleaned = before.get(_mark(line), b"")
+            graph_began = graph_began or bool(cleaned)
+            if cleaned in wanted and line != cleaned:
+                odd.setdefault(cleaned, line)
+            elif not cleaned and _is_of_another_kind(line):
+                (back if graph_began else front).append(line)
+        lines = [*front, *(odd.get(line, line) for line in plain), *back]
+        marked = {_mark(line): b"" for line in (*front, *back)}
+        marked |= {_mark(odd.get(line, line)): line for line in plain}
+        return lines, marked
+
+    def _take_over(self, memory: Memory) -> None:
+        """Bring the database up to the file, as far as others have changed that."""
+        for _ in range(ATTEMPTS):
+            seen = _signature(self.path)
+            known = memory.database("user", create=False)
+            state = agreement.state_of(known) if known else None
+            if seen == (state.signature if state else None):
+                self._seen = seen
+                return
+            self._read(memory, _database(memory), state, seen)
+            if _signature(self.path) == seen:
+                self._seen = seen
+                return
+        raise OSError("others change it all the time")
+
+    def _read(self, memory: Memory, db: Database, state: State | None, seen: Signature) -> None:
+        digest = self._digest() if seen else ""
+        agreed = state or NOTHING
+        if state is None or digest != state.digest:
+            ours = agreement.cut_off(db, self.home, digest) if state else None
+            if ours is None:
+                self._merge(memory, db, state, digest)
+            agreed = ours or agreed
+        agreement.agree(db, self.home, agreed._replace(signature=seen, digest=digest))
+        self._saved = False
+
+    def _merge(self, memory: Memory, db: Database, state: State | None, digest: str) -> None:
+        before = agreement.lines_of(self.home, state)
+        now, bad = self._read_lines(before)
+        if any(before.values()) and not any(now.values()):
+            self._save_first(db)
+        by = _said_by(memory.settings)
+
+        def apply(kind: str, payload: dict[str, Any]) -> Mapping[str, Any]:
+            # What these hold was cleaned line by line, or comes from the database.
+            result = memory.apply_now(Operation(ids.new_id(), kind, payload, by, "user"))
+            for name in result.get("forgotten", ()):
+                self._tell_once(f"{self.path}: {name!r} was forgotten on request and stays away")
+            return result
+
+        take_over(db, apply, before, now, lambda: agreement.disagree(db))
+        if bad:
+            self._set_aside(bad)
+        agreement.keep_lines(self.home, (state or NOTHING)._replace(digest=digest), now)
+
+    def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
+        """The file's lines by their marks, and those that nobody can read and nobody knew yet."""
+        now: Marked = {}
+        bad = []
+        for number, line in self._numbered_lines():
+            mark = _mark(line)
+            if mark in before:
+                now[mark] = before[mark]
+                continue
+            try:
+                item = exchange.read(line)
+            except BadInput as error:
+                bad.append((exchange.BadLine(number, error.message), line))
+                item = None
+            now[mark] = exchange.line_of(exchange.cleaned(item)) if item else b""
+        return now, bad
+
+    def _set_aside(self, bad: list[tuple[exchange.BadLine, bytes]]) -> None:
+        aside = os.path.join(self.home, exchange.SET_ASIDE)
+        exchange.set_aside(aside, self.path, bad)
+        named = ", ".join(f"line {b.number} ({b.because})" for b, _ in bad[:10])
+        more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
+        self._tell(f"{self.path}: set aside in {aside}: {named}{more}")
+
+    def _save_first(self, db: Database) -> None:
+        if self._saved:  # and then something failed: a further copy would hold less
+            return
+        copy = backup.make(db.path)
+        self._saved = True
+        self._tell(
+            f"{self.path} was removed or emptied by someone, so the graph is empty now; "
+            f"what it held lies in {copy}"
+        )
+
+    def _numbered_lines(self) -> Iterator[tuple[int, bytes]]:
+        try:
+            with open(self.path, "rb") as stream:
+                yield from exchange.lines(stream)
+        except FileNotFoundError:
+            return
+
+    def _lines(self) -> Iterator[bytes]:
+        for _, line in self._numbered_lines():
+            yield line
+
+    def _digest(self) -> str:
+        sum_ = hashlib.blake2b(digest_size=16)
+        try:
+            with open(self.path, "rb") as stream:
+                while part := stream.read(CHUNK_BYTES):
+                    sum_.update(part)
+        except FileNotFoundError:
+            return ""
+        return sum_.hexdigest()
+
+    def _tell_once(self, sentence: str) -> None:
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self._tell(sentence)
+
+
+def _back_up(memory: Memory, tell: Tell) -> None:
+    """A backup when one is due: no session of a client ends over this memory."""
+    try:
+        tiers.backup_when_due(memory)
+    except (OSError, sqlite3.Error) as error:
+        tell(f"no backup of {memory.path_of('user')} was made: {error}")
+
+
+def _database(memory: Memory) -> Database:
+    found = memory.database("user", create=True)
+    assert found is not None
+    return found
+
+
+def _said_by(settings: Settings) -> Provenance:
+    return Provenance(
+        source="import",
+        trust="tool",
+        author=settings.author,
+        origin=settings.origin,
+        at=ids.timestamp(),
+    )
+
+
+def _signature(path: str) -> Signature:
+    """What tells a changed file from an unchanged one. Raises OSError for what is no plain file."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError("it is not a file")
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def _must_be_writable(path: str) -> None:
+    """Replacing would get around the mode that somebody gave the file. Raises PermissionError."""
+    if os.path.exists(path) and not os.access(path, os.W_OK):
+        raise PermissionError("it is read-only")
+
+
+def _why(error: OSError) -> str:
+    """The reason alone: a path in it may be of a file that is gone again."""
+    return error.strerror or str(error)
+
+
+def _mark(line: bytes) -> bytes:
+    return hashlib.blake2b(line, digest_size=8).digest()
+
+
+def _digest_of(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _is_of_another_kind(line: bytes) -> bool:
+    try:
+        return exchange.read(line) is None
+    except BadInput:
+        return False
+
+
+def _snapshot(db: Database) -> tuple[Graph, int, str]:
+    """The graph and the last operation in it, of one moment. Raises StoreUnavailable."""
+    db.rows("BEGIN")
+    try:
+        seq, operation = db.row("SELECT seq, id FROM operations ORDER BY seq DESC LIMIT 1") or (
+            0,
+            "",
+        )
+        return graph.read_graph(db), seq, operation
+    finally:
+        db.rows("ROLLBACK")

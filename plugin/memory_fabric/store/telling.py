@@ -1,0 +1,209 @@
+"""One change in a phrase that a person reads: what was done, to what, and how much of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memory_fabric.ids import short_id
+from memory_fabric.store.changes import Change
+from memory_fabric.text import cut, one_line
+
+MAX_CHARS = 200
+MAX_NAMES = 4
+Find = Callable[[str], Change | None]
+
+
+def summary(change: Change, find: Find) -> str:
+    """What a change did, e.g. `added 2 observations to Redis`. `find` gives the change of an id."""
+    if change.kind == "undo":
+        target = find(str(change.payload.get("operation", "")))
+        text = f"undid: {summary(target, find)}" if target else "undid a change"
+    else:
+        tell = _TELL.get(change.kind)
+        text = tell(change.payload, change.inverse) if tell else change.kind
+    return cut(one_line(text), MAX_CHARS)
+
+
+Payload = Mapping[str, Any]
+Inverse = Sequence[Mapping[str, Any]]
+
+
+def _created(payload: Payload, inverse: Inverse) -> str:
+    new = set(_field(inverse, "remove_orphans", "entityNames"))
+    added = _counts(_field(inverse, "delete_observations", "deletions"))
+    parts = [
+        f"created {e['name']} ({e['entityType']}){_with(added.get(e['name'], 0))}"
+        for e in payload["entities"]
+        if e["name"] in new
+    ]
+    parts += [_added(name, number) for name, number in added.items() if name not in new and number]
+    return _joined(parts) or f"nothing new about {_names(e['name'] for e in payload['entities'])}"
+
+
+def _related(payload: Payload, inverse: Inverse) -> str:
+    return "related " + _joined([_edge(r) for r in payload["relations"]])
+
+
+def _observed(payload: Payload, inverse: Inverse) -> str:
+    added = _counts(_field(inverse, "delete_observations", "deletions"))
+    parts = [_added(name, number) for name, number in added.items() if number]
+    about = _names(item["entityName"] for item in payload["observations"])
+    return _joined(parts) or f"nothing new about {about}"
+
+
+def _deleted(payload: Payload, inverse: Inverse) -> str:
+    rows = _put_back(inverse)
+    said = _names(payload["entityNames"])
+    return f"deleted {said}{_with(len(rows['observations']), len(rows['relations']))}"
+
+
+def _deleted_texts(payload: Payload, inverse: Inverse) -> str:
+    counts: dict[str, int] = {}
+    for row in _put_back(inverse)["observations"]:
+        counts[row["entity"]] = counts.get(row["entity"], 0) + 1
+    parts = [f"deleted {_many(n, 'observation')} of {name}" for name, n in counts.items()]
+    return _joined(parts) or "deleted nothing"
+
+
+def _deleted_edges(payload: Payload, inverse: Inverse) -> str:
+    return "deleted the relation " + _joined([_edge(r) for r in payload["relations"]])
+
+
+def _restored(payload: Payload, inverse: Inverse) -> str:
+    names = [row["name"] for row in payload["entities"]]
+    names += [row["entity"] for row in payload["observations"]]
+    return f"put back {_names(dict.fromkeys(names))}"
+
+
+def _orphans(payload: Payload, inverse: Inverse) -> str:
+    gone = [row["name"] for row in _put_back(inverse)["entities"]]
+    return f"removed entities of which nothing was said: {_names(gone)}"
+
+
+def _remembered(payload: Payload, inverse: Inverse) -> str:
+    again = any(step["kind"] == "put_record" for step in inverse)
+    return f"{'heard again' if again else 'remembered'} {_record(payload['record'])}"
+
+
+def _changed(payload: Payload, inverse: Inverse) -> str:
+    new = payload["record"]
+    old = next((s["payload"]["record"] for s in inverse if s["kind"] == "put_record"), None)
+    if old is None:
+        return f"put back {_record(new)}"
+    if bool(old.get("pinned")) != bool(new.get("pinned")):
+        return f"{'pinned' if new.get('pinned') else 'unpinned'} {_record(new)}"
+    if new.get("superseded_by") and not old.get("superseded_by"):
+        return f"superseded {_record(new)} by {short_id(new['superseded_by'])}"
+    fields = [name for name in new if new.get(name) != old.get(name)]
+    return f"changed {', '.join(fields) or 'nothing'} of {_record(new)}"
+
+
+def _forgot(payload: Payload, inverse: Inverse) -> str:
+    known = {s["payload"]["record"]["id"]: s for s in inverse if s["kind"] == "put_record"}
+    parts = [
+        _record(known[id_]["payload"]["record"]) if id_ in known else short_id(id_)
+        for id_ in payload["ids"]
+    ]
+    parts += payload.get("entityNames") or ()
+    for item in payload.get("deletions") or ():
+        parts.append(f"{_many(len(item['observations']), 'observation')} of {item['entityName']}")
+    return f"forgot {_joined(parts) or 'nothing'}"
+
+
+def _named(payload: Payload, inverse: Inverse) -> str:
+    return f"{payload['entity']} is also called {_names(payload['aliases'])}"
+
+
+def _unnamed(payload: Payload, inverse: Inverse) -> str:
+    return f"{payload['entity']} is no longer called {_names(payload['aliases'])}"
+
+
+def _merged(payload: Payload, inverse: Inverse) -> str:
+    return f"merged {_names(payload['names'])} into {payload['into']}"
+
+
+def _moved(payload: Payload, inverse: Inverse) -> str:
+    return "took entities apart or together again"
+
+
+def _marked(payload: Payload, inverse: Inverse) -> str:
+    return f"noted that {_many(len(payload['add']), 'thing')} must not come back"
+
+
+def _erased(payload: Payload, inverse: Inverse) -> str:
+    return "a change that was erased for good"
+
+
+_TELL: dict[str, Callable[[Payload, Inverse], str]] = {
+    "create_entities": _created,
+    "create_relations": _related,
+    "add_observations": _observed,
+    "delete_entities": _deleted,
+    "delete_observations": _deleted_texts,
+    "delete_relations": _deleted_edges,
+    "restore": _restored,
+    "remove_orphans": _orphans,
+    "remember": _remembered,
+    "put_record": _changed,
+    "forget": _forgot,
+    "tombstones": _marked,
+    "alias": _named,
+    "put_aliases": _named,
+    "unalias": _unnamed,
+    "merge": _merged,
+    "replace_rows": _moved,
+    "purged": _erased,
+}
+
+
+def _field(inverse: Inverse, kind: str, field: str) -> list[Any]:
+    return [item for step in inverse if step["kind"] == kind for item in step["payload"][field]]
+
+
+def _put_back(inverse: Inverse) -> dict[str, list[Any]]:
+    tables = ("entities", "observations", "relations")
+    return {table: _field(inverse, "restore", table) for table in tables}
+
+
+def _counts(deletions: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for item in deletions:
+        name = item["entityName"]
+        counts[name] = counts.get(name, 0) + len(item["observations"])
+    return counts
+
+
+def _record(record: Mapping[str, Any]) -> str:
+    return f"{record['type']} {short_id(str(record.get('id', '')))}: {record['what']}"
+
+
+def _edge(relation: Mapping[str, str]) -> str:
+    return f"{relation['from']} {relation['relationType']} {relation['to']}"
+
+
+def _added(name: str, number: int) -> str:
+    return f"added {_many(number, 'observation')} to {name}"
+
+
+def _with(observations: int, relations: int = 0) -> str:
+    parts = [
+        _many(number, what)
+        for number, what in ((observations, "observation"), (relations, "relation"))
+        if number
+    ]
+    return f" with {' and '.join(parts)}" if parts else ""
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _names(names: Any) -> str:
+    return _joined(list(names), ", ") or "nothing"
+
+
+def _joined(parts: Sequence[str], by: str = "; ") -> str:
+    shown = by.join(parts[:MAX_NAMES])
+    left = len(parts) - MAX_NAMES
+    return f"{shown} and {left} more" if left > 0 else shown

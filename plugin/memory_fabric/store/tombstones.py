@@ -1,0 +1,122 @@
+"""Tombstones: that something was forgotten, without its words, so that it does not come back.
+
+Records lie under their id, entities and observations under a digest. What lives has no tombstone:
+whoever states it again, later and not by an import, lifts it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+    from typing import Any
+
+    from memory_fabric.models import Provenance
+
+    Result = tuple[dict[str, Any], list[dict[str, Any]]]
+
+# Sources that only repeat what was once stated elsewhere.
+REPEATING = ("import", "journal")
+
+
+def of_entity(name: str) -> str:
+    """The id of the tombstone of an entity."""
+    return "entity:" + _digest(name)
+
+
+def of_observation(name: str, text: str) -> str:
+    """The id of the tombstone of one observation of an entity."""
+    return "observation:" + _digest(f"{name}\n{text}")
+
+
+def is_set(c: sqlite3.Connection, id_: str) -> bool:
+    """Whether there is a tombstone of this id."""
+    return c.execute("SELECT 1 FROM tombstones WHERE id = ?", (id_,)).fetchone() is not None
+
+
+def put(c: sqlite3.Connection, id_: str, key: int, at: str) -> list[list[Any]]:
+    """Set a tombstone; returns it in a list, which is empty when it was there."""
+    cursor = c.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", (id_, key, at))
+    return [[id_, key, at]] if cursor.rowcount > 0 else []
+
+
+def tombstones(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+    """Operation: set these tombstones and lift those, each only as it stands in the payload."""
+    lifted = []
+    for row in payload["remove"]:
+        same = "DELETE FROM tombstones WHERE id = ? AND key = ? AND created_at = ?"
+        if c.execute(same, tuple(row)).rowcount > 0:
+            lifted.append(list(row))
+    added = [new for row in payload["add"] for new in put(c, *row)]
+    changed = {"set": len(added), "lifted": len(lifted)}
+    return changed, set_again(lifted, added)
+
+
+def set_again(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> list[dict[str, Any]]:
+    """The operations that set these tombstones and lift the others; none when there are none."""
+    if not rows and not lifted:
+        return []
+    return [{"kind": "tombstones", "payload": {"add": rows, "remove": lifted or []}}]
+
+
+class Graves:
+    """What was forgotten, as one statement meets it: left away, or lifted because it counts.
+
+    `forgotten` are names of what was left away, `lifted` the tombstones that are gone now.
+    """
+
+    def __init__(self, c: sqlite3.Connection, by: Provenance) -> None:
+        self._c, self._by = c, by
+        self._any = _any(c)
+        self.forgotten: dict[str, None] = {}
+        self.lifted: list[list[Any]] = []
+
+    def refuse_entity(self, name: str) -> bool:
+        """Whether an entity that does not exist must stay away."""
+        return self._any and self._refuses(of_entity(name), name)
+
+    def refuse_text(self, name: str, text: str) -> bool:
+        """Whether an observation that the entity lacks must stay away."""
+        return self._any and self._refuses(of_observation(name, text), name)
+
+    def _refuses(self, id_: str, name: str) -> bool:
+        row = self._c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,)).fetchone()
+        if row is None:
+            return False
+        # A change that waited in a queue is older than what was decided meanwhile.
+        if self._by.source in REPEATING or self._by.at < row[2]:
+            self.forgotten[name] = None
+            return True
+        self._c.execute("DELETE FROM tombstones WHERE id = ?", (id_,))
+        self.lifted.append(list(row))
+        return False
+
+
+class Buried:
+    """What was forgotten, as something that is put back meets it: it always stays away."""
+
+    def __init__(self, c: sqlite3.Connection) -> None:
+        self._c, self._any = c, _any(c)
+
+    def holds_entity(self, name: str) -> bool:
+        """Whether the entity was forgotten."""
+        return self._any and is_set(self._c, of_entity(name))
+
+    def holds_text(self, name: str, text: str) -> bool:
+        """Whether this observation was forgotten."""
+        return self._any and is_set(self._c, of_observation(name, text))
+
+
+def _any(c: sqlite3.Connection) -> bool:
+    found = c.execute(
+        "SELECT 1 FROM tombstones WHERE id BETWEEN 'entity:' AND 'entity;' UNION ALL "
+        "SELECT 1 FROM tombstones WHERE id BETWEEN 'observation:' AND 'observation;' LIMIT 1"
+    )
+    return found.fetchone() is not None
+
+
+def _digest(text: str) -> str:
+    import hashlib  # half a bare start: only where something was forgotten
+
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,183 @@
+"""import, export: the reference server's file by command."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.shell import Shell
+
+GRAPH = (
+    '{"type":"entity","name":"Zoë","entityType":"person","observations":["likes 🍵"]}\n'
+    '{"type":"entity","name":"api","entityType":"service","observations":[]}\n'
+    '{"type":"relation","from":"Zoë","to":"api","relationType":"runs"}'
+)
+
+
+@pytest.fixture
+def source(shell: Shell) -> Path:
+    """A file of the reference server."""
+    path = shell.project / "memory.jsonl"
+    path.write_text(GRAPH, "utf-8")
+    return path
+
+
+def test_a_graph_goes_in_and_comes_out_byte_for_byte(shell: Shell, source: Path) -> None:
+    done = shell.run("import", "memory.jsonl")
+
+    assert (done.status, done.err) == (0, "")
+    assert done.out == "New: 2 entities, 1 observations, 1 relations, of 3 lines.\n"
+    assert shell.run("export").out == GRAPH
+    assert shell.run("export", "-").out == GRAPH
+
+
+def test_what_was_imported_is_found(shell: Shell, source: Path) -> None:
+    shell.run("import", "memory.jsonl")
+
+    assert "likes 🍵" in shell.run("recall", "Zoë").out
+
+
+def test_standard_input_is_imported(shell: Shell) -> None:
+    done = shell.run("import", "-", "--json", stdin=GRAPH + "\nnull\n")
+
+    assert (done.json["entities"], done.json["relations"]) == (2, 1)
+    assert done.json["bad"] == [{"line": 4, "because": "it is not an object"}]
+    kept = json.loads(Path(done.json["set_aside"]).read_text("utf-8"))
+    assert kept["file"] == "standard input"
+
+
+def test_lines_that_were_set_aside_are_named_with_their_numbers(shell: Shell, source: Path) -> None:
+    source.write_text("{torn\n" + GRAPH + "\nnull\n", "utf-8")
+
+    done = shell.run("import", "memory.jsonl")
+
+    assert done.status == 0
+    assert f"2 lines were set aside in {shell.memory}/set-aside.jsonl" in done.err
+    assert "line 1: it is not JSON" in done.err
+    assert "line 5: it is not an object" in done.err
+
+
+def test_variants_ends_and_other_records_are_said(shell: Shell, source: Path) -> None:
+    rows = [
+        {"type": "entity", "name": "API", "entityType": "t", "observations": []},
+        {"type": "relation", "from": "API", "to": "nobody", "relationType": "knows"},
+        {"type": "note"},
+    ]
+    shell.run("import", "memory.jsonl")
+    source.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+
+    done = shell.run("import", "memory.jsonl")
+
+    assert "API is written almost like api; both are kept." in done.out
+    assert "1 ends of relations were not described; they are of type unknown." in done.out
+    assert "1 records are neither entity nor relation; they were left out." in done.out
+
+
+def test_a_file_without_any_such_line_fails(shell: Shell, source: Path) -> None:
+    source.write_bytes(b"\x89PNG\n\x00\xff\n")
+
+    assert shell.run("import", "memory.jsonl").status == 1
+
+
+def test_a_missing_file_and_a_folder_are_mistakes_that_are_explained(shell: Shell) -> None:
+    missing, folder = shell.run("import", "none.jsonl"), shell.run("import", ".")
+
+    assert (missing.status, folder.status) == (3, 2)
+    assert missing.err == "memory-fabric: There is no file none.jsonl.\n"
+    assert "is no file" in folder.err
+
+
+def test_memory_that_is_off_takes_nothing_and_says_so(shell: Shell, source: Path) -> None:
+    shell.run("off")
+
+    done = shell.run("import", "memory.jsonl")
+
+    assert done.status == 1
+    assert "memory-fabric on" in done.err
+
+
+def test_export_makes_a_file_for_the_owner(shell: Shell, source: Path) -> None:
+    shell.run("import", "memory.jsonl")
+
+    done = shell.run("export", "copy.jsonl", "--json")
+
+    copy = shell.project / "copy.jsonl"
+    assert done.json == {"file": str(copy), "lines": 3}
+    assert copy.read_text("utf-8") == GRAPH
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+
+
+def test_export_replaces_a_file_only_when_told_to(shell: Shell, source: Path) -> None:
+    shell.run("import", "memory.jsonl")
+    copy = shell.project / "copy.jsonl"
+    copy.write_text("precious")
+
+    refused = shell.run("export", "copy.jsonl")
+    kept = copy.read_text()
+    forced = shell.run("export", "copy.jsonl", "--force")
+
+    assert refused.status == 2
+    assert "Say --force" in refused.err
+    assert kept == "precious"
+    assert forced.out == "3 lines in copy.jsonl.\n"
+    assert copy.read_text("utf-8") == GRAPH
+
+
+def test_export_of_nothing_is_nothing(shell: Shell) -> None:
+    done = shell.run("export")
+
+    assert (done.status, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("target", [".", "none/copy.jsonl"])
+def test_export_to_no_place_is_a_mistake(shell: Shell, target: str) -> None:
+    done = shell.run("export", target)
+
+    assert done.status == 2
+    assert not (shell.project / "none").exists()
+
+
+def test_export_to_standard_output_answers_no_json(shell: Shell) -> None:
+    assert shell.run("export", "--json").status == 2
+
+
+def test_a_damaged_memory_is_not_exported_in_part(shell: Shell, source: Path) -> None:
+    shell.run("import", "memory.jsonl")
+    shell.database.write_bytes(b"no database " * 400)
+    for ending in ("-wal", "-shm"):
+        shell.database.with_name(shell.database.name + ending).unlink(missing_ok=True)
+
+    done = shell.run("export", "copy.jsonl")
+
+    assert done.status == 1
+    assert "Nothing was exported" in done.err
+    assert not (shell.project / "copy.jsonl").exists()
+
+
+def test_a_bar_is_drawn_on_a_terminal_only(shell: Shell, source: Path) -> None:
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "memory_fabric.cli", "import", "memory.jsonl"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**shell.environ, "TERM": "xterm"},
+        cwd=shell.project,
+    ) as process:
+        os.close(theirs)
+        drawn = b""
+        try:
+            while part := os.read(ours, 4096):
+                drawn += part
+        except OSError:  # how a terminal ends on Linux
+            pass
+        output = process.communicate(timeout=60)[0]
+    os.close(ours)
+
+    assert b"Importing" in drawn
+    assert output.decode().startswith("New: 2 entities")

@@ -1,0 +1,95 @@
+"""forget on the command line: single observations, and --purge."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.shell import Shell
+
+DECISION = "Use cursor-based pagination for all list endpoints"
+LESSON = "Offset pagination caused timeouts at 1M rows"
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    """A shell whose project remembers two things."""
+    shell.remember(DECISION)
+    shell.remember("--failed", LESSON)
+    return shell
+
+
+def bytes_of(shell: Shell) -> bytes:
+    """Every byte below the person's home and project."""
+    files = [p for folder in (shell.user_home, shell.project) for p in folder.rglob("*")]
+    return b"\0".join(path.read_bytes() for path in files if path.is_file())
+
+
+def test_what_was_forgotten_comes_back_by_undo(filled: Shell) -> None:
+    filled.run("forget", "offset", "timeouts", "--yes")
+
+    filled.run("undo", "--last")
+
+    assert LESSON in filled.notes.read_text("utf-8")
+
+
+def test_purge_shows_first_what_goes_and_that_it_cannot_be_undone(filled: Shell) -> None:
+    filled.run("backup")
+
+    done = filled.run("forget", "offset", "timeouts", "--purge")
+
+    assert "backups that go, when a new one is made: 1" in done.out
+    assert "cannot be undone" in done.out
+    assert "Conversations that Claude Code keeps itself are not touched" in done.out
+    assert LESSON.encode() in bytes_of(filled)
+
+
+def test_purge_with_a_yes_erases_every_byte_and_keeps_the_rest(filled: Shell) -> None:
+    filled.run("backup")
+
+    done = filled.run("forget", "offset", "timeouts", "--purge", "--yes", "--json")
+
+    assert done.status == 0, done.err
+    assert done.json["forgotten"] == 1 and done.json["purged"]["elsewhere"] == []
+    everything = bytes_of(filled)
+    assert LESSON.encode() not in everything
+    assert DECISION.encode() in everything
+    assert filled.run("check").status == 0
+    assert filled.run("forget", "offset", "timeouts").status == 3
+
+
+def test_what_was_forgotten_is_purged_by_its_id(filled: Shell) -> None:
+    id_ = filled.run("forget", "offset", "timeouts", "--yes", "--json").json["records"][0]["id"]
+
+    done = filled.run("forget", id_, "--purge", "--yes")
+
+    assert done.status == 0, done.err
+    assert LESSON.encode() not in bytes_of(filled)
+
+
+def test_the_notes_of_the_user_are_told_and_left_alone(filled: Shell) -> None:
+    text = filled.notes.read_text("utf-8")
+    filled.notes.write_text(f"{LESSON}, I wrote\n{text}", "utf-8")
+
+    done = filled.run("forget", "offset", "timeouts", "--purge", "--yes")
+
+    assert done.status == 0, done.err
+    assert "MEMORY.md holds it, too" in done.err
+    assert filled.notes.read_text("utf-8").startswith(f"{LESSON}, I wrote\n")
+
+
+def test_a_purge_that_was_stopped_is_completed_by_the_next(filled: Shell) -> None:
+    pending = filled.memory / "purging.json"
+    id_ = filled.run("recall", "--json", "timeouts").json["results"][0]["id"]
+    filled.run("forget", id_, "--purge", "--yes")
+    pending.write_text(
+        '{"request": "gone", "project_dir": "' + str(filled.project) + '", "everywhere": false, '
+        '"ids": [], "texts": ["nobody ever said such a thing"], "stores": {}, "memories": 1}',
+        "utf-8",
+    )
+
+    warned = filled.run("check")
+    done = filled.run("forget", "gone", "--purge", "--yes")
+
+    assert warned.status == 1 and "'gone'" in warned.out
+    assert done.status == 0 and done.out.startswith("Erased: 1")
+    assert not pending.exists()

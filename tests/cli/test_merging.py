@@ -1,0 +1,63 @@
+"""merge and alias on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.shell import Shell
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    """A shell whose graph knows one thing under two names."""
+    shell.remember("Use PostgreSQL for the orders")
+    shell.remember("--failed", "MongoDB lost orders at 1M rows")
+    return shell
+
+
+def names(shell: Shell) -> list[str]:
+    """The entities that why can tell of."""
+    return [
+        name for name in ("PostgreSQL", "MongoDB") if shell.run("why", name, "--json").status == 0
+    ]
+
+
+def test_a_merge_is_shown_first_and_done_with_a_yes(filled: Shell) -> None:
+    shown = filled.run("merge", "PostgreSQL", "MongoDB")
+    done = filled.run("merge", "PostgreSQL", "MongoDB", "--yes")
+
+    assert "nothing was changed" in shown.out
+    assert done.out.endswith("MongoDB: now PostgreSQL. memory-fabric undo --last takes it back.\n")
+    whole = filled.run("why", "MongoDB", "--json").json
+    assert (whole["name"], whole["aliases"]) == ("PostgreSQL", ["MongoDB"])
+    assert len(whole["observations"]) == 2
+
+
+def test_a_merge_is_undone(filled: Shell) -> None:
+    filled.run("merge", "PostgreSQL", "MongoDB", "--yes")
+
+    filled.run("undo", "--last")
+
+    assert filled.run("why", "MongoDB", "--json").json["name"] == "MongoDB"
+    assert filled.run("alias").out == "No entity has another name.\n"
+
+
+def test_aliases_are_given_shown_and_taken(filled: Shell) -> None:
+    given = filled.run("alias", "PostgreSQL", "PG", "Postgres", "--json").json
+    shown = filled.run("alias")
+    taken = filled.run("alias", "postgres", "--remove", "pg", "--json").json
+
+    assert sorted(given[0]["aliases"]) == ["PG", "Postgres"]
+    assert "PostgreSQL" in shown.out and "PG" in shown.out
+    assert taken[0]["aliases"] == ["Postgres"]
+    assert "Postgres" in filled.run("alias", "PostgreSQL").out
+
+
+def test_wrong_use_says_what_helps(filled: Shell) -> None:
+    taken = filled.run("alias", "PostgreSQL", "mongo-db")
+    both = filled.run("alias", "PostgreSQL", "x", "--remove", "y")
+    unknown = filled.run("merge", "PostgreSQL", "nobody")
+
+    assert taken.status == 2 and "memory-fabric merge" in taken.err
+    assert both.status == 2
+    assert unknown.status == 3

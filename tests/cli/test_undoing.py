@@ -1,0 +1,86 @@
+"""undo on the command line: shown first, done when named, skipped where it was done."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.shell import Shell
+
+DECISION = "Use cursor-based pagination for all list endpoints"
+LESSON = "Offset pagination caused timeouts at 1M rows"
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    """A shell whose project remembers two things."""
+    shell.remember(DECISION)
+    shell.remember("--failed", LESSON)
+    return shell
+
+
+def known(shell: Shell) -> set[str]:
+    """What recall finds."""
+    answer = shell.run("recall", "--json", "pagination").json
+    return {hit["text"] for hit in answer["results"]} & {DECISION, LESSON}
+
+
+def test_undo_without_more_only_shows_the_last_change(filled: Shell) -> None:
+    done = filled.run("undo")
+
+    assert LESSON in done.out and "nothing was changed" in done.out
+    assert known(filled) == {DECISION, LESSON}
+
+
+def test_undo_last_takes_back_the_last_change_everywhere(filled: Shell) -> None:
+    done = filled.run("undo", "--last")
+
+    assert done.status == 0 and done.out.startswith("Undone: remembered antipattern")
+    assert known(filled) == {DECISION}
+    assert LESSON not in filled.notes.read_text("utf-8")
+
+
+def test_undo_takes_the_id_that_history_shows_and_its_own_id_takes_it_back(filled: Shell) -> None:
+    first = filled.run("history", "--json").json[-1]
+
+    done = filled.run("undo", first["id"][-8:], "--json").json
+    without = known(filled)
+    filled.run("undo", done["changes"][0]["undo"])
+
+    assert done["undone"] == 1
+    assert (without, known(filled)) == ({LESSON}, {DECISION, LESSON})
+
+
+def test_what_is_undone_already_is_said(filled: Shell) -> None:
+    id_ = filled.run("history", "--json").json[0]["id"]
+    filled.run("undo", id_)
+
+    again = filled.run("undo", id_)
+
+    assert again.status == 1 and "it is undone already" in again.err
+    assert "(undone)" in filled.run("history").out
+
+
+def test_all_of_a_session_is_undone_with_a_yes(shell: Shell) -> None:
+    told = {"CLAUDE_CODE_SESSION_ID": "s7"}
+    shell.run("remember", DECISION, **told)
+    shell.run("remember", "--failed", LESSON, **told)
+    session = shell.run("history", "--json").json[0]["by"]["session"]
+
+    shown = shell.run("undo", "--session", session)
+    before = known(shell)
+    done = shell.run("undo", "--session", session, "--yes", "--json").json
+
+    assert "nothing was changed" in shown.out
+    assert (before, done["undone"], known(shell)) == ({DECISION, LESSON}, 2, set())
+
+
+def test_wrong_use_is_refused(filled: Shell) -> None:
+    assert filled.run("undo", "--last", "0123456789").status == 2
+    assert filled.run("undo", "0123456789abcdef").status == 3
+    assert filled.run("undo", "--session", "nobody").status == 3
+
+
+def test_there_is_nothing_to_undo_in_an_empty_memory(shell: Shell) -> None:
+    done = shell.run("undo")
+
+    assert done.status == 3 and "nothing to undo" in done.err

@@ -1,0 +1,55 @@
+"""The manifest and the tests name each other, and the page says what the manifest says."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from contract.manifest import STATUSES, behaviours
+from contract.stories import STORIES
+from contract.write_page import PAGE, page
+
+TESTS = Path(__file__).parents[1]
+LAST_NUMBER = 20
+
+
+def marked() -> Iterator[str]:
+    """Every key in a marker of a test, and every key of a story."""
+    for path in TESTS.glob("*/test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.behaviour":
+                parts = (part for part in ast.walk(node) if isinstance(part, ast.Constant))
+                yield from (str(part.value) for part in parts)
+    for story in STORIES:
+        yield from story.behaviours
+
+
+def test_every_number_of_the_contract_has_its_behaviours() -> None:
+    numbers = {behaviour.number for behaviour in behaviours().values()}
+
+    assert numbers == {f"MEM-{number:02d}" for number in range(1, LAST_NUMBER + 1)}
+
+
+def test_every_behaviour_is_complete() -> None:
+    for behaviour in behaviours().values():
+        assert behaviour.what
+        assert behaviour.source
+        assert behaviour.status in STATUSES
+        assert bool(behaviour.reason) == (behaviour.status != "kept"), behaviour.key
+
+
+def test_every_behaviour_has_a_test_and_every_marker_names_a_behaviour() -> None:
+    assert set(marked()) == set(behaviours())
+
+
+def test_every_divergence_of_the_live_comparison_is_recorded() -> None:
+    differing = {step.differs for story in STORIES for step in story.steps if step.differs}
+
+    assert {behaviours()[key].status for key in differing} <= {"improved", "diverges"}
+    for story in STORIES:
+        assert {step.differs for step in story.steps if step.differs} <= set(story.behaviours)
+
+
+def test_the_page_is_written_from_the_manifest() -> None:
+    assert PAGE.read_text("utf-8") == page()

@@ -1,0 +1,57 @@
+"""Laws of scrubbing: an operation without what was purged is still one, and does not name it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+
+from memory_fabric.store import scrubbing, shapes
+from memory_fabric.store.scrubbing import Gone
+from properties.test_store_operations import IDS, databases
+from properties.test_undo_properties import STEPS, Change, all_done, undone
+
+GONE = Gone(
+    ids=frozenset(IDS[:2]),
+    names=frozenset(("Redis",)),
+    said=frozenset((("api", "is fast"),)),
+    texts=("Use it — because yes",),
+)
+
+
+def names_in(value: Any) -> set[str]:
+    """Every text that stands alone, as names do."""
+    if isinstance(value, str):
+        return {value}
+    if isinstance(value, dict):
+        return {name for part in value.values() for name in names_in(part)}
+    return {name for part in value for name in names_in(part)} if isinstance(value, list) else set()
+
+
+@settings(max_examples=150)
+@given(STEPS)
+def test_what_is_left_of_an_operation_has_its_shape_and_no_word_of_it(
+    changes: list[Change],
+) -> None:
+    with databases(1) as [db]:
+        for id_ in all_done(db, changes):
+            undone(db, id_)
+        for kind, payload, inverse in db.rows("SELECT kind, payload, inverse FROM operations"):
+            left = scrubbing.without(kind, json.loads(payload), GONE)
+            steps = scrubbing.without_steps(json.loads(inverse), GONE)
+            for kind_, part in [(kind, left)] * (left is not None) + [
+                (step["kind"], step["payload"]) for step in steps
+            ]:
+                assert part is not None and shapes.problem(kind_, part) == ""
+                assert "Redis" not in names_in(part)
+                assert GONE.texts[0] not in json.dumps(part, ensure_ascii=False)
+
+
+@settings(max_examples=80)
+@given(STEPS)
+def test_an_operation_that_does_not_concern_it_stays_the_same_object(
+    changes: list[Change],
+) -> None:
+    for (kind, payload), _ in changes:
+        assert scrubbing.without(kind, payload, Gone(names=frozenset(("nobody",)))) is payload

@@ -1,0 +1,202 @@
+"""MEMORY_FILE_PATH with real processes: one file, several servers, kills and other writers."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.servers.store_thread import MIRROR_S
+from servers.doors import Process
+
+# A second is promised; a loaded machine gets more.
+PATIENCE_S = 15.0
+
+
+def entities(*names: str) -> dict[str, Any]:
+    return {"entities": [{"name": n, "entityType": "t", "observations": []} for n in names]}
+
+
+def line(name: str) -> str:
+    return json.dumps(
+        {"type": "entity", "name": name, "entityType": "t", "observations": []},
+        separators=(",", ":"),
+    )
+
+
+def names(path: Path) -> list[str]:
+    text = path.read_text("utf-8") if path.exists() else ""
+    return [json.loads(row)["name"] for row in text.split("\n") if row]
+
+
+def seen(server: Process) -> list[str]:
+    view = server.call("read_graph", {})["structuredContent"]
+    return [entity["name"] for entity in view["entities"]]
+
+
+def wait_for(what: Callable[[], bool]) -> float:
+    """How long it took until it was so."""
+    began = time.monotonic()
+    while not what():
+        assert time.monotonic() - began < PATIENCE_S
+        time.sleep(0.01)
+    return time.monotonic() - began
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "notes" / "memory.jsonl"
+
+
+def serve(tmp_path: Path, path: Path, **more: str) -> Process:
+    server = Process(tmp_path / "home", MEMORY_FILE_PATH=str(path), **more)
+    server.greet()
+    return server
+
+
+def test_mem_17_the_file_follows_every_call_in_the_reference_form(
+    tmp_path: Path, path: Path
+) -> None:
+    with serve(tmp_path, path) as server:
+        server.call("create_entities", entities("a", "b"))
+        pair = {"from": "a", "to": "b", "relationType": "uses"}
+        server.call("create_relations", {"relations": [pair]})
+
+        wait_for(lambda: path.exists() and path.read_text().count("\n") == 2)
+
+    edge = json.dumps({"type": "relation", **pair}, separators=(",", ":"))
+    assert path.read_text() == "\n".join([line("a"), line("b"), edge])
+    assert not (tmp_path / "home" / "user.db").exists()
+
+
+def test_the_file_follows_while_calls_go_on_but_not_each_of_them(
+    tmp_path: Path, path: Path
+) -> None:
+    with serve(tmp_path, path) as server:
+        began, count = time.monotonic(), 0
+        while not path.exists() and time.monotonic() - began < PATIENCE_S:
+            server.call("create_entities", entities(f"e{count}"))
+            count += 1
+        written = names(path)
+
+    assert written[0] == "e0"
+    assert len(written) > 1
+
+
+def test_mem_19_the_file_is_written_when_the_server_is_asked_to_go(
+    tmp_path: Path, path: Path
+) -> None:
+    with serve(tmp_path, path) as server:
+        server.call("create_entities", entities("a"))
+        server.input.close()
+
+        assert server.process.wait(20) == 0
+
+    assert names(path) == ["a"]
+
+
+def test_what_was_acknowledged_before_a_kill_is_in_the_file_after_the_next_start(
+    tmp_path: Path, path: Path
+) -> None:
+    with serve(tmp_path, path) as server:
+        server.call("create_entities", entities("a"))
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait()
+    with serve(tmp_path, path) as server:
+        assert seen(server) == ["a"]
+        wait_for(lambda: names(path) == ["a"])
+
+    assert [p.name for p in path.parent.iterdir()] == ["memory.jsonl"]
+
+
+def test_kills_at_any_time_lose_nothing_that_was_acknowledged(tmp_path: Path, path: Path) -> None:
+    told: list[str] = []
+    for turn in range(4):
+        with serve(tmp_path, path) as server:
+            ended = time.monotonic() + MIRROR_S + turn * 0.03
+            while time.monotonic() < ended:
+                name = f"{turn}-{len(told)}"
+                server.call("create_entities", entities(name))
+                told.append(name)
+            server.process.kill()
+            server.process.wait()
+    with serve(tmp_path, path) as server:
+        server.call("create_entities", entities())
+        wait_for(lambda: names(path) == told)
+
+    assert [p.name for p in path.parent.iterdir()] == ["memory.jsonl"]
+
+
+def test_what_another_program_writes_is_in_the_next_answer(tmp_path: Path, path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text(line("a"))
+    with serve(tmp_path, path) as server:
+        assert seen(server) == ["a"]
+        path.write_text("\n".join([line("a"), line("theirs")]))
+        found = seen(server)
+        server.call("create_entities", entities("ours"))
+        path.write_text("\n".join([line("theirs"), line("more")]))
+        wait_for(lambda: "ours" in names(path))
+
+        assert found == ["a", "theirs"]
+        assert seen(server) == names(path) == ["theirs", "ours", "more"]
+
+
+def test_two_servers_on_one_file_lose_nothing(tmp_path: Path, path: Path) -> None:
+    count = 40
+    with serve(tmp_path, path) as one, serve(tmp_path, path) as two:
+
+        def work(server: Process, prefix: str) -> None:
+            for number in range(count):
+                server.call("create_entities", entities(f"{prefix}{number}"))
+
+        threads = [threading.Thread(target=work, args=pair) for pair in ((one, "a"), (two, "b"))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        views = [seen(one), seen(two)]
+        wait_for(lambda: len(names(path)) == 2 * count)
+
+    assert views[0] == views[1] == names(path)
+
+
+def test_two_homes_on_one_file_lose_nothing_that_lay_in_it(tmp_path: Path, path: Path) -> None:
+    elsewhere = {"MEMORY_FABRIC_HOME": str(tmp_path / "other")}
+    with serve(tmp_path, path) as one, serve(tmp_path, path, **elsewhere) as two:
+        for number in range(5):
+            one.call("create_entities", entities(f"a{number}"))
+            two.call("create_entities", entities(f"b{number}"))
+        wait_for(lambda: len(names(path)) == 10)
+
+        assert sorted(seen(one)) == sorted(seen(two)) == sorted(names(path))
+
+
+def test_a_corrupt_line_is_told_on_standard_error_and_the_rest_is_served(
+    tmp_path: Path, path: Path
+) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"\xef\xbb\xbf" + line("a").encode() + b"\nnull\n{torn\n" + line("b").encode())
+    with serve(tmp_path, path) as server:
+        assert seen(server) == ["a", "b"]
+        server.input.close()
+        server.process.wait(20)
+        assert server.process.stderr is not None
+        said = server.process.stderr.read().decode()
+
+    assert "line 2 (it is not an object), line 3 (it is not JSON)" in said
+
+
+def test_a_path_that_cannot_be_served_is_an_error_of_each_call(tmp_path: Path, path: Path) -> None:
+    path.mkdir(parents=True)
+    with serve(tmp_path, path) as server:
+        refused = [server.call("read_graph", {}) for _ in range(2)]
+
+    assert all(answer["isError"] for answer in refused)
+    assert "it is not a file" in refused[0]["content"][0]["text"]

@@ -1,0 +1,161 @@
+"""`forget` and `history`: previewed, confirmed, told; text only, capped."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mcp.client.client import Client
+
+from servers.doors import connected, run, texts
+
+CODE = re.compile(r'confirm "([0-9a-f]{8})"')
+
+
+async def said(client: Client, tool: str, **arguments: Any) -> str:
+    """The only text of an answer of ours."""
+    result = await client.call_tool(tool, arguments)
+    assert result.structured_content is None
+    (text,) = texts(result)
+    assert len(text) <= 4200
+    return f"error: {text}" if result.is_error else text
+
+
+def entity(name: str, *observations: str) -> dict[str, Any]:
+    return {"name": name, "entityType": "component", "observations": list(observations)}
+
+
+async def names(client: Client) -> list[str]:
+    result = await client.call_tool("read_graph", {})
+    assert result.structured_content is not None
+    return [e["name"] for e in result.structured_content["entities"]]
+
+
+def test_forget_shows_first_and_takes_what_was_confirmed(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            some = [entity("api", "listens on 8080"), entity("db", "holds orders")]
+            await client.call_tool("create_entities", {"entities": some})
+
+            preview = await said(client, "forget", what="api")
+
+            assert "entity api (component) with 1 observations of its own" in preview
+            assert "Nothing is forgotten yet" in preview
+            assert await names(client) == ["api", "db"]
+            code = CODE.search(preview)
+            assert code is not None
+            done = await said(client, "forget", what="api", confirm=code[1])
+            assert done.startswith("Forgotten: 1.")
+            assert await names(client) == ["db"]
+
+    run(story)
+
+
+def test_forget_takes_nothing_when_the_memory_changed_since_the_preview(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await client.call_tool("create_entities", {"entities": [entity("api", "one")]})
+            code = CODE.search(await said(client, "forget", what="api"))
+            assert code is not None
+            more = {"entityName": "api", "contents": ["two"]}
+            await client.call_tool("add_observations", {"observations": [more]})
+
+            refused = await said(client, "forget", what="api", confirm=code[1])
+
+            assert refused.startswith("error: ") and "nothing was forgotten" in refused
+            assert "new preview" in refused
+            assert await names(client) == ["api"]
+
+    run(story)
+
+
+def test_forget_of_nothing_says_so_with_the_remedy(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            refused = await said(client, "forget", what="no such thing")
+
+            assert refused.startswith("error: Nothing matches 'no such thing'.")
+
+    run(story)
+
+
+def test_history_says_who_said_it_when_and_what_changed(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await client.call_tool("create_entities", {"entities": [entity("api", "one")]})
+            more = {"entityName": "api", "contents": ["two"]}
+            await client.call_tool("add_observations", {"observations": [more]})
+
+            told = await said(client, "history", name="api")
+
+            lines = told.split("\n")
+            assert lines[0] == "entity api (component)"
+            assert re.fullmatch(
+                r"- one \(said by tool through mcp in session s-1 on \d{4}-\d\d-\d\d\)", lines[1]
+            )
+            changes = [line for line in lines if line.startswith("*")]
+            assert len(changes) == 2
+            assert "session s-1" in changes[0]
+
+    run(story)
+
+
+def test_history_of_a_record_names_its_reason_and_tiers(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            kept = await said(
+                client, "remember", text="We chose Redis for sessions", why="one hop less"
+            )
+            short = re.search(r"decision ([0-9a-f]{8})", kept)
+            assert short is not None
+
+            told = await said(client, "history", name=short[1])
+
+            assert f"decision {short[1]}: We chose Redis for sessions" in told
+            assert "reason: one hop less" in told
+            assert "lies in graph" in told
+
+    run(story)
+
+
+def test_history_of_what_is_gone_still_says_so(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await client.call_tool("create_entities", {"entities": [entity("api", "one")]})
+            await client.call_tool("delete_entities", {"entityNames": ["api"]})
+
+            told = await said(client, "history", name="api")
+
+            assert "It is gone" in told
+
+    run(story)
+
+
+def test_history_is_capped_and_says_what_was_left_out(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            many = [f"observation number {n} of a talkative entity" for n in range(300)]
+            await client.call_tool("create_entities", {"entities": [entity("api", *many)]})
+
+            told = await said(client, "history", name="api")
+
+            assert re.search(r"\d+ more left out for length", told)
+
+    run(story)
+
+
+def test_recall_walks_as_deep_as_it_is_told_and_shows_the_path(tmp_path: Path) -> None:
+    chain = [{"from": f"n{n}", "relationType": "feeds", "to": f"n{n + 1}"} for n in range(4)]
+
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await client.call_tool("create_relations", {"relations": chain})
+
+            for depth, last in ((1, "n1"), (2, "n2"), (3, "n3")):
+                told = await said(client, "recall", query="n0", depth=depth)
+                path = "; ".join(f"n{n} feeds n{n + 1}" for n in range(depth))
+                assert f"Path: {path}\n" in f"{told}\n", last
+            assert "Path:" not in await said(client, "recall", query="n0")
+
+    run(story)

@@ -1,0 +1,214 @@
+"""The file of the reference memory server: read whatever is in it, written byte for byte alike."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.errors import BadInput
+from memory_fabric.models import Entity, Provenance, Relation
+from memory_fabric.store import exchange, graph
+from memory_fabric.store.memory import Memory
+from store.support import USER, World, create, entity, names, token
+
+SAID_THERE = Provenance("import", trust="tool")
+# As the reference server writes it: JSON.stringify, joined by line feeds, none at the end.
+REFERENCE = (
+    '{"type":"entity","name":"Zoë \\"Z\\"","entityType":"person",'
+    '"observations":["likes 🍵","a\\nb"]}\n'
+    '{"type":"entity","name":"nul\\u0000\x7f","entityType":"","observations":[]}\n'
+    '{"type":"relation","from":"Zoë \\"Z\\"","to":"nul\\u0000\x7f","relationType":"knows"}'
+).encode()
+
+
+def row(**fields: Any) -> bytes:
+    return json.dumps(fields).encode()
+
+
+def person(name: str, *texts: str) -> bytes:
+    return row(type="entity", name=name, entityType="person", observations=list(texts))
+
+
+def knows(source: str, target: str) -> bytes:
+    return row(type="relation", **{"from": source, "to": target, "relationType": "knows"})
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def imported(memory: Memory, path: Path, content: bytes, name: str = "memory.jsonl") -> Any:
+    (path / name).write_bytes(content)
+    return exchange.import_file(memory, str(path / name), SAID_THERE)
+
+
+def exported(memory: Memory) -> bytes:
+    return b"\n".join(exchange.export_lines(memory.databases()))
+
+
+def test_mem_17_a_file_of_the_reference_server_comes_out_byte_for_byte(world: World) -> None:
+    memory = world.memory()
+
+    told = imported(memory, world.root, REFERENCE)
+
+    assert (told.entities, told.observations, told.relations, told.bad) == (2, 2, 1, ())
+    assert exported(memory) == REFERENCE
+
+
+def test_mem_10_order_is_kept_and_relations_find_ends_that_come_later(world: World) -> None:
+    memory = world.memory()
+
+    told = imported(memory, world.root, b"\n".join([knows("b", "a"), person("a"), person("b")]))
+
+    whole = graph.whole(memory.databases())
+    assert names(whole.entities) == ["a", "b"]
+    assert whole.relations == (Relation("b", "knows", "a"),)
+    assert told.ends == 0
+
+
+def test_bad_lines_are_set_aside_and_the_rest_is_imported(world: World) -> None:
+    memory = world.memory()
+    content = b"\n".join(
+        [
+            b"\xef\xbb\xbf" + person("first") + b"\r",
+            b"",
+            b'{"type":"entity","na',
+            b"null",
+            b"  \r",
+            b'{"type":"entity","name":1,"entityType":"t","observations":[]}',
+            b'{"type":"entity","name":"x","entityType":"t","observations":"text"}',
+            b'{"type":"entity","name":"\xff","entityType":"t","observations":[]}',
+            b'{"type":"relation","from":"a","to":"b"}',
+            b'{"type":"entity","name":"n","entityType":"t","observations":[],"w":NaN}',
+            b"[" * 100_000,
+            person("last") + b"\r\n",
+        ]
+    )
+
+    told = imported(memory, world.root, content)
+
+    assert [bad.number for bad in told.bad] == [3, 4, 6, 7, 8, 9, 10, 11]
+    assert told.bad[1].because == "it is not an object"
+    assert names(graph.whole(memory.databases()).entities) == ["first", "last"]
+    kept = [json.loads(line) for line in Path(told.set_aside).read_text("utf-8").splitlines()]
+    assert [line["number"] for line in kept] == [bad.number for bad in told.bad]
+    assert kept[0]["line"] == '{"type":"entity","na'
+    assert kept[0]["file"] == str(world.root / "memory.jsonl")
+
+
+def test_a_secret_reaches_no_file_of_ours_by_an_import(world: World) -> None:
+    memory, secret = world.memory(), token()
+    content = b"\n".join([person("ann", f"uses {secret}"), b'{"torn": "' + secret.encode()])
+
+    told = imported(memory, world.root, content)
+    (world.root / "memory.jsonl").unlink()
+    memory.flush()
+
+    assert len(told.bad) == 1
+    assert secret.encode() not in world.all_bytes()
+
+
+def test_records_of_another_kind_are_counted_and_are_not_bad(world: World) -> None:
+    told = imported(world.memory(), world.root, row(type="meta", version=1) + b"\n" + row(x=1))
+
+    assert (told.others, told.read, told.bad) == (2, 0, ())
+
+
+def test_what_exists_is_merged_and_said(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("api", "is old", kind="service"))
+    create(memory, entity("ann", kind="person"), store="user")
+    content = [person("api", "is old", "is new"), person("API"), person("ann", "x"), person("api")]
+
+    told = imported(memory, world.root, b"\n".join(content))
+
+    whole = graph.whole(memory.databases())
+    assert whole.entities[0] == Entity("api", "service", ("is old", "is new"))
+    assert (told.entities, told.observations) == (1, 2)
+    assert told.variants == {"API": ["api"]}
+    assert names(graph.read_graph(memory.databases()[1]).entities) == ["ann"]
+
+
+def test_a_second_import_brings_nothing_new(world: World) -> None:
+    memory = world.memory()
+    imported(memory, world.root, REFERENCE)
+
+    told = imported(memory, world.root, REFERENCE)
+
+    assert (told.entities, told.observations, told.relations, told.read) == (0, 0, 0, 3)
+
+
+def test_a_name_that_the_user_forgot_stays_away_and_is_named(world: World) -> None:
+    memory = world.memory()
+    imported(memory, world.root, REFERENCE)
+    memory.write("forget", {"ids": [], "entityNames": ['Zoë "Z"']}, USER)
+
+    told = imported(memory, world.root, REFERENCE)
+
+    assert told.forgotten == ('Zoë "Z"',)
+    assert names(graph.whole(memory.databases()).entities) == ["nul\0\x7f"]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_legacy_file_of_one_object_is_read(world: World, indent: int | None) -> None:
+    memory = world.memory()
+    legacy = {
+        "entities": [entity("ann", "likes tea"), None],
+        "relations": [{"from": "ann", "to": "tea", "relationType": "likes"}],
+    }
+
+    told = imported(memory, world.root, json.dumps(legacy, indent=indent).encode(), "memory.json")
+
+    assert (told.entities, told.relations, told.ends) == (1, 1, 1)
+    assert [bad.number for bad in told.bad] == [2]
+
+
+def test_a_legacy_name_with_lines_in_it_is_read_as_lines(world: World) -> None:
+    told = imported(world.memory(), world.root, REFERENCE, "memory.json")
+
+    assert told.entities == 2
+
+
+def test_progress_rises_to_the_whole(world: World) -> None:
+    path = world.root / "memory.jsonl"
+    path.write_bytes(b"\n".join(person(f"p{i}", "x" * 20_000) for i in range(500)))
+    seen: list[tuple[int, int]] = []
+
+    memory = world.memory()
+    exchange.import_file(memory, str(path), SAID_THERE, lambda done, of: seen.append((done, of)))
+
+    assert len(seen) > 3
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1][0] == seen[-1][1]
+
+
+def test_the_project_and_the_user_are_exported_as_one_graph(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("ann", "by the user", kind="person"), store="user")
+    create(memory, entity("api"), entity("ann", "by the project", kind="human"), store="project")
+
+    lines = [json.loads(line) for line in exchange.export_lines(memory.databases())]
+
+    assert [line["name"] for line in lines] == ["api", "ann"]
+    assert lines[1]["entityType"] == "human"
+    assert lines[1]["observations"] == ["by the project", "by the user"]
+
+
+def test_mem_11_a_lone_surrogate_is_replaced() -> None:
+    item = exchange.read(b'{"type":"entity","name":"half \\ud83d","entityType":"t"}')
+
+    assert item == Entity("half \ufffd", "t")
+    assert exchange.line_of(item).decode().count("\ufffd") == 1
+
+
+def test_a_torn_first_line_does_not_hide_the_others() -> None:
+    found = list(exchange.lines(io.BytesIO(b'{"type":\n' + person("a"))))
+
+    assert [number for number, _ in found] == [1, 2]
+    with pytest.raises(BadInput, match="not JSON"):
+        exchange.read(found[0][1])

@@ -1,0 +1,527 @@
+"""A graph served from a file: the file follows the database, and the database the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.store import backup, files, graph
+from memory_fabric.store.database import open_database
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.mirror import file_path, home_of, open_mirrored
+from store.support import TOOL, World, database, entity, names, relation, token
+
+READ_ONLY = """
+import os, sys
+from memory_fabric.config import read_settings
+from memory_fabric.models import Provenance
+from memory_fabric.store.mirror import open_mirrored
+told = []
+memory = open_mirrored(read_settings(os.environ, {}), told.append)
+path, by = os.environ["MEMORY_FILE_PATH"], Provenance("mcp")
+def add(name):
+    item = {"name": name, "entityType": "t", "observations": []}
+    memory.write("create_entities", {"entities": [item]}, by)
+    memory.flush()
+for place in (path, os.path.dirname(path)):
+    mode = os.stat(place).st_mode & 0o7777
+    os.chmod(place, mode & 0o555)
+    before = open(path).read()
+    for turn in "ab":
+        add(os.path.basename(place) + turn)
+    assert open(path).read() == before and memory.mirror.behind and memory.failures == []
+    os.chmod(place, mode)
+    memory.flush()
+    assert os.path.basename(place) + "b" in open(path).read() and not memory.mirror.behind
+print("\\n".join(told))
+"""
+
+
+def line(name: str, *texts: str, kind: str = "t", **more: Any) -> bytes:
+    said = {"type": "entity", "name": name, "entityType": kind, "observations": list(texts)}
+    return json.dumps(said | more, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def edge(source: str, kind: str, target: str) -> bytes:
+    said = {"type": "relation", "from": source, "to": target, "relationType": kind}
+    return json.dumps(said, separators=(",", ":")).encode()
+
+
+class Served:
+    """A world with a file, and what was told while it was served."""
+
+    def __init__(self, root: Path) -> None:
+        self.world = World(root)
+        self.path = root / "notes" / "memory.jsonl"
+        self.path.parent.mkdir()
+        self.told: list[str] = []
+        self._opened: list[Memory] = []
+
+    def put(self, *lines: bytes) -> None:
+        """Others write the whole file, in place."""
+        self.path.write_bytes(b"\n".join(lines))
+
+    def open(self, **environ: str) -> Memory:
+        settings = self.world.settings(MEMORY_FILE_PATH=str(self.path), **environ)
+        memory = open_mirrored(settings, self.told.append)
+        self._opened.append(memory)
+        return memory
+
+    @property
+    def lines(self) -> list[bytes]:
+        return self.path.read_bytes().split(b"\n")
+
+    @property
+    def home(self) -> Path:
+        return Path(home_of(str(self.world.home), str(self.path)))
+
+    def close(self) -> None:
+        for memory in self._opened:
+            memory.close()
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    served = Served(tmp_path)
+    yield served
+    served.close()
+
+
+def say(memory: Memory, *entities: dict[str, Any]) -> None:
+    memory.write("create_entities", {"entities": list(entities)}, TOOL)
+
+
+def whole(memory: Memory) -> Graph:
+    memory.refresh()
+    return graph.whole(memory.databases())
+
+
+def test_mem_17_the_file_is_served_and_follows_in_the_reference_form(served: Served) -> None:
+    served.put(line("api", "is fast"), edge("api", "uses", "api"))
+    memory = served.open()
+
+    say(memory, entity("Zoë", "likes 🍵", kind="person"))
+    memory.write("create_relations", {"relations": [relation("Zoë", "runs", "api")]}, TOOL)
+    memory.flush()
+
+    assert served.path.read_bytes() == b"\n".join(
+        [
+            line("api", "is fast"),
+            line("Zoë", "likes 🍵", kind="person"),
+            edge("api", "uses", "api"),
+            '{"type":"relation","from":"Zoë","to":"api","relationType":"runs"}'.encode(),
+        ]
+    )
+    assert memory.failures == served.told == []
+
+
+def held_by(copy: str) -> list[str]:
+    found = open_database(copy, "user", create=False)
+    assert found is not None
+    try:
+        return names(graph.read_graph(found).entities)
+    finally:
+        found.close()
+
+
+def test_a_backup_is_made_when_one_is_due(served: Served) -> None:
+    served.put(line("a"))
+
+    served.open()
+    served.open()
+
+    (copy,) = backup.every(str(served.home / "user.db"))
+    assert held_by(copy) == ["a"]
+
+
+def test_a_missing_file_is_an_empty_graph_and_is_made_for_the_owner(served: Served) -> None:
+    memory = served.open()
+    assert whole(memory) == Graph()
+    assert not served.path.exists()
+
+    say(memory, entity("first"))
+    memory.flush()
+
+    assert stat.S_IMODE(served.path.stat().st_mode) == 0o600
+    assert served.lines == [line("first", kind="component")]
+
+
+def test_nothing_of_the_project_or_the_user_is_served_or_touched(served: Served) -> None:
+    ordinary = served.world.memory()
+    ordinary.write("create_entities", {"entities": [entity("private")]}, TOOL)
+    memory = served.open()
+
+    say(memory, entity("public"))
+
+    assert names(whole(memory).entities) == ["public"]
+    assert names(graph.whole(ordinary.databases()).entities) == ["private"]
+
+
+def test_a_file_that_only_was_read_is_not_written(served: Served) -> None:
+    served.put(b"null", edge("b", "uses", "a"), line("a"), b"")
+    before = served.path.stat()
+
+    memory = served.open()
+    memory.flush()
+    memory.close()
+    served.open()
+
+    assert served.path.stat().st_mtime_ns == before.st_mtime_ns
+    assert served.path.stat().st_ino == before.st_ino
+
+
+def test_a_link_is_followed_and_a_mode_is_kept(served: Served) -> None:
+    real = served.path.with_name("elsewhere.jsonl")
+    real.write_bytes(line("a"))
+    real.chmod(0o644)
+    served.path.symlink_to(real)
+    memory = served.open()
+
+    say(memory, entity("b"))
+    memory.flush()
+
+    assert served.path.is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o644
+    assert b'"b"' in real.read_bytes()
+    assert os.listdir(served.home.parent) == [served.home.name]
+
+
+def test_lines_that_did_not_change_stay_byte_for_byte(served: Served) -> None:
+    secret = token()
+    odd = [
+        b'{ "type": "entity", "name": "a", "entityType": "t", "observations": ["x"] }',
+        line("b", "y", color="red") + b"\r",
+        b'{"type":"entity","name":"caf\\u00e9","entityType":"t","observations":["z","z"]}',
+        line("vault", f"holds {secret}"),
+    ]
+    other = row = b'{"type":"meta",  "version":1}'
+    served.put(other, *odd, b'{"type":"note"}', edge("a", "uses", "b"), row)
+    memory = served.open()
+
+    memory.write(
+        "add_observations", {"observations": [{"entityName": "a", "contents": ["new"]}]}, TOOL
+    )
+    memory.flush()
+
+    assert served.lines == [
+        other,
+        line("a", "x", "new"),
+        *odd[1:],
+        edge("a", "uses", "b"),
+        b'{"type":"note"}',
+        row,
+    ]
+    memory.flush()
+    served.path.unlink()
+    assert secret.encode() not in served.world.all_bytes()
+
+
+def test_mem_18_a_deletion_leaves_the_rest_as_it_was(served: Served) -> None:
+    rest = [line("a", "x"), line("c", color="red"), edge("a", "uses", "c")]
+    served.put(rest[0], line("b", "y"), rest[1], edge("a", "uses", "b"), rest[2])
+    memory = served.open()
+
+    memory.write("delete_entities", {"entityNames": ["b"]}, TOOL)
+    memory.flush()
+
+    assert served.lines == rest
+
+
+def test_bad_lines_leave_the_file_for_a_place_of_their_own_and_are_told(served: Served) -> None:
+    served.put(b"\xef\xbb\xbf" + line("a"), b"{torn", b"null", b'{"x":"\xff"}', line("b"))
+    memory = served.open()
+    say(memory, entity("c"))
+    memory.flush()
+
+    assert served.lines == [line("a"), line("b"), line("c", kind="component")]
+    aside = served.home / "set-aside.jsonl"
+    kept = [json.loads(text) for text in aside.read_text("utf-8").splitlines()]
+    assert [(k["number"], k["line"]) for k in kept] == [
+        (2, "{torn"),
+        (3, "null"),
+        (4, '{"x":"\\xff"}'),
+    ]
+    (told,) = served.told
+    assert "line 2 (it is not JSON)" in told
+    assert str(aside) in told
+
+
+def test_a_bad_line_is_set_aside_once(served: Served) -> None:
+    served.put(b"{torn", line("a"))
+    memory = served.open()
+    served.put(b"{torn", line("a"), line("b"))
+
+    whole(memory)
+
+    assert len((served.home / "set-aside.jsonl").read_text().splitlines()) == 1
+    assert len(served.told) == 1
+
+
+def test_what_others_write_is_seen_by_the_next_reader(served: Served) -> None:
+    served.put(line("a", "x"), line("b"), edge("a", "uses", "b"))
+    memory = served.open()
+
+    served.put(line("a", "y"), line("c", "z"), edge("c", "uses", "a"))
+
+    assert whole(memory) == Graph(
+        (Entity("a", "t", ("y",)), Entity("c", "t", ("z",))), (Relation("c", "uses", "a"),)
+    )
+
+
+def test_a_type_and_an_order_that_others_changed_are_taken_over_in_place(served: Served) -> None:
+    served.put(line("a", "x", "y"), line("b"), edge("a", "uses", "b"))
+    memory = served.open()
+
+    served.put(line("a", "y", "new", "x", kind="service"), line("b"), edge("a", "uses", "b"))
+
+    assert whole(memory) == Graph(
+        (Entity("a", "service", ("y", "new", "x")), Entity("b", "t")),
+        (Relation("a", "uses", "b"),),
+    )
+
+
+def test_a_file_that_was_only_touched_changes_nothing(served: Served) -> None:
+    served.put(line("a"))
+    memory = served.open()
+    count = database(memory).row("SELECT count(*) FROM operations")
+
+    os.utime(served.path, ns=(1, 1))
+
+    assert whole(memory).entities == (Entity("a", "t"),)
+    assert database(memory).row("SELECT count(*) FROM operations") == count
+
+
+def test_changes_of_others_between_ours_and_the_mirror_are_kept_on_both_sides(
+    served: Served,
+) -> None:
+    served.put(line("a", "x"), line("gone", "by us"), line("b"), edge("a", "uses", "b"))
+    memory = served.open()
+    added = {"observations": [{"entityName": "a", "contents": ["ours"]}]}
+    memory.write("add_observations", added, TOOL)
+    memory.write("delete_entities", {"entityNames": ["gone"]}, TOOL)
+    say(memory, entity("mine"))
+
+    served.put(line("a", "x", "theirs"), line("gone", "by us"), line("new"))
+    memory.flush()
+
+    assert served.lines == [
+        line("a", "x", "ours", "theirs"),
+        line("mine", kind="component"),
+        line("new"),
+    ]
+
+
+def test_an_entity_that_they_remove_stays_while_something_of_ours_hangs_on_it(
+    served: Served,
+) -> None:
+    served.put(line("a", "x"), line("b"), line("c"))
+    memory = served.open()
+    added = {"observations": [{"entityName": "a", "contents": ["ours"]}]}
+    memory.write("add_observations", added, TOOL)
+    memory.write("create_relations", {"relations": [relation("c", "uses", "a")]}, TOOL)
+
+    served.put(line("b"))
+    memory.flush()
+
+    assert served.lines == [line("a", "ours"), line("b"), line("c"), edge("c", "uses", "a")]
+
+
+def test_a_name_that_we_deleted_and_others_state_again_is_there(served: Served) -> None:
+    served.put(line("a", "x"))
+    memory = served.open()
+    memory.write("delete_entities", {"entityNames": ["a"]}, TOOL)
+    memory.flush()
+
+    served.put(line("a", "again"))
+
+    assert whole(memory).entities == (Entity("a", "t", ("again",)),)
+
+
+def test_what_was_not_mirrored_before_the_end_is_mirrored_at_the_next_start(
+    served: Served,
+) -> None:
+    served.put(line("a"))
+    dead = served.open()
+    say(dead, entity("b"))
+    dead.close()
+    served.put(line("a"), line("c"))
+
+    served.open()
+
+    assert served.lines == [line("a"), line("b", kind="component"), line("c")]
+
+
+def test_what_a_killed_writer_left_beside_the_file_goes_with_the_next_start(
+    served: Served,
+) -> None:
+    served.put(line("a"))
+    for name in ("memory.jsonl.4711-99.tmp", "memory.jsonl.tmp", "other.jsonl.1-1.tmp"):
+        served.path.with_name(name).touch()
+
+    served.open()
+
+    left = sorted(path.name for path in served.path.parent.iterdir())
+    assert left == ["memory.jsonl", "memory.jsonl.tmp", "other.jsonl.1-1.tmp"]
+
+
+def test_our_own_file_is_known_when_the_end_came_before_the_note_of_it(served: Served) -> None:
+    served.put(line("a"))
+    memory = served.open()
+    before = database(memory).row("SELECT value FROM meta WHERE key = 'mirror'")
+    assert before is not None
+    say(memory, entity("b"))
+    memory.flush()
+    # Another process deletes it after the file was written, and before anyone could note that.
+    memory.write("delete_entities", {"entityNames": ["b"]}, TOOL)
+    with database(memory).transaction() as c:
+        c.execute("UPDATE meta SET value = ? WHERE key = 'mirror'", before)
+    memory.close()
+
+    again = served.open()
+
+    assert names(whole(again).entities) == ["a"]
+    assert served.lines == [line("a")]
+
+
+def test_who_died_while_an_entity_was_exchanged_finds_it_in_the_file(served: Served) -> None:
+    served.put(line("a", "x"), line("b"), edge("a", "uses", "b"))
+    memory = served.open()
+    # What stands in the middle: nothing is agreed on, and the entity is out.
+    with database(memory).transaction() as c:
+        c.execute("DELETE FROM meta WHERE key = 'mirror'")
+    by = TOOL._replace(source="import")
+    memory.write("delete_entities", {"entityNames": ["a"]}, by)
+    memory.close()
+
+    again = whole(served.open())
+
+    assert set(again.entities) == {Entity("a", "t", ("x",)), Entity("b", "t")}
+    assert again.relations == (Relation("a", "uses", "b"),)
+
+
+def test_a_removed_file_empties_the_graph_after_a_backup(served: Served) -> None:
+    served.put(line("a", "x"), line("b"), edge("a", "uses", "b"))
+    memory = served.open()
+    served.path.unlink()
+
+    assert whole(memory) == Graph()
+    (told,) = served.told
+    copy = backup.every(str(served.home / "user.db"))[0]
+    assert copy in told
+    assert held_by(copy) == ["a", "b"]
+    say(memory, entity("new"))
+    memory.flush()
+    assert served.lines == [line("new", kind="component")]
+
+
+def test_a_removed_file_keeps_what_was_not_mirrored_yet(served: Served) -> None:
+    served.put(line("a", "x"))
+    memory = served.open()
+    say(memory, entity("ours"))
+    served.path.unlink()
+
+    memory.flush()
+
+    assert served.lines == [line("ours", kind="component")]
+
+
+def test_a_file_that_cannot_be_written_fails_nothing_and_is_told_once(tmp_path: Path) -> None:
+    served = Served(tmp_path)
+    served.put(line("a"))
+
+    told = served.world.run(READ_ONLY, strict=True, MEMORY_FILE_PATH=str(served.path))
+
+    assert [text.split(" cannot be written")[0] for text in told.strip().split("\n")] == [
+        str(served.path)
+    ] * 2
+    assert len(served.lines) == 5
+    assert os.listdir(served.path.parent) == ["memory.jsonl"]
+
+
+def test_what_is_no_file_is_an_error_that_says_so(served: Served) -> None:
+    served.path.mkdir()
+
+    with pytest.raises(StoreUnavailable, match="it is not a file"):
+        served.open()
+
+
+def test_two_memories_serve_one_file(served: Served) -> None:
+    one, two = served.open(), served.open()
+
+    say(one, entity("a"))
+    say(two, entity("b"))
+    one.flush()
+    say(two, entity("c"))
+    two.flush()
+    served.put(*served.lines, line("theirs"))
+
+    assert names(whole(one).entities) == names(whole(two).entities) == ["a", "b", "c", "theirs"]
+
+
+def test_a_damaged_database_is_rebuilt_and_the_file_stays(served: Served) -> None:
+    served.put(line("a", "x"), edge("a", "uses", "a"))
+    memory = served.open()
+    say(memory, entity("b"))
+    memory.flush()
+    memory.close()
+    before = served.lines
+    for name in ("user.db", "user.db-wal", "user.db-shm"):
+        (served.home / name).unlink(missing_ok=True)
+    (served.home / "user.db").write_bytes(b"no database " * 400)
+
+    again = served.open()
+
+    assert set(names(whole(again).entities)) == {"a", "b"}
+    again.flush()
+    assert sorted(served.lines) == sorted(before)
+    assert any("set aside" in sentence for sentence in served.told)
+
+
+def test_switched_off_memory_still_reads_the_file(served: Served) -> None:
+    served.put(line("a"))
+
+    memory = served.open(MEMORY_FABRIC="off")
+
+    assert names(whole(memory).entities) == ["a"]
+    with pytest.raises(StoreUnavailable, match="switched off"):
+        say(memory, entity("b"))
+
+
+@contextmanager
+def in_folder(path: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(path)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def test_a_relative_path_starts_in_the_project_or_the_current_folder(served: Served) -> None:
+    world = served.world
+    relative = {"MEMORY_FILE_PATH": "notes/m.jsonl"}
+
+    with in_folder(served.path.parent):
+        alone = file_path(world.settings(**relative, CLAUDE_PROJECT_DIR=""))
+
+    assert file_path(world.settings(**relative)) == str(world.project / "notes" / "m.jsonl")
+    assert alone == str(served.path.parent / "notes" / "m.jsonl")
+    home = world.settings(MEMORY_FILE_PATH="~/m.jsonl")
+    assert file_path(home) == str(world.root / "m.jsonl")
+
+
+def test_a_call_on_an_unchanged_file_takes_no_lock_and_reads_nothing(served: Served) -> None:
+    served.put(line("a"))
+    memory = served.open()
+
+    with files.Locked(files.lock_path(str(served.home), str(served.path))):
+        assert names(whole(memory).entities) == ["a"]
