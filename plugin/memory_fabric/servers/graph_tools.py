@@ -77,6 +77,8 @@ def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> 
     """Entities that match the query, best first, and what they relate to (MEM-07, MEM-09)."""
     start, most = pages.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
     query, enough = arguments["query"], memory.settings.max_results
+    # The best matches come first: half a page of them is rarely too little, and costs half.
+    most = most // 2 if query else most
     return _graph_answer(memory, graph_view.found(_readable(memory), query, enough, start, most))
 
 

@@ -17,24 +17,17 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
 
 
-# What a match is ranked by that holds all words of the query.
-ALL_WORDS = -1.0
-# A graph of so few entities is read at once to see whether it fits: cheaper than part by part.
-SMALL = 500
-
-
 def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:
     """A page of everything in creation order, and what was left out."""
-    counts = [graph.counts(db) for db in databases]
-    if start == Start() and sum(entities for entities, _ in counts) <= SMALL:
-        everything = graph.whole(databases)
-        if chars(everything) <= max_chars:
-            return Page(everything), ""
+    everything = graph.small(databases) if start == Start() else None
+    if everything is not None and chars(everything) <= max_chars:
+        return Page(everything), ""
     found = page(
         databases, _in_order(databases, start.place), start, max_chars=max_chars, outgoing=True
     )
     if found.following is None:
         return found, ""
+    counts = [graph.counts(db) for db in databases]
     entities, relations = (sum(column) for column in zip(*counts, strict=True))
     shown = f"{len(found.graph.entities)} of {entities} entities and "
     return found, f"{shown}{len(found.graph.relations)} of {relations} relations are shown"
@@ -70,10 +63,11 @@ def found(
     if not query:
         return read(databases, start, max_chars)
     best, is_cut = _best(databases, query, enough)
-    if start == Start() and _is_most(databases, best):
-        most = _selected(graph.whole(databases), best)
-        if chars(most) <= max_chars:
-            return Page(most), ""
+    everything = graph.small(databases) if start == Start() and not is_cut else None
+    if everything is not None:
+        matching = _selected(everything, best)
+        if chars(matching) <= max_chars:
+            return Page(matching), ""
     names = _best_then_others(databases, query, best, is_cut)
     result = page(
         databases, islice(enumerate(names), start.place, None), start, max_chars=max_chars
@@ -127,17 +121,10 @@ def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[
     """The ranked matches of all databases by name, and whether more than these match."""
     pools = [finding.find(db, query) for db in databases]
     matches = sorted(match for pool in pools for match in pool.best)
-    full = [name for rank, name in matches if rank[1] == ALL_WORDS]
-    part = [name for rank, name in matches if rank[1] != ALL_WORDS]
+    full = [name for rank, name in matches if rank[1] == finding.ALL_WORDS]
+    part = [name for rank, name in matches if rank[1] != finding.ALL_WORDS]
     names = dict.fromkeys([*full, *part[: max(0, enough - len(full))]])
     return list(names), any(pool.is_cut for pool in pools)
-
-
-def _is_most(databases: Sequence[Database], names: Sequence[str]) -> bool:
-    """Whether these are most of a small graph, which then is read at once."""
-    if 2 * len(names) > SMALL:
-        return False
-    return 2 * len(names) > sum(graph.counts(db)[0] for db in databases)
 
 
 def _selected(view: Graph, names: Sequence[str]) -> Graph:

@@ -15,7 +15,7 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from memory_fabric.store.database import Database
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Numbered = tuple[int, Relation, int]
 
 # Entities asked of the store at once: few first, for most answers are short.
-FIRST_CHUNK, CHUNK = 32, 64
+FIRST_CHUNK, CHUNK = 32, 96
 # More relations than this around one chunk: one of its entities is a hub, and is asked for alone.
 CHUNK_RELATIONS = 2000
 # No database has so many rows.
@@ -81,7 +81,8 @@ def page(
     """
     filled = _Filled(max_chars, whole_first)
     skipped = start.relations
-    for chunk in _chunks(entities):
+    rest = iter(entities)
+    while chunk := list(islice(rest, filled.wanted())):
         names = [name for _, name in chunk]
         known, around = _opened(databases, names, outgoing)
         for place, name in chunk:
@@ -105,10 +106,18 @@ class _Filled:
     """A page while it is being filled."""
 
     def __init__(self, max_chars: int, whole_first: bool) -> None:
-        self._free, self._whole_first = max_chars, whole_first
+        self._max_chars = self._free = max_chars
+        self._whole_first = whole_first
         self._entities: list[Entity] = []
         self._relations: dict[int, Relation] = {}
         self._cut: list[str] = []
+
+    def wanted(self) -> int:
+        """How many entities to ask for next: as many as are likely to fit, and one more."""
+        if not self._entities:
+            return FIRST_CHUNK
+        used = self._max_chars - self._free
+        return min(CHUNK, 1 + self._free * len(self._entities) // max(1, used))
 
     def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
         """How many of an entity's relations did not fit; None where the entity itself did not.
@@ -153,14 +162,6 @@ class _Filled:
                 break
             kept.append(text)
         return entity._replace(observations=tuple(kept))
-
-
-def _chunks(entities: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    rest = iter(entities)
-    size = FIRST_CHUNK
-    while chunk := list(islice(rest, size)):
-        yield chunk
-        size = CHUNK
 
 
 def _opened(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from memory_fabric.models import Graph
+
 # Waiting for another writer: on the prompt path hardly, elsewhere until a person would wonder.
 BUSY_PROMPT_MS = 150
 BUSY_MS = 5000
@@ -42,6 +44,8 @@ class Database:
         self.newer = False
         self.read_only = False
         self.synchronous = ""
+        # The whole graph as it was at a state of the file (graph.small).
+        self.kept: tuple[tuple[int, int], Graph | None] | None = None
         self._file = _identity(path)
 
     def is_current(self) -> bool:

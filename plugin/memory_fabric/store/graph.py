@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # SQLite takes 999 bound values in its oldest builds.
 CHUNK = 500
 ENDS = ("source", "target")
+# Entities of a graph that is read at once and kept; a larger one is read part by part.
+SMALL = 500
 
 
 def read_graph(db: Database) -> Graph:
@@ -37,6 +39,23 @@ def read_graph(db: Database) -> Graph:
 def whole(databases: Sequence[Database]) -> Graph:
     """Everything in these databases as one graph; see `merged`."""
     return merged(read_graph(db) for db in databases)
+
+
+def small(databases: Sequence[Database]) -> Graph | None:
+    """Everything in these databases as one graph, where it has few entities; else None.
+
+    It is kept while nobody changes them: clients read small graphs whole, again and again.
+    """
+    parts = []
+    for db in databases:
+        state = (db.data_version(), db.connection.total_changes)
+        if db.kept is None or db.kept[0] != state:
+            few = counts(db)[0] <= SMALL
+            db.kept = (state, read_graph(db) if few else None)
+        if db.kept[1] is None:
+            return None
+        parts.append(db.kept[1])
+    return merged(parts)
 
 
 def merged(graphs: Iterable[Graph]) -> Graph:
@@ -131,7 +150,7 @@ def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
 
     Where several names share a key, the oldest stands for all.
     """
-    return {key: Entity(name, kind) for key, (_, name, kind) in _by_key(db, keys).items()}
+    return {key: Entity(name, kind) for key, (_, name, kind) in meant_by(db, keys).items()}
 
 
 def relations_by_key(
@@ -142,7 +161,7 @@ def relations_by_key(
     Aliases are resolved; where several names share a key, the oldest stands for all. At most
     `limit` relations in all, oldest first.
     """
-    names = {id_: name for id_, name, _ in sorted(_by_key(db, keys).values())}
+    names = {id_: name for id_, name, _ in sorted(meant_by(db, keys).values())}
     around: dict[str, list[Relation]] = {name: [] for name in names.values()}
     for relation in _relations(db, list(names), limit):
         for end in dict.fromkeys((relation.source, relation.target)):
@@ -156,7 +175,7 @@ def _joined(first: Entity, second: Entity) -> Entity:
     return first._replace(observations=tuple(said))
 
 
-def _by_key(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str]]:
+def meant_by(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str]]:
     """The entity (id, name, type) that each of the name keys means, if there is one."""
     wanted = jsontext.dumps(list(dict.fromkeys(map(name_key, keys))))
     return {key: (id_, *rest) for key, id_, *rest in db.rows(_ENTITIES_OF_KEYS, (wanted, wanted))}

@@ -1,0 +1,96 @@
+"""Rows that hold a piece of text anywhere, in any case: what the reference server's search means.
+
+Indexes of three letters in a row (`trigram`, without positions) give the rows that may hold it, and
+each is looked at. Only a piece of one or two letters reads the graph, until enough is found.
+"""
+
+from __future__ import annotations
+
+from memory_fabric import jsontext
+from memory_fabric.text import composed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from memory_fabric.store.database import Database
+
+# Rows asked for at once.
+PORTION = 200
+# The index knows nothing shorter.
+PART_CHARS = 3
+# Of a long piece so many runs are asked for, evenly spread: each costs, and few tell enough.
+MAX_PARTS = 6
+
+
+def names_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
+    """Numbers and names of entities with the piece in name or type, in creation order, lazily."""
+    for number, name, kind in _rows_with_part(db, needle, *_NAMES):
+        if needle in name.lower() or needle in kind.lower():
+            yield number, name
+
+
+def texts_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
+    """The same for observations, in the order they were said; an entity once for each."""
+    for _, number, name, text in _rows_with_part(db, needle, *_TEXTS):
+        if needle in text.lower():
+            yield number, name
+
+
+# For names and for texts: the index, the rows with parts of the query, all rows with its letters.
+_NAMES = (
+    "SELECT e.id, e.name, e.type FROM entities_trigrams AS t CROSS JOIN entities AS e "
+    "ON e.id = t.rowid WHERE entities_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",
+    "SELECT e.id, e.name, e.type FROM entities AS e WHERE EXISTS (SELECT 1 FROM json_each(?) AS j "
+    "WHERE instr(e.name, j.value) OR instr(e.type, j.value)) AND e.id > ? ORDER BY e.id LIMIT ?",
+)
+_TEXTS = (
+    "SELECT o.id, o.entity, e.name, o.text FROM observations_trigrams AS t "
+    "CROSS JOIN observations AS o ON o.id = t.rowid CROSS JOIN entities AS e ON e.id = o.entity "
+    "WHERE observations_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",
+    "SELECT o.id, o.entity, e.name, o.text FROM observations AS o CROSS JOIN entities AS e "
+    "ON e.id = o.entity WHERE EXISTS (SELECT 1 FROM json_each(?) AS j "
+    "WHERE instr(o.text, j.value)) AND o.id > ? ORDER BY o.id LIMIT ?",
+)
+
+
+def _rows_with_part(
+    db: Database, needle: str, by_parts: str, by_letters: str
+) -> Iterator[tuple[Any, ...]]:
+    """Rows that may hold the needle, in order of their numbers, asked for in portions."""
+    parts = _parts(needle)
+    if parts:
+        sql, values = by_parts, [" AND ".join(parts)]
+    else:
+        sql, values = by_letters, [jsontext.dumps(_in_any_case(needle))]
+    after = 0
+    while rows := db.rows(sql, (*values, after, PORTION)):
+        yield from rows
+        if len(rows) < PORTION:
+            return
+        after = rows[-1][0]
+
+
+def _parts(needle: str) -> list[str]:
+    """The needle's runs of three letters, quoted for FTS5; fewer find more, which is looked at."""
+    runs = (needle[i : i + PART_CHARS] for i in range(len(needle) - PART_CHARS + 1))
+    whole = [run.replace('"', '""') for run in dict.fromkeys(runs) if not _is_folded_away(run)]
+    step = max(1.0, (len(whole) - 1) / (MAX_PARTS - 1))
+    spread = [whole[round(place * step)] for place in range(min(MAX_PARTS, len(whole)))]
+    return [f'"{run}"' for run in spread]
+
+
+def _is_folded_away(run: str) -> bool:
+    """Whether FTS5 cannot ask for it, or has it otherwise: `İ` is lower case `i` and a dot."""
+    return "\0" in run or any("\u0300" <= c <= "\u036f" for c in run)
+
+
+def _in_any_case(needle: str) -> list[str]:
+    """A short needle in all its letters' cases, accents joined or not; a long one in two."""
+    if len(needle) > PART_CHARS:
+        return [needle, needle.upper()]
+    spellings = [""]
+    for letter in needle:
+        spellings = [s + case for s in spellings for case in {letter, letter.upper()}]
+    return sorted({form for s in spellings for form in (s, composed(s))})
