@@ -262,3 +262,23 @@ def test_the_sdks_client_side_and_the_store_are_not_loaded_before_they_are_neede
     )
 
     assert done.stdout.decode().strip() == "[]"
+
+
+def test_a_damaged_memory_is_rebuilt_and_said_once(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with Process(home) as server:
+        server.greet()
+        server.call("create_entities", entity("kept"))
+        server.input.close()
+        server.process.wait(20)
+    (path,) = home.glob("projects/*/graph.db")
+    path.write_bytes(b"garbage" * 2000)
+
+    with Process(home) as server:
+        server.greet()
+        first = server.call("read_graph", {})["structuredContent"]
+        second = server.call("read_graph", {})["structuredContent"]
+
+    assert [e["name"] for e in first["entities"]] == ["kept"]
+    assert "A damaged memory was set aside as" in first["note"]
+    assert second == {"entities": first["entities"], "relations": []}

@@ -146,7 +146,7 @@ def test_everything_that_the_reference_server_finds_is_found(
     }
 
     assert expected <= set(found(db, query))
-    assert set(holding(db, query)) == expected
+    assert expected <= set(holding(db, query))
     memory.close()
 
 

@@ -12,8 +12,9 @@ import pytest
 
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.ids import new_id
-from memory_fabric.models import Entity, Operation
+from memory_fabric.models import Operation
 from memory_fabric.store import files, graph, journal, migrations, seal, tiers, write
+from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.memory import Memory
 from store.support import TOOL, USER, World, create, database, decision, entity, names, token
 
@@ -254,6 +255,7 @@ from memory_fabric.config import read_settings
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Provenance
 from memory_fabric.store import graph
+from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.memory import Memory
 memory = Memory.open(read_settings(os.environ, {}))
 entity = {"name": sys.argv[1], "entityType": "x", "observations": []}
@@ -308,6 +310,7 @@ import os, resource, sys
 from memory_fabric.config import read_settings
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Provenance
+from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.memory import Memory
 memory = Memory.open(read_settings(os.environ, {}))
 memory.database("project", create=True)
@@ -333,15 +336,77 @@ def test_on_a_full_disk_a_change_waits_or_is_refused_and_is_never_half_there(wor
     assert entities(memory) == ["old", "new"]
 
 
-def test_a_removed_database_is_made_again_and_nothing_written_since_is_lost(world: World) -> None:
+def test_a_removed_database_is_built_again_with_all_that_was_acknowledged(world: World) -> None:
     memory = world.memory()
-    create(memory, entity("before"))
+    create(memory, entity("journalled"))
+    memory.flush()
+    create(memory, entity("not yet"))
     for path in world.home.rglob("graph.db*"):
         path.unlink()
-    create(memory, entity("after", "a"))
-    assert graph.read_graph(database(world.memory())).entities == (
-        Entity("after", "component", ("a",)),
-    )
+
+    # Whoever cannot build it again says so, and what is written meanwhile waits.
+    assert create(memory, entity("after", "a"))["queued"]
+    assert any("was removed or emptied" in failure for failure in memory.failures)
+    assert not list(world.home.rglob("graph.db"))
+
+    mending = world.memory(repair=True)
+    tiers.drain(mending)
+    found = graph.read_graph(database(mending)).entities
+    assert [entity.name for entity in found] == ["journalled", "not yet", "after"]
+    assert "rebuilt from no backup and 2 journalled changes" in mending.told[0]
+
+
+def test_an_emptied_database_is_built_again_from_its_journal(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("a"), entity("b"))
+    memory.flush()
+    path = Path(memory.path_of("project"))
+    memory.close()
+    for other in path.parent.glob("graph.db-*"):
+        other.unlink()
+    path.write_bytes(b"")
+
+    found = graph.read_graph(database(world.memory(repair=True))).entities
+
+    assert [entity.name for entity in found] == ["a", "b"]
+
+
+def test_repair_brings_back_what_only_the_journal_has(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("a"))
+    memory.flush()
+    create(memory, entity("b"))
+    memory.flush()
+    db = database(memory)
+    # As if the write-ahead log had been deleted after a crash: the commit is gone, its line is not.
+    with db.transaction() as c:
+        c.execute("DELETE FROM entities WHERE name = 'b'")
+        c.execute("DELETE FROM operations WHERE payload LIKE '%\"b\"%'")
+    memory.close()
+    mark_suspect(memory.path_of("project"))
+
+    mending = world.memory(repair=True)
+
+    found = graph.read_graph(database(mending)).entities
+    assert [entity.name for entity in found] == ["a", "b"]
+    assert mending.told == ["1 changes that only the journal had are back."]
+
+
+def test_a_byte_order_mark_loses_no_line_of_the_queue(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("a"))
+    path = memory.path_of("project")
+    memory.close()
+    world.home.joinpath(path).write_bytes(b"x" * 5000)
+    broken = world.memory()
+    assert create(broken, entity("waits"))["queued"]
+    queue = Path(broken.queue_path("project"))
+    queue.write_bytes(b"\xef\xbb\xbf" + queue.read_bytes())
+
+    mending = world.memory(repair=True)
+    assert tiers.drain(mending) == 1
+
+    assert "waits" in [e.name for e in graph.read_graph(database(mending)).entities]
 
 
 def test_queues_of_the_users_own_operations_lie_in_home(world: World) -> None:

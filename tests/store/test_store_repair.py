@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import backup, database, graph, repair, tiers
+from memory_fabric.store import backup, database, files, graph, repair, tiers
 from memory_fabric.store.memory import Memory
 from store.support import USER, World, create, entity, names, pagination
 from store.support import database as opened
@@ -217,7 +217,7 @@ def test_a_damaged_database_gives_no_backup_and_removes_none(world: World) -> No
     with pytest.raises(sqlite3.Error):
         backup.make(str(path))
     assert backup.every(str(path)) == [good]
-    assert os.listdir(backup.folder_of(str(path))) == [os.path.basename(good)]
+    assert os.listdir(files.backups_of(str(path))) == [os.path.basename(good)]
 
 
 def test_a_backup_is_due_once_a_day(world: World) -> None:

@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     Arguments = Mapping[str, Any]
 
 MAX_NAME_CHARS = 80
-QUEUED = (
-    "Accepted and safe on disk, but not in the graph yet: it cannot be written just now. "
-    "It is applied as soon as it can be."
-)
 
 
 def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
@@ -123,9 +119,8 @@ def _noted(notes: Sequence[str]) -> dict[str, str]:
 def _list_answer(
     result: Mapping[str, Any], key: str, asked: list[dict[str, Any]], *notes: str
 ) -> Outcome:
-    queued = bool(result.get("queued"))
-    listed = asked if queued else list(result[key])
-    said = [note for note in (*notes, QUEUED if queued else "") if note]
+    listed = asked if result.get("queued") else list(result[key])
+    said = [note for note in (*notes, _queued_note(result)) if note]
     return Outcome((as_json(listed), *said), {key: listed} | _noted(said), changed=True)
 
 
@@ -134,9 +129,18 @@ def _deleted(
 ) -> Outcome:
     result = memory.write(kind, {key: arguments[key]}, said_by)
     message = f"{what} deleted successfully"
-    notes = (QUEUED,) if result.get("queued") else ()
+    notes = tuple(filter(None, (_queued_note(result),)))
     structure = {"success": True, "message": message} | _noted(notes)
     return Outcome((message, *notes), structure, changed=True)
+
+
+def _queued_note(result: Mapping[str, Any]) -> str:
+    if not result.get("queued"):
+        return ""
+    return (
+        f"Accepted and safe on disk, but not in the graph yet: {result.get('because', '')} "
+        "It is applied as soon as it can be."
+    )
 
 
 def _merged_note(merged: Sequence[Mapping[str, Any]]) -> str:

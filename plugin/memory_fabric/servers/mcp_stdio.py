@@ -91,7 +91,7 @@ def _open(settings: Settings) -> Memory:
         )
     from memory_fabric.store.memory import Memory  # late: with the first call, after the greeting
 
-    return Memory.open(settings)
+    return Memory.open(settings, repair=True)
 
 
 def _settings(environ: Mapping[str, str]) -> Settings:

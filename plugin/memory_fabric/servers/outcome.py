@@ -32,6 +32,17 @@ def failure(text: str) -> Outcome:
     return Outcome((text,), failed=True)
 
 
+def with_notes(outcome: Outcome, notes: Sequence[str]) -> Outcome:
+    """The outcome with more to say: as texts, and in the note of a structure."""
+    if not notes:
+        return outcome
+    outcome = outcome._replace(texts=(*outcome.texts, *notes))
+    if outcome.structure is None:
+        return outcome
+    said = " ".join(filter(None, (str(outcome.structure.get("note", "")), *notes)))
+    return outcome._replace(structure={**outcome.structure, "note": said})
+
+
 def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CHARS) -> str:
     """The first lines that fit, and how many were left out."""
     used, kept = 0, []

@@ -9,6 +9,7 @@ input is held back until every request has its answer.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 import threading
@@ -206,5 +207,8 @@ def _message(line: bytes) -> SessionMessage | Exception:
 def _line(message: types.JSONRPCMessage) -> bytes:
     if isinstance(message, types.JSONRPCResponse):
         whole = {"jsonrpc": "2.0", "id": message.id, "result": message.result}
-        return orjson.dumps(whole, option=orjson.OPT_APPEND_NEWLINE)
+        try:
+            return orjson.dumps(whole, option=orjson.OPT_APPEND_NEWLINE)
+        except TypeError:  # an id beyond 64 bits, which JSON allows
+            return json.dumps(whole).encode() + b"\n"
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"

@@ -6,7 +6,7 @@ import sys
 
 from memory_fabric.errors import FabricError
 from memory_fabric.servers import graph_tools, history_tools, own_tools
-from memory_fabric.servers.outcome import Outcome, failure, whole_text
+from memory_fabric.servers.outcome import Outcome, failure, whole_text, with_notes
 from memory_fabric.servers.schema import TOOLS
 from memory_fabric.servers.validation import known_part, problems
 
@@ -64,9 +64,19 @@ def call(memory: Memory, name: str, arguments: Mapping[str, Any], said_by: Prove
     if not memory.settings.reads and name in READERS:
         return failure("Memory is switched off here. Turn it on with memory-fabric on.")
     try:
-        return CALLS[name](memory, usable, said_by)
+        outcome = CALLS[name](memory, usable, said_by)
+        return with_notes(outcome, _told(memory))
     except FabricError as error:
         return failure(str(error))
     except Exception as error:  # noqa: BLE001 - one failing call must not take the server with it
         print(f"memory-fabric: {name}: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
         return failure(f"MCP error -32603: {type(error).__name__}: {error}")
+
+
+def _told(memory: Memory) -> list[str]:
+    """What happened to the memory itself while it was opened, once: it was rebuilt, say."""
+    told = list(memory.told)
+    memory.told.clear()
+    for sentence in told:
+        print(f"memory-fabric: {sentence}", file=sys.stderr)  # noqa: T201
+    return told

@@ -12,17 +12,12 @@ KEPT = 5
 SUFFIX = ".db"
 
 
-def folder_of(path: str) -> str:
-    """Where the backups of a database lie: `backups/` beside it."""
-    return os.path.join(os.path.dirname(path), "backups")
-
-
 def make(path: str, label: str = "") -> str:
     """A verified copy of the database, by name of its time; the oldest beyond five are removed.
 
     Returns the copy's path. Raises OSError or sqlite3.Error; then no half copy is left.
     """
-    folder = folder_of(path)
+    folder = files.backups_of(path)
     files.make_folder(folder)
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + f"-{time.time_ns() % 10**9:09d}"
     stem = os.path.splitext(os.path.basename(path))[0]
@@ -48,7 +43,7 @@ def before_migration(path: str, version: int) -> None:
 
 def every(path: str) -> list[str]:
     """All backups of a database, newest first."""
-    folder, stem = folder_of(path), os.path.splitext(os.path.basename(path))[0]
+    folder, stem = files.backups_of(path), os.path.splitext(os.path.basename(path))[0]
     try:
         names = os.listdir(folder)
     except FileNotFoundError:

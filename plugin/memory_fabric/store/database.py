@@ -43,6 +43,8 @@ class Database:
         self.path, self.kind, self.connection = path, kind, connection
         self.newer = False
         self.read_only = False
+        # Why it could only be opened for reading, for now: it is to be opened again.
+        self.stopgap = ""
         self.synchronous = ""
         # The whole graph as it was at a state of the file (graph.small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
@@ -99,8 +101,8 @@ class Transaction:
         if self.database.read_only:  # what is read may be a copy: no change of it would last
             raise StoreReadOnly(
                 self.database.path,
-                f"{self.database.path} cannot be written.",
-                remedy="Check its permissions.",
+                self.database.stopgap or f"{self.database.path} cannot be written.",
+                remedy="" if self.database.stopgap else "Check its permissions.",
             )
         connection = self.database.connection
         try:
@@ -158,18 +160,41 @@ def open_database(
         if not create:
             return None
         _make_file(path)
-    database = _connected(path, kind, busy_ms)
+    try:
+        return _prepared(_connected(path, kind, busy_ms), deadline_s)
+    except StoreUnavailable as error:
+        if not _is_refused(error):
+            raise
+        # Not even the files beside it can be made, as on a full disk: it can still be read.
+        database = _prepared(_connected(path, kind, busy_ms, read_only=True), deadline_s)
+        database.stopgap = str(error)
+        return database
+
+
+def _is_refused(error: StoreUnavailable) -> bool:
+    cause = getattr(error.__cause__, "sqlite_errorname", "") or ""
+    return cause.startswith(("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_CANTOPEN"))
+
+
+def _prepared(database: Database, deadline_s: float | None) -> Database:
     try:
         if deadline_s is not None:
             _limit(database.connection, deadline_s)
         _prepare(database, in_a_hurry=deadline_s is not None)
     except (sqlite3.Error, OSError) as error:
         database.close()
-        raise translated(path, error) from error
+        raise translated(database.path, error) from error
     except BaseException:
         database.close()
         raise
     return database
+
+
+def is_lost(path: str, journal_path: str) -> bool:
+    """Whether a database that once was is missing or empty: its journal or backups are there."""
+    if files.size_of(path):
+        return False
+    return bool(files.size_of(journal_path)) or os.path.isdir(files.backups_of(path))
 
 
 def mark_suspect(path: str) -> None:
@@ -198,7 +223,13 @@ def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | 
         return StoreUnavailable(path, "The disk is full.", remedy="Free some space.")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreUnavailable(path, "Another process is writing this memory.")
-    return StoreUnavailable(path, f"{path}: {error}")
+    if name.startswith("SQLITE_IOERR"):
+        return StoreUnavailable(
+            path,
+            f"The disk refused {path}: {error}.",
+            remedy="It may be full, over a quota, or failing.",
+        )
+    return StoreUnavailable(path, f"{path}: {error}.")
 
 
 def _make_file(path: str) -> None:
@@ -219,8 +250,9 @@ def _identity(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _connected(path: str, kind: str, busy_ms: int) -> Database:
-    read_only = not os.access(path, os.W_OK) or not os.access(os.path.dirname(path), os.W_OK)
+def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -> Database:
+    if not os.access(path, os.W_OK) or not os.access(os.path.dirname(path), os.W_OK):
+        read_only = True
     try:
         if read_only:
             connection = _connected_for_reading(path)

@@ -77,6 +77,19 @@ def make_folder(path: str) -> None:
             raise
 
 
+def backups_of(path: str) -> str:
+    """The folder in which the backups of a database lie."""
+    return os.path.join(os.path.dirname(path), "backups")
+
+
+def size_of(path: str) -> int:
+    """The size of a file in bytes; 0 when it is missing."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
 def read_text(path: str) -> str | None:
     """The text of a UTF-8 file, undecodable bytes replaced; None when there is no such file."""
     try:

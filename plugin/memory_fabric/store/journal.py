@@ -102,6 +102,19 @@ def export(db: Database, operations_path: str, decisions_folder: str) -> int:
     return total
 
 
+def rescue(db: Database, operations_path: str) -> int:
+    """Append what no journal holds yet, from a database whose file was removed; returns how many.
+
+    The open file can still be read; nothing can be marked in it, and readers fold lines by id.
+    """
+    rows = db.rows(
+        "SELECT seq, id, kind, payload, provenance, inverse FROM operations WHERE journaled = 0 "
+        "ORDER BY seq"
+    )
+    files.append_lines(operations_path, [_line(db.kind, row) for row in rows])
+    return len(rows)
+
+
 def _export_some(db: Database, operations_path: str, decisions_folder: str) -> int:
     if not db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1"):
         return 0
@@ -176,7 +189,8 @@ def _claim(folder: str) -> bool:
 
 
 def _apply_claimed(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:
-    lines = [line for line in (files.read_text(path) or "").split("\n") if line.strip()]
+    text = (files.read_text(path) or "").removeprefix("\ufeff")
+    lines = [line for line in text.split("\n") if line.strip()]
     seen = applied = 0
     try:
         for line in lines:

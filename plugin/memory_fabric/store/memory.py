@@ -16,6 +16,7 @@ from memory_fabric.store.database import (
     BUSY_MS,
     BUSY_PROMPT_MS,
     Database,
+    is_lost,
     is_suspect,
     mark_suspect,
     open_database,
@@ -114,10 +115,10 @@ class Memory:
         """
         kind = kind if self.project else "user"
         known = self._open.get(kind)
-        if known is not None and known.is_current():
+        if known is not None and known.is_current() and not known.stopgap:
             return known
-        if known is not None:  # somebody removed or replaced the file under us
-            self._open.pop(kind).close()
+        if known is not None:
+            self._let_go(kind)
         path = self.path_of(kind)
         opened = self._opened(path, kind, create)
         if opened is not None:
@@ -292,10 +293,33 @@ class Memory:
             database.close()
         self._open.clear()
 
+    def _let_go(self, kind: str) -> None:
+        """Close a database whose file was removed or replaced under us, or is to be tried again.
+
+        What no journal has yet is saved from it: the open file can still be read.
+        """
+        known = self._open.pop(kind)
+        if not known.is_current():
+            from memory_fabric.store import journal  # only for a file that is gone
+
+            try:
+                journal.rescue(known, self.journal_of(kind))
+            except (StoreUnavailable, DeadlinePassed, OSError) as error:
+                self.fail(f"journal ({kind}): {error}")
+        known.close()
+
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         busy_ms = BUSY_MS if self._deadline_s is None else BUSY_PROMPT_MS
         if self._repair and is_suspect(path):
             return self._rebuilt(path, kind)
+        if is_lost(path, self.journal_of(kind)):
+            if self._repair:
+                return self._rebuilt(path, kind)
+            raise StoreUnavailable(
+                path,
+                f"{path} was removed or emptied; its journal and backups are there.",
+                remedy="The next session start builds it again, or memory-fabric repair.",
+            )
         try:
             return open_database(
                 path, kind, create=create, busy_ms=busy_ms, deadline_s=self._deadline_s

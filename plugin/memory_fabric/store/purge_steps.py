@@ -12,6 +12,7 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance, Record
 from memory_fabric.store import (
     backup,
+    files,
     journal,
     log,
     places,
@@ -104,7 +105,7 @@ def copy(where: Sequence[Place]) -> list[str]:
     for place in where:
         made = backup.make(place.path)
         fresh.append(made)
-        folder = backup.folder_of(place.path)
+        folder = files.backups_of(place.path)
         stem = os.path.splitext(os.path.basename(place.path))[0] + "-"
         old = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(stem)]
         for other in (*old, *set_aside(place.path)):

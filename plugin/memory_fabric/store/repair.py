@@ -29,10 +29,11 @@ FULL_TEXT = (
 
 
 def rebuild(path: str, kind: str, journal_path: str) -> tuple[Database, str]:
-    """A working database in the place of a damaged one, and a sentence for the user.
+    """A working database in the place of a damaged or lost one, and a sentence for the user.
 
-    The damaged file is kept as `<name>.corrupt-<time>`. The newest sound backup is taken, then the
-    journal replayed; operations are applied once by id. Raises StoreUnavailable.
+    A damaged file is kept as `<name>.corrupt-<time>`. The newest sound backup is taken, then the
+    journal replayed; operations are applied once by id. A sound one gets what only the journal has.
+    Raises StoreUnavailable.
     """
     try:
         with files.Locked(path + ".repair.lock", timeout_s=30):
@@ -66,7 +67,9 @@ def _replayed(db: Database, lines: Sequence[Mapping[str, Any]]) -> tuple[int, in
 
 def _rebuilt(path: str, kind: str, journal_path: str) -> tuple[Database, str]:
     if _sound_again(path):
-        return _opened(path, kind), ""
+        db = _opened(path, kind)
+        missing, _ = replay(db, journal_path)
+        return db, f"{missing} changes that only the journal had are back." if missing else ""
     aside = _set_aside(path)
     source = next((b for b in backup.every(path) if backup.is_sound(b)), "")
     if source:
@@ -86,7 +89,9 @@ def _opened(path: str, kind: str) -> Database:
 
 def _unjournaled(aside: str) -> list[dict[str, Any]]:
     """Operations that a damaged file still gives and that no journal had yet."""
-    found = []
+    found: list[dict[str, Any]] = []
+    if not aside:
+        return found
     try:
         connection = sqlite3.connect(aside)
         try:
@@ -105,6 +110,8 @@ def _unjournaled(aside: str) -> list[dict[str, Any]]:
 
 def _sound_again(path: str) -> bool:
     """Whether another process has mended it meanwhile, or nothing was wrong."""
+    if not files.size_of(path):
+        return False
     try:
         db = open_database(path, "", create=False)
     except FabricError:
@@ -144,21 +151,20 @@ def unfit_indexes(db: Database) -> list[str]:
 
 
 def _set_aside(path: str) -> str:
+    lost = not files.size_of(path)
     aside = f"{path}.corrupt-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
     for ending in ("-wal", "-shm"):
         if os.path.exists(path + ending):
             os.replace(path + ending, aside + ending)
-    if os.path.exists(path):
+    if not lost:
         os.replace(path, aside)
     if is_suspect(path):
         os.unlink(path + SUSPECT)
-    return aside
+    return "" if lost else aside
 
 
 def _sentence(aside: str, source: str, applied: int, refused: int) -> str:
     origin = f"the backup {os.path.basename(source)}" if source else "no backup"
-    text = (
-        f"A damaged memory was set aside as {aside} and rebuilt from {origin} "
-        f"and {applied} journalled changes."
-    )
+    what = f"A damaged memory was set aside as {aside}" if aside else "A memory was gone"
+    text = f"{what} and rebuilt from {origin} and {applied} journalled changes."
     return text + (f" {refused} lines could not be read." if refused else "")

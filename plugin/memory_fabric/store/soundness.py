@@ -86,7 +86,7 @@ def _copies(database: Database) -> Iterator[Finding]:
     copies = backup.every(database.path)
     if not copies:
         text, remedy = "There is no backup yet.", "memory-fabric backup makes one."
-        yield Finding("backup", backup.folder_of(database.path), text, remedy, harms=False)
+        yield Finding("backup", files.backups_of(database.path), text, remedy, harms=False)
     for copy in copies:
         if not backup.is_sound(copy):
             remedy = "Delete it; memory-fabric backup makes a new one."
