@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -34,6 +36,7 @@ from contract.stories import (
     unrelate,
     unsay,
 )
+from memory_fabric.store.graph_file.recent import WINDOW_S
 from servers.doors import Process
 
 PATIENCE_S = 20
@@ -106,7 +109,7 @@ def test_a_file_that_is_not_there_begins_an_empty_graph(tmp_path: Path) -> None:
     assert own.read_bytes() == other.read_bytes() == b"\n".join(lines(*TEAM, OWNS))
 
 
-@pytest.mark.behaviour("MEM-17b")
+@pytest.mark.behaviour("MEM-17b", "MEM-17i")
 def test_a_user_can_switch_to_ours_and_back(tmp_path: Path) -> None:
     file = tmp_path / "memory.jsonl"
 
@@ -114,6 +117,9 @@ def test_a_user_can_switch_to_ours_and_back(tmp_path: Path) -> None:
     played(ours_on(file), (create(BEN), relate(USES)))
     (seen,) = played(Reference(file), (read(),))
     played(Reference(file), (forget("ben"),))
+    # A moment after our write its lines would be taken for lost to a stale copy (MEM-17i).
+    later_s = time.time() + WINDOW_S
+    os.utime(file, (later_s, later_s))
     (again,) = played(ours_on(file), (read(),))
 
     assert seen.structure == graph(ADA, API, BEN, OWNS, USES)

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Provenance, Relation
-from memory_fabric.store import exchange, graph
+from memory_fabric.store import graph
 from memory_fabric.store.database import Database
+from memory_fabric.store.graph_file import exchange
+from memory_fabric.store.graph_file.taking_over import take_over
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.taking_over import take_over
 from store.support import World
 
 Apply = Callable[[str, dict[str, Any]], dict[str, Any]]

@@ -7,8 +7,9 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from memory_fabric.store import scrubbing, shapes
-from memory_fabric.store.scrubbing import Gone
+from memory_fabric.store.operations import shapes
+from memory_fabric.store.purge import scrubbing
+from memory_fabric.store.purge.scrubbing import Gone
 from properties.test_store_operations import IDS, databases
 from properties.test_undo_properties import STEPS, Change, all_done, undone
 

@@ -115,6 +115,28 @@ def test_what_was_acknowledged_before_a_kill_is_in_the_file_after_the_next_start
     assert [p.name for p in path.parent.iterdir()] == ["memory.jsonl"]
 
 
+def test_the_file_is_complete_after_the_next_start_without_a_call(
+    tmp_path: Path, path: Path
+) -> None:
+    with serve(tmp_path, path) as server:
+        server.call("create_entities", entities("a"))
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait()
+
+    with serve(tmp_path, path):
+        wait_for(lambda: names(path) == ["a"])
+
+
+def test_a_stale_copy_is_completed_without_a_call(tmp_path: Path, path: Path) -> None:
+    with serve(tmp_path, path) as server:
+        server.call("create_entities", entities("a"))
+        wait_for(lambda: names(path) == ["a"])
+
+        path.write_text(line("theirs"))
+
+        wait_for(lambda: names(path) == ["a", "theirs"])
+
+
 def test_kills_at_any_time_lose_nothing_that_was_acknowledged(tmp_path: Path, path: Path) -> None:
     told: list[str] = []
     for turn in range(4):

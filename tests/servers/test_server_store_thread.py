@@ -68,6 +68,40 @@ def test_a_memory_that_could_not_be_opened_is_tried_again(tmp_path: Path) -> Non
     assert store.close(WAIT_S)
 
 
+def test_a_memory_can_be_opened_before_the_first_call(tmp_path: Path) -> None:
+    opened = threading.Event()
+
+    def open_memory() -> Memory:
+        opened.set()
+        return Memory.open(settings(tmp_path / "home"))
+
+    store = StoreThread(open_memory)
+
+    store.begin()
+
+    assert opened.wait(WAIT_S)
+    assert store.close(WAIT_S)
+
+
+def test_a_beginning_that_fails_leaves_the_error_to_the_first_call(tmp_path: Path) -> None:
+    attempts: list[int] = []
+
+    def failing() -> Memory:
+        attempts.append(1)
+        raise StoreUnavailable("home", "not at all")
+
+    store = StoreThread(failing)
+    store.begin()
+
+    async def story() -> None:
+        with pytest.raises(StoreUnavailable, match="not at all"):
+            await store.ask(lambda memory: None)
+
+    run(story)
+    assert len(attempts) == 2
+    assert store.close(WAIT_S)
+
+
 class Watched(Memory):
     """A memory that says when its other tiers were written."""
 

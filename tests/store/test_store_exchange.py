@@ -11,7 +11,8 @@ import pytest
 
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Provenance, Relation
-from memory_fabric.store import exchange, graph
+from memory_fabric.store import graph
+from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.memory import Memory
 from store.support import USER, World, create, entity, names, token
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import backup, files, integrity, journal, merging, purging, repair
+from memory_fabric.store import backup, files, integrity, journal, merging, repair
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.purge import purging
 from store.support import TOOL, USER, World, create, database, decision, entity
 
 

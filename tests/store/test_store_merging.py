@@ -8,7 +8,8 @@ import pytest
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Entity, Filters, Provenance, Relation
-from memory_fabric.store import graph, merging, repair, search, undoing
+from memory_fabric.store import graph, merging, repair, search
+from memory_fabric.store.history import undoing
 from memory_fabric.store.memory import Memory
 from store.support import TOOL, USER, World, create, database, decision, entity, relation
 

@@ -15,20 +15,20 @@ from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
 from memory_fabric.store import (
     backup,
-    changes,
     forgetting,
     graph,
     journal,
     log,
     merging,
     notices,
-    purging,
     repair,
     seal,
     sessions,
-    undoing,
 )
+from memory_fabric.store.graph_file.mirror import home_of, open_mirrored
+from memory_fabric.store.history import changes, undoing
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.purge import purging
 from store.support import TOOL, USER, World, create, database, decision, entity, relation
 
 SECRET = "Ann Smith will leave the company in May"
@@ -342,7 +342,7 @@ KILLED = """
 import os, signal, sys
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance
-from memory_fabric.store import purging
+from memory_fabric.store.purge import purging
 from memory_fabric.store.memory import Memory
 
 memory = Memory.open(read_settings(os.environ, {}))
@@ -379,3 +379,86 @@ def test_a_purge_that_was_killed_is_completed_by_the_next(world: World, after: i
     assert not os.path.exists(world.home / purging.PENDING)
     memory.close()
     assert_gone(world)
+
+
+def served_file(world: World) -> Path:
+    """A file to be served that holds the secret in lines of every kind, and other things."""
+    path = world.root / "notes" / "memory.jsonl"
+    path.parent.mkdir()
+    lines: list[dict[str, Any]] = [
+        {"type": "note", "text": SECRET},
+        {"type": "note", "text": "stays"},
+        {"type": "entity", "name": "Ann", "entityType": "person", "observations": [SECRET, "tea"]},
+        {"type": "entity", "name": "Bob", "entityType": "person", "observations": [], "x": SECRET},
+    ]
+    text = "\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
+    path.write_text(f"{text}\n{{torn {SECRET}", "utf-8")
+    return path
+
+
+def test_a_purge_in_a_served_memory_leaves_it_in_no_byte_of_the_file_and_beside(
+    world: World,
+) -> None:
+    path = served_file(world)
+    world.home.mkdir(parents=True)
+    aside = world.home / "set-aside.jsonl"
+    aside.write_text(json.dumps({"file": str(path), "line": SECRET}) + "\n", "utf-8")
+    memory = open_mirrored(world.settings(MEMORY_FILE_PATH=str(path)), lambda _: None)
+    create(memory, entity("Ann", "ours"))
+    memory.flush()
+    assert world.all_bytes().count(SECRET.encode()) > 5
+
+    purged = purging.purge(memory, purging.find(memory, SECRET), BY)
+
+    assert SECRET.encode() not in world.all_bytes()
+    assert purged.elsewhere == ()
+    found = [json.loads(line) for line in path.read_text("utf-8").split("\n")]
+    assert found == [
+        {"type": "note", "text": "stays"},
+        {
+            "type": "entity",
+            "name": "Ann",
+            "entityType": "person",
+            "observations": ["tea", "ours"],
+        },
+        {"type": "entity", "name": "Bob", "entityType": "person", "observations": []},
+    ]
+    memory.refresh()
+    memory.flush()
+    assert SECRET.encode() not in world.all_bytes()
+    memory.close()
+
+
+def test_a_served_file_that_cannot_be_written_stops_the_purge_until_it_can(world: World) -> None:
+    path = served_file(world)
+    settings = world.settings(MEMORY_FILE_PATH=str(path))
+    memory = open_mirrored(settings, lambda _: None)
+    found = purging.find(memory, SECRET)
+    away = path.with_name("away.jsonl")
+    path.rename(away)
+    path.mkdir()
+
+    with pytest.raises(StoreUnavailable, match="when you say the same again"):
+        purging.purge(memory, found, BY)
+    path.rmdir()
+    away.rename(path)
+
+    assert purging.pending(memory.settings.home) == SECRET
+    assert purging.resume(memory, BY) is not None
+    assert SECRET.encode() not in world.all_bytes()
+    memory.close()
+
+
+def test_other_graphs_that_are_served_and_hold_it_are_told_and_left(world: World) -> None:
+    path = served_file(world)
+    open_mirrored(world.settings(MEMORY_FILE_PATH=str(path)), lambda _: None).close()
+    before = path.read_bytes()
+    memory = world.memory()
+    create(memory, entity("Ann", SECRET))
+
+    purged = purging.purge(memory, purging.find(memory, SECRET), BY)
+
+    assert str(path) in purged.elsewhere
+    assert str(Path(home_of(str(world.home), str(path))) / "user.db") in purged.elsewhere
+    assert path.read_bytes() == before
+    memory.close()

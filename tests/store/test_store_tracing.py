@@ -8,9 +8,10 @@ import pytest
 
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
-from memory_fabric.store import forgetting, merging, sessions, tracing, undoing
+from memory_fabric.store import forgetting, merging, sessions
+from memory_fabric.store.history import tracing, undoing
+from memory_fabric.store.history.tracing import EntityTrace, RecordTrace
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.tracing import EntityTrace, RecordTrace
 from store.support import TOOL, USER, World, create, database, entity, pagination, relation
 
 BY = Provenance("cli", trust="user", author="ann")

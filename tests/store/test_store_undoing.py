@@ -9,7 +9,8 @@ import pytest
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Provenance
-from memory_fabric.store import changes, forgetting, graph, journal, merging, native, undoing
+from memory_fabric.store import forgetting, graph, journal, merging, native
+from memory_fabric.store.history import changes, undoing
 from memory_fabric.store.memory import Memory
 from store.support import TOOL, USER, World, create, database, decision, entity, names, pagination
 

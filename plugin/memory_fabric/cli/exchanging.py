@@ -15,8 +15,9 @@ import typer
 from memory_fabric.cli import here, show
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.store import exchange, files
-from memory_fabric.store.exchange import Imported
+from memory_fabric.store import files
+from memory_fabric.store.graph_file import exchange
+from memory_fabric.store.graph_file.exchange import Imported
 
 # A file came from other programs, which nobody vouches for line by line.
 SAID_THERE = Provenance(source="import", trust="tool")

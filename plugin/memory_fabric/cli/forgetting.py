@@ -11,10 +11,11 @@ import typer
 from memory_fabric.cli import here, named, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
-from memory_fabric.store import forgetting, purging
+from memory_fabric.store import forgetting
 from memory_fabric.store.forgetting import Found
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.purging import Purged, Toll
+from memory_fabric.store.purge import purging
+from memory_fabric.store.purge.purging import Purged, Toll
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120

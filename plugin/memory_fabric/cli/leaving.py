@@ -12,8 +12,9 @@ from memory_fabric.cli import here, show
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.store import native
-from memory_fabric.store.files import lock_path, read_json, read_text
+from memory_fabric.store.files import lock_path, read_text
 from memory_fabric.store.projects import LOCAL_FOLDER, REGISTRY
+from memory_fabric.store.purge import places
 
 COMMANDS = (
     "claude plugin uninstall memory-fabric@memory-fabric",
@@ -96,13 +97,5 @@ def _fenced_notes(settings: Settings) -> list[native.NativeNotes]:
 
 
 def _roots(settings: Settings) -> list[str]:
-    """The folders of all projects in the registry, as far as their keys name folders."""
-    keys = read_json(os.path.join(settings.home, REGISTRY)).get("keys")
-    roots = []
-    for key in keys if isinstance(keys, dict) else ():
-        kind, _, path = str(key).partition(":")
-        if kind == "git":
-            roots.append(os.path.dirname(path) if os.path.basename(path) == ".git" else path)
-        elif kind == "folder":
-            roots.append(path)
-    return sorted(set(roots))
+    """The folders of all known projects."""
+    return sorted({root for _, root in places.roots(settings.home)})

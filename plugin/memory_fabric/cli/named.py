@@ -7,7 +7,7 @@ from typing import Any
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record
 from memory_fabric.store import records
-from memory_fabric.store.naming import (
+from memory_fabric.store.history.naming import (
     looks_like_id,
     native_notes,
     record_by_id,

@@ -11,8 +11,8 @@ from memory_fabric.cli import here, named, show
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record
-from memory_fabric.store import tracing
-from memory_fabric.store.tracing import EntityTrace, Gift, RecordTrace, Said, Told
+from memory_fabric.store.history import tracing
+from memory_fabric.store.history.tracing import EntityTrace, Gift, RecordTrace, Said, Told
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120

@@ -10,11 +10,11 @@ from memory_fabric.cli import here, named, show
 from memory_fabric.cli.tracing import told_as_json
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
-from memory_fabric.store import changes, tracing, undoing
-from memory_fabric.store.changes import Change
+from memory_fabric.store.history import changes, tracing, undoing
+from memory_fabric.store.history.changes import Change
+from memory_fabric.store.history.tracing import Told
+from memory_fabric.store.history.undoing import Undone
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.tracing import Told
-from memory_fabric.store.undoing import Undone
 
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 

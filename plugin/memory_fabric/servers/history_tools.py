@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from memory_fabric.models import Provenance
     from memory_fabric.store.forgetting import Found
+    from memory_fabric.store.history.tracing import EntityTrace, Gift, RecordTrace, Told
     from memory_fabric.store.memory import Memory
-    from memory_fabric.store.tracing import EntityTrace, Gift, RecordTrace, Told
 
 MAX_TEXT_CHARS = 300
 MAX_NAME_CHARS = 80
@@ -37,7 +37,7 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
 def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
     """Where an entity or record comes from, who was given it, and its changes, newest first."""
-    from memory_fabric.store import tracing  # late: a client may never ask
+    from memory_fabric.store.history import tracing  # late: a client may never ask
 
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
     trace = tracing.why(memory, name)

@@ -62,6 +62,8 @@ def _run(store: StoreThread, settings: Settings) -> None:
         author=settings.author,
         origin=settings.origin,
     )
+    if settings.memory_file_path:
+        store.begin()  # the file may lack what a server that was killed had acknowledged
     anyio.run(_speak, MemoryServer(store, said_by))
 
 
@@ -83,7 +85,9 @@ def _leave(store: StoreThread, grace_s: float) -> NoReturn:
 
 def _open(settings: Settings) -> Memory:
     if settings.memory_file_path:
-        from memory_fabric.store.mirror import open_mirrored  # only where a file is served
+        from memory_fabric.store.graph_file.mirror import (
+            open_mirrored,  # only where a file is served
+        )
 
         return open_mirrored(
             settings,

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
     T = TypeVar("T")
-    Item = tuple[Callable[[Memory], Any], bool, asyncio.AbstractEventLoop, asyncio.Future[Any]]
+    Job = Callable[[Memory], Any]
+    Asker = tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]
+    Item = tuple[Job, bool, Asker | None]
 
 
 # After a change and this long without a call, journals and MEMORY.md are brought up to date.
@@ -36,7 +38,9 @@ RETRY_S = 5.0
 
 
 class StoreThread:
-    """The thread and its queue. The memory is opened with the first call and closed at the end."""
+    """The thread and its queue. The memory is opened with the first call and closed at the end;
+    `begin` opens it before.
+    """
 
     def __init__(
         self,
@@ -47,8 +51,10 @@ class StoreThread:
         self._open, self._idle_s, self._latest_s = open_memory, idle_s, latest_s
         self._memory: Memory | None = None
         self._changed = False
-        # The time of `time.monotonic()` when the other tiers are written, calls or not.
+        # The times of `time.monotonic()` when the other tiers are written, calls or not, and when a
+        # mirrored file is looked at again.
         self._due_at: float | None = None
+        self._look_at: float | None = None
         self._flush_took_s = 0.0
         # Held by whoever works on the memory; calls that were asked and have no answer yet.
         self._free, self._asked = threading.Lock(), 0
@@ -56,6 +62,10 @@ class StoreThread:
         self._items: SimpleQueue[Item | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
         self._thread.start()
+
+    def begin(self) -> None:
+        """Open the memory now, whoever calls later; where that fails, the first call says why."""
+        self._items.put((_nothing, False, None))
 
     async def ask(self, job: Callable[[Memory], T], *, changes: bool = False) -> T:
         """What `job(memory)` returns or raises, run in the thread; `changes` says it writes.
@@ -74,7 +84,7 @@ class StoreThread:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
         self._asked += 1
-        self._items.put((job, changes, loop, answer))
+        self._items.put((job, changes, (loop, answer)))
         try:
             return await answer
         finally:
@@ -92,9 +102,12 @@ class StoreThread:
 
     def _run(self) -> None:
         while (item := self._next()) is not None:
-            job, changes, loop, answer = item
+            job, changes, asker = item
             with self._free:
                 settle, value = self._done(job, changes)
+            if asker is None:
+                continue
+            loop, answer = asker
             try:
                 loop.call_soon_threadsafe(settle, answer, value)
             except RuntimeError:
@@ -119,14 +132,16 @@ class StoreThread:
     def _wait_s(self) -> float | None:
         """How long a call is waited for before the next flush; None when there is none to do."""
         waits = [self._idle_s] if self._changed else []
-        if self._due_at is not None:
-            waits.append(max(0.0, self._due_at - time.monotonic()))
+        times = [at for at in (self._due_at, self._look_at) if at is not None]
+        waits += [max(0.0, at - time.monotonic()) for at in times]
         return min(waits, default=None)
 
     def _done(self, job: Callable[[Memory], Any], changes: bool) -> tuple[Callable[..., None], Any]:
         try:
             # A memory that cannot be opened now is tried again with the next call.
-            self._memory = self._memory or self._open()
+            if self._memory is None:
+                self._memory = self._open()
+                self._follow(self._memory, time.monotonic())
             if changes:
                 self._note_change(self._memory)
             self._refresh(self._memory, changes)
@@ -136,6 +151,9 @@ class StoreThread:
 
     def _note_change(self, memory: Memory) -> None:
         self._changed = True
+        self._note_due(memory)
+
+    def _note_due(self, memory: Memory) -> None:
         if self._due_at is None:
             pause_s = self._latest_s if memory.mirror is None else MIRROR_S
             self._due_at = time.monotonic() + max(pause_s, self._flush_took_s)
@@ -143,6 +161,8 @@ class StoreThread:
     def _refresh(self, memory: Memory, changes: bool) -> None:
         try:
             memory.refresh()
+            if memory.mirror is not None and memory.mirror.behind:
+                self._note_due(memory)
         except FabricError:
             if not changes:  # a change can wait in the queue, an answer would be wrong
                 raise
@@ -150,7 +170,7 @@ class StoreThread:
     def _flush(self) -> None:
         if self._memory is None or self._wait_s() is None:
             return
-        self._changed, self._due_at = False, None
+        self._changed, self._due_at, self._look_at = False, None, None
         began = time.monotonic()
         try:
             self._memory.flush()
@@ -158,8 +178,18 @@ class StoreThread:
             print(f"memory-fabric: flush: {error}", file=sys.stderr)  # noqa: T201
         ended = time.monotonic()
         self._flush_took_s = ended - began
-        if self._memory.mirror is not None and self._memory.mirror.behind:
-            self._due_at = ended + RETRY_S
+        self._follow(self._memory, ended)
+
+    def _follow(self, memory: Memory, written_at: float) -> None:
+        """What is to be done about a mirrored file after it was to be written."""
+        if memory.mirror is not None and memory.mirror.behind:
+            self._due_at = written_at + RETRY_S
+        elif memory.mirror is not None and memory.mirror.look_in_s:
+            self._look_at = written_at + memory.mirror.look_in_s
+
+
+def _nothing(_: Memory) -> None:
+    return None
 
 
 def _result(answer: asyncio.Future[Any], value: Any) -> None:

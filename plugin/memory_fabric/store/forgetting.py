@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import checksum
 from memory_fabric.models import Provenance, Record
-from memory_fabric.store import naming, search
+from memory_fabric.store import search
 from memory_fabric.store.database import Database
+from memory_fabric.store.history import naming
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import stem, terms, words
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.store import rows
+from memory_fabric.store.operations import rows
 from memory_fabric.text import name_key
 
 TYPE_CHECKING = False

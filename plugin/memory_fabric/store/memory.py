@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.models import Provenance
-    from memory_fabric.store.mirror import Mirror
+    from memory_fabric.store.graph_file.mirror import Mirror
     from memory_fabric.store.projects import Project
 
 KINDS = ("project", "user")

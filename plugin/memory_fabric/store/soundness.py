@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memory_fabric.store import backup, files, integrity, journal, purging, repair
+from memory_fabric.store import backup, files, integrity, journal, repair
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.purge_steps import set_aside
+from memory_fabric.store.purge import purging
+from memory_fabric.store.purge.purge_steps import set_aside
 
 MAX_SHOWN = 5
 MAX_ORPHANS = 10_000

@@ -8,8 +8,9 @@ from memory_fabric.errors import BadInput
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.redact import redact
 from memory_fabric.redact import redacted as without_secrets
-from memory_fabric.store import integrity, shapes
-from memory_fabric.store.effects import EFFECTS
+from memory_fabric.store import integrity
+from memory_fabric.store.operations import shapes
+from memory_fabric.store.operations.effects import EFFECTS
 from memory_fabric.text import encodable, neutralised
 
 TYPE_CHECKING = False

@@ -11,16 +11,19 @@ import hashlib
 import os
 import re
 import stat
+import time
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Graph, Operation, Provenance
-from memory_fabric.store import agreement, backup, exchange, files, graph, tiers
-from memory_fabric.store.agreement import NOTHING, State
+from memory_fabric.store import backup, files, graph, tiers
 from memory_fabric.store.database import translated
+from memory_fabric.store.graph_file import agreement, exchange, recent
+from memory_fabric.store.graph_file.agreement import NOTHING, State
+from memory_fabric.store.graph_file.taking_over import take_over
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.purge import places
 from memory_fabric.store.sqlite import sqlite3
-from memory_fabric.store.taking_over import take_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,14 +31,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.config import Settings
-    from memory_fabric.store.agreement import Marked, Signature
     from memory_fabric.store.database import Database
+    from memory_fabric.store.graph_file.agreement import Marked, Signature
 
     Tell = Callable[[str], object]
+    Test = Callable[[bytes], bool]
 
-FOLDER = "files"
-# A file may be read by another server at the same time; a large one takes half a minute at first.
-WAIT_TO_READ_S, WAIT_TO_WRITE_S = 60.0, 5.0
+# A file that nobody has read yet may be read by another server at the same time; a large one takes
+# half a minute. Later a call is answered without what others wrote rather than kept waiting.
+WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
 # Others may write while we read: so often it is read again.
 ATTEMPTS = 20
 # No file's signature: what it stands for has to be read.
@@ -60,6 +64,7 @@ def open_mirrored(settings: Settings, tell: Tell) -> Memory:
         memory.mirror.tidy()
         memory.refresh()
         memory.flush()
+        _note_served(home, path, tell)
         _back_up(memory, tell)
     except BaseException:
         memory.close()
@@ -79,49 +84,61 @@ def home_of(home: str, path: str) -> str:
     """Where the database and all else of a mirrored file lies."""
     real = os.path.realpath(path)
     name = _PLAIN.sub("-", os.path.basename(real))[:40]
-    return os.path.join(home, FOLDER, f"{ids.checksum(real):08x}-{name}")
+    return os.path.join(home, places.SERVED, f"{ids.checksum(real):08x}-{name}")
 
 
 class Mirror:
     """One file and what is known of it; `home` is the folder of its database.
 
-    `behind` says that the file lacks something because it could not be written.
+    `behind` says that the file lacks something, because it could not be written or others have
+    overwritten it. `look_in_s` is set when `write` has written it, so that one who had read it
+    before may yet write: then the file is to be looked at again after so long; else it is 0.
     """
 
     def __init__(self, path: str, home: str, tell: Tell) -> None:
-        self.path, self.home, self.behind = path, home, False
+        self.path, self.home, self.behind, self.look_in_s = path, home, False, 0.0
         self._tell, self._told = tell, set[str]()
         self._lock = files.lock_path(home, path)
         self._seen: Signature = UNSEEN
-        self._saved = False
+        self._was_read = self._saved = False
+        # Who once held the lock for longer than we wait is not waited for by every call.
+        self._outwaited = False
 
     def tidy(self) -> None:
         """Remove what a writer that was killed left beside the file."""
         folder, name = os.path.split(os.path.realpath(self.path))
         left = re.compile(re.escape(name) + r"\.\d+-\d+\.tmp")
         try:
-            with files.Locked(self._lock, WAIT_TO_READ_S):
+            with files.Locked(self._lock, WAIT_S):
                 for other in filter(left.fullmatch, os.listdir(folder)):
                     os.unlink(os.path.join(folder, other))
-        except OSError:
-            return  # whoever can write there does it
+        except OSError as error:
+            # Whoever can write there does it.
+            self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: Memory) -> None:
         """Take over what others wrote into the file; costs one stat when nobody did.
 
-        A file that can no longer be read is told of, and the database answers. Raises
-        StoreUnavailable when it never could be, or when the database cannot take it.
+        A file that can no longer be read, or whose lock another process keeps, is told of, and the
+        database answers. Raises StoreUnavailable when it never could be, or when the database
+        cannot take it.
         """
         try:
             if _signature(self.path) != self._seen:
-                with files.Locked(self._lock, WAIT_TO_READ_S):
+                with files.Locked(self._lock, self._wait_s(memory)):
+                    self._outwaited = False
                     self._take_over(memory)
         except OSError as error:
-            if self._seen == UNSEEN:
+            self._outwaited = isinstance(error, TimeoutError)
+            answers = self._was_read or (self._outwaited and _agreed(memory) is not None)
+            if not answers:
                 raise StoreUnavailable(
                     self.path, f"{self.path} cannot be read: {_why(error)}."
                 ) from error
-            self._tell_once(f"{self.path} cannot be read: {_why(error)}")
+            self._tell_once(
+                f"{self.path} cannot be read: {_why(error)}. "
+                "Answers come without what others have written into it since."
+            )
         except sqlite3.Error as error:
             raise translated(memory.path_of("user"), error) from error
         while memory.told:
@@ -133,35 +150,55 @@ class Mirror:
         A file that cannot be written is told of once and tried again with the next change.
         Raises StoreUnavailable, sqlite3.Error.
         """
+        self.look_in_s = 0.0
+        self.refresh(memory)
         db = memory.database("user", create=False)
         if db is None or not agreement.is_ahead(db, agreement.state_of(db)):
             self.behind = False
             return
         self.behind = True
         try:
-            with files.Locked(self._lock, WAIT_TO_WRITE_S):
+            with files.Locked(self._lock, self._wait_s(memory)):
+                self._outwaited = False
                 self._write(memory)
         except OSError as error:
+            self._outwaited = isinstance(error, TimeoutError)
             self._tell_once(
                 f"{self.path} cannot be written, so it lacks what changed: {_why(error)}. "
                 "Nothing is lost; it is written as soon as it can be."
             )
 
-    def _write(self, memory: Memory) -> None:
+    def erase(self, memory: Memory, is_gone: Test) -> None:
+        """Write the file anew without lines that hold what was purged, of whatever kind they are.
+
+        Raises OSError, StoreUnavailable, sqlite3.Error.
+        """
+        self.tidy()
+        with files.Locked(self._lock, WAIT_S):
+            self._write(memory, is_gone)
+
+    def _wait_s(self, memory: Memory) -> float:
+        """How long the lock is waited for."""
+        if not self._was_read and _agreed(memory) is None:
+            return WAIT_AT_FIRST_S
+        return 0.0 if self._outwaited else WAIT_S
+
+    def _write(self, memory: Memory, is_gone: Test = lambda _: False) -> None:
         for _ in range(ATTEMPTS):
             self._take_over(memory)
-            if self._replaced(memory):
+            if self._replaced(memory, is_gone):
                 self.behind = False
                 self._told.clear()
                 return
         raise OSError("others change it all the time")
 
-    def _replaced(self, memory: Memory) -> bool:
+    def _replaced(self, memory: Memory, is_gone: Test) -> bool:
         """Whether the file now holds what the database does; False if it changed under us."""
         db = _database(memory)
         state = agreement.state_of(db) or NOTHING
         held, seq, operation = _snapshot(db)
-        lines, marked = self._rendered(held, agreement.lines_of(self.home, state))
+        before = agreement.lines_of(self.home, state)
+        lines, marked = self._rendered(held, before, is_gone)
         content = b"\n".join(lines)
         digest = _digest_of(content)
         # First what was agreed on, under the name of the new content: whoever finds that content
@@ -169,6 +206,9 @@ class Mirror:
         agreement.keep_lines(self.home, State(None, digest, seq, operation), marked)
         if digest != state.digest:
             _must_be_writable(self.path)
+            known = recent.of(db)
+            recent.keep(db, known.after(_of_graph(before), _of_graph(marked), time.time()))
+            self.look_in_s = recent.WINDOW_S
             still = lambda: _signature(self.path) == state.signature  # noqa: E731
             if not files.write_atomic(self.path, content, still=still):
                 return False
@@ -179,11 +219,11 @@ class Mirror:
         agreement.agree(db, self.home, State(self._seen, digest, seq, operation))
         return True
 
-    def _rendered(self, held: Graph, before: Marked) -> tuple[list[bytes], Marked]:
+    def _rendered(self, held: Graph, before: Marked, is_gone: Test) -> tuple[list[bytes], Marked]:
         """The lines of the file to be, and their marks.
 
         Entities and relations stand in the order of the database. Records of another kind stay in
-        front if they were, else they go to the end.
+        front if they were, else they go to the end; no line of others stays that is gone.
         """
         plain = exchange.graph_lines(held)
         odd: dict[bytes, bytes] = {}
@@ -194,6 +234,8 @@ class Mirror:
         for line in self._lines():
             cleaned = before.get(_mark(line), b"")
             graph_began = graph_began or bool(cleaned)
+            if is_gone(line):
+                continue
             if cleaned in wanted and line != cleaned:
                 odd.setdefault(cleaned, line)
             elif not cleaned and _is_of_another_kind(line):
@@ -207,14 +249,13 @@ class Mirror:
         """Bring the database up to the file, as far as others have changed that."""
         for _ in range(ATTEMPTS):
             seen = _signature(self.path)
-            known = memory.database("user", create=False)
-            state = agreement.state_of(known) if known else None
+            state = _agreed(memory)
             if seen == (state.signature if state else None):
-                self._seen = seen
+                self._seen, self._was_read = seen, True
                 return
             self._read(memory, _database(memory), state, seen)
             if _signature(self.path) == seen:
-                self._seen = seen
+                self._seen, self._was_read = seen, True
                 return
         raise OSError("others change it all the time")
 
@@ -224,12 +265,18 @@ class Mirror:
         if state is None or digest != state.digest:
             ours = agreement.cut_off(db, self.home, digest) if state else None
             if ours is None:
-                self._merge(memory, db, state, digest)
+                written_s = seen[1] / 1e9 if seen else time.time()
+                kept = self._merge(memory, db, state, digest, written_s)
+                agreed = agreed._replace(owed=agreed.owed or kept)
             agreed = ours or agreed
+            self.behind = self.behind or agreed.owed
         agreement.agree(db, self.home, agreed._replace(signature=seen, digest=digest))
         self._saved = False
 
-    def _merge(self, memory: Memory, db: Database, state: State | None, digest: str) -> None:
+    def _merge(
+        self, memory: Memory, db: Database, state: State | None, digest: str, written_s: float
+    ) -> bool:
+        """Do to the database what others did to the file; whether the file lacks what is ours."""
         before = agreement.lines_of(self.home, state)
         now, bad = self._read_lines(before)
         if any(before.values()) and not any(now.values()):
@@ -243,10 +290,12 @@ class Mirror:
                 self._tell_once(f"{self.path}: {name!r} was forgotten on request and stays away")
             return result
 
-        take_over(db, apply, before, now, lambda: agreement.disagree(db))
+        ours = recent.of(db).unknown_at(written_s)
+        kept = take_over(db, apply, before, now, lambda: agreement.disagree(db), ours)
         if bad:
             self._set_aside(bad)
         agreement.keep_lines(self.home, (state or NOTHING)._replace(digest=digest), now)
+        return kept
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
         """The file's lines by their marks, and those that nobody can read and nobody knew yet."""
@@ -278,7 +327,7 @@ class Mirror:
         copy = backup.make(db.path)
         self._saved = True
         self._tell(
-            f"{self.path} was removed or emptied by someone, so the graph is empty now; "
+            f"{self.path} was removed or emptied by someone, so its graph is gone; "
             f"what it held lies in {copy}"
         )
 
@@ -309,6 +358,14 @@ class Mirror:
             self._tell(sentence)
 
 
+def _note_served(home: str, path: str, tell: Tell) -> None:
+    """So that a purge elsewhere can name the file."""
+    try:
+        places.note_served(home, path)
+    except OSError as error:
+        tell(f"{home} cannot be written: {_why(error)}")
+
+
 def _back_up(memory: Memory, tell: Tell) -> None:
     """A backup when one is due: no session of a client ends over this memory."""
     try:
@@ -321,6 +378,16 @@ def _database(memory: Memory) -> Database:
     found = memory.database("user", create=True)
     assert found is not None
     return found
+
+
+def _agreed(memory: Memory) -> State | None:
+    """What was agreed on when the file was read by anyone; None when it never was."""
+    db = memory.database("user", create=False)
+    return agreement.state_of(db) if db else None
+
+
+def _of_graph(lines: Marked) -> list[bytes]:
+    return [line for line in lines.values() if line]
 
 
 def _said_by(settings: Settings) -> Provenance:

@@ -6,8 +6,8 @@ The graph tools keep names exactly; capture and recall find an entity by its ali
 from __future__ import annotations
 
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.store import returns, rows
-from memory_fabric.store.tombstones import of_observation, set_again
+from memory_fabric.store.operations import returns, rows
+from memory_fabric.store.operations.tombstones import of_observation, set_again
 from memory_fabric.text import name_key
 
 TYPE_CHECKING = False

@@ -30,13 +30,15 @@ PREFIX = "agreed-"
 class State(Value):
     """The file as it was, and the last operation in it.
 
-    `seq` and `operation` belong together: after a rebuild the numbers may mean others.
+    `seq` and `operation` belong together: after a rebuild the numbers may mean others. `owed` says
+    that others wrote the file without having seen our last change of it, which it lacks now.
     """
 
     signature: Signature
     digest: str
     seq: int = 0
     operation: str = ""
+    owed: bool = False
 
 
 NOTHING = State(None, "")
@@ -54,7 +56,9 @@ def state_of(db: Database) -> State | None:
 
 
 def is_ahead(db: Database, state: State | None) -> bool:
-    """Whether the database holds a change that did not come from the file."""
+    """Whether the database holds a change that did not come from the file, or that it lost."""
+    if state is not None and state.owed:
+        return True
     found = db.row(
         "SELECT 1 FROM operations WHERE seq > ? AND json_extract(provenance, '$.source') <> ? "
         "LIMIT 1",

@@ -9,9 +9,10 @@ from typing import Any
 
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Record
-from memory_fabric.store import changes, naming, records, telling
-from memory_fabric.store.changes import Change
+from memory_fabric.store import records
 from memory_fabric.store.database import Database
+from memory_fabric.store.history import changes, naming, telling
+from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
 # Looked at for one history; older ones are not sought.

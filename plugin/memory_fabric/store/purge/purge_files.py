@@ -10,7 +10,7 @@ from memory_fabric import jsontext
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Record
 from memory_fabric.store import files, journal, native, seal
-from memory_fabric.store.scrubbing import Gone, forms, line_without
+from memory_fabric.store.purge.scrubbing import Gone, forms, line_without
 
 Change = Callable[[str], str | None]
 LOCK_S = 10.0
@@ -114,6 +114,11 @@ def holds(path: str, texts: Sequence[str]) -> bool:
 def any_form_in(found: bytes, texts: Sequence[str]) -> bool:
     """Whether one of the texts stands in these bytes, in any form in which we write it."""
     return any(form in found for text in texts for form in forms(text))
+
+
+def is_in(line: bytes, gone: Gone) -> bool:
+    """Whether a line holds one of the texts, however deep it is escaped."""
+    return _unless(line.decode("utf-8", "surrogateescape"), gone) is None
 
 
 def is_unfinished(path: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory_fabric.store import tombstones
+from memory_fabric.store.operations import tombstones
 from memory_fabric.text import one_line
 
 # Shorter texts, and single words, say too little to be sought inside others.

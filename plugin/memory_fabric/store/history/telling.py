@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memory_fabric.ids import short_id
-from memory_fabric.store.changes import Change
+from memory_fabric.store.history.changes import Change
 from memory_fabric.text import cut, one_line
 
 MAX_CHARS = 200

@@ -11,8 +11,8 @@ from typing import Any
 
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
-from memory_fabric.store import changes
-from memory_fabric.store.changes import Change
+from memory_fabric.store.history import changes
+from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
 # What changed nothing that a reader sees, or cannot come back.

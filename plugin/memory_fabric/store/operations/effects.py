@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
-from memory_fabric.store import (
+from memory_fabric.store.operations import (
     deletions,
     forget_effects,
     merge_effects,

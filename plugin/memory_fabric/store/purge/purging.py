@@ -17,20 +17,14 @@ from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.store import (
-    backup,
-    files,
-    forgetting,
-    places,
-    purge_rows,
-    purge_steps,
-    tracing,
-)
+from memory_fabric.store import backup, files, forgetting
 from memory_fabric.store.database import Database
 from memory_fabric.store.forgetting import Found, FoundEntity
+from memory_fabric.store.history import tracing
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.purge_plan import Plan, gone_from, planned, texts_of
-from memory_fabric.store.scrubbing import Gone, is_telling
+from memory_fabric.store.purge import places, purge_rows, purge_steps
+from memory_fabric.store.purge.purge_plan import Plan, gone_from, planned, texts_of
+from memory_fabric.store.purge.scrubbing import Gone, is_telling
 
 PENDING, LOCK = "purging.json", "purging.lock"
 LOCK_S = 5.0
@@ -133,6 +127,7 @@ def resume(memory: Memory, provenance: Provenance) -> Purged | None:
         return None
     with _alone(home):
         there = Memory.open(memory.settings._replace(project_dir=plan["project_dir"]))
+        there.mirror, there.switched_by = memory.mirror, memory.switched_by
         try:
             return _carried_out(there, plan, provenance)
         finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.store import deletions, record_effects, rows, tombstones
+from memory_fabric.store.operations import deletions, record_effects, rows, tombstones
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Record
 from memory_fabric.store import graph, journal, native, records
-from memory_fabric.store.changes import MIN_ID_CHARS
 from memory_fabric.store.files import read_lines
+from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
 
 

@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.store import records, repair, scrubbing
+from memory_fabric.store import records, repair
 from memory_fabric.store.database import Database, translated
-from memory_fabric.store.scrubbing import Gone
+from memory_fabric.store.purge import scrubbing
+from memory_fabric.store.purge.scrubbing import Gone
 
 # Readers hold the write-ahead log only as long as they read.
 CHECKPOINT_S = 10.0

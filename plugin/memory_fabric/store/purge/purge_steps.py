@@ -10,23 +10,14 @@ from contextlib import contextmanager
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance, Record
-from memory_fabric.store import (
-    backup,
-    files,
-    journal,
-    log,
-    places,
-    purge_files,
-    purge_rows,
-    records,
-    seal,
-    write,
-)
+from memory_fabric.store import backup, files, journal, log, records, seal, write
 from memory_fabric.store.database import Database, open_database, translated
+from memory_fabric.store.graph_file import agreement, exchange
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.places import Place
-from memory_fabric.store.purge_plan import Plan, gone_from
-from memory_fabric.store.scrubbing import Gone
+from memory_fabric.store.purge import places, purge_files, purge_rows
+from memory_fabric.store.purge.places import Place
+from memory_fabric.store.purge.purge_plan import Plan, gone_from
+from memory_fabric.store.purge.scrubbing import Gone
 
 SET_ASIDE = ".corrupt-"
 _OF_OPERATIONS = frozenset(
@@ -94,6 +85,9 @@ def erase(memory: Memory, plan: Plan, where: Sequence[Place]) -> int:
             _fences(memory, place, frozenset(plan["ids"]), databases)
         _other_lines(memory, where, Gone(texts=tuple(plan["texts"])))
         memory.flush()
+        if memory.mirror is not None:
+            gone = Gone(texts=tuple(_unshared(memory, plan, databases)))
+            memory.mirror.erase(memory, lambda line: purge_files.is_in(line, gone))
         for _, database in databases:
             purge_rows.compact(database)
     return rows
@@ -127,14 +121,10 @@ def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> lis
     ours that holds one, too.
     """
     with opened(memory, where) as databases:
-        shared = {
-            text
-            for _, database in databases
-            for text in purge_rows.others_with(database, gone_from(plan, memory, database))
-        }
-        texts = [text for text in plan["texts"] if text not in shared]
+        texts = _unshared(memory, plan, databases)
         held = [db.path for _, db in databases if purge_rows.holding(db, texts)]
-    for path in _own_files(memory, where):
+    served = [memory.mirror.path] if memory.mirror else []
+    for path in (*_own_files(memory, where), *served):
         if path != noted and purge_files.holds(path, texts):
             if purge_files.is_unfinished(path):
                 os.unlink(path)
@@ -148,15 +138,29 @@ def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> lis
             f"{', '.join(dict.fromkeys(held))} still holds what was to be erased.",
             remedy="Look at it; then say the same again.",
         )
-    others = [*places.other_files(memory, where), *notes]
-    return [path for path in others if purge_files.holds(path, texts)]
+    others = dict.fromkeys((*places.other_files(memory, where), *notes))
+    return [path for path in others if path != noted and purge_files.holds(path, texts)]
+
+
+def _unshared(memory: Memory, plan: Plan, databases: Sequence[tuple[Place, Database]]) -> list[str]:
+    """The texts that nothing else holds that stays."""
+    shared = {
+        text
+        for _, database in databases
+        for text in purge_rows.others_with(database, gone_from(plan, memory, database))
+    }
+    return [text for text in plan["texts"] if text not in shared]
 
 
 def _own_files(memory: Memory, where: Sequence[Place]) -> list[str]:
-    """Every file of ours; the log lies elsewhere where home could not be written."""
+    """Every file of ours; the log lies elsewhere where home could not be written.
+
+    What an import of a served file set aside lies in the home around this memory's own.
+    """
     data = memory.settings.data_dir
-    logs = [os.path.join(data, log.LOG_NAME + ending) for ending in ("", ".1")] if data else []
-    return [*places.own_files(memory, where), *filter(os.path.exists, logs)]
+    more = [os.path.join(data, log.LOG_NAME + ending) for ending in ("", ".1")] if data else []
+    more.append(os.path.join(memory.switched_by[0], exchange.SET_ASIDE))
+    return list(dict.fromkeys((*places.own_files(memory, where), *filter(os.path.exists, more))))
 
 
 def _journals(place: Place, gone: Gone) -> None:
@@ -190,8 +194,10 @@ def _fences(
 
 
 def _other_lines(memory: Memory, where: Sequence[Place], gone: Gone) -> None:
-    """Logs, notices, lines that an import set aside."""
+    """Logs, notices, lines that were set aside; what was agreed on is written with the file."""
     for path in _own_files(memory, where):
         name = os.path.basename(path)
+        if memory.mirror is not None and name.startswith(agreement.PREFIX):
+            continue
         if name not in _OF_OPERATIONS and name.endswith((".jsonl", ".log", ".log.1")):
             purge_files.other_lines(path, gone)

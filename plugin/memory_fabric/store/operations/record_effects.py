@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from memory_fabric.ids import checksum
 from memory_fabric.models import CANDIDATE_FROM, STORED_FROM, TRUST_ORDER, Provenance, Record
-from memory_fabric.store import records, returns, rows, tombstones
+from memory_fabric.store import records
+from memory_fabric.store.operations import returns, rows, tombstones
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False

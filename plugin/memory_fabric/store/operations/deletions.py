@@ -5,7 +5,7 @@ The inverse of a deletion is `restore` with the whole rows; what was forgotten m
 
 from __future__ import annotations
 
-from memory_fabric.store import returns, rows
+from memory_fabric.store.operations import returns, rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

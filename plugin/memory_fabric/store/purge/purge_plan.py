@@ -10,7 +10,7 @@ from memory_fabric.store import forgetting
 from memory_fabric.store.database import Database
 from memory_fabric.store.forgetting import Found
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.scrubbing import Gone, is_telling
+from memory_fabric.store.purge.scrubbing import Gone, is_telling
 
 Plan = Mapping[str, Any]
 

@@ -6,8 +6,8 @@ somebody else put there stays his, and what is no longer there is not exchanged.
 
 from __future__ import annotations
 
-from memory_fabric.store import rows
-from memory_fabric.store.tombstones import Buried, is_set
+from memory_fabric.store.operations import rows
+from memory_fabric.store.operations.tombstones import Buried, is_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memory_fabric.store import files, native
@@ -11,6 +11,9 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import LOCAL_FOLDER, REGISTRY
 
 DATABASE, USERS = "graph.db", "user.db"
+# Below home: what belongs to files that are served (MEMORY_FILE_PATH), and in each of its folders
+# the note which file it is.
+SERVED, SERVED_NOTE = "files", "served.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,32 @@ def places(memory: Memory, *, everywhere: bool) -> list[Place]:
     return [place for place in found if os.path.exists(place.path)]
 
 
+def roots(home: str) -> Iterator[tuple[str, str]]:
+    """Each project's id with a folder of it, as far as the keys of this home name folders."""
+    keys = files.read_json(os.path.join(home, REGISTRY)).get("keys")
+    for key, owner in keys.items() if isinstance(keys, dict) else ():
+        kind, _, path = str(key).partition(":")
+        if os.path.isabs(path):
+            is_own = kind == "git" and os.path.basename(path) == ".git"
+            yield str(owner), os.path.dirname(path) if is_own else path
+
+
+def note_served(home: str, path: str) -> None:
+    """Note in the home of a served file which file it is. Raises OSError."""
+    note, said = os.path.join(home, SERVED_NOTE), {"file": path}
+    if files.read_json(note) != said:
+        files.write_atomic(note, files.as_page(said))
+
+
+def served_files(memory: Memory) -> list[str]:
+    """The files that are served beside this memory, as far as they are noted and exist."""
+    own = memory.mirror.path if memory.mirror else ""
+    top = os.path.join(memory.switched_by[0], SERVED)
+    notes = [os.path.join(top, name, SERVED_NOTE) for name in _listed(top)]
+    found = dict.fromkeys(str(files.read_json(note).get("file", "")) for note in notes)
+    return [path for path in found if path != own and os.path.isfile(path)]
+
+
 def own_files(memory: Memory, found: Sequence[Place]) -> list[str]:
     """Every file of these places: below home without other projects, and in their folders."""
     home = memory.settings.home
@@ -46,10 +75,12 @@ def own_files(memory: Memory, found: Sequence[Place]) -> list[str]:
 
 
 def other_files(memory: Memory, found: Sequence[Place]) -> list[str]:
-    """Files of other projects and memories below home."""
+    """Files of other projects and memories below home, and files that are served from there."""
     mine = set(own_files(memory, found))
-    walked = (os.path.join(at, n) for at, _, names in os.walk(memory.settings.home) for n in names)
-    return [path for path in walked if path not in mine and os.path.isfile(path)]
+    home = memory.switched_by[0]
+    walked = (os.path.join(at, name) for at, _, names in os.walk(home) for name in names)
+    others = [path for path in walked if path not in mine and os.path.isfile(path)]
+    return [*served_files(memory), *others]
 
 
 def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
@@ -70,32 +101,20 @@ def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
 
 def _place(memory: Memory, id_: str) -> Place:
     folder = os.path.join(memory.settings.home, "projects", id_)
-    roots = list(_roots(memory, id_))
-    folders = [os.path.join(root, LOCAL_FOLDER) for root in roots]
+    known = [root for owner, root in roots(memory.settings.home) if owner == id_]
+    if memory.project and memory.project.id == id_:
+        known.insert(0, memory.project.root)
+    folders = [os.path.join(root, LOCAL_FOLDER) for root in known]
     folders.append(os.path.join(folder, "local"))
     if memory.project and memory.project.id == id_:
         folders.append(memory.project.local)
-    notes = [native.locate(memory.settings.config_dir, root, True).path for root in roots]
+    notes = [native.locate(memory.settings.config_dir, root, True).path for root in known]
     return Place(
         os.path.join(folder, DATABASE),
         "project",
         tuple(dict.fromkeys(path for path in folders if os.path.isdir(path))),
         tuple(dict.fromkeys(path for path in notes if os.path.exists(path))),
     )
-
-
-def _roots(memory: Memory, id_: str) -> Iterable[str]:
-    """The folders of a project, as far as its keys name folders."""
-    keys = files.read_json(os.path.join(memory.settings.home, REGISTRY)).get("keys")
-    roots: dict[str, None] = {}
-    if memory.project and memory.project.id == id_:
-        roots[memory.project.root] = None
-    for key, owner in keys.items() if isinstance(keys, dict) else ():
-        kind, _, path = str(key).partition(":")
-        if owner == id_ and os.path.isabs(path):
-            is_own = kind == "git" and os.path.basename(path) == ".git"
-            roots[os.path.dirname(path) if is_own else path] = None
-    return roots
 
 
 def _listed(folder: str) -> list[str]:

@@ -1,0 +1,1 @@
+"""Operations for reading: what changed, why something is known, and undoing it."""

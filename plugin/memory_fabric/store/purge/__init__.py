@@ -1,0 +1,1 @@
+"""Erasing a memory from every byte that is ours."""
