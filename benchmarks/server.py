@@ -55,8 +55,10 @@ MEMORY = "peak memory"
 # better, with room for what a measurement is off; a write that is on disk before its answer may
 # take three times as long, a start too.
 EQUAL, THIRD = 1 / 1.05, 1 / 3
+# Words that stand apart the reference does not find: there it answers nothing, and ours the entity.
+COMPARABLE = tuple(row for row in READS if row != "search, two words apart")
 RATIOS: Mapping[int, Mapping[str, float]] = {
-    100: {**dict.fromkeys(READS, EQUAL), **dict.fromkeys(WRITES, THIRD)},
+    100: {**dict.fromkeys(COMPARABLE, EQUAL), **dict.fromkeys(WRITES, THIRD)},
     10_000: {
         **dict.fromkeys(SEARCHES, 10),
         **dict.fromkeys((*WRITES, "open_nodes"), 20),

@@ -25,6 +25,8 @@ SIGNAL_GRACE_S = 0.08
 # After the end of input: for the answers still owed, then for the memory to close.
 ANSWERS_GRACE_S = 10.0
 CLOSE_GRACE_S = 5.0
+# So many new objects are made before the collector looks for cycles among them.
+YOUNG_OBJECTS = 20_000
 
 
 def serve(environ: Mapping[str, str] | None = None) -> NoReturn:
@@ -54,6 +56,8 @@ def _run(store: StoreThread, settings: Settings) -> None:
     from memory_fabric.servers.mcp_server import MemoryServer
 
     gc.freeze()
+    # A call makes some thousand objects and hardly a cycle: the usual 700 would look several times.
+    gc.set_threshold(YOUNG_OBJECTS)
     gc.enable()
     said_by = Provenance(
         source="mcp",

@@ -106,7 +106,7 @@ def _first(pool: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
 
 def _by_words(db: Database, asked: Sequence[str]) -> Words:
     told = Words({}, {}, {}, [])
-    telling = {index: _telling(db, index, asked) for index in _RANKED}
+    telling = _telling(db, asked)
     for index, ranked in _RANKED.items():
         match = search.match_expression(telling[index])
         for number, name, score in db.rows(ranked, (match, CANDIDATES)) if match else ():
@@ -116,10 +116,10 @@ def _by_words(db: Database, asked: Sequence[str]) -> Words:
     if len(asked) < 2:
         told.shares.update(dict.fromkeys(told.names, 1.0))
         return told._replace(whole=list(told.names.items()))
-    told.whole.extend(_first(_with_all(db, asked)))
     if all(len(known) == len(asked) for known in telling.values()):
         _count_words(db, asked, told)
     else:
+        told.whole.extend(_first(_with_all(db, asked)))
         likely = sorted(told.names, key=lambda number: -told.scores[number])
         told.shares.update(_shares(db, likely[:COMPARED], asked))
     return told
@@ -137,23 +137,23 @@ _RANKED = {
 }
 
 
-def _telling(db: Database, index: str, asked: Sequence[str]) -> list[str]:
-    """The words that not too many rows of an index hold; where it has no more rows, all."""
-    table = index.removesuffix("_fts")
-    row = db.row(f"SELECT max(id) FROM {table}")
-    if not row or (row[0] or 0) <= TELLING_ROWS:
-        return [*asked]
-    return [term for term in asked if _rows_of(db, index, term) <= TELLING_ROWS]
+def _telling(db: Database, asked: Sequence[str]) -> dict[str, list[str]]:
+    """For each index, the words that not too many of its rows hold; of a small one, all."""
+    rows = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
+    return {
+        index: [t for t in asked if (most or 0) <= TELLING_ROWS or _is_telling(db, index, t)]
+        for index, most in zip(_RANKED, rows or (0, 0), strict=True)
+    }
 
 
-def _rows_of(db: Database, index: str, term: str) -> int:
-    """How many rows of an index hold the term, counted no further than telling words go."""
+def _is_telling(db: Database, index: str, term: str) -> bool:
+    """Whether an index has not too many rows with the term; counted no further than that."""
     match = search.match_expression([term])
     row = match and db.row(
         f"SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?)",
         (match, TELLING_ROWS + 1),
     )
-    return int(row[0]) if row else 0
+    return not row or row[0] <= TELLING_ROWS
 
 
 def _with_all(db: Database, asked: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -164,6 +164,8 @@ def _with_all(db: Database, asked: Sequence[str]) -> Iterator[tuple[int, str]]:
     after = 0
     while rows := db.rows(_ALL_WORDS_IN_ONE, (" AND ".join(every), after, POOL_ROWS)):
         yield from (row[1:] for row in rows)
+        if len(rows) < POOL_ROWS:
+            return
         after = rows[-1][0]
 
 
@@ -176,13 +178,12 @@ _ALL_WORDS_IN_ONE = (
 
 def _count_words(db: Database, asked: Sequence[str], told: Words) -> None:
     """Shares from the entities that hold each word, in whichever of their texts."""
-    every = filter(None, (search.match_expression([term]) for term in asked))
-    holders = [{row[0] for row in db.rows(_HOLDERS, (match, match))} for match in every]
+    matches = filter(None, (search.match_expression([term]) for term in asked))
+    holders = [{row[0] for row in db.rows(_HOLDERS, (match, match))} for match in matches]
     if not holders:
         return
-    known = dict(told.whole)
-    apart = sorted(set.intersection(*holders) - known.keys())[:POOL_ROWS]
-    told.whole.extend(db.rows(_NAMES_OF, (jsontext.dumps(apart),)) if apart else ())
+    every = sorted(set.intersection(*holders))
+    told.whole.extend(db.rows(_NAMES_OF, (jsontext.dumps(every),)) if every else ())
     for number in told.names:
         told.shares[number] = sum(number in there for there in holders) / len(asked)
 

@@ -21,7 +21,7 @@ PORTION = 200
 # The index knows nothing shorter.
 PART_CHARS = 3
 # Of a long piece so many runs are asked for, evenly spread: each costs, and few tell enough.
-MAX_PARTS = 6
+MAX_PARTS = 4
 
 
 def names_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
