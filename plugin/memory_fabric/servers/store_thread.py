@@ -120,11 +120,11 @@ class StoreThread:
     def _next(self) -> Item | None:
         """The next call; the other tiers are written where none comes for a while."""
         while (wait_s := self._wait_s()) is not None:
-            try:
-                if wait_s > 0:
+            if wait_s > 0:
+                try:
                     return self._items.get(timeout=wait_s)
-            except Empty:
-                pass
+                except Empty:
+                    wait_s = 0.0  # nobody asked in time
             with self._free:
                 self._flush()
         return self._items.get()
