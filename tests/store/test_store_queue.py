@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -354,6 +355,16 @@ def test_a_removed_database_is_built_again_with_all_that_was_acknowledged(world:
     found = graph.read_graph(database(mending)).entities
     assert [entity.name for entity in found] == ["journalled", "not yet", "after"]
     assert "rebuilt from no backup and 2 journalled changes" in mending.told[0]
+
+
+def test_a_home_that_was_deleted_does_not_come_back_from_an_open_memory(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("secret plans"))
+    shutil.rmtree(world.home)
+
+    assert memory.databases() == []
+
+    assert b"secret plans" not in world.all_bytes()
 
 
 def test_an_emptied_database_is_built_again_from_its_journal(world: World) -> None:

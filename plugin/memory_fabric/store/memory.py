@@ -296,10 +296,12 @@ class Memory:
     def _let_go(self, kind: str) -> None:
         """Close a database whose file was removed or replaced under us, or is to be tried again.
 
-        What no journal has yet is saved from it: the open file can still be read.
+        What no journal has yet is saved from it: the open file can still be read. Where the whole
+        folder is gone, somebody wanted that: nothing of it is made again.
         """
         known = self._open.pop(kind)
-        if not known.is_current():
+        folder = os.path.dirname(known.path)
+        if not known.is_current() and os.path.isdir(folder):
             from memory_fabric.store import journal  # only for a file that is gone
 
             try:
