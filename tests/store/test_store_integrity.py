@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import backup, files, integrity, journal, merging, repair
+from memory_fabric.store import backup, files, integrity, journal, merging, repair, soundness
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import purging
 from store.support import TOOL, USER, World, create, database, decision, entity
@@ -30,15 +30,15 @@ def memory(world: World) -> Memory:
 
 def kinds(memory: Memory) -> dict[str, bool]:
     """What was found, and whether it harms."""
-    return {finding.what: finding.harms for finding in integrity.check(memory)}
+    return {finding.what: finding.harms for finding in soundness.findings(memory)}
 
 
 def test_nothing_is_found_in_a_sound_memory(memory: Memory) -> None:
-    assert integrity.check(memory) == []
+    assert soundness.findings(memory) == []
 
 
 def test_nothing_is_found_where_nothing_is_stored(world: World) -> None:
-    assert integrity.check(world.memory()) == []
+    assert soundness.findings(world.memory()) == []
 
 
 def test_names_are_offered_for_tidying(memory: Memory) -> None:
@@ -46,7 +46,7 @@ def test_names_are_offered_for_tidying(memory: Memory) -> None:
     merging.add_aliases(memory, "api", ["web"], USER)
     create(memory, entity("Web", "is new"))
 
-    found = {finding.what: finding for finding in integrity.check(memory)}
+    found = {finding.what: finding for finding in soundness.findings(memory)}
 
     assert {name: f.harms for name, f in found.items()} == dict.fromkeys(
         ("orphans", "variants", "alias"), False
@@ -65,7 +65,7 @@ def test_an_index_that_does_not_fit_is_found_and_mended(memory: Memory) -> None:
     repair.rebuild(db.path, "project", memory.journal_of("project"))[0].close()
 
     assert found == {"index": True}
-    assert integrity.check(memory) == []
+    assert soundness.findings(memory) == []
 
 
 def test_rows_that_point_to_nothing_are_found(memory: Memory) -> None:
@@ -86,7 +86,7 @@ def test_lines_that_cannot_be_read_are_named_with_their_numbers(
         with path.open("a", encoding="utf-8") as lines:
             lines.write("{torn\n")
 
-    found = [finding for finding in integrity.check(memory) if finding.what == "lines"]
+    found = [finding for finding in soundness.findings(memory) if finding.what == "lines"]
 
     assert sorted(finding.text for finding in found) == [
         "1 lines cannot be read: 2.",
@@ -101,7 +101,7 @@ def test_what_waits_and_what_was_set_aside_is_found(world: World, memory: Memory
     (world.local / journal.BAD).write_text('{"line": "x"}\n', "utf-8")
     Path(memory.path_of("project") + ".corrupt-20260101T000000").write_bytes(b"x")
 
-    found = [(f.what, f.harms) for f in integrity.check(memory)]
+    found = [(f.what, f.harms) for f in soundness.findings(memory)]
 
     assert found == [("queue", True), ("set aside", False), ("queue", False)]
 
@@ -129,7 +129,7 @@ def test_a_purge_that_was_stopped_is_found(memory: Memory) -> None:
     pending = Path(memory.settings.home) / purging.PENDING
     files.write_atomic(str(pending), files.as_page({"request": "Ann"}))
 
-    (finding,) = integrity.check(memory)
+    (finding,) = soundness.findings(memory)
 
     assert finding.harms and "'Ann'" in finding.text
 
@@ -140,4 +140,4 @@ def test_orphans_are_taken_out_as_an_operation(memory: Memory) -> None:
 
     memory.write("remove_orphans", payload, TOOL, store="project")
 
-    assert integrity.check(memory) == []
+    assert soundness.findings(memory) == []

@@ -10,7 +10,7 @@ import typer
 
 from memory_fabric.cli import here, named, show
 from memory_fabric.store import backup as backups
-from memory_fabric.store import integrity, native, tiers
+from memory_fabric.store import integrity, native, soundness, tiers
 from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.memory import KINDS, Memory
 
@@ -36,7 +36,7 @@ def sync(as_json: AsJson = False) -> int:
 def check(as_json: AsJson = False) -> int:
     """Look for damage and disorder in what is stored; nothing is changed."""
     with here.open_memory() as memory:
-        found = integrity.check(memory)
+        found = soundness.findings(memory)
     harms = any(finding.harms for finding in found)
     if as_json:
         show.json_out({"sound": not harms, "findings": [asdict(finding) for finding in found]})

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
-    from memory_fabric.store.soundness import Finding
 
 
 def verify(
@@ -71,13 +69,6 @@ def alias_conflicts(db: Database) -> list[tuple[str, str, str]]:
         "JOIN entities AS o ON o.key = a.key AND o.id <> a.entity ORDER BY a.key, o.id"
     )
     return [(alias, name, owner) for alias, name, owner in rows]
-
-
-def check(memory: Memory) -> list[Finding]:
-    """All that is wrong with what is stored here, with its place and what helps."""
-    from memory_fabric.store import soundness  # only for who asks
-
-    return soundness.findings(memory)
 
 
 def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Mapping[str, Any]) -> None:
