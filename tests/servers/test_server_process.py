@@ -95,7 +95,11 @@ def test_the_server_ends_when_nobody_reads_its_answers(tmp_path: Path) -> None:
         assert b"Traceback" not in server.process.stderr.read()
 
 
-def test_requests_before_the_end_of_input_are_all_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", ["\n", ""], ids=["whole", "without its last line end"])
+@pytest.mark.parametrize("kind", ["pipe", "file"])
+def test_requests_before_the_end_of_input_are_all_answered(
+    tmp_path: Path, kind: str, ending: str
+) -> None:
     client = {"name": "pipe", "version": "0"}
     greeting = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
     requests = [line(0, "initialize", greeting)]
@@ -103,13 +107,13 @@ def test_requests_before_the_end_of_input_are_all_answered(tmp_path: Path) -> No
         call = {"name": "create_entities", "arguments": entity(f"e{number}")}
         requests.append(line(number, "tools/call", call))
 
-    done = subprocess.run(
-        SERVE,
-        input=b"".join(requests),
-        capture_output=True,
-        env=environment(tmp_path / "home"),
-        timeout=60,
-    )
+    text = b"".join(requests).rstrip() + ending.encode()
+    (tmp_path / "requests").write_bytes(text)
+    with (tmp_path / "requests").open("rb") as file:
+        given: dict[str, Any] = {"stdin": file} if kind == "file" else {"input": text}
+        done = subprocess.run(
+            SERVE, capture_output=True, env=environment(tmp_path / "home"), timeout=60, **given
+        )
 
     answers = [json.loads(text) for text in done.stdout.splitlines()]
     assert done.returncode == 0
