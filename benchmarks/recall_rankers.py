@@ -1,0 +1,209 @@
+"""Who answers the questions: the product itself, and three plain rankers to stand beside it.
+
+Every ranker knows one project. `pull` lists memories best first; `push` says what would be put in
+front of the model unasked, and in how many characters.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import recall_set
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "plugin"))
+
+from memory_fabric.config import read_settings  # noqa: E402
+from memory_fabric.fabric.core import Fabric  # noqa: E402
+from memory_fabric.fabric.remember import store  # noqa: E402
+from memory_fabric.models import Entity, Provenance, Record  # noqa: E402
+from memory_fabric.store.memory import Memory  # noqa: E402
+
+if TYPE_CHECKING:
+    from memory_fabric.models import Hit
+
+LIMIT = 10
+# What a person says on purpose is stored with this confidence or more.
+CONFIDENCE = 0.7
+# A plain ranker has no floor: it injects its best, within the product's budget for a prompt.
+PLAIN_HITS, PLAIN_CHARS = 6, 2000
+# What is left of a question for a ranker by whole words.
+COMMON = frozenset(
+    "a an and are as at be been by can could did do does for from had has have how i if in into is "
+    "it its me my no not of on or our should so some that the their them there these they this to "
+    "us was we what when where which who why will with would you your".split()
+)
+SHORTEST_PART = 3
+
+
+class Push(NamedTuple):
+    """What was injected, in the order of its lines, and how long the text was."""
+
+    ids: tuple[str, ...] = ()
+    chars: int = 0
+
+
+class Ranker(Protocol):
+    """One that knows a project and answers."""
+
+    def pull(self, text: str) -> list[str]:
+        """Ids of memories, best first, at most LIMIT; an unknown hit holds its place as ''."""
+
+    def push(self, text: str) -> Push:
+        """What a prompt brings with it."""
+
+    def close(self) -> None:
+        """Let go of files."""
+
+
+class Product:
+    """The product over a home of its own in `folder`, filled through its own write function."""
+
+    def __init__(self, known: Sequence[recall_set.Memory], folder: str, now: str) -> None:
+        self.memory = _open(folder, known[0].project)
+        self.ids: dict[str, str] = {}
+        self.texts = {memory.text: memory.id for memory in known}
+        # How a record's observation on its entities is told.
+        self.texts |= {f"{memory.text} — because {memory.why}": memory.id for memory in known}
+        for memory in known:
+            if memory.entity:
+                _observe(self.memory, memory)
+            else:
+                self._remember(memory)
+        self.fabric = Fabric(self.memory, now)
+
+    def pull(self, text: str) -> list[str]:
+        return [self._id(hit) for hit in self.fabric.recall(text, limit=LIMIT).hits]
+
+    def push(self, text: str) -> Push:
+        pushed = self.fabric.push_for_prompt(text)
+        if not pushed.ids:
+            return Push((), len(pushed.text))
+        hits = {hit.id: hit for hit in self.fabric.push(text)}
+        return Push(tuple(self._id(hits[id_]) for id_ in pushed.ids), len(pushed.text))
+
+    def close(self) -> None:
+        self.memory.close()
+
+    def _remember(self, memory: recall_set.Memory) -> None:
+        record = Record(
+            memory.type,
+            memory.text,
+            why=memory.why,
+            alternatives=memory.alternatives,
+            entities=tuple(Entity(name, kind) for name, kind in memory.entities),
+            scope=memory.scope,
+            confidence=CONFIDENCE,
+        )
+        stored = store(self.memory, [record], Provenance("prompt", trust="user", at=memory.at))
+        if not stored:
+            raise SystemExit(f"{memory.id} was not stored")
+        self.ids[stored[0].id] = memory.id
+
+    def _id(self, hit: Hit) -> str:
+        """The memory of the set that a hit shows: by its record, else by its text."""
+        record = str(hit.metadata.get("record") or "")
+        return self.ids.get(record, "") or self.texts.get(hit.text, "")
+
+
+class Plain:
+    """A ranker made of one function: points for each memory, none below or at zero is shown."""
+
+    def __init__(
+        self,
+        known: Sequence[recall_set.Memory],
+        points: Callable[[str, Sequence[recall_set.Memory]], list[float]],
+    ) -> None:
+        self.known, self.points = known, points
+
+    def pull(self, text: str) -> list[str]:
+        return [memory.id for memory in self._ranked(text)[:LIMIT]]
+
+    def push(self, text: str) -> Push:
+        kept: list[str] = []
+        chars = 0
+        for memory in self._ranked(text)[:PLAIN_HITS]:
+            if chars + len(memory.words) <= PLAIN_CHARS:
+                kept.append(memory.id)
+                chars += len(memory.words)
+        return Push(tuple(kept), chars)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _ranked(self, text: str) -> list[recall_set.Memory]:
+        """Most points first, the newest of equals first."""
+        pairs = zip(self.points(text, self.known), self.known, strict=True)
+        found = [pair for pair in pairs if pair[0] > 0]
+        found.sort(key=lambda pair: (pair[0], pair[1].at), reverse=True)
+        return [memory for _, memory in found]
+
+
+def by_substring(text: str, known: Sequence[recall_set.Memory]) -> list[float]:
+    """How many of the question's pieces between blanks stand anywhere in each memory."""
+    pieces = {piece.strip("?!.,;:()'\"").lower() for piece in text.split()}
+    pieces = {piece for piece in pieces if len(piece) >= SHORTEST_PART}
+    return [float(sum(piece in memory.words.lower() for piece in pieces)) for memory in known]
+
+
+def by_keyword(text: str, known: Sequence[recall_set.Memory]) -> list[float]:
+    """How many whole words they share, without the commonest words of English."""
+    asked = _words(text) - COMMON
+    return [float(len(asked & _words(memory.words))) for memory in known]
+
+
+def by_fts5(text: str, known: Sequence[recall_set.Memory]) -> list[float]:
+    """BM25 of SQLite's FTS5 with the Porter stemmer, any word of the question."""
+    points = [0.0] * len(known)
+    asked = " OR ".join(f'"{word}"' for word in sorted(_words(text) - COMMON))
+    if not asked:
+        return points
+    database = sqlite3.connect(":memory:")
+    try:
+        database.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61')")
+        rows = [(number, memory.words) for number, memory in enumerate(known)]
+        database.executemany("INSERT INTO t(rowid, x) VALUES (?, ?)", rows)
+        found = database.execute("SELECT rowid, bm25(t) FROM t WHERE t MATCH ?", (asked,))
+        for number, rank in found:
+            points[number] = max(-rank, sys.float_info.min)  # bm25 may be 0 where all match
+    finally:
+        database.close()
+    return points
+
+
+PLAIN = {"substring": by_substring, "keyword": by_keyword, "fts5": by_fts5}
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def _open(folder: str, project: str) -> Memory:
+    """A memory in a fresh home, for a project whose folder has the project's name."""
+    places = {
+        "HOME": "user",
+        "MEMORY_FABRIC_HOME": "home",
+        "CLAUDE_PLUGIN_DATA": "data",
+        "CLAUDE_PROJECT_DIR": project,
+    }
+    environ = {name: os.path.join(folder, place) for name, place in places.items()}
+    for path in environ.values():
+        os.makedirs(path)
+    return Memory.open(read_settings(environ, {}))
+
+
+def _observe(memory: Memory, known: recall_set.Memory) -> None:
+    """One observation through the graph's own tools, its entity made where it is not known."""
+    provenance = Provenance("mcp", at=known.at)
+    name, kind = known.entities[0]
+    entity = {"name": name, "entityType": kind, "observations": []}
+    said = {"entityName": name, "contents": [known.text]}
+    memory.write("create_entities", {"entities": [entity]}, provenance, store="project")
+    result = memory.write("add_observations", {"observations": [said]}, provenance, store="project")
+    if result.get("queued"):
+        raise SystemExit(f"{known.id} was not stored")
