@@ -83,11 +83,23 @@ def composed(text: str) -> str:
 
 def terms(text: str) -> list[str]:
     """Content words in order, each once; all words where nothing but stopwords stands."""
-    parts = words(text.replace("'s", " ").replace("’s", " "))
+    parts = words(_without_possessives(text))
     parts += camel_parts(text)
     parts += cjk_pairs(text)
     content = [w for w in parts if w not in STOPWORDS and (len(w) > 1 or not w.isascii())]
     return list(dict.fromkeys(content or parts))
+
+
+def _without_possessives(text: str) -> str:
+    """The text without the `'s` that ends a word; a quotation may begin with the same letters."""
+    for mark in ("'s", "’s"):
+        if mark in text:
+            head, *rest = text.split(mark)
+            for part in rest:
+                ends = head[-1:].isalnum() and not part[:1].isalnum()
+                head += (" " if ends else mark) + part
+            text = head
+    return text
 
 
 def camel_parts(text: str) -> list[str]:

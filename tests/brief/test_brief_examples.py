@@ -135,7 +135,13 @@ def test_br5_of_two_equal_memories_the_cross_validated_one_stands_first(house: H
     house.fire(
         "PostToolUse",
         "session-3",
-        **entities(("export-c", "component", ["The nightly export archives nothing with zstd"])),
+        **entities(
+            (
+                "export-c",
+                "component",
+                ["The nightly export writes its archives as zstd, never before noon"],
+            )
+        ),
     )
 
     answer = house.recall("nightly export zstd archives")

@@ -96,8 +96,8 @@ def test_the_turn_before_raises_its_answer_and_a_question_more() -> None:
     other = a_candidate("session", source="episodes")
     found = relevances(
         "session expiry",
-        a_candidate(answer, source="episodes", context="What is the session expiry?"),
-        a_candidate(after, source="episodes", context="The session expiry, yes."),
+        a_candidate(answer, source="episodes", before="What is the session expiry?"),
+        a_candidate(after, source="episodes", before="The session expiry, yes."),
         other,
     )
 

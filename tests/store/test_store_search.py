@@ -149,7 +149,7 @@ def test_turns_come_with_the_turn_before(memory: Memory) -> None:
     ]
     memory.write("add_episodes", {"episodes": turns}, USER)
     [hit] = search.episodes(database(memory), '"redis"', 5)
-    assert (hit.id, hit.context, hit.timestamp) == ("episode:u3", "Which cache?", "2026-03")
+    assert (hit.id, hit.before, hit.timestamp) == ("episode:u3", "Which cache?", "2026-03")
     assert hit.metadata["session"] == "a" and hit.metadata["trust"] == "user"
 
 

@@ -144,7 +144,9 @@ class Fabric:
         """Distinct hits, most relevant first, with the paths and failures of the search."""
         settings = self.memory.settings
         session = session or settings.session
-        candidates, paths, failures = execute(query, self.memory, session=session, limit=limit)
+        candidates, paths, failures = execute(
+            query, self.memory, session=session, limit=limit, wide=limit >= PULL_LIMIT
+        )
         hits = collapse(normalize(candidates, query, self.now))
         hits = _best_of_each_source(hits, settings.max_results)
         return dedupe(hits, settings.dedup_threshold), paths, failures

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # More than the top 200 of a source was measured and changes nothing.
 PULL_LIMIT = 200
 ENTITY_LIMIT = 20
+NEAR_LIMIT = 60
 # Entities that a relationship question starts from.
 MAX_STARTS = 4
 # Names looked up for the cross references of the best hits.
@@ -36,25 +37,33 @@ GRAPH_REQUIRED = (
 
 
 def execute(
-    query: Query, memory: Memory, *, session: str = "", limit: int = PULL_LIMIT
+    query: Query,
+    memory: Memory,
+    *,
+    session: str = "",
+    limit: int = PULL_LIMIT,
+    wide: bool = False,
 ) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
     """Candidates of all sources and stores, the walked paths, and the failures by name.
 
-    At most `limit` candidates a source and store. Records of scope local come only for `session`.
-    Raises DeadlinePassed.
+    At most `limit` candidates a source and store; with `wide` also the turns beside past turns that
+    match, and what holds only words near to those asked for. Records of scope local come only for
+    `session`. Raises DeadlinePassed.
     """
     words_asked = _spellings(query)
     candidates: list[Candidate] = []
     failures: list[str] = []
     databases = memory.databases()
     for database in databases:
-        for source, ask in _sources(database, query, words_asked, session, limit):
+        for source, ask in _sources(database, query, words_asked, session, limit, wide):
             try:
                 candidates += ask()
             except DeadlinePassed:
                 raise
             except FabricError as error:
                 failures.append(f"{source} ({database.kind}): {error}")
+    if wide:
+        candidates += _near(query, databases, candidates, session, failures)
     paths: tuple[Path, ...] = ()
     if query.traverse:
         paths = _walked(query, databases, candidates, failures)
@@ -86,6 +95,31 @@ def newest(
     return found[:limit], tuple(dict.fromkeys(failures))
 
 
+def _near(
+    query: Query,
+    databases: Sequence[Database],
+    known: Sequence[Candidate],
+    session: str,
+    failures: list[str],
+) -> list[Candidate]:
+    """What holds only words near to those asked for; bm25 speaks of other words and counts 0."""
+    match = search.match_expression(
+        [word for concept in concepts.concepts(query) for word in concept.near]
+    )
+    seen = {candidate.id for candidate in known}
+    found: list[Candidate] = []
+    for database in databases:
+        try:
+            found += search.observations(database, match, NEAR_LIMIT, query.filters)
+            found += search.records(database, match, NEAR_LIMIT, query.filters, session)
+            found += search.episodes(database, match, NEAR_LIMIT, query.filters, neighbours=True)
+        except DeadlinePassed:
+            raise
+        except FabricError as error:
+            failures.append(f"graph ({database.kind}): {error}")
+    return [one._replace(bm25=0.0) for one in found if one.id not in seen]
+
+
 def relations_around(hits: Sequence[Hit], memory: Memory) -> dict[str, tuple[Relation, ...]]:
     """Entities of the graph that these hits belong to or name, each with its relations.
 
@@ -108,7 +142,12 @@ def relations_around(hits: Sequence[Hit], memory: Memory) -> dict[str, tuple[Rel
 
 
 def _sources(
-    database: Database, query: Query, words_asked: Sequence[str], session: str, limit: int
+    database: Database,
+    query: Query,
+    words_asked: Sequence[str],
+    session: str,
+    limit: int,
+    wide: bool,
 ) -> list[tuple[str, Callable[[], list[Candidate]]]]:
     filters, phrases = query.filters, query.phrases
     match = search.match_expression(words_asked, phrases)
@@ -123,7 +162,10 @@ def _sources(
     return [
         ("graph", observations),
         ("records", lambda: search.records(database, match, limit, filters, session)),
-        ("episodes", lambda: search.episodes(database, match, limit, filters)),
+        (
+            "episodes",
+            lambda: search.episodes(database, match, limit, filters, neighbours=wide),
+        ),
         ("entities", lambda: search.entities_named(database, names, ENTITY_LIMIT, filters)),
     ]
 

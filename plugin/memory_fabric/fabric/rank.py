@@ -1,4 +1,9 @@
-"""The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority; what is over, lower."""
+"""The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority; what is over, lower.
+
+Recency decides between hits that are as relevant as the best. A hit that is clearly less relevant
+counts as old, however fresh it is: else noise of today would stand above the old exact answer
+(docs/decisions/0017).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,8 @@ if TYPE_CHECKING:
 
 RECENCY_WEIGHT, RELEVANCE_WEIGHT, AUTHORITY_WEIGHT = 0.3, 0.5, 0.2
 RECENCY_DAYS, LEAST_RECENCY = 30, 0.1
+# How far below the most relevant hit freshness still counts; less and less on the way there.
+AS_RELEVANT = 0.05
 CROSS_VALIDATED, IN_GRAPH, PLAIN = 1.3, 1.1, 1.0
 # Divides authority, so that a score stays within 0-1.
 MOST_AUTHORITY = CROSS_VALIDATED
@@ -23,17 +30,20 @@ TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
 
 def rank(hits: Sequence[Hit], now: str) -> list[Hit]:
     """The hits with their score, highest first; equal scores by relevance, newer first, then id."""
-    scored = [hit._replace(score=score(hit, now)) for hit in hits]
+    most = max((hit.relevance for hit in hits), default=0.0)
+    scored = [hit._replace(score=score(hit, now, most)) for hit in hits]
     scored.sort(key=lambda hit: hit.id)
     scored.sort(key=lambda hit: hit.timestamp, reverse=True)
     scored.sort(key=lambda hit: (hit.score, hit.relevance), reverse=True)
     return scored
 
 
-def score(hit: Hit, now: str) -> float:
-    """The score of one hit, 0-1."""
+def score(hit: Hit, now: str, most: float = 0.0) -> float:
+    """The score of one hit, 0-1; `most` is the relevance of the most relevant one beside it."""
+    behind = max(0.0, most - hit.relevance) / AS_RELEVANT
+    fresh = LEAST_RECENCY + (recency(hit.timestamp, now) - LEAST_RECENCY) * max(0.0, 1 - behind)
     total = (
-        RECENCY_WEIGHT * recency(hit.timestamp, now)
+        RECENCY_WEIGHT * fresh
         + RELEVANCE_WEIGHT * hit.relevance
         + AUTHORITY_WEIGHT * authority(hit) / MOST_AUTHORITY
     )

@@ -48,13 +48,20 @@ def _rows_with(db: Database, term: str) -> int:
 
 
 class Candidate(Value):
-    """A row that matched. `id` is `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`."""
+    """A row that matched. `id` is `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`.
+
+    `before` and `after` are the texts of the turns beside a turn; a turn that came along because it
+    stands beside one that matched has a `bm25` of 0.
+    """
 
     id: str
     source: str
     text: str
     entity: str = ""
-    context: str = ""
+    before: str = ""
+    after: str = ""
+    before_id: str = ""
+    after_id: str = ""
     timestamp: str = ""
     bm25: float = 0.0
     metadata: Mapping[str, Any] = {}
@@ -119,21 +126,39 @@ def records(
 
 
 def episodes(
-    db: Database, match: str, limit: int, filters: Filters = EVERYTHING
+    db: Database,
+    match: str,
+    limit: int,
+    filters: Filters = EVERYTHING,
+    *,
+    neighbours: bool = False,
 ) -> list[Candidate]:
-    """Turns of past sessions that match, best first, each with the turn before it as context."""
+    """Turns of past sessions that match, best first, each with the turns beside it.
+
+    With `neighbours` those are candidates, too, after the others: an answer rarely repeats the
+    words of what was asked.
+    """
     if not match or filters.types or _is_elsewhere(db, filters.scopes):
         return []
     condition, values = _conditions(
         filters, {"domains": "o.domain", "agents": "o.agent", "sessions": "o.session"}, "o"
     )
     rows = _ranked(db, _EPISODES, match, condition, values, limit)
+    found = {row[0]: row for row in rows}
+    if neighbours:
+        ids = dict.fromkeys(id_ for row in rows for id_ in row[1:3] if id_ and id_ not in found)
+        _, _, join, fields = _EPISODES
+        beside = [(id_, 0.0) for id_ in ids]
+        rows += _fetched(db, beside, join, fields, condition, values, len(beside))
     return [
         Candidate(
             id=f"episode:{uuid}",
             source="episodes",
             text=text,
-            context=before or "",
+            before=before or "",
+            after=after or "",
+            before_id=f"episode:{before_uuid}",
+            after_id=f"episode:{after_uuid}",
             timestamp=at,
             bm25=-score,
             metadata={
@@ -148,7 +173,8 @@ def episodes(
             },
             store=db.kind,
         )
-        for uuid, session, role, text, place, agent, domain, at, before, score in rows
+        for _, _, _, uuid, session, role, text, place, agent, domain, at, *beside_it, score in rows
+        for before_uuid, before, after_uuid, after in (beside_it,)
     ]
 
 
@@ -221,10 +247,12 @@ _RECORDS = (
 _EPISODES = (
     "episodes_fts",
     "1.0, 0.5",
-    "JOIN episodes AS o ON o.id = {id}",
-    "o.uuid, o.session, o.role, o.text, o.place, o.agent, o.domain, o.created_at, "
-    "(SELECT p.text FROM episodes AS p WHERE p.session = o.session AND p.id < o.id "
-    "ORDER BY p.id DESC LIMIT 1)",
+    "JOIN episodes AS o ON o.id = {id} "
+    "LEFT JOIN episodes AS p ON p.id = (SELECT max(id) FROM episodes WHERE session = o.session "
+    "AND id < o.id) LEFT JOIN episodes AS n ON n.id = (SELECT min(id) FROM episodes "
+    "WHERE session = o.session AND id > o.id)",
+    "o.id, p.id, n.id, o.uuid, o.session, o.role, o.text, o.place, o.agent, o.domain, "
+    "o.created_at, p.uuid, p.text, n.uuid, n.text",
 )
 _ENTITIES = (
     "entities_fts",
