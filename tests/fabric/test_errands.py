@@ -75,6 +75,13 @@ def test_a_list_of_many_points_is_no_paste() -> None:
 def test_the_title_is_the_description_without_its_errand() -> None:
     assert title(text_of("Review  webhook\nretries", "Long text.")) == "webhook retries"
     assert title(text_of(None, "Long text.")) == ""
+    assert title(text_of("a task", "Long text.")) == ""
+
+
+def test_the_words_of_errands_count_where_a_sentence_is_about_them() -> None:
+    assert questions("\nReview the product reviews: the search is slow") == (
+        "the product reviews: the search is slow",
+    )
 
 
 @given(st.text(max_size=3000))

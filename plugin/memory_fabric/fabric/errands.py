@@ -6,7 +6,7 @@ subject stands in between, in lists and paragraphs; the task's short description
 
 from __future__ import annotations
 
-from memory_fabric.text import one_line, without_injected
+from memory_fabric.text import STOPWORDS, one_line, without_injected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,11 +132,12 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _without_errand(sentence: str) -> str:
-    """The sentence without the words of errands and without long paths."""
+    """The sentence without the words of errands and without long paths; '' if nothing is left."""
     kept = [word for word in sentence.split() if _says_what(word)]
     while kept and _bare(kept[0]) in OPENINGS:
         del kept[0]
-    return " ".join(kept) if any(c.isalnum() for word in kept for c in word) else ""
+    says = any(_bare(word) not in STOPWORDS and _bare(word) not in OPENINGS for word in kept)
+    return " ".join(kept) if says and any(c.isalnum() for word in kept for c in word) else ""
 
 
 def _says_what(word: str) -> bool:
