@@ -30,7 +30,7 @@ SEARCHER_CHARS, SEARCHER_HITS = 600, 2
 STRONG_SHARED, STRONG_COVERAGE, STRONG_HELD = 2, 0.45, 0.6
 # Open tasks of one type that are asked for; with more the room is too small for any.
 MAX_TASKS = 8
-# A task that found so much is not asked about further.
+# A task that found so much is not asked for by its description as well.
 ENOUGH = 2
 # A line below this says next to nothing beside its marks.
 MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
@@ -97,12 +97,12 @@ def asked_for(
     for task in tasks:
         hits: dict[str, Hit] = {}
         try:
-            for question, strict in _asked(task, alone=len(tasks) == 1):
+            for question, strict, enough in _asked(task, alone=len(tasks) == 1):
+                if len(hits) >= enough:
+                    break
                 for hit in ask(question):
                     if not (strict or searches) or is_strong(hit, question):
                         hits.setdefault(hit.id, _as_stated(hit))
-                if len(hits) >= ENOUGH:
-                    break
         except DeadlinePassed:
             if not (found or hits):
                 raise
@@ -112,19 +112,20 @@ def asked_for(
     return found
 
 
-def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool]]:
-    """Questions for a task until enough was found, and whether only what is strong answers them.
+def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
+    """Questions for a task; whether only what is strong answers one; and how many hits spare it.
 
     Its subject, then its few words of description, which mean little but when all are met; the
-    whole of a long one only where no other task shares the time.
+    whole of a long one, which costs the most, only where nothing was found and no other task
+    shares the time.
     """
     questions = errands.questions(task)
-    yield from ((question, False) for question in questions[:1])
+    yield from ((question, False, 1) for question in questions[:1])
     title = errands.title(task)
     if title:
-        yield title, True
+        yield title, True, ENOUGH
     if alone:
-        yield from ((question, False) for question in questions[1:])
+        yield from ((question, False, 1) for question in questions[1:])
 
 
 def strong_at(now: str) -> Callable[[Hit, str], bool]:
