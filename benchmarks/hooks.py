@@ -37,6 +37,8 @@ MAX_MEMORY_MB = 30.0
 
 OBSERVATIONS_PER_ENTITY = 10
 ENTITIES_PER_BATCH = 100
+# Standing records of one kind of agent.
+RECORDS = 200
 TURNS_PER_STOP = 20
 # A detached flush follows SessionEnd; the next session must not pay for it.
 AFTER_SESSION_S = 0.3
@@ -182,7 +184,7 @@ def build(folder: str, size: int, user: int) -> None:
     """A world in `folder` whose project remembers `size` observations, and its user `user`."""
     sys.path.insert(0, PLUGIN)
     from memory_fabric.config import read_settings
-    from memory_fabric.models import Provenance
+    from memory_fabric.models import Entity, Provenance, Record
     from memory_fabric.store.memory import Memory
 
     for name in ("home", "project", "data"):
@@ -198,6 +200,10 @@ def build(folder: str, size: int, user: int) -> None:
             )
             if result.get("queued"):
                 raise SystemExit(f"the store could not be built: {result}")
+    for number in range(RECORDS):
+        said = f"Migration {number} of the schema must be reversible"
+        record = Record("constraint", said, entities=(Entity("PostgreSQL", "technology"),))
+        memory.remember(record, Provenance("import"))
     memory.close()
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
 MAX_BYTES = 8 << 20
+MAX_META_BYTES = 64 << 10
 # Entries that only the client reads, or that repeat what was said elsewhere.
 SKIPPED_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 
@@ -69,6 +70,22 @@ def read_turns(
             return _read(file, start, max_bytes, sidechain)
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return [], offset, 0
+
+
+def task_of_agent(path: str, agent: str) -> str:
+    """The id of the tool call that started a subagent of the session with this transcript.
+
+    The client notes it beside the subagent's own transcript (measured: soon after the start); empty
+    as long as it is not there.
+    """
+    if not agent or not all(c.isalnum() or c in "-_" for c in agent):
+        return ""
+    folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
+    try:
+        with open(os.path.join(folder, f"agent-{agent}.meta.json"), "rb") as file:
+            return _string(load_object(file.read(MAX_META_BYTES)), "toolUseId")
+    except (OSError, ValueError, BadInput):
+        return ""
 
 
 def _read(

@@ -53,6 +53,21 @@ def test_one_session_is_told_a_decision_once(home: Home) -> None:
     assert len(told) == 1
 
 
+def test_a_decision_that_the_session_block_leaves_out_comes_with_a_paraphrased_prompt(
+    home: Home,
+) -> None:
+    things = "billing shipping catalogue checkout loyalty pricing search basket stock refunds"
+    newer = (f"We decided to use queue-{t} for the {t} worker." for t in things.split())
+    state(home, DECISION, *newer)
+
+    later = ask(home, "Please rename the login button.", QUESTION, QUESTION)
+
+    first, second, third = later.main_texts
+    assert "PostgreSQL" not in first
+    assert any("PostgreSQL" in told for told in injected(second, "UserPromptSubmit"))
+    assert injected(third, "UserPromptSubmit") == injected(second, "UserPromptSubmit")
+
+
 def test_a_subagent_is_told_and_its_parent_not_twice(home: Home) -> None:
     state(home, DECISION)
     script = Script(

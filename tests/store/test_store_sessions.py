@@ -106,20 +106,87 @@ def test_a_fork_has_what_its_parent_had(db: Database) -> None:
     assert sessions.injected(db, "child") == {"record:1"}
 
 
+def waiting(db: Database, kind: str = "tester", session: str = "s", since: str = "") -> list[str]:
+    return [id_ for id_, _, _ in sessions.open_tasks(db, session, kind, since)]
+
+
+def note(db: Database, *tasks: str, kind: str = "tester") -> None:
+    for i, task in enumerate(tasks):
+        sessions.note_task(db, task, "s", kind, f"text of {task}", f"2026-0{i + 1}")
+
+
 def test_tasks_wait_for_their_agent_oldest_first(db: Database) -> None:
-    for i, kind in enumerate(["tester", "tester", "writer"]):
-        sessions.note_task(db, f"t{i}", "s", kind, f"task {i}", f"2026-0{i + 1}")
-    assert sessions.open_tasks(db, "s", "tester") == [("t0", "task 0"), ("t1", "task 1")]
-    sessions.take_task(db, "t0", "agent-1")
-    assert sessions.open_tasks(db, "s", "tester") == [("t1", "task 1")]
-    assert sessions.open_tasks(db, "other", "tester") == []
+    note(db, "t0", "t1")
+    note(db, "t2", kind="writer")
+    assert sessions.open_tasks(db, "s", "tester") == [
+        ("t0", "text of t0", ()),
+        ("t1", "text of t1", ()),
+    ]
+    assert waiting(db, "writer") == ["t2"]
+    assert waiting(db, session="other") == []
+
+
+def test_a_task_alone_leaves_with_the_agent_that_it_was_offered(db: Database) -> None:
+    note(db, "t0")
+    sessions.offer_tasks(db, "s", "tester", ["t0"], "a1")
+    assert waiting(db) == []
+
+
+def test_of_several_tasks_every_agent_is_offered_all_until_each_has_one(db: Database) -> None:
+    note(db, "t0", "t1")
+    sessions.offer_tasks(db, "s", "tester", ["t0", "t1"], "a1")
+    assert [offered for _, _, offered in sessions.open_tasks(db, "s", "tester")] == [("a1",)] * 2
+    sessions.offer_tasks(db, "s", "tester", ["t0", "t1"], "a1")
+    assert waiting(db) == ["t0", "t1"]
+    sessions.offer_tasks(db, "s", "tester", ["t0", "t1"], "a2")
+    assert waiting(db) == []
+
+
+def test_tasks_noted_later_wait_for_agents_of_their_own(db: Database) -> None:
+    note(db, "t0", "t1")
+    sessions.offer_tasks(db, "s", "tester", ["t0", "t1"], "a1")
+    note(db, "t2")
+    sessions.offer_tasks(db, "s", "tester", ["t0", "t1", "t2"], "a2")
+    assert waiting(db) == ["t0", "t2", "t1"]
+    sessions.offer_tasks(db, "s", "tester", ["t0", "t1", "t2"], "a3")
+    assert waiting(db) == []
+
+
+def test_a_task_that_is_known_to_be_taken_leaves_alone(db: Database) -> None:
+    note(db, "t0", "t1")
+    sessions.close_tasks(db, ["t1"])
+    assert waiting(db) == ["t0"]
+
+
+def test_the_next_prompt_ends_tasks_whose_agent_never_started(db: Database) -> None:
+    note(db, "t0")
+    sessions.record_injections(db, "s", "", (), "subagent", NOW)
+    assert waiting(db) == ["t0"]
+    sessions.record_injections(db, "other", "", (), "prompt", NOW)
+    assert waiting(db) == ["t0"]
+    sessions.record_injections(db, "s", "", (), "prompt", NOW)
+    assert waiting(db) == []
+
+
+def test_tasks_of_long_ago_are_not_waiting(db: Database) -> None:
+    note(db, "t0", "t1")
+    assert waiting(db, since="2026-02") == ["t1"]
 
 
 def test_tasks_that_nobody_takes_do_not_pile_up(db: Database) -> None:
     for i in range(sessions.OPEN_TASKS_KEPT + 10):
         sessions.note_task(db, f"t{i:03}", "s", "tester", "x", f"2026-{i:03}")
-    waiting = sessions.open_tasks(db, "s", "tester")
-    assert len(waiting) == sessions.OPEN_TASKS_KEPT and waiting[0][0] == "t010"
+    left = waiting(db)
+    assert len(left) == sessions.OPEN_TASKS_KEPT and left[0] == "t010"
+
+
+def test_an_agents_own_compaction_forgets_what_that_agent_was_given(db: Database) -> None:
+    sessions.touch(db, "s", NOW)
+    sessions.record_injections(db, "s", "", ["record:1"], "prompt", NOW)
+    sessions.record_injections(db, "s", "agent", ["record:2"], "subagent", NOW)
+    sessions.record_injections(db, "s", "agent", (), "compact", NOW, anew=True)
+    assert sessions.injected(db, "s") == {"record:1"}
+    assert sessions.injected(db, "s", "agent") == frozenset()
 
 
 def test_a_checkpoint_comes_back_as_it_was(db: Database) -> None:

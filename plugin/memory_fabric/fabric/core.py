@@ -10,7 +10,6 @@ from memory_fabric.fabric.normalize import normalize
 from memory_fabric.fabric.parse import parse
 from memory_fabric.fabric.rank import rank
 from memory_fabric.fabric.staleness import mark_stale
-from memory_fabric.fabric.vocabulary import agent_terms
 from memory_fabric.models import Answer, Filters, Query
 from memory_fabric.values import Value
 
@@ -107,30 +106,15 @@ class Fabric:
         shown: Container[str] = frozenset(),
     ) -> Pushed:
         """The injection for a subagent: what its tasks ask for, then what its kind does (BR-14)."""
-        found: dict[str, Hit] = {}
-        for task in tasks:
-            for hit in self.push(task, session=session, seen=seen, shown=shown):
-                found.setdefault(hit.id, hit)
-        # What its kind needs comes after its task: where that fills the room, nobody would see it.
-        for hit in self._of_domain(agent_type, session) if len(found) < push.MAX_HITS else ():
-            known = hit.id in seen or hit.metadata.get("record") in shown
-            if not known and not hit.metadata.get("over"):
-                found.setdefault(hit.id, hit)
-        return _pushed(
-            list(found.values())[: push.MAX_HITS], render.AGENT_HEADING, push.AGENT_CHARS
-        )
+        from memory_fabric.fabric.for_agents import for_agent  # only where a subagent starts
 
-    def _of_domain(self, agent_type: str, session: str) -> list[Hit]:
-        """Records and observations that speak of what an agent type works on."""
-        stated = self.memory.settings.agent_terms.get(agent_type, "")
-        terms = stated.replace(",", " ").split() or list(agent_terms(agent_type))
-        if not terms:
-            return []
-        query = parse(" ".join([agent_type, *terms]), now=self.now, plain=True)
-        found, _, _ = self._found(query, session, PUSH_LIMIT)
-        return [
-            hit for hit in mark_stale(self._ranked(found), self.now) if hit.source != "episodes"
-        ]
+        def ask(text: str) -> list[Hit]:
+            return self.push(text, session=session, seen=seen, shown=shown)
+
+        hits, max_chars = for_agent(
+            agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
+        )
+        return _pushed(hits, render.AGENT_HEADING, max_chars)
 
     def _answer(self, query: Query, limit: int, session: str) -> Answer:
         found, paths, failures = self._found(query, session, PULL_LIMIT)

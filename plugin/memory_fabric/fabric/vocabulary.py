@@ -21,6 +21,9 @@ AGENT_ROLES = frozenset(
 )
 _NOT_AGENT_STARTS = frozenset("non co ex pre per third anti multi single self full-time".split())
 
+# What ends the name of an agent beside its role: `python-pro`, `go-expert`.
+_PERSONS = frozenset("expert pro dev guru agent".split())
+
 # What an agent works on, as terms that its memories are tagged with or speak of (BR-14).
 AGENT_TERMS = {
     "database-engineer": (
@@ -39,38 +42,52 @@ AGENT_TERMS = {
         "data", "pipeline", "ETL", "vector", "embeddings", "batch", "ingestion"),
     "code-reviewer": ("review", "convention", "lint", "naming", "test", "error handling"),
     "debug-investigator": ("bug", "root cause", "regression", "crash", "log", "trace"),
-    "ux-researcher": ("UX", "user", "accessibility", "design", "persona"),
-    "explore": ("architecture", "module", "layout", "convention"),
-    "plan": ("architecture", "decision", "constraint", "convention"),
+    "ux-researcher": ("UX", "usability", "accessibility", "design", "persona"),
 }  # fmt: skip
 
 # One word of an agent's name -> its terms, for agents that AGENT_TERMS does not name.
 ROLE_TERMS = {
     "database": AGENT_TERMS["database-engineer"],
     "db": AGENT_TERMS["database-engineer"],
+    "dba": AGENT_TERMS["database-engineer"],
     "sql": AGENT_TERMS["database-engineer"],
+    "schema": AGENT_TERMS["database-engineer"],
+    "migration": AGENT_TERMS["database-engineer"],
     "backend": AGENT_TERMS["backend-system-architect"],
     "api": AGENT_TERMS["backend-system-architect"],
     "frontend": AGENT_TERMS["frontend-ui-developer"],
     "ui": AGENT_TERMS["frontend-ui-developer"],
     "security": AGENT_TERMS["security-auditor"],
+    "auth": AGENT_TERMS["security-auditor"],
     "test": AGENT_TERMS["test-generator"],
+    "tests": AGENT_TERMS["test-generator"],
+    "testing": AGENT_TERMS["test-generator"],
     "tester": AGENT_TERMS["test-generator"],
     "qa": AGENT_TERMS["test-generator"],
     "workflow": AGENT_TERMS["workflow-architect"],
     "llm": AGENT_TERMS["llm-integrator"],
+    "rag": AGENT_TERMS["llm-integrator"],
     "ai": AGENT_TERMS["llm-integrator"],
     "ml": AGENT_TERMS["llm-integrator"],
     "data": AGENT_TERMS["data-pipeline-engineer"],
+    "etl": AGENT_TERMS["data-pipeline-engineer"],
     "pipeline": AGENT_TERMS["data-pipeline-engineer"],
+    "review": AGENT_TERMS["code-reviewer"],
     "reviewer": AGENT_TERMS["code-reviewer"],
+    "debug": AGENT_TERMS["debug-investigator"],
     "debugger": AGENT_TERMS["debug-investigator"],
+    "debugging": AGENT_TERMS["debug-investigator"],
     "ux": AGENT_TERMS["ux-researcher"],
     "devops": ("deployment", "CI", "Docker", "Kubernetes", "infrastructure", "monitoring"),
+    "sre": ("deployment", "incident", "Kubernetes", "infrastructure", "monitoring"),
+    "deployment": ("deployment", "CI", "Docker", "Kubernetes", "rollback"),
     "infrastructure": ("deployment", "Terraform", "Docker", "Kubernetes", "cloud", "monitoring"),
+    "cloud": ("deployment", "Terraform", "Docker", "Kubernetes", "cloud", "monitoring"),
+    "release": ("release", "version", "changelog", "deployment"),
     "performance": ("performance", "latency", "cache", "profiling", "index", "memory"),
     "mobile": ("mobile", "iOS", "Android", "navigation", "offline"),
     "docs": ("documentation", "README", "changelog", "example"),
+    "documentation": ("documentation", "README", "changelog", "example"),
 }
 
 # fmt: off
@@ -378,11 +395,20 @@ def entity_type(name: str) -> str:
 
 
 def agent_terms(agent_type: str) -> tuple[str, ...]:
-    """The domain terms of an agent type, for known ones and for names made of known words."""
+    """The domain terms of an agent type, for known ones and for names made of known words.
+
+    A technology in the name is a term of its own (`postgres-expert`); one that is an ordinary word,
+    too, only before what a person is called (`go-developer`, not `go-around`).
+    """
     known = AGENT_TERMS.get(agent_type.lower())
     if known:
         return known
+    parts = agent_type.lower().replace("_", "-").split("-")
+    is_person = parts[-1] in AGENT_ROLES or parts[-1] in _PERSONS
     found: list[str] = []
-    for part in agent_type.lower().replace("_", "-").split("-"):
+    for part in parts:
+        technology = TECHNOLOGIES.get(part)
+        if technology and (is_person or part not in ORDINARY):
+            found.append(technology)
         found += ROLE_TERMS.get(part, ())
     return tuple(dict.fromkeys(found))

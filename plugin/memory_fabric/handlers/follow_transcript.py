@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from memory_fabric.fabric import incidents, remember
+from memory_fabric.handlers.work_in_hand import CHANGING_TOOLS
 from memory_fabric.models import Provenance
 from memory_fabric.store import sessions
 from memory_fabric.text import cut, without_injected
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
 MAX_EPISODE_CHARS = 16 << 10
 # One reading of a hook; a longer rest is read by the hooks that follow.
 MAX_NEW_BYTES = 8 << 20
-CHANGING_TOOLS = {
-    "Edit": "file_path",
-    "Write": "file_path",
-    "MultiEdit": "file_path",
-    "NotebookEdit": "notebook_path",
-}
 
 
 def follow(fabric: Fabric, session: str, path: str, max_bytes: int = MAX_NEW_BYTES) -> list[Record]:
@@ -58,17 +53,6 @@ def speak(memory: Memory, session: str, role: str, text: str, *, source: str = "
     default = "prompt" if role == "user" else "assistant"
     by = Provenance(source or default, trust=trust, session=session)
     return remember.remember_text(memory, text, role, by)
-
-
-def changed_files(turns: Sequence[Turn]) -> list[str]:
-    """Files that the assistant wrote in these turns, in the order of their first change."""
-    paths = [
-        str(tool.input.get(CHANGING_TOOLS[tool.name], ""))
-        for turn in turns
-        for tool in turn.tools
-        if tool.name in CHANGING_TOOLS
-    ]
-    return [path for path in dict.fromkeys(paths) if path]
 
 
 def _remember(memory: Memory, session: str, turns: Sequence[Turn]) -> list[Record]:

@@ -6,16 +6,23 @@ recall answers all the same.
 
 from __future__ import annotations
 
+import time
+
+from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.store import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Set
 
     from memory_fabric.events import Event
     from memory_fabric.fabric.core import Fabric
     from memory_fabric.store.database import Database
+
+
+# So long a task may wait for a permission; after that no agent will start for it.
+TASK_AGE_S = 3600
 
 
 class Ledger:
@@ -26,6 +33,7 @@ class Ledger:
     def __init__(self, event: Event, fabric: Fabric) -> None:
         self._event, self._memory, self._now = event, fabric.memory, fabric.now
         self.started_at, self.loaded = fabric.now, False
+        self._taken: Set[str] = frozenset()
         self._database: Database | None = None
         try:
             self._database = fabric.memory.session_database()
@@ -46,10 +54,23 @@ class Ledger:
         return sessions.injected(self._database, self._event.session, agent)
 
     def tasks(self, agent_type: str) -> list[tuple[str, str]]:
-        """Tasks (id, prompt) noted for this agent type that no subagent has taken yet."""
+        """Tasks (id, text) of this agent type, any of which may be that of the agent that starts.
+
+        Those that other agents are known to have are left out: beside its transcript the client
+        notes an agent's task, soon after its start.
+        """
         if self._database is None:
             return []
-        return sessions.open_tasks(self._database, self._event.session, agent_type)
+        since = ids.timestamp(time.time() - TASK_AGE_S)
+        waiting = sessions.open_tasks(self._database, self._event.session, agent_type, since)
+        if len(waiting) < 2:
+            return [(id_, text) for id_, text, _ in waiting]
+        from memory_fabric.transcript import task_of_agent  # rare: several of one type at once
+
+        agents = dict.fromkeys(agent for _, _, offered in waiting for agent in offered)
+        path = self._event.transcript_path
+        self._taken = {task for agent in agents if (task := task_of_agent(path, agent))}
+        return [(id_, text) for id_, text, _ in waiting if id_ not in self._taken]
 
     def checkpoint(self) -> dict[str, object]:
         """What was saved before the session's compaction; empty without it."""
@@ -74,13 +95,16 @@ class Ledger:
         agent: str = "",
         loaded: bool = False,
         anew: bool = False,
-        task: str = "",
+        offered: Iterable[str] = (),
     ) -> tuple[Callable[[], None], ...]:
-        """What to run once the output was written; nothing where there is no ledger."""
+        """What to run once the output was written; nothing where there is no ledger.
+
+        `offered` are tasks of which one is the agent's.
+        """
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:
             return ()
-        given = tuple(memories)
+        given, tasks, taken = tuple(memories), tuple(offered), self._taken
 
         def note() -> None:
             sessions.record_injections(
@@ -94,7 +118,9 @@ class Ledger:
                 loaded=loaded,
                 anew=anew,
             )
-            if task:
-                sessions.take_task(database, task, agent)
+            if taken:
+                sessions.close_tasks(database, taken)
+            if tasks:
+                sessions.offer_tasks(database, event.session, event.agent_type, tasks, agent)
 
         return (note,)

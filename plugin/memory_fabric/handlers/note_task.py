@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from memory_fabric import events
+from memory_fabric.fabric.errands import text_of
 from memory_fabric.store import sessions
-from memory_fabric.text import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 TOOLS = frozenset(("Agent", "Task"))
 DEFAULT_AGENT = "general-purpose"
-MAX_TASK_CHARS = 4 << 10
+# A long task says what it is about at its ends; what lies between is mostly pasted.
+HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
 
 def handle(event: Event, fabric: Fabric) -> None:
-    """Fires before a subagent is asked for. Reads the prompt, keeps it redacted; no reply."""
+    """Fires before a subagent is asked for. Reads the task, keeps it redacted; no reply."""
     if events.tool_name(event) not in TOOLS:
         return
     asked = events.tool_input(event)
@@ -25,14 +26,18 @@ def handle(event: Event, fabric: Fabric) -> None:
     kind = asked.get("subagent_type")
     if not isinstance(prompt, str) or not prompt.strip():
         return
-    from memory_fabric.store.write import cleaned  # its expressions cost: only with a task
-
     database = fabric.memory.session_database()
     sessions.note_task(
         database,
         events.tool_use_id(event) or fabric.now,
         event.session,
         kind if isinstance(kind, str) and kind else DEFAULT_AGENT,
-        cleaned({"prompt": cut(prompt, MAX_TASK_CHARS)})["prompt"],
+        _both_ends(text_of(asked.get("description"), prompt)),
         fabric.now,
     )
+
+
+def _both_ends(text: str) -> str:
+    if len(text) <= HEAD_CHARS + TAIL_CHARS:
+        return text
+    return f"{text[:HEAD_CHARS]}\n{text[-TAIL_CHARS:]}"

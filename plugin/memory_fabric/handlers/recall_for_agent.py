@@ -15,8 +15,9 @@ WITHOUT_NATIVE_NOTES = frozenset(("explore", "plan"))
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
-    """Fires when a subagent starts. Reads the tasks noted for its type that none has taken; replies
-    with memories for all of them within one budget, since the event does not say which is its own.
+    """Fires when a subagent starts. Reads the tasks noted for its type that no other is known to
+    have; replies with memories for all of them within one budget, since the event does not say
+    which is its own.
 
     What MEMORY.md shows is given only to those agents that the client does not show that file.
     """
@@ -27,11 +28,12 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     tasks = ledger.tasks(event.agent_type)
     pushed = fabric.push_for_agent(
         event.agent_type,
-        [prompt for _, prompt in tasks],
+        [text for _, text in tasks],
         session=event.session,
         seen=ledger.seen(event.agent_id),
         shown=frozenset() if blind else fabric.memory.native_ids(ledger.started_at),
     )
-    task = tasks[0][0] if tasks else ""
-    receipt = ledger.receipt(pushed.ids, "subagent", agent=event.agent_id, task=task)
+    receipt = ledger.receipt(
+        pushed.ids, "subagent", agent=event.agent_id, offered=[id_ for id_, _ in tasks]
+    )
     return Reply(pushed.text, receipts=receipt)

@@ -16,30 +16,46 @@ if TYPE_CHECKING:
     from memory_fabric.models import Record
 
 
+# What binds the rest of the work comes before what was noted on the way.
+BINDING = frozenset(("decision", "constraint"))
+MAX_OWN, MAX_PINNED = 40, 20
+HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' "
+
+
 def handle(event: Event, fabric: Fabric) -> Reply | None:
     """Fires on SessionStart with source compact. Reads the checkpoint, this session's records and
     the project's standing ones; replies with them within the session budget.
 
-    The ledger begins anew: nothing injected before is sure to be in the context still.
+    The ledger begins anew: nothing injected before is sure to be in the context still. That of a
+    subagent whose own context was compacted does so alone; the session has lost nothing.
     """
     if events.source(event) != "compact":
         return None
     ledger = Ledger(event, fabric)
-    text, records = block(
-        ledger.checkpoint(), _worth_restoring(fabric, event.session, ledger.started_at)
-    )
+    if event.agent_id:
+        return Reply(receipts=ledger.receipt((), "compact", agent=event.agent_id, anew=True))
+    own, pinned, others = _worth_restoring(fabric, event.session, ledger.started_at)
+    text, records = block(ledger.checkpoint(), own, pinned, others)
     given = [f"record:{id_}" for id_ in records]
     return Reply(text, receipts=ledger.receipt(given, "compact", loaded=True, anew=True))
 
 
-def _worth_restoring(fabric: Fabric, session: str, started_at: str) -> list[Record]:
-    """Pinned records, this session's own, then the project's; without those that MEMORY.md showed
-    when the session began, since the client keeps that file through a compaction.
+def _worth_restoring(
+    fabric: Fabric, session: str, started_at: str
+) -> tuple[list[Record], list[Record], list[Record]]:
+    """This session's own records, decisions and constraints first; pinned ones; the project's.
+
+    Without those that MEMORY.md showed when the session began, since the client keeps that file
+    through a compaction.
     """
     memory = fabric.memory
     tiers.confirm_shown(memory)
-    own = memory.find_records("status = 'active' AND session = ?", (session,), 20)
-    rest = standing(memory)
-    shown = memory.native_ids(started_at)
-    ordered = [*(r for r in rest if r.pinned), *own, *rest]
-    return list({r.id: r for r in ordered if r.id not in shown}.values())
+    own = memory.find_records(f"{HOLDS} AND type <> 'session' AND session = ?", (session,), MAX_OWN)
+    own.sort(key=lambda record: record.type not in BINDING)
+    pinned = memory.find_records(f"{HOLDS} AND scope <> 'local' AND pinned = 1", (), MAX_PINNED)
+    known = set(memory.native_ids(started_at))
+    parts = []
+    for records in (own, pinned, standing(memory)):
+        parts.append([record for record in records if record.id not in known])
+        known.update(record.id for record in records)
+    return parts[0], parts[1], parts[2]

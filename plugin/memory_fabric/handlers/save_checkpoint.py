@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from memory_fabric.fabric.checkpoint import checkpoint
-from memory_fabric.handlers.follow_transcript import changed_files, follow
+from memory_fabric.handlers.follow_transcript import follow
+from memory_fabric.handlers.work_in_hand import changed_files, open_items, read_files
 from memory_fabric.store import sessions
-from memory_fabric.store.write import cleaned
 from memory_fabric.transcript import read_turns
 
 TYPE_CHECKING = False
@@ -22,16 +22,30 @@ TAIL_BYTES = 2 << 20
 def handle(event: Event, fabric: Fabric) -> None:
     """Fires before a compaction. Reads the transcript's new part (remembered as at Stop) and its
     end (the checkpoint). Never blocks and prints nothing: that would reach the summariser.
+
+    What a subagent's own context loses is not the session's: it saves nothing.
     """
     follow(fabric, event.session, event.transcript_path)
+    if event.agent_id:
+        return
     turns, _, _ = read_turns(event.transcript_path, _tail_start(event.transcript_path))
+    database = fabric.memory.session_database()
     saved = checkpoint(
         [t.text for t in turns if t.role == "user" and t.text],
         [t.text for t in turns if t.role == "assistant" and t.text],
-        changed_files(turns),
-        fabric.now,
+        now=fabric.now,
+        changed=_near(changed_files(turns), fabric.memory.settings.project_dir),
+        read=_near(read_files(turns), fabric.memory.settings.project_dir),
+        items=open_items(turns),
+        before=sessions.load_checkpoint(database, event.session),
     )
-    sessions.save_checkpoint(fabric.memory.session_database(), event.session, cleaned(saved))
+    sessions.save_checkpoint(database, event.session, saved)
+
+
+def _near(paths: list[str], folder: str) -> list[str]:
+    """Paths of the project as seen from its folder; others as they are."""
+    inside = folder.rstrip(os.sep) + os.sep
+    return [path.removeprefix(inside) for path in paths]
 
 
 def _tail_start(path: str) -> int:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 FORGET_INJECTION_AFTER_PROMPTS = 50
 # A task that no subagent took within so many newer tasks will not be taken.
 OPEN_TASKS_KEPT = 50
+# An agent without an id, among those that were offered a task.
+NAMELESS = "?"
 CHANNELS = ("session", "prompt", "subagent", "compact")
 
 
@@ -74,17 +76,19 @@ def record_injections(
 ) -> None:
     """Note what went out, after it was written; the session has a row afterwards.
 
-    On the channel "prompt" a prompt is counted. `loaded`: the session block was part of it. `anew`:
-    after a compaction nothing of what was given before is sure to be in the context.
+    On the channel "prompt" a prompt is counted, and tasks that still wait are dropped: their agents
+    never started. `loaded`: the session block was part of it. `anew`: after a compaction nothing of
+    what was given before is sure to be in the context.
     """
     with db.transaction(durable=False) as c:
         _touch(c, session, now, transcript)
         if loaded:
             c.execute("UPDATE sessions SET loaded_at = ? WHERE id = ?", (now, session))
         if anew:
-            c.execute("DELETE FROM injections WHERE session = ? AND agent = ''", (session,))
+            c.execute("DELETE FROM injections WHERE session = ? AND agent = ?", (session, agent))
         if channel == "prompt":
             c.execute("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", (session,))
+            c.execute("DELETE FROM tasks WHERE session = ?", (session,))
         c.executemany(
             "INSERT OR REPLACE INTO injections (session, agent, memory, prompt, channel, "
             "created_at) VALUES (?, ?, ?, "
@@ -133,22 +137,46 @@ def note_task(
         )
 
 
-def open_tasks(db: Database, session: str, agent_type: str) -> list[tuple[str, str]]:
-    """Tasks (id, prompt) of this agent type that no subagent has taken yet, oldest first."""
+def open_tasks(
+    db: Database, session: str, agent_type: str, since: str = ""
+) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Tasks (id, prompt, agents that were offered it) of this type since then, oldest first."""
     return [
-        (id_, prompt)
-        for id_, prompt in db.rows(
-            "SELECT id, prompt FROM tasks WHERE session = ? AND agent_type = ? AND taken_by = '' "
-            "ORDER BY created_at, id",
-            (session, agent_type),
+        (id_, prompt, tuple(offered.split()))
+        for id_, prompt, offered in db.rows(
+            "SELECT id, prompt, taken_by FROM tasks WHERE session = ? AND agent_type = ? "
+            "AND created_at >= ? ORDER BY created_at, id",
+            (session, agent_type, since),
         )
     ]
 
 
-def take_task(db: Database, task: str, agent: str) -> None:
-    """The task was given to this subagent."""
+def offer_tasks(
+    db: Database, session: str, agent_type: str, tasks: Iterable[str], agent: str
+) -> None:
+    """One of these tasks is this agent's; which, its start does not say.
+
+    Once as many agents as tasks have been offered, every task has its agent, and they leave.
+    """
+    agent = agent or NAMELESS
     with db.transaction(durable=False) as c:
-        c.execute("UPDATE tasks SET taken_by = ? WHERE id = ?", (agent, task))
+        c.executemany(
+            "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?",
+            [(agent, task) for task in tasks],
+        )
+        rows = c.execute(
+            "SELECT id, taken_by FROM tasks "
+            "WHERE session = ? AND agent_type = ? AND taken_by <> ''",
+            (session, agent_type),
+        ).fetchall()
+        if len({name for _, offered in rows for name in offered.split()}) >= len(rows):
+            c.executemany("DELETE FROM tasks WHERE id = ?", [(id_,) for id_, _ in rows])
+
+
+def close_tasks(db: Database, tasks: Iterable[str]) -> None:
+    """These tasks have their agents."""
+    with db.transaction(durable=False) as c:
+        c.executemany("DELETE FROM tasks WHERE id = ?", [(task,) for task in tasks])
 
 
 def save_checkpoint(db: Database, session: str, checkpoint: Mapping[str, Any]) -> None:

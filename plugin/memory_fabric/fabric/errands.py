@@ -1,0 +1,148 @@
+"""What a subagent's task is about, out of a prompt that is mostly manners: the words worth asking.
+
+A task is written for a model: who it is, where it works, what it must not do, how to report. The
+subject stands in between, in lists and paragraphs; the task's short description names it as well.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.text import STOPWORDS, one_line, without_injected
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Openings of sentences that say who the agent is, or where it works: never what about.
+PERSONAS = (
+    "you are ", "you're ", "act as ", "as an expert", "as a senior", "your role ",
+    "working directory", "you are working in", "the working directory", "project root",
+    "the repository is at", "the repo is at", "the repository root", "repository:", "repo:",
+    "branch:", "cwd:", "root:", "the codebase is at", "platform:", "today's date", "model:",
+)  # fmt: skip
+# Openings of sentences that say how to work: they come last.
+MANNERS = (
+    "do not ", "don't ", "never ", "always ", "make sure ", "ensure ", "please ensure",
+    "please make sure", "important:", "note:", "remember to", "use the ", "only ",
+    "you have access", "you may ", "you can ", "you should ", "you must ", "you will ", "commit ",
+    "no need to",
+    "stop when", "run the tests", "run tests", "if you ", "if unsure", "this is a research task",
+)  # fmt: skip
+# Openings of sentences that say how to report: with anything else beside them they say nothing.
+SHAPES = (
+    "return ", "report ", "respond ", "reply ", "output ", "when you are done", "when done",
+    "when you have finished", "when finished", "once done", "your final ", "your response ",
+    "your report ", "your answer ", "the final ", "be thorough", "be concise", "be careful",
+    "be specific", "keep your ", "keep it ", "format:", "thoroughness", "search breadth",
+    "finish with ", "include file paths", "include the file", "give me ", "write your ",
+)  # fmt: skip
+# What a sentence of a task begins with: what to do, and headings. In its midst the same words may
+# be what it is about: the search, product reviews, a task queue.
+OPENINGS = frozenset(
+    """please analyse analyze assess background context deliverable deliverables describe details
+    determine evaluate examine explain explore goal goals identify inspect instructions investigate
+    locate look notes objective objectives output overview produce report requirements research
+    respond return review scope search steps suggest summarise summarize summary task tasks
+    understand verify""".split()
+)
+# Words of errands that are never what one is about.
+ERRAND_WORDS = frozenset(
+    """careful carefully codebase concise concisely following relevant snippets subagent thorough
+    thoroughly""".split()
+)
+BULLETS = "-*•>#|+0123456789.) \t"
+CODE_FENCE = "```"
+CODE_ENDS = ("{", "}", ";", "\\")
+MAX_SENTENCES = 60
+# A path of so many slashes says where things lie on this machine, not what they are.
+PATH_SLASHES = 3
+# A short errand is asked whole; of a long one first its beginning, which names the subject.
+FOCUS_CHARS = 400
+
+
+def questions(task: str) -> tuple[str, ...]:
+    """What memory is asked for a task: its subject; for a long one the whole as well.
+
+    The first line of `task` is its description, as `text_of` joins them; empty for a task that is
+    nothing but manners.
+    """
+    description, _, prompt = without_injected(task).partition("\n")
+    told = [*_sentences(description), *_in_order(list(_sentences(prompt)))]
+    plain = [words for sentence in told[:MAX_SENTENCES] if (words := _without_errand(sentence))]
+    whole = ". ".join(dict.fromkeys(plain))
+    if len(whole) <= FOCUS_CHARS:
+        return (whole,) if whole else ()
+    return _beginning(plain), whole
+
+
+def title(task: str) -> str:
+    """The task's description without its errand: `Review webhook retries` gives webhook retries."""
+    return _without_errand(without_injected(task).partition("\n")[0])
+
+
+def text_of(description: object, prompt: str) -> str:
+    """The task as one text, its description alone on the first line."""
+    said = one_line(description) if isinstance(description, str) else ""
+    return f"{said}\n{prompt}"
+
+
+def _beginning(sentences: list[str]) -> str:
+    """As many sentences as fit into the focus, and the first of them in any case."""
+    kept, room = [sentences[0]], FOCUS_CHARS - len(sentences[0])
+    for sentence in sentences[1:]:
+        room -= len(sentence) + 2
+        if room < 0:
+            break
+        kept.append(sentence)
+    return ". ".join(dict.fromkeys(kept))
+
+
+def _in_order(sentences: list[str]) -> list[str]:
+    """What the task is about first, then how to go about it; who and where are left out.
+
+    How to report counts only where nothing else is said.
+    """
+    subject: list[str] = []
+    manners: list[str] = []
+    shapes: list[str] = []
+    for sentence in sentences:
+        start = sentence.lower()
+        if start.startswith(PERSONAS):
+            continue
+        if start.startswith(SHAPES):
+            shapes.append(sentence)
+        else:
+            (manners if start.startswith(MANNERS) else subject).append(sentence)
+    return subject + manners or shapes
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The sentences of a text without its lists' and headings' marks, and without its code."""
+    is_code = False
+    for line in text.splitlines():
+        bare = line.strip()
+        if bare.startswith(CODE_FENCE):
+            is_code = not is_code
+            continue
+        bare = bare.lstrip(BULLETS).replace("**", "").replace("`", " ")
+        if is_code or not bare or bare.endswith(CODE_ENDS):
+            continue
+        for sentence in bare.replace("! ", ". ").replace("? ", ". ").split(". "):
+            if sentence.strip():
+                yield one_line(sentence).rstrip(".")
+
+
+def _without_errand(sentence: str) -> str:
+    """The sentence without the words of errands and without long paths; '' if nothing is left."""
+    kept = [word for word in sentence.split() if _says_what(word)]
+    while kept and _bare(kept[0]) in OPENINGS:
+        del kept[0]
+    says = any(_bare(word) not in STOPWORDS and _bare(word) not in OPENINGS for word in kept)
+    return " ".join(kept) if says and any(c.isalnum() for word in kept for c in word) else ""
+
+
+def _says_what(word: str) -> bool:
+    return word.count("/") < PATH_SLASHES and _bare(word) not in ERRAND_WORDS
+
+
+def _bare(word: str) -> str:
+    return word.strip(".,:;!?()\"'").lower()
