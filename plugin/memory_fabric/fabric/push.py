@@ -16,18 +16,22 @@ if TYPE_CHECKING:
     from memory_fabric.models import Hit, Query
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
-MAX_HITS, MAX_EPISODES = 6, 2
+MAX_HITS, MAX_EPISODES = 6, 3
 # A concept of this strength says what something is about; weaker words say what to do with it.
 SPECIFIC = 1.0
 # The share of the prompt's weight that a memory must hold, by how many specific words they share.
-COVERAGE_FLOORS = {1: 0.45, 2: 0.25, 3: 0.2}
+COVERAGE_FLOORS = {1: 0.45, 2: 0.1, 3: 0.06}
 # A memory that is itself half spelt out by a long prompt is meant, however long the prompt is.
 HELD_FLOORS = {1: 0.75, 2: 0.4, 3: 0.3}
+# A prompt that names somebody or something of which nothing is known is mostly about that: what
+# shares other words with it must share many.
+STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4, 3: 0.3}
+STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65, 3: 0.5}
 # A prompt that names the memory's entity needs less beside it, the less the fewer memories share
 # that entity: the one rule about pytest is meant by "pytest", one of fifty about React is not.
 NAMED_EASE, RARELY_NAMED_EASE = 0.6, 0.4
 RARE_HITS = 5
-EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.6, 2
+EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
 STATED_IN = 0.85
 # What is far below the best is not worth the room.
 SHARE_OF_BEST = 0.6
@@ -101,6 +105,10 @@ class _Floor:
         self.strengths: Mapping[str, float] = {c.text: c.strength for c in asked.concepts(query)}
         self.stems = frozenset(s for c in asked.concepts(query) for s in c.stems)
         self.names = asked.name_keys(query.text) | {name_key(hint) for hint in query.entity_hints}
+        if _names_a_stranger(query, hits):
+            self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
+        else:
+            self.coverage, self.held = COVERAGE_FLOORS, HELD_FLOORS
         self.sharing: dict[str, int] = {}
         for hit in hits:
             for key in set(map(name_key, hit.entities)):
@@ -114,10 +122,10 @@ class _Floor:
         if hit.source == "episodes":
             return self._passes_as_episode(hit, specific)
         ease = self._ease(hit)
-        shared = min(specific, max(COVERAGE_FLOORS))
-        if _coverage(hit) >= COVERAGE_FLOORS[shared] * ease:
+        shared = min(specific, max(self.coverage))
+        if _coverage(hit) >= self.coverage[shared] * ease:
             return True
-        return self._held(hit.text) >= HELD_FLOORS[shared] * ease
+        return self._held(hit.text) >= self.held[shared] * ease
 
     def _passes_as_episode(self, hit: Hit, specific: int) -> bool:
         strong = _coverage(hit) >= EPISODE_COVERAGE and specific >= EPISODE_SPECIFIC
@@ -146,6 +154,24 @@ class _Floor:
         """The share of the memory's own content words that the prompt holds."""
         own = {stem(w) for w in words(text) if w not in STOPWORDS and w not in asked.WEAK}
         return len(own & self.stems) / len(own) if own else 0.0
+
+
+def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
+    """Whether the prompt has proper names (`Caroline`, `Qdrant`), and no hit holds any of them."""
+    names = [
+        hint
+        for hint in query.entity_hints
+        if len(hint) > 2 and hint[0].isupper() and hint[1:].islower()
+    ]
+    if not names:
+        return False
+    asked_for = {word for name in names for word in words(name)}
+    return not any(
+        word in asked_for
+        for hit in hits
+        for text in (hit.text, *hit.entities)
+        for word in words(text)
+    )
 
 
 def _coverage(hit: Hit) -> float:
