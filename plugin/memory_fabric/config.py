@@ -37,6 +37,7 @@ class Settings(Value):
     max_reply_chars: int = 40_000
     episodes_keep_days: int = 90
     notices: str = "all"
+    semantic: bool = True
     native_memory: bool = True
     memory_file_path: str = ""
     author: str = ""
@@ -87,6 +88,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         ),
         episodes_keep_days=_days(episodes, complaints),
         notices=_choice(file, "notices", ("all", "problems", "off"), complaints),
+        semantic=file.get("semantic", True) is not False,
         native_memory=environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower()
         not in ("1", "true"),
         memory_file_path=environ.get("MEMORY_FILE_PATH", ""),

@@ -11,7 +11,13 @@ import pytest
 
 from e2e.harness.home import REPOSITORY
 
-FILES = ("scripts/prepare", "scripts/test", "tests/requirements.lock", "tests/e2e/node.lock")
+FILES = (
+    "scripts/prepare",
+    "scripts/test",
+    "tests/requirements.lock",
+    "plugin/semantic.lock",
+    "tests/e2e/node.lock",
+)
 
 
 @pytest.fixture

@@ -33,9 +33,10 @@ def recall(
 ) -> int:
     """Find what is remembered."""
     from memory_fabric.fabric.core import Fabric, answer_as_json
+    from memory_fabric.semantic.measure import measure_for
 
     with here.open_memory() as memory:
-        fabric = Fabric(memory, ids.timestamp())
+        fabric = Fabric(memory, ids.timestamp(), measure_for(memory.settings))
         answer = fabric.recall(" ".join(words or ()), limit=limit, depth=depth)
     if not answer.hits and answer.failures:
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")

@@ -17,6 +17,7 @@ from memory_fabric.cli import health, here, show
 from memory_fabric.cli.proof import FAULT, OK, WARNING, Check, prove
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
+from memory_fabric.semantic import installing, measure
 from memory_fabric.store.files import read_json, read_text
 from memory_fabric.store.log import LOG_NAME
 from memory_fabric.store.memory import Memory
@@ -100,6 +101,17 @@ def packages(settings: Settings) -> Check:
     return Check("packages", WARNING, "not installed yet", "The next session start installs them.")
 
 
+def semantic(settings: Settings) -> Check:
+    """The extra that ranks by nearness of meaning; recall works without it."""
+    state, why = measure.state(settings)
+    if state == measure.BROKEN:
+        return Check("semantic", WARNING, why, "Recall goes by words. memory-fabric semantic off")
+    if state == measure.ABSENT and installing.installed(settings.data_dir):
+        told = "installed for another release or Python"
+        return Check("semantic", WARNING, told, "memory-fabric semantic on brings it up to date.")
+    return Check("semantic", OK, why if state == measure.OFF else state)
+
+
 def home(settings: Settings) -> Check:
     """Whether memory can be written."""
     place = settings.home
@@ -156,7 +168,7 @@ def log(settings: Settings) -> Check:
 
 
 CHECKS: tuple[Callable[[Settings], Check], ...] = (
-    python, interpreter, packages, home, hooks, switched, log,
+    python, interpreter, packages, semantic, home, hooks, switched, log,
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from memory_fabric.fabric.execute import PULL_LIMIT, execute, newest, relations_
 from memory_fabric.fabric.normalize import normalize
 from memory_fabric.fabric.parse import parse
 from memory_fabric.fabric.rank import rank
+from memory_fabric.fabric.rerank import measured, rerank
 from memory_fabric.fabric.staleness import mark_stale
 from memory_fabric.models import Answer, Filters, Query
 from memory_fabric.values import Value
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Sequence
     from typing import Any
 
+    from memory_fabric.fabric.rerank import Similarity
     from memory_fabric.models import Hit, Relation
     from memory_fabric.store.memory import Memory
 
@@ -39,10 +41,13 @@ class Pushed(Value):
 
 
 class Fabric:
-    """Recall over one memory at one moment; `now` is ISO 8601 in UTC."""
+    """Recall over one memory at one moment; `now` is ISO 8601 in UTC.
 
-    def __init__(self, memory: Memory, now: str) -> None:
-        self.memory, self.now = memory, now
+    With a `similarity` what is recalled is ranked by nearness of meaning, too (the warm path).
+    """
+
+    def __init__(self, memory: Memory, now: str, similarity: Similarity | None = None) -> None:
+        self.memory, self.now, self.similarity = memory, now, similarity
 
     def recall(
         self,
@@ -132,6 +137,8 @@ class Fabric:
             query, self.memory, session=session, limit=limit, wide=limit >= PULL_LIMIT
         )
         hits = collapse(normalize(candidates, query, self.now))
+        if self.similarity is not None:
+            hits = rerank(hits, measured(hits, query, self.similarity))
         hits = _best_of_each_source(hits, settings.max_results)
         return dedupe(hits, settings.dedup_threshold), paths, failures
 

@@ -32,9 +32,10 @@ STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs th
 def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
     """The best hits of every source, one a line, with what was left out and what failed."""
     from memory_fabric.fabric.core import Fabric  # late: a client may never ask
+    from memory_fabric.semantic.measure import measure_for
 
     limit, depth = arguments.get("limit", DEFAULT_LIMIT), arguments.get("depth", 0)
-    fabric = Fabric(memory, ids.timestamp())
+    fabric = Fabric(memory, ids.timestamp(), measure_for(memory.settings))
     answer = fabric.recall(arguments["query"], limit=limit, depth=depth)
     if answer.failures and not memory.databases():
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")

@@ -1,0 +1,63 @@
+"""semantic: the extra that ranks what recall found by nearness of meaning, too."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memory_fabric.cli import here, show
+from memory_fabric.config import Settings
+from memory_fabric.errors import BadInput, FabricError
+from memory_fabric.semantic import installing, measure, place
+
+BY_PIP = "pip install 'memory-fabric[semantic]'"
+TOLD = {
+    measure.ON: "Recall by server and command line ranks by nearness of meaning, too.",
+    measure.OFF: "Turned off",
+    measure.ABSENT: "Not installed: recall goes by words.",
+    measure.BROKEN: "Installed, but it cannot be used; recall goes by words",
+}
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+
+
+def semantic(
+    action: Annotated[
+        str, typer.Argument(metavar="[on|off|status]", help="Install it, remove it, or look.")
+    ] = "status",
+    as_json: AsJson = False,
+) -> int:
+    """Rank recall by nearness of meaning, too: install the model (about 100 MB), or remove it."""
+    settings = here.settings()
+    if action == "on":
+        _install(settings)
+    elif action == "off":
+        _remove(settings)
+    elif action != "status":
+        raise BadInput("action", f"{action} is neither on, off nor status.")
+    state, why = measure.state(settings)
+    if as_json:
+        show.json_out({"state": state, "why": why})
+    else:
+        show.line(TOLD[state] + (f": {why}" if why and state != measure.ABSENT else ""))
+    return 1 if action == "on" and state != measure.ON else 0
+
+
+def _install(settings: Settings) -> None:
+    if measure.state(settings)[0] == measure.ON:
+        return
+    folder = place.folder_of(settings.data_dir, settings.plugin_root)
+    if not folder:
+        raise BadInput("on", "This Python has no plugin beside it.", remedy=f"Run {BY_PIP}.")
+    show.line("Fetching numpy, tokenizers and the model, once ...", "dim")
+    installing.install(folder, place.lock_file(settings.plugin_root))
+
+
+def _remove(settings: Settings) -> None:
+    if installing.remove(settings.data_dir):
+        return
+    if not place.missing():
+        raise FabricError(
+            "It was installed with pip, not by this command.",
+            remedy="config.toml: semantic = false turns it off; pip uninstall removes it.",
+        )

@@ -1,0 +1,50 @@
+"""The real model, and environments with and without the extra, for tests."""
+
+from __future__ import annotations
+
+import site
+import sys
+from pathlib import Path
+
+from memory_fabric.semantic import place
+from memory_fabric.semantic.model import Model
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = (*place.PACKAGES, "numpy.libs")
+
+
+def model() -> Model:
+    """The model that the tests' environment holds."""
+    return Model(*place.model_files())
+
+
+def installed() -> Path:
+    """Where the packages of the tests lie."""
+    (found,) = [Path(p) for p in site.getsitepackages() if (Path(p) / "pytest").exists()]
+    return found
+
+
+def environment_without(folder: Path) -> Path:
+    """A folder to import from that holds every package of the tests but the extra's."""
+    folder.mkdir()
+    for entry in installed().iterdir():
+        name = entry.name.partition("-")[0]
+        if name not in PACKAGES and entry.suffix != ".pth":
+            (folder / entry.name).symlink_to(entry)
+    return folder
+
+
+def fill(data_dir: Path) -> Path:
+    """What `memory-fabric semantic on` leaves in a plugin's folder."""
+    folder = Path(place.folder_of(str(data_dir), str(ROOT)))
+    folder.mkdir(parents=True)
+    for name in PACKAGES:
+        if (installed() / name).exists():
+            (folder / name).symlink_to(installed() / name)
+    (folder / place.MARKER).touch()
+    return folder
+
+
+def python(*options: str) -> list[str]:
+    """An interpreter that has nothing but what PYTHONPATH names."""
+    return [sys.executable, "-S", *options]

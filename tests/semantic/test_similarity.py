@@ -1,0 +1,161 @@
+"""Nearness of meaning with the real model: laws, and what words alone rank low."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabric.given import NOW, USER, open_memory
+from memory_fabric.fabric.core import Fabric
+from memory_fabric.semantic import place
+from memory_fabric.semantic.measure import measure_for
+from memory_fabric.semantic.model import MAX_CHARS, Model
+from memory_fabric.semantic.similarity import similarities
+from semantic import extra
+
+MODEL = extra.model()
+
+# Who is asked about, the question, what answers it in other words, and what shares more words.
+STORIES = (
+    (
+        "Ann",
+        "What did Ann do about her tooth pain?",
+        "Ann saw a dentist who gave her a filling",
+        (
+            "Ann did a marathon in spring",
+            "Ann did the dishes after dinner",
+            "Ann did her taxes in April",
+            "Ann did a course in pottery",
+            "Ann did yoga for a year",
+            "Ann did the garden with her sister",
+        ),
+    ),
+    (
+        "billing-service",
+        "Why is the billing-service slow at night?",
+        "The billing-service loses performance when the evening batch runs, queries take minutes",
+        (
+            "The billing-service is slow to deploy because of the approval",
+            "The billing-service is written in Go",
+            "The billing-service team meets on Tuesday",
+            "The billing-service sends invoices at night as PDF",
+            "The billing-service is owned by finance",
+        ),
+    ),
+    (
+        "Ben",
+        "Which sport does Ben play with his kids?",
+        "Ben coaches football for his children on Saturday",
+        (
+            "Ben and his kids play chess",
+            "Ben and his kids bake bread",
+            "Ben reads to his kids",
+            "Ben took his kids to the dentist",
+            "Ben sent his kids to a play",
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "question", "answer", "others"), STORIES)
+def test_an_answer_in_other_words_comes_up(
+    tmp_path: Path, name: str, question: str, answer: str, others: tuple[str, ...]
+) -> None:
+    memory = open_memory(tmp_path)
+    said = [*others[:3], answer, *others[3:]]
+    entity = {"name": name, "entityType": "thing", "observations": said}
+    memory.write("create_entities", {"entities": [entity]}, USER)
+    by_words = Fabric(memory, NOW).recall(question).hits
+
+    by_meaning = Fabric(memory, NOW, measure_for(memory.settings)).recall(question).hits
+    memory.close()
+
+    place_before = [hit.text for hit in by_words].index(answer)
+    place_after = [hit.text for hit in by_meaning].index(answer)
+    assert place_before >= len(others) - 1
+    assert place_after <= place_before - 2
+    assert all(-1 <= hit.metadata["similarity"] <= 1 for hit in by_meaning)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=6))
+def test_any_text_gets_one_number_in_bounds(question: str, texts: list[str]) -> None:
+    near = similarities(MODEL, question, texts)
+
+    assert len(near) == len(texts)
+    assert all(-1 <= value <= 1 for value in near)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.permutations(["a red car", "the engine of a lorry", "soup with bread", "", "🦊", "\ud800"])
+)
+def test_the_order_of_the_texts_changes_no_number(texts: list[str]) -> None:
+    near = dict(zip(texts, similarities(MODEL, "a vehicle", texts), strict=True))
+
+    again = similarities(MODEL, "a vehicle", sorted(texts))
+
+    assert again == pytest.approx([near[text] for text in sorted(texts)], abs=2e-4)
+    assert near[""] == near["🦊"] == 0
+    assert near["the engine of a lorry"] > near["soup with bread"]
+
+
+def test_a_question_or_texts_without_words_say_nothing() -> None:
+    assert similarities(MODEL, "", ["soup", "bread"]) == [0, 0]
+    assert similarities(MODEL, "soup", ["", "🦊"]) == [0, 0]
+    assert similarities(MODEL, "soup", []) == []
+
+
+def test_only_the_beginning_of_a_long_text_is_read() -> None:
+    long = "soup and bread " * (MAX_CHARS // 10)
+
+    assert MODEL.pieces(long) == MODEL.pieces(long[:MAX_CHARS])
+
+
+def test_files_of_another_form_are_refused(tmp_path: Path) -> None:
+    weights, tokenizer = place.model_files()
+    for number, content in enumerate((b"", b"short", b"\xff" * 64, b"\x02" + b"\0" * 7 + b"{}")):
+        broken = tmp_path / f"weights{number}"
+        broken.write_bytes(content)
+        with pytest.raises(ValueError):
+            Model(str(broken), tokenizer)
+    cut = tmp_path / "cut"
+    cut.write_bytes(Path(weights).read_bytes()[:4096])
+    with pytest.raises(ValueError):
+        Model(str(cut), tokenizer)
+    (tmp_path / "tokenizer").write_text("{}", "utf-8")
+    with pytest.raises(ValueError):
+        Model(weights, str(tmp_path / "tokenizer"))
+
+
+def test_the_model_touches_no_network_and_writes_nothing(tmp_path: Path) -> None:
+    script = """
+import os, sys
+sys.path[:0] = sys.argv[1:]
+seen = []
+WATCHED = ("socket.connect", "socket.getaddrinfo", "socket.bind", "subprocess.Popen", "os.mkdir")
+def watch(event, arguments):
+    if event in WATCHED or event == "open" and arguments[1] and set(arguments[1]) & set("wax+"):
+        seen.append((event, str(arguments)))
+sys.addaudithook(watch)
+from memory_fabric.semantic import place
+from memory_fabric.semantic.measure import Measure
+near = Measure(*place.model_files())("a vehicle", ["a red car", "soup with bread"])
+assert near[0] > near[1], near
+assert not seen, seen
+assert not {"wordllama", "requests", "huggingface_hub"} & set(sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", script, str(extra.ROOT / "plugin")],
+        env={"HOME": str(tmp_path), "PATH": ""},
+        capture_output=True,
+        text=True,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []
