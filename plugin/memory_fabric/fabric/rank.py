@@ -21,23 +21,26 @@ SUPERSEDED_FACTOR = 0.5
 TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
 
 
-def rank(hits: Sequence[Hit], now: str) -> list[Hit]:
-    """The hits with their score, highest first; equal scores by relevance, newer first, then id."""
-    scored = [hit._replace(score=score(hit, now)) for hit in hits]
+def rank(hits: Sequence[Hit], now: str, *, past: bool = False) -> list[Hit]:
+    """The hits with their score, highest first; equal scores by relevance, newer first, then id.
+
+    Where the `past` is asked for, what was replaced counts as much as what holds.
+    """
+    scored = [hit._replace(score=score(hit, now, past=past)) for hit in hits]
     scored.sort(key=lambda hit: hit.id)
     scored.sort(key=lambda hit: hit.timestamp, reverse=True)
     scored.sort(key=lambda hit: (hit.score, hit.relevance), reverse=True)
     return scored
 
 
-def score(hit: Hit, now: str) -> float:
+def score(hit: Hit, now: str, *, past: bool = False) -> float:
     """The score of one hit, 0-1."""
     total = (
         RECENCY_WEIGHT * recency(hit.timestamp, now)
         + RELEVANCE_WEIGHT * hit.relevance
         + AUTHORITY_WEIGHT * authority(hit) / MOST_AUTHORITY
     )
-    if is_over(hit, now):
+    if not past and is_over(hit, now):
         total *= SUPERSEDED_FACTOR
     return total * TRUST_FACTORS.get(str(hit.metadata.get("trust", "")), 1.0)
 

@@ -10,7 +10,8 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from memory_fabric.models import Filters, Hit, Record, Relation
 
@@ -70,12 +71,21 @@ def hit_line(hit: Hit) -> str:
         hit.timestamp[:10] or "undated",
         str(about.get("scope") or ""),
         LOW_TRUST.get(str(about.get("trust")), ""),
-        "superseded" if about.get("superseded_by") or about.get("over") else "",
+        replaced_by(about),
         f"stale: {about.get('days_since')} days" if about.get("stale") else "",
         _reference(hit),
     ]
     limit = MAX_EPISODE_CHARS if hit.source == "episodes" else MAX_TEXT_CHARS
     return _line(marks, hit.text, str(about.get("why") or ""), hit.entities, limit)
+
+
+def replaced_by(about: Mapping[str, Any]) -> str:
+    """The mark of a memory that is over, with what took its place; '' for one that holds."""
+    over = about.get("over", bool(about.get("superseded_by")))
+    if not over:
+        return ""
+    newer = str(about.get("superseded_by") or "")
+    return f"superseded by {short_id(newer)}" if newer else "superseded"
 
 
 def record_line(record: Record) -> str:
