@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import time
 
-from memory_fabric.fabric.supersede import closes
-from memory_fabric.models import Record
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.fabric.answers import settles
+from memory_fabric.fabric.supersede import closes, speaks
+from memory_fabric.models import SCOPES, TRUST_ORDER, Record
 
 CLOSES = (
     ("We moved from MongoDB to Postgres", "Use MongoDB"),
@@ -131,3 +136,123 @@ def test_a_newer_record_closes_what_it_replaces(new: str, old: str) -> None:
 @pytest.mark.parametrize(("new", "old"), STAYS)
 def test_nothing_is_closed_in_doubt(new: str, old: str) -> None:
     assert closes(a_record(new), [a_record(old)]) == []
+
+
+@pytest.mark.parametrize("first", ["also", "additionally", "plus"])
+def test_what_is_said_to_come_beside_closes_nothing(first: str) -> None:
+    old, new = a_record("Use npm"), a_record("We switched from npm to pnpm")
+    assert closes(new, [old], said=[first]) == []
+    assert not speaks(new, [first])
+
+
+def test_a_correction_needs_its_word_and_the_same_use() -> None:
+    old = a_record("We use spaces in Makefiles")
+    assert closes(a_record("We use tabs in Makefiles"), [old]) == []
+    assert closes(a_record("We use tabs in Makefiles"), [old], said=["no"]) == [old]
+    assert closes(a_record("No, we use tabs in Makefiles"), [old]) == [old]
+    assert closes(a_record("We use tabs in templates"), [old], said=["no"]) == []
+
+
+def test_a_move_that_does_not_say_of_what_closes_none_of_several_uses() -> None:
+    olds = [a_record("Use Redis for sessions"), a_record("Use Redis for rate limiting")]
+    assert closes(a_record("We moved from Redis to Postgres"), olds) == []
+    assert closes(a_record("We no longer use Redis"), olds) == olds
+
+
+def test_a_candidate_a_problem_and_what_was_said_earlier_close_nothing() -> None:
+    old, what = a_record("Use npm"), "We switched from npm to pnpm"
+    assert closes(a_record(what, confidence=0.4), [old]) == []
+    assert closes(a_record(what, type="problem"), [old]) == []
+    assert closes(a_record(what, valid_from="2025-01-01T00:00:00.000Z"), [old]) == []
+    assert closes(a_record(what), [a_record("Use npm", type="problem")]) == []
+
+
+@given(
+    st.sampled_from(CLOSES),
+    st.sampled_from(sorted(TRUST_ORDER)),
+    st.sampled_from(sorted(TRUST_ORDER)),
+    st.sampled_from(SCOPES),
+    st.sampled_from(SCOPES),
+    st.sampled_from(["general", "code_reviewer"]),
+    st.sampled_from(["s1", "s2"]),
+    st.booleans(),
+)
+def test_only_the_same_scope_domain_and_trust_may_close(
+    pair: tuple[str, str],
+    trust: str,
+    old_trust: str,
+    scope: str,
+    old_scope: str,
+    domain: str,
+    session: str,
+    pinned: bool,
+) -> None:
+    new = a_record(pair[0], trust=trust, scope=scope, domain=domain, session="s1")
+    old = a_record(pair[1], trust=old_trust, scope=old_scope, session=session, pinned=pinned)
+    counts = "user" if pinned else old_trust
+    expected = TRUST_ORDER[trust] >= TRUST_ORDER[counts] and scope == old_scope
+    expected &= domain == "general" and (scope != "local" or session == "s1")
+    assert bool(closes(new, [old])) == expected
+
+
+@given(st.text(max_size=500), st.text(max_size=500))
+def test_any_text_can_be_judged(new: str, old: str) -> None:
+    closes(a_record(new, id="n"), [a_record(old, id="o")])
+    settles(a_record(new, id="n"), [a_record(old, id="o", type="question")])
+
+
+@pytest.mark.parametrize(
+    "part", ["moved a ", "from x to ", "use not ", "instead of ", "we ", ". ", "is the ", "a.", "'"]
+)
+def test_hostile_sentences_are_read_in_linear_time(part: str) -> None:
+    started = time.perf_counter()
+    closes(a_record(part * 5000, id="n"), [a_record(part * 5000 + "x", id="o")])
+    assert time.perf_counter() - started < 1
+
+
+ANSWERS = (
+    ("Which region hosts the order archive?", "The order archive is hosted in region Frankfurt",
+     "question"),
+    ("Redis or Memcached for sessions?", "Use Redis for sessions", "question"),
+    ("CI is blocked by missing staging credentials",
+     "CI is unblocked, the staging credentials were granted", "blocker"),
+)  # fmt: skip
+NO_ANSWERS = (
+    ("Which region hosts the order archive?", "The order archive is purged yearly", "question"),
+    ("Redis or Memcached for sessions?", "Use Postgres for sessions", "question"),
+    ("Redis or Memcached for sessions?", "Use Redis for rate limits", "question"),
+    ("Which region hosts the archive?", "We might host the archive in region Frankfurt",
+     "question"),
+    ("CI is blocked by missing staging credentials", "Staging credentials expire monthly",
+     "blocker"),
+    ("The pool is exhausted under load because workers leak connections",
+     "The pool has 20 connections", "problem"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("point", "said", "kind"), ANSWERS)
+def test_an_open_point_is_settled_by_what_speaks_of_all_of_it(
+    point: str, said: str, kind: str
+) -> None:
+    old = a_record(point, type=kind)
+    assert settles(a_record(said), [old]) == [old]
+    assert settles(a_record(said, trust="tool"), [old]) == []
+
+
+@pytest.mark.parametrize(("point", "said", "kind"), NO_ANSWERS)
+def test_an_open_point_stays_open_in_doubt(point: str, said: str, kind: str) -> None:
+    assert settles(a_record(said), [a_record(point, type=kind)]) == []
+
+
+def test_a_problem_is_closed_by_the_solution_of_the_same_incident() -> None:
+    problem = a_record(
+        "The pool is exhausted under load because workers leak connections", type="problem"
+    )
+    failing = problem._replace(evidence={"command": "make test"})
+    fix = a_record("It passed after changing pool.py", type="solution")
+
+    assert settles(fix._replace(evidence={"command": "make test"}), [failing]) == [failing]
+    assert settles(fix._replace(evidence={"command": "make lint"}), [failing]) == []
+    whole = fix._replace(what="Workers leak connections under load: close them after each pool use")
+    assert settles(whole._replace(what=whole.what + ", exhausted"), [problem]) == [problem]
+    assert settles(whole._replace(type="decision"), [problem]) == []

@@ -55,16 +55,17 @@ def recall(
 def load(as_json: AsJson = False) -> int:
     """Show what a session is given at its start.
 
-    Pinned memories, then the last ten decisions, rules, preferences and patterns.
+    Pinned memories, then the last ten decisions, rules, preferences and patterns, then open
+    questions and blockers.
     """
     from memory_fabric.fabric.render import recent_decisions
-    from memory_fabric.handlers.load_context import standing
+    from memory_fabric.handlers.load_context import open_points, standing
 
     with here.open_memory() as memory:
-        records = standing(memory)
+        records, asked = standing(memory), open_points(memory)
         failures = list(memory.failures)
     text = recent_decisions(
-        [r for r in records if not r.pinned], pinned=[r for r in records if r.pinned]
+        [r for r in records if not r.pinned], pinned=[r for r in records if r.pinned], asked=asked
     )
     if as_json:
         show.json_out({"text": text, "failures": failures})

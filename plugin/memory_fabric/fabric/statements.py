@@ -222,7 +222,8 @@ def is_settled(text: str) -> bool:
     return not _pattern(_UNSETTLED).search(text) and not _pattern(_OTHERS).match(text)
 
 
-_KINDS = ("technology", "pattern", "tool")
+# A pattern is mostly what something is for ("for rate limiting").
+_KINDS = ("technology", "tool")
 
 
 def key_of(name: str) -> str:
@@ -294,7 +295,8 @@ def _left(text: str) -> tuple[str, list[frozenset[str]], list[tuple[int, int]]]:
         if more:
             left.append(keys_of(more[1]))
         if left:
-            return how, left, [span]
+            since_now = how is COMPARED and _pattern(r"\bnow\b").search(text)
+            return MOVED if since_now else how, left, [span]
     return "", [], []
 
 

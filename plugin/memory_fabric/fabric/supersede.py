@@ -31,12 +31,12 @@ def closes(new: Record, older: Sequence[Record], *, said: Sequence[str] = ()) ->
 
     `said` are the words with which its sentence was opened ("no", "also"), lower case.
     """
-    if new.type not in CLOSING or new.confidence < STORED_FROM or ADDITIONS & {*said}:
+    if new.type not in CLOSING or new.confidence < STORED_FROM or ADDITIONS & _opened(new, said):
         return []
     read = reading(new)
     if not read.settled:
         return []
-    corrects = bool(CORRECTIONS & {*said})
+    corrects = bool(CORRECTIONS & _opened(new, said))
     found = [
         (old, reading(old))
         for old in older
@@ -48,11 +48,16 @@ def closes(new: Record, older: Sequence[Record], *, said: Sequence[str] = ()) ->
 
 def speaks(new: Record, said: Sequence[str] = ()) -> bool:
     """Whether a record could close anything at all: then it is worth asking for older ones."""
-    if new.type not in CLOSING or new.confidence < STORED_FROM or ADDITIONS & {*said}:
+    if new.type not in CLOSING or new.confidence < STORED_FROM or ADDITIONS & _opened(new, said):
         return False
     read = reading(new)
-    corrects = bool(CORRECTIONS & {*said}) and bool(read.taken)
-    return read.settled and bool(read.left or read.away or read.slot or corrects or read.taken)
+    return read.settled and bool(read.left or read.away or read.slot or read.taken)
+
+
+def _opened(new: Record, said: Sequence[str]) -> frozenset[str]:
+    """The words that open the sentence, with one that the record itself begins with: "No, we"."""
+    first, comma, _ = new.what[:24].partition(",")
+    return frozenset((*said, first.strip().lower() if comma else ""))
 
 
 def _closes(new: Reading, old: Reading, *, corrects: bool) -> bool:

@@ -38,7 +38,9 @@ def _worth_restoring(fabric: Fabric, session: str, started_at: str) -> list[Reco
     """
     memory = fabric.memory
     tiers.confirm_shown(memory)
-    own = memory.find_records("status = 'active' AND session = ?", (session,), 20)
+    own = memory.find_records(
+        "status = 'active' AND superseded_by = '' AND session = ?", (session,), 20
+    )
     rest = standing(memory)
     shown = memory.native_ids(started_at)
     ordered = [*(r for r in rest if r.pinned), *own, *rest]

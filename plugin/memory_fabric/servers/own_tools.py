@@ -99,11 +99,13 @@ def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, .
 def _confirmation(memory: Memory, stored: Record) -> str:
     queued = not memory.find_records("id = ?", (stored.id,))
     names = ", ".join(entity.name for entity in stored.entities) or "none"
+    replaced = memory.find_records("superseded_by = ?", (stored.id,))
     because = f": {'; '.join(memory.failures)}" if memory.failures else ""
     return "\n".join(
         [
             f"Remembered as {_named_record(stored)}",
             f"Entities: {names}",
+            *(f"In the place of {_named_record(record)}" for record in replaced),
             f"Waits in the queue until the graph can be written{because}" if queued else STORED,
         ]
     )
