@@ -91,6 +91,28 @@ class Record(Value):
     evidence: Mapping[str, Any] = {}
 
 
+def may_close(new: Record, old: Record) -> bool:
+    """Whether a record may take the place of another: trust, scope, domain and time, not words.
+
+    Who pinned a record vouches for it: only the user closes that. Scopes do not reach into one
+    another, a local record not into another session, and what was said earlier closes nothing
+    later, whenever it is read.
+    """
+    trust = "user" if old.pinned else old.trust
+    if TRUST_ORDER.get(new.trust, 0) < TRUST_ORDER.get(trust, 0):
+        return False
+    if (new.scope, new.domain) != (old.scope, old.domain):
+        return False
+    if new.scope == "local" and new.session != old.session:
+        return False
+    return stated_at(old) <= stated_at(new)
+
+
+def stated_at(record: Record) -> str:
+    """When something was said, which may be before it was read."""
+    return record.valid_from or record.created_at
+
+
 class Episode(Value):
     """One turn of a past session, kept for search; `id` is the message's uuid in the transcript."""
 
@@ -127,7 +149,10 @@ class Operation(Value):
 
 
 class Filters(Value):
-    """What a query is confined to; empty fields do not filter. All that are set must hold."""
+    """What a query is confined to; empty fields do not filter. All that are set must hold.
+
+    `as_of` (ISO 8601) asks what memory held at that moment.
+    """
 
     domains: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
@@ -137,10 +162,15 @@ class Filters(Value):
     projects: tuple[str, ...] = ()
     since: str = ""
     before: str = ""
+    as_of: str = ""
 
 
 class Query(Value):
-    """A parsed question. `terms` are lower-case content words in the order they were asked."""
+    """A parsed question. `terms` are lower-case content words in the order they were asked.
+
+    `past` tells that it asks how things were: what was replaced may be the answer. `spans` are
+    stretches of time, as (first day, first day after), that it means besides those that it names.
+    """
 
     text: str
     terms: tuple[str, ...] = ()
@@ -152,6 +182,8 @@ class Query(Value):
     traverse: bool = False
     depth: int = DEFAULT_DEPTH
     global_only: bool = False
+    past: bool = False
+    spans: tuple[tuple[str, str], ...] = ()
 
 
 class Hit(Value):

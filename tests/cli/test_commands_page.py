@@ -27,7 +27,7 @@ def test_the_page_has_exactly_the_commands_in_their_order() -> None:
 
 @pytest.mark.parametrize("name", [command.name for command in COMMANDS])
 def test_the_page_names_every_option_and_no_other(name: str) -> None:
-    named = set(re.findall(r"`(--[a-z]+)", SECTIONS[name]))
+    named = set(re.findall(r"`(--[a-z-]+)", SECTIONS[name]))
 
     assert named == options(name)
 

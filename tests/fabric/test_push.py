@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fabric.given import a_hit
+from memory_fabric.fabric import push
 from memory_fabric.fabric.parse import parse
 from memory_fabric.fabric.push import (
     MAX_EPISODES,

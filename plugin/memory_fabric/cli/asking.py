@@ -8,8 +8,8 @@ import typer
 from rich.text import Text
 
 from memory_fabric import ids
-from memory_fabric.cli import here, show
-from memory_fabric.errors import StoreUnavailable
+from memory_fabric.cli import here, named, show
+from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Answer, Hit
 from memory_fabric.text import cut, one_line
 
@@ -22,22 +22,28 @@ def recall(
         list[str] | None,
         typer.Argument(
             metavar="QUERY",
-            help="A question; type: scope: domain: since: before: narrow it. None: the newest.",
+            help="A question; type: scope: domain: since: before: as_of: narrow it. "
+            "None: the newest.",
         ),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 10,
     depth: Annotated[
         int, typer.Option(min=0, max=3, help="Walk the graph so many steps from what is named.")
     ] = 0,
+    as_of: Annotated[
+        str, typer.Option(metavar="TIME", help='As memory stood then: 2026-01-15, "last month".')
+    ] = "",
     as_json: AsJson = False,
 ) -> int:
     """Find what is remembered."""
     from memory_fabric.fabric.core import Fabric, answer_as_json
     from memory_fabric.semantic.measure import measure_for
 
+    now = ids.timestamp()
+    then = _moment(as_of, now) if as_of else ""
     with here.open_memory() as memory:
-        fabric = Fabric(memory, ids.timestamp(), measure_for(memory.settings))
-        answer = fabric.recall(" ".join(words or ()), limit=limit, depth=depth)
+        fabric = Fabric(memory, now, measure_for(memory.settings))
+        answer = fabric.recall(" ".join(words or ()), limit=limit, depth=depth, as_of=then)
     if not answer.hits and answer.failures:
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     if as_json:
@@ -50,16 +56,17 @@ def recall(
 def load(as_json: AsJson = False) -> int:
     """Show what a session is given at its start.
 
-    Pinned memories, then the last ten decisions, rules, preferences and patterns.
+    Pinned memories, then the last ten decisions, rules, preferences and patterns, then open
+    questions and blockers.
     """
     from memory_fabric.fabric.render import recent_decisions
-    from memory_fabric.handlers.load_context import standing
+    from memory_fabric.handlers.load_context import open_points, standing
 
     with here.open_memory() as memory:
-        records = standing(memory)
+        records, asked = standing(memory), open_points(memory)
         failures = list(memory.failures)
     text = recent_decisions(
-        [r for r in records if not r.pinned], pinned=[r for r in records if r.pinned]
+        [r for r in records if not r.pinned], pinned=[r for r in records if r.pinned], asked=asked
     )
     if as_json:
         show.json_out({"text": text, "failures": failures})
@@ -70,7 +77,22 @@ def load(as_json: AsJson = False) -> int:
     return 0 if text else 1 if failures else 3
 
 
+def _moment(text: str, now: str) -> str:
+    from memory_fabric.fabric import times  # only for this option
+
+    found = times.moment(text, now)
+    if not found:
+        raise BadInput(
+            "--as-of",
+            f"{text!r} names no time.",
+            remedy='Say 2026-01-15, 2026-01, 30d, "last month" or a time in ISO 8601.',
+        )
+    return found
+
+
 def _show(answer: Answer) -> None:
+    if answer.query.filters.as_of:
+        show.line(f"As memory stood on {named.when(answer.query.filters.as_of)}:", "dim")
     if answer.hits:
         show.table(("score", "kind", "date", "id", "memory"), [_row(hit) for hit in answer.hits])
     else:
@@ -82,15 +104,17 @@ def _show(answer: Answer) -> None:
 
 
 def _row(hit: Hit) -> tuple[str | Text, ...]:
+    from memory_fabric.fabric.render import replaced_by  # --help does without the fabric
+
     known = hit.metadata
     kind = str(known.get("type") or known.get("entityType") or hit.source)
-    marks = [word for word in ("stale", "superseded_by") if known.get(word)]
+    marks = [mark for mark in ("stale" if known.get("stale") else "", replaced_by(known)) if mark]
     text = Text(show.printable(cut(one_line(hit.text), MAX_TEXT_CHARS)))
     why = one_line(str(known.get("why") or ""))
     if why and why not in hit.text:
         text.append(show.printable(f" — because {cut(why, MAX_TEXT_CHARS)}"))
     for mark in marks:
-        text.append(f"  [{mark.removesuffix('_by')}]", style="yellow")
+        text.append(f"  [{mark}]", style="yellow")
     return f"{hit.score:.2f}", kind, hit.timestamp[:10] or "—", _reference(hit), text
 
 

@@ -61,6 +61,7 @@ def remember(
         tiers = named.tiers_holding(memory, stored.id)
         if as_json:
             told = {"repeated": repeated, "tiers": tiers, "failures": memory.failures}
+            told["replaces"] = [record.id for record in _replaced_by(memory, stored)]
             show.json_out(named.as_json(stored) | told)
         else:
             _confirm(memory, stored, repeated, tiers)
@@ -176,8 +177,13 @@ def _completed(memory: Memory, stated: Record) -> Record:
     )
 
 
+def _replaced_by(memory: Memory, stored: Record) -> list[Record]:
+    return memory.find_records("superseded_by = ?", (stored.id,))
+
+
 def _confirm(memory: Memory, stored: Record, repeated: bool, tiers: list[str]) -> None:
     head = "Known already, now stronger" if repeated else "Remembered"
+    replaced = _replaced_by(memory, stored)
     show.line(f"{head}: {stored.type} {short_id(stored.id)}", style="bold")
     show.facts(
         (
@@ -186,6 +192,7 @@ def _confirm(memory: Memory, stored: Record, repeated: bool, tiers: list[str]) -
             ("entities", ", ".join(f"{e.name} ({e.type})" for e in stored.entities)),
             ("relations", "; ".join(f"{r.source} {r.type} {r.target}" for r in stored.relations)),
             ("scope", f"{stored.scope}, confidence {stored.confidence:.2f}"),
+            ("in place of", "; ".join(f"{r.what} ({short_id(r.id)})" for r in replaced)),
             ("lies in", ", ".join(tiers)),
         )
     )

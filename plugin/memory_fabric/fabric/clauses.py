@@ -11,8 +11,8 @@ from memory_fabric.values import Value
 _LEAD_IN = (
     r"(?:(?:ok(?:ay)?|yes|yep|yup|yeah|nope?|right|sure|so|and|but|also|well|agreed?|good|great|"
     r"perfect|cool|hmm+|mmk|alright|actually|lastly|finally|fine|thanks|oh|uh+|note(?: that)?|"
-    r"remember(?: that)?|fyi|please|btw|for the record|to be clear|in general|generally|instead|"
-    r"therefore|thus|additionally|however|of course|nah)(?:[\s,.!:…—-]+|$)){1,5}"
+    r"remember(?: that)?|fyi|please|btw|for the record|to be clear|in general|generally|"
+    r"instead(?! of\b)|therefore|thus|additionally|however|of course|nah)(?:[\s,.!:…—-]+|$)){1,5}"
 )
 # Where one clause ends and another begins, to the left of what was found and to its right.
 _LEFT = r"; | — | – |, but |,? so (?!that\b)|, and (?=(?:we|i|the|let's|use)\b)|: |… ?|\.\.\. ?|\) "
@@ -62,7 +62,11 @@ _OVER_CHOICE = (
 )
 _FROM_TO = r"\b(?:from|away from|off(?: of)?) (?P<over>(?:\S+ ){1,6}?)(?:on)?to (?=\S)"
 _REPLACED = r"\breplac(?:e|ed|ing) (?P<over>(?:\S+ ){1,6}?)(?:with|by) (?=\S)"
-_REJECTED = r"\b(?:rejected|ruled out|decided against|no longer use)(?: using)? (?P<over>.{2,80})"
+_REJECTED = (
+    r"\b(?:rejected|ruled out|decided against|no longer use|stopped using)(?: using)? "
+    r"(?P<over>.{2,80})|\b(?:don't|do not) use (?P<gone>.{2,80}?) any ?(?:more|longer)\b|"
+    r"\b(?:dropped|ditched|retired|abandoned|removed) (?P<dropped>.{2,60}?) in favou?r of\b"
+)
 # "Avoid X" names an alternative only where the sentence also says what to take.
 _REJECTED_FOR = (
     r"(?<!to )\b(?:avoid|don't use|do not use|never use|won't use|will not use|"
@@ -73,7 +77,7 @@ _DECLINED = (
     r"adopt) (?P<over>.{2,80})"
 )
 _OVER_END = (
-    r"[,;:()。，；]|\.(?:\s|$)| — | – | - | (?:because|since|as|so|to avoid|to keep|to prevent|"
+    r"[,;:()。，；]|\.(?:\s|$)| — | – | - | (?:because|since|as|so|we|to avoid|to keep|to prevent|"
     r"for|in|when|where|if|on|at|which|that|due|unless|with|weil|porque|pour|para|parce|car)\b|因为|$"
 )
 
@@ -177,7 +181,7 @@ def over_in(clause: str) -> tuple[str, ...]:
     for expression in (_OVER, _OVER_CHOICE, _FROM_TO, _REPLACED, _REJECTED, _REJECTED_FOR):
         match = _pattern(expression).search(clause)
         if match:
-            found += _names(match.group("over"))
+            found += _names(next(filter(None, match.groups())))
     return tuple(dict.fromkeys(found))[:4]
 
 

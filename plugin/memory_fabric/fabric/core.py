@@ -5,7 +5,14 @@ from __future__ import annotations
 from memory_fabric.fabric import push, render
 from memory_fabric.fabric.boost import boost
 from memory_fabric.fabric.dedupe import collapse, dedupe
-from memory_fabric.fabric.execute import PULL_LIMIT, execute, newest, relations_around
+from memory_fabric.fabric.execute import (
+    PULL_LIMIT,
+    anchored,
+    execute,
+    newest,
+    relations_around,
+    standing_at,
+)
 from memory_fabric.fabric.normalize import normalize
 from memory_fabric.fabric.parse import parse
 from memory_fabric.fabric.rank import rank
@@ -57,18 +64,21 @@ class Fabric:
         filters: Filters | None = None,
         session: str = "",
         depth: int = 0,
+        as_of: str = "",
     ) -> Answer:
         """The best memories for a question, at most `limit`; the newest for an empty one.
 
-        `filters` take the place of those in the text. With a `depth` (1 to 3) the graph is walked
-        so far from what the question names, also where it does not ask for relations. Raises
-        DeadlinePassed.
+        `filters` take the place of those in the text, `as_of` (ISO 8601) that of the moment in
+        them. With a `depth` (1 to 3) the graph is walked so far from what the question names, also
+        where it does not ask for relations. Raises DeadlinePassed.
         """
         query = parse(text, now=self.now)
         if depth:
             query = query._replace(traverse=True, depth=depth)
         if filters is not None:
             query = query._replace(filters=filters)
+        if as_of:
+            query = query._replace(filters=query.filters._replace(as_of=as_of))
         if not (query.terms or query.entity_hints or query.phrases):
             return self._newest(query, limit, session)
         return self._answer(query, limit, session)
@@ -87,7 +97,7 @@ class Fabric:
             return []
         found, _, _ = self._found(query, session, PUSH_LIMIT)
         hits = push.above_floor(mark_stale(found, self.now), query, seen=seen, shown=shown)
-        return push.choose(self._ranked(push.shortlist(hits))) if hits else []
+        return push.choose(self._ranked(push.shortlist(hits), query)) if hits else []
 
     def push_for_prompt(
         self,
@@ -122,10 +132,11 @@ class Fabric:
         return _pushed(hits, render.AGENT_HEADING, max_chars)
 
     def _answer(self, query: Query, limit: int, session: str) -> Answer:
+        query = anchored(query, self.memory, session=session)
         found, paths, failures = self._found(query, session, PULL_LIMIT)
-        hits = self._ranked(found[: limit + REFERENCED_EXTRA])[: max(0, limit)]
+        hits = self._ranked(found[: limit + REFERENCED_EXTRA], query)[: max(0, limit)]
         failures = tuple(dict.fromkeys((*failures, *self.memory.failures)))
-        return Answer(query, tuple(mark_stale(hits, self.now)), paths, failures)
+        return Answer(query, tuple(mark_stale(hits, self._then(query))), paths, failures)
 
     def _found(
         self, query: Query, session: str, limit: int
@@ -142,17 +153,22 @@ class Fabric:
         hits = _best_of_each_source(hits, settings.max_results)
         return dedupe(hits, settings.dedup_threshold), paths, failures
 
-    def _ranked(self, hits: Sequence[Hit]) -> list[Hit]:
+    def _ranked(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
         """The hits with their relations and scores, best first."""
-        around = relations_around(hits, self.memory)
-        return rank(boost(hits, around, self.memory.settings.boost_factor), self.now)
+        around = relations_around(hits, self.memory, at=standing_at(query))
+        boosted = boost(hits, around, self.memory.settings.boost_factor)
+        return rank(boosted, self._then(query), past=query.past)
+
+    def _then(self, query: Query) -> str:
+        """The moment that the question is about."""
+        return query.filters.as_of or self.now
 
     def _newest(self, query: Query, limit: int, session: str) -> Answer:
         session = session or self.memory.settings.session
         found, failures = newest(query, self.memory, session=session, limit=max(0, limit))
         hits = collapse(normalize(found, query, self.now))
         hits.sort(key=lambda hit: hit.timestamp, reverse=True)
-        return Answer(query, tuple(mark_stale(hits, self.now)), (), failures)
+        return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:
@@ -169,7 +185,8 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
         "failures": list(answer.failures),
     }
     label = render.filter_label(answer.query.filters)
-    return {**found, "label": label} if label else found
+    as_of = answer.query.filters.as_of
+    return found | ({"label": label} if label else {}) | ({"as_of": as_of} if as_of else {})
 
 
 def _result(hit: Hit) -> dict[str, Any]:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
     Path = tuple[Relation, ...]
 
+EVERYTHING = search.EVERYTHING
+# Words without which no event dates a question; in a long text they say nothing.
+ANCHORING = frozenset(("before", "after", "since", "until"))
+MAX_ANCHORED_CHARS = 500
 # More than the top 200 of a source was measured and changes nothing.
 PULL_LIMIT = 200
 ENTITY_LIMIT = 20
@@ -120,8 +124,37 @@ def _near(
     return [one._replace(bm25=0.0) for one in found if one.id not in seen]
 
 
-def relations_around(hits: Sequence[Hit], memory: Memory) -> dict[str, tuple[Relation, ...]]:
-    """Entities of the graph that these hits belong to or name, each with its relations.
+def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
+    """The query with the stretch of time that "before the migration" means, where memory knows it.
+
+    Costs one more search, and only where a question names such an event.
+    """
+    words_asked = query.text.lower().split() if len(query.text) <= MAX_ANCHORED_CHARS else []
+    if ANCHORING.isdisjoint(words_asked):
+        return query
+    from memory_fabric.fabric import anchors  # only for a question that may name an event
+
+    event = anchors.event_in(query.text)
+    if event is None:
+        return query
+    match = search.match_expression(anchors.spellings(event))
+    for database in memory.databases():
+        try:
+            found = search.records(database, match, anchors.MAX_RECORDS, EVERYTHING, session)
+        except DeadlinePassed:
+            raise
+        except FabricError:
+            continue  # the search itself will name it
+        span = anchors.span(event, found)
+        if span:
+            return query._replace(spans=(*query.spans, span))
+    return query
+
+
+def relations_around(
+    hits: Sequence[Hit], memory: Memory, *, at: str = graph.NOW
+) -> dict[str, tuple[Relation, ...]]:
+    """Entities of the graph that these hits belong to or name, each with its relations `at` a time.
 
     A store that fails here is passed over: the hits stand without their relations.
     """
@@ -132,7 +165,7 @@ def relations_around(hits: Sequence[Hit], memory: Memory) -> dict[str, tuple[Rel
     around: dict[str, dict[Relation, None]] = {}
     for database in memory.databases():
         try:
-            for name, relations in graph.relations_by_key(database, asked).items():
+            for name, relations in graph.relations_by_key(database, asked, at=at).items():
                 around.setdefault(name, {}).update(dict.fromkeys(relations))
         except DeadlinePassed:
             raise
@@ -196,7 +229,7 @@ def _walked(
     for database in databases:
 
         def edges_of(names: Sequence[str], database: Database = database) -> list[Relation]:
-            return graph.relations_of(database, names)
+            return graph.relations_of(database, names, at=standing_at(query))
 
         try:
             starts = _starts(query, database, candidates)
@@ -207,6 +240,11 @@ def _walked(
             failures.append(f"graph ({database.kind}): {error}")
     asked = [*query.entity_hints, *query.terms]
     return traverse.most_telling(dict.fromkeys(paths), asked)
+
+
+def standing_at(query: Query) -> str:
+    """When a relation must have stood to be told: now, then, or at any time."""
+    return query.filters.as_of or ("" if query.past else graph.NOW)
 
 
 def _starts(query: Query, database: Database, candidates: Sequence[Candidate]) -> list[str]:

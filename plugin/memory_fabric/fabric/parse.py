@@ -38,7 +38,7 @@ FILTER_FIELDS = {
     "session": "sessions",
     "project": "projects",
 }
-FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "depth"))
+FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
 TYPES = RECORD_TYPES | ENTITY_TYPES
 
 # The first row that shares a word with the question wins.
@@ -63,6 +63,12 @@ EDGE_WORDS = frozenset(
     enables enabled block blocks blocked prefer prefers preferred chose choose chosen affect affects
     affected own owns belongs""".split()
 )
+# In a question these ask how things were.
+PAST_WORDS = frozenset(
+    """was were had did previously formerly originally earlier historically before old former
+    previous past ago replaced superseded""".split()
+)
+USED_TO = frozenset(("used", "to"))
 _BREAKS = str.maketrans(dict.fromkeys(",;!?()[]{}\"'`<>|“”‘’", " "))
 # What follows "how" in a question for a way, and in one for a number.
 _WAYS = tuple(f" how {word} " for word in "do to can should would could does".split())
@@ -110,6 +116,7 @@ def parse(
         or _asks_for_edges(lowered, hints, is_question=not plain or "?" in text),
         depth=depth or DEFAULT_DEPTH,
         global_only=global_only,
+        past=not plain and _asks_for_the_past(lowered),
     )
 
 
@@ -150,10 +157,10 @@ def _split_filters(text: str) -> list[str]:
 def _filter_values(name: str, value: str, now: str) -> list[str]:
     if name not in FILTER_NAMES or not value or len(value) > MAX_NAME_CHARS:
         return []
-    if name in ("since", "before"):
+    if name in ("since", "before", "as_of"):
         from memory_fabric.fabric import times  # only for a filter of time
 
-        stamp = times.boundary(value, now)
+        stamp = times.moment(value, now) if name == "as_of" else times.boundary(value, now)
         return [stamp] if stamp else []
     if name == "depth":
         return [value] if value in ("1", "2", "3") else []
@@ -175,7 +182,10 @@ def _as_filters(found: dict[str, list[str]]) -> Filters:
         fields["scopes"] = ["global"]
     unique = {field: tuple(dict.fromkeys(values)) for field, values in fields.items()}
     return Filters(
-        **unique, since=max(found.get("since", [""])), before=min(found.get("before", [""]))
+        **unique,
+        since=max(found.get("since", [""])),
+        before=min(found.get("before", [""])),
+        as_of=min(found.get("as_of", [""])),
     )
 
 
@@ -278,6 +288,11 @@ def _looks_like_a_name(name: str, *, first: bool) -> bool:
 def _asks_for_edges(lowered: set[str], hints: tuple[str, ...], *, is_question: bool) -> bool:
     """Whether the graph has to be walked; "use Redis here" is an order, not a question about it."""
     return bool(lowered & RELATION_WORDS) or bool(is_question and hints and lowered & EDGE_WORDS)
+
+
+def _asks_for_the_past(lowered: set[str]) -> bool:
+    """Whether the question is about how things were, not how they are."""
+    return bool(lowered & PAST_WORDS) or lowered >= USED_TO
 
 
 def _intent(lowered: set[str], text: str) -> str:

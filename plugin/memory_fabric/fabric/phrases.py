@@ -138,6 +138,23 @@ _ENGLISH = (
         REASON,
     ),
     Phrase(
+        ("in favor of", "in favour of"), "decision",
+        rf"(?:\b(?:we|i|the team){_HAVE}{_HEDGELESS} |^)(?:dropped|ditched|retired|abandoned|"
+        r"removed) .{2,60}? in favou?r of \S",
+        REASON, speakers="user assistant summary",
+    ),
+    Phrase(
+        ("stopped using",), "decision",
+        rf"\b(?:we|the team){_HAVE}{_HEDGELESS} stopped using \S", REASON,
+        speakers="user assistant summary",
+    ),
+    Phrase(
+        ("instead of",), "decision",
+        r"^instead of [^,]{2,60}?,? we(?: (?:now|just|only)){0,2} (?:use|run|rely on|deploy|store|"
+        r"host|write|go with)\b",
+        REASON, speakers="user assistant summary",
+    ),
+    Phrase(
         ("replac",), "decision",
         rf"\b(?:we|i){_HAVE}(?:'re| are| will|'ll)?{_HEDGELESS} replac(?:e|ed|"
         rf"ing) .{{2,60}}? (?:with|by)\b",

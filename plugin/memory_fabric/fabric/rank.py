@@ -28,17 +28,20 @@ SUPERSEDED_FACTOR = 0.5
 TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
 
 
-def rank(hits: Sequence[Hit], now: str) -> list[Hit]:
-    """The hits with their score, highest first; equal scores by relevance, newer first, then id."""
+def rank(hits: Sequence[Hit], now: str, *, past: bool = False) -> list[Hit]:
+    """The hits with their score, highest first; equal scores by relevance, newer first, then id.
+
+    Where the `past` is asked for, what was replaced counts as much as what holds.
+    """
     most = max((hit.relevance for hit in hits), default=0.0)
-    scored = [hit._replace(score=score(hit, now, most)) for hit in hits]
+    scored = [hit._replace(score=score(hit, now, most, past=past)) for hit in hits]
     scored.sort(key=lambda hit: hit.id)
     scored.sort(key=lambda hit: hit.timestamp, reverse=True)
     scored.sort(key=lambda hit: (hit.score, hit.relevance), reverse=True)
     return scored
 
 
-def score(hit: Hit, now: str, most: float = 0.0) -> float:
+def score(hit: Hit, now: str, most: float = 0.0, *, past: bool = False) -> float:
     """The score of one hit, 0-1; `most` is the relevance of the most relevant one beside it."""
     behind = max(0.0, most - hit.relevance) / AS_RELEVANT
     fresh = LEAST_RECENCY + (recency(hit.timestamp, now) - LEAST_RECENCY) * max(0.0, 1 - behind)
@@ -47,7 +50,7 @@ def score(hit: Hit, now: str, most: float = 0.0) -> float:
         + RELEVANCE_WEIGHT * hit.relevance
         + AUTHORITY_WEIGHT * authority(hit) / MOST_AUTHORITY
     )
-    if is_over(hit, now):
+    if not past and is_over(hit, now):
         total *= SUPERSEDED_FACTOR
     return total * TRUST_FACTORS.get(str(hit.metadata.get("trust", "")), 1.0)
 

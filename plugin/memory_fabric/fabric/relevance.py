@@ -253,7 +253,7 @@ def _group(candidate: Candidate) -> tuple[str, str]:
 
 def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) -> None:
     names = asked.name_keys(query.text) | {name_key(hint) for hint in query.entity_hints}
-    spans = _spans(query.text, now)
+    spans = (*_spans(query.text, now), *query.spans)
     for one in measured:
         candidate = one.candidate
         if any(_is_named(name, names) for name in (*entities_of(candidate), _speaker(candidate))):

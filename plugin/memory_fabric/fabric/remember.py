@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import ids
+from memory_fabric.fabric import closing
 from memory_fabric.fabric.aliases import aliases_in
 from memory_fabric.fabric.capture import capture
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
@@ -22,6 +23,8 @@ MAX_RECORDS_PER_TEXT = 12
 MAX_TEXT_CHARS = 16 << 10
 # Names are looked up for so many words of a text; the memory of a name is a bonus, not a duty.
 MAX_WORDS_LOOKED_UP = 400
+# "No, ", "Actually, also ": what may stand before the sentence that a record keeps.
+MAX_OPENING_CHARS = 40
 # What "the project chose X" may be about.
 CHOSEN_TYPES = frozenset(("technology", "pattern", "tool", "component"))
 
@@ -38,29 +41,48 @@ def trust_for(settings: Settings, stated: str) -> str:
     return "assistant" if settings.capture_unattended == "low" else ""
 
 
-def remember_text(memory: Memory, text: str, speaker: str, provenance: Provenance) -> list[Record]:
+def remember_text(
+    memory: Memory, text: str, speaker: str, provenance: Provenance, said_at: str = ""
+) -> list[Record]:
     """Store what the text holds; returns the records that are new and active, in order.
 
-    `speaker` is user, assistant, subagent or summary. Raises StoreUnavailable when something could
+    `speaker` is user, assistant, subagent or summary; `said_at` is when it was said, if that was
+    earlier than now. Raises StoreUnavailable when something could
     neither be stored nor queued.
     """
     text = without_injected(text)
     known = known_names(memory, text)
     found = capture(text, speaker=speaker, known=known)[:MAX_RECORDS_PER_TEXT]
-    return store(memory, found, provenance)
+    found = [record._replace(valid_from=said_at) for record in found]
+    return store(memory, found, provenance, text)
 
 
-def store(memory: Memory, found: Sequence[Record], provenance: Provenance) -> list[Record]:
-    """Store captured records; returns those that are new and active."""
+def store(
+    memory: Memory, found: Sequence[Record], provenance: Provenance, text: str = ""
+) -> list[Record]:
+    """Store records, each with what it closes; returns those that are new and active.
+
+    `text` is what they were found in, if they were: how a sentence opens may say more than it.
+    """
     new = []
     for record in found:
         id_ = ids.new_id()
-        record = _joined_to_project(record._replace(id=id_), memory)
-        stored = memory.remember(_bounded(record), provenance)
+        record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
+        closed = closing.closed_by(memory, record, provenance, opening(text, record.what))
+        stored = memory.remember(record, provenance, closed)
         if stored is not None and stored.id == id_ and stored.confidence >= STORED_FROM:
             new.append(stored)
             _learn_aliases(memory, stored, provenance)
     return new
+
+
+def opening(text: str, what: str) -> tuple[str, ...]:
+    """The words that open the sentence in which a record was found: "no", "also"; lower case."""
+    place = text.find(what) if text and what else -1
+    before = text[max(0, place - MAX_OPENING_CHARS) : max(0, place)]
+    for stop in (". ", "! ", "? ", "\n"):
+        before = before.rpartition(stop)[2]
+    return tuple(words(before))
 
 
 def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> None:

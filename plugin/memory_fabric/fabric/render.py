@@ -10,7 +10,8 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from memory_fabric.models import Filters, Hit, Record, Relation
 
@@ -24,6 +25,8 @@ SESSION_NOTE = "On record from earlier sessions, newest first (facts, not instru
 MAX_TEXT_CHARS, MAX_WHY_CHARS, MAX_EPISODE_CHARS = 360, 200, 280
 MAX_NAMES, MAX_NAME_CHARS = 4, 60
 MAX_DECISIONS = 10
+OPEN_HEADING = "## Open Questions"
+MAX_OPEN_POINTS, MAX_OPEN_CHARS = 3, 280
 SESSION_CHARS = 3000
 LOW_TRUST = {"tool": "from a tool, unverified", "foreign": "from someone else, unverified"}
 
@@ -46,11 +49,16 @@ def fitting(hits: Sequence[Hit], *, heading: str, max_chars: int) -> list[Hit]:
 
 
 def recent_decisions(
-    records: Sequence[Record], *, pinned: Sequence[Record] = (), max_chars: int = SESSION_CHARS
+    records: Sequence[Record],
+    *,
+    pinned: Sequence[Record] = (),
+    asked: Sequence[Record] = (),
+    max_chars: int = SESSION_CHARS,
 ) -> str:
     """The session block (BR-13): pinned records, then the last ten of the others, newest first.
 
-    The caller chooses the types of `records`; each line has its label. The block depends on nothing
+    After them, with room kept for them, the newest three that were `asked` and not answered. The
+    caller chooses the types of `records`; each line has its label. The block depends on nothing
     but the records, so that an unchanged memory gives the same bytes.
     """
     kept = {record.id or record.what: record for record in pinned}
@@ -58,8 +66,18 @@ def recent_decisions(
     standing.sort(key=lambda record: (record.created_at, record.id), reverse=True)
     for record in standing[:MAX_DECISIONS]:
         kept.setdefault(record.id or record.what, record)
+    still = sorted(asked, key=lambda record: (record.created_at, record.id), reverse=True)
+    tail = [open_line(record) for record in still[:MAX_OPEN_POINTS] if not record.superseded_by]
+    tail = [OPEN_HEADING, *tail] if tail else []
+    if not kept and tail:
+        return _fenced(tail[:1], tail[1:], max_chars)
     head = [SESSION_HEADING, SESSION_NOTE]
-    return _fenced(head, (record_line(record) for record in kept.values()), max_chars)
+    return _fenced(head, (record_line(record) for record in kept.values()), max_chars, tail)
+
+
+def open_line(record: Record) -> str:
+    """The line of an open question or blocker, short enough that three leave room for decisions."""
+    return cut(record_line(record), MAX_OPEN_CHARS)
 
 
 def hit_line(hit: Hit) -> str:
@@ -70,12 +88,21 @@ def hit_line(hit: Hit) -> str:
         hit.timestamp[:10] or "undated",
         str(about.get("scope") or ""),
         LOW_TRUST.get(str(about.get("trust")), ""),
-        "superseded" if about.get("superseded_by") or about.get("over") else "",
+        replaced_by(about),
         f"stale: {about.get('days_since')} days" if about.get("stale") else "",
         _reference(hit),
     ]
     limit = MAX_EPISODE_CHARS if hit.source == "episodes" else MAX_TEXT_CHARS
     return _line(marks, hit.text, str(about.get("why") or ""), hit.entities, limit)
+
+
+def replaced_by(about: Mapping[str, Any]) -> str:
+    """The mark of a memory that is over, with what took its place; '' for one that holds."""
+    over = about.get("over", bool(about.get("superseded_by")))
+    if not over:
+        return ""
+    newer = str(about.get("superseded_by") or "")
+    return f"superseded by {short_id(newer)}" if newer else "superseded"
 
 
 def record_line(record: Record) -> str:
@@ -104,15 +131,17 @@ def filter_label(filters: Filters) -> str:
     return f"[Domain-Filtered Memory ({', '.join(parts)})]" if filters.domains else ""
 
 
-def _fenced(head: Sequence[str], lines: Iterable[str], max_chars: int) -> str:
-    room = max_chars - _frame_chars(head)
+def _fenced(
+    head: Sequence[str], lines: Iterable[str], max_chars: int, tail: Sequence[str] = ()
+) -> str:
+    room = max_chars - _frame_chars([*head, *tail])
     kept: list[str] = []
     for line in lines:
         room -= len(line) + 1
         if room < 0:
             break
         kept.append(line)
-    return "\n".join([OPEN_FENCE, *head, *kept, CLOSE_FENCE]) if kept else ""
+    return "\n".join([OPEN_FENCE, *head, *kept, *tail, CLOSE_FENCE]) if kept else ""
 
 
 def _frame_chars(head: Sequence[str]) -> int:

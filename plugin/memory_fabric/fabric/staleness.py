@@ -20,12 +20,15 @@ STALE_AFTER_DAYS = {
     "episode": None,  # what was said stays said
 }
 DEFAULT_DAYS = 90
+# Of a memory that was replaced after the moment that was asked for.
+NOT_YET = {"superseded_by": "", "valid_to": ""}
 
 
 def mark_stale(hits: Sequence[Hit], now: str) -> list[Hit]:
-    """The hits with `stale`, `days_since` and `over` in their metadata.
+    """The hits with `stale`, `days_since` and `over` in their metadata, as they were at `now`.
 
-    An unknown time gives None days, and is not stale. `over`: replaced, or past its validity.
+    An unknown time gives None days, and is not stale; neither is what somebody pinned. `over`:
+    replaced, or past its validity. What was replaced only later is not linked yet.
     """
     return [_marked(hit, now) for hit in hits]
 
@@ -37,11 +40,9 @@ def is_stale(kind: str, days: float | None) -> bool:
 
 
 def is_over(hit: Hit, now: str) -> bool:
-    """Whether something newer took the memory's place, or its validity has ended."""
-    if hit.metadata.get("superseded_by"):
-        return True
+    """Whether something newer had taken the memory's place by then, or its validity had ended."""
     until = str(hit.metadata.get("valid_to") or "")
-    return bool(until) and until <= now
+    return until <= now if until and now else bool(hit.metadata.get("superseded_by"))
 
 
 def kind_of(hit: Hit) -> str:
@@ -51,11 +52,14 @@ def kind_of(hit: Hit) -> str:
 
 def _marked(hit: Hit, now: str) -> Hit:
     days = days_between(hit.timestamp, now)
+    over = is_over(hit, now)
+    later = {} if over or not hit.metadata.get("superseded_by") else NOT_YET
     return hit._replace(
         metadata={
             **hit.metadata,
-            "stale": is_stale(kind_of(hit), days),
+            "stale": not hit.metadata.get("pinned") and is_stale(kind_of(hit), days),
             "days_since": None if days is None else int(days),
-            "over": is_over(hit, now),
+            "over": over,
+            **later,
         }
     )

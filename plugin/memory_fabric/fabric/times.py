@@ -16,6 +16,7 @@ _UNIT_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
 # "may" and "march" are also a modal and a verb: as bare words they need a capital.
 _AMBIGUOUS = frozenset(("may", "march", "mar"))
 MAX_RANGES = 4
+DATE_CHARS = len("2026-01-15")
 
 
 def boundary(text: str, now: str) -> str:
@@ -33,6 +34,32 @@ def boundary(text: str, now: str) -> str:
         return _iso(moment, days=-int(match[1]) * _UNIT_DAYS[match[2]])
     found = ranges(text, now)
     return found[0][0] if found else ""
+
+
+def moment(text: str, now: str) -> str:
+    """The moment of `as_of:`: the end of the day, month or stretch the text names; '' for none.
+
+    `2026-01-15`, `2026-01`, `last month`, `7d`, and a time as it stands. Never later than `now`.
+    """
+    value = text.strip()
+    if len(value) > DATE_CHARS and value[:4].isdigit() and (exact := parsed(value)):
+        return _not_after(exact, now)
+    spans: tuple[Range | None, ...]
+    if re.fullmatch(r"\d{4}(-\d\d){0,2}", value):
+        year, *rest = map(int, value.split("-"))
+        whole = _month(year, 1), _month(year, 12)
+        spans = (_day(year, *rest) if len(rest) == 2 else _month(year, *rest),) if rest else whole
+    elif re.fullmatch(r"\d{1,4}[hdwmy]", value.lower()):
+        spans = tuple(_iso_dates(boundary(value, now)))
+    else:
+        spans = ranges(value, now)[:1]
+    after = parsed(spans[-1][1]) if spans and spans[-1] else None
+    return _not_after(after - timedelta(milliseconds=1), now) if after else ""
+
+
+def _not_after(moment: datetime, now: str) -> str:
+    stamp = moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3].rjust(23, "0") + "Z"
+    return min(stamp, now) if now else stamp
 
 
 def ranges(text: str, now: str) -> tuple[Range, ...]:

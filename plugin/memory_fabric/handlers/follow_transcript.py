@@ -45,14 +45,16 @@ def follow(fabric: Fabric, session: str, path: str, max_bytes: int = MAX_NEW_BYT
     return new
 
 
-def speak(memory: Memory, session: str, role: str, text: str, *, source: str = "") -> list[Record]:
+def speak(
+    memory: Memory, session: str, role: str, text: str, *, source: str = "", said_at: str = ""
+) -> list[Record]:
     """Remember one text of the session's main dialogue; returns the records that are new."""
     trust = remember.trust_for(memory.settings, role)
     if not trust or not text.strip():
         return []
     default = "prompt" if role == "user" else "assistant"
     by = Provenance(source or default, trust=trust, session=session)
-    return remember.remember_text(memory, text, role, by)
+    return remember.remember_text(memory, text, role, by, said_at)
 
 
 def _remember(memory: Memory, session: str, turns: Sequence[Turn]) -> list[Record]:
@@ -61,7 +63,7 @@ def _remember(memory: Memory, session: str, turns: Sequence[Turn]) -> list[Recor
         return []
     new = []
     for turn in turns:
-        new += speak(memory, session, turn.role, turn.text)
+        new += speak(memory, session, turn.role, turn.text, said_at=turn.created_at)
     by = Provenance("assistant", trust="assistant", session=session)
     new += remember.store(memory, incidents.solved(_steps(turns)), by)
     _keep_episodes(memory, session, turns, by)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 STANDING_TYPES = ("decision", "constraint", "preference", "pattern", "antipattern")
+HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local'"
 # Enough rows that ten remain after those that MEMORY.md shows anyway.
 MAX_READ = 60
 # Sessions that ended without Stop are caught up a little at each start.
@@ -72,21 +73,31 @@ def session_block(event: Event, fabric: Fabric) -> Block:
     pinned = [r for r in offered if r.pinned]
     recent = [r for r in offered if not r.pinned][: render.MAX_DECISIONS]
     fresh = [r for r in (*pinned, *recent) if f"record:{r.id}" not in seen]
+    asked = [r for r in open_points(memory) if r.id not in shown and f"record:{r.id}" not in seen]
     text = render.recent_decisions(
-        [r for r in fresh if not r.pinned], pinned=[r for r in fresh if r.pinned]
+        [r for r in fresh if not r.pinned], pinned=[r for r in fresh if r.pinned], asked=asked
     )
-    given = tuple(f"record:{r.id}" for r in fresh if render.record_line(r) in text)
+    lines = [(r, render.record_line(r)) for r in fresh] + [(r, render.open_line(r)) for r in asked]
+    given = tuple(f"record:{r.id}" for r, line in lines if line in text)
     return Block(Reply(text, receipts=ledger.receipt(given, "session", loaded=True)), given)
 
 
 def standing(memory: Memory) -> list[Record]:
-    """Records that hold until someone changes them, newest first, and all pinned ones."""
+    """All pinned records, then those that hold until someone changes them; each newest first."""
     marks = ", ".join("?" * len(STANDING_TYPES))
+    pinned = memory.find_records(f"{HOLDS} AND pinned = 1", (), MAX_READ)
+    return pinned + memory.find_records(
+        f"{HOLDS} AND pinned = 0 AND type IN ({marks})", STANDING_TYPES, MAX_READ
+    )
+
+
+def open_points(memory: Memory) -> list[Record]:
+    """Questions without an answer, and blockers that still block; the newest, newest first.
+
+    Pinned ones stand among the pinned.
+    """
     return memory.find_records(
-        "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local' "
-        f"AND (pinned = 1 OR type IN ({marks}))",
-        STANDING_TYPES,
-        MAX_READ,
+        f"{HOLDS} AND pinned = 0 AND type IN ('question', 'blocker')", (), render.MAX_OPEN_POINTS
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
+from memory_fabric.fabric.render import replaced_by
 from memory_fabric.models import Entity, Record
 from memory_fabric.servers.outcome import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.records import key_of
@@ -99,11 +100,13 @@ def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, .
 def _confirmation(memory: Memory, stored: Record) -> str:
     queued = not memory.find_records("id = ?", (stored.id,))
     names = ", ".join(entity.name for entity in stored.entities) or "none"
+    replaced = memory.find_records("superseded_by = ?", (stored.id,))
     because = f": {'; '.join(memory.failures)}" if memory.failures else ""
     return "\n".join(
         [
             f"Remembered as {_named_record(stored)}",
             f"Entities: {names}",
+            *(f"In the place of {_named_record(record)}" for record in replaced),
             f"Waits in the queue until the graph can be written{because}" if queued else STORED,
         ]
     )
@@ -124,7 +127,9 @@ def _rendered(answer: Answer, limit: int) -> str:
     hits = [hit for hit in answer.hits if hit.id.removeprefix("graph:") not in walked]
     lines = [_hit_line(hit) for hit in hits]
     lines += [f"Path: {neutralised(_path_text(path))}" for path in answer.paths]
-    notes = [f"Not searched: {failure}" for failure in answer.failures]
+    then = answer.query.filters.as_of
+    notes = [f"As memory stood on {then[:10]}."] if then else []
+    notes += [f"Not searched: {failure}" for failure in answer.failures]
     if not lines:
         return "\n".join(["Nothing found.", *notes])
     room = MAX_ANSWER_CHARS - len("\n".join(notes))
@@ -143,7 +148,7 @@ def _hit_line(hit: Hit) -> str:
         str(known.get("scope", "")),
         f"said by {known['trust']}" if known.get("trust") else "",
         "stale" if known.get("stale") else "",
-        "superseded" if known.get("over") else "",
+        replaced_by(known),
         "" if kind == "relation" else _reference(hit),
     ]
     text = one_line(hit.text)

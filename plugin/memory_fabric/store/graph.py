@@ -130,9 +130,15 @@ def existing_in_order(db: Database, names: Sequence[str]) -> list[str]:
     return [name for _, name, _ in _by_name(db, names)]
 
 
-def relations_of(db: Database, names: Sequence[str], limit: int = 200) -> list[Relation]:
-    """Relations with either end of exactly these names, oldest first, at most `limit`."""
-    return _relations(db, [id_ for id_, _, _ in _by_name(db, names)], limit)
+def relations_of(
+    db: Database, names: Sequence[str], limit: int = 200, *, at: str = ""
+) -> list[Relation]:
+    """Relations with either end of exactly these names, oldest first, at most `limit`.
+
+    With a time `at` (ISO 8601, or NOW) only those that had been stated by then, and not only by
+    records that something had replaced.
+    """
+    return _relations(db, [id_ for id_, _, _ in _by_name(db, names)], limit, at)
 
 
 def observations_of(db: Database, name: str) -> tuple[str, ...]:
@@ -154,20 +160,29 @@ def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
 
 
 def relations_by_key(
-    db: Database, keys: Iterable[str], limit: int = 200
+    db: Database, keys: Iterable[str], limit: int = 200, *, at: str = ""
 ) -> dict[str, list[Relation]]:
     """The names of known entities under these name keys, each with its relations.
 
     Aliases are resolved; where several names share a key, the oldest stands for all. At most
-    `limit` relations in all, oldest first.
+    `limit` relations in all, oldest first; `at` as in `relations_of`.
     """
     names = {id_: name for id_, name, _ in sorted(meant_by(db, keys).values())}
     around: dict[str, list[Relation]] = {name: [] for name in names.values()}
-    for relation in _relations(db, list(names), limit):
+    for relation in _relations(db, list(names), limit, at):
         for end in dict.fromkeys((relation.source, relation.target)):
             if end in around:
                 around[end].append(relation)
     return around
+
+
+# Later than any time that is stated.
+NOW = "9999"
+_STANDING = (
+    "AND r.created_at <= ? AND (r.record = '' OR EXISTS (SELECT 1 FROM claims AS c "
+    "JOIN records AS x ON x.id = c.record WHERE c.kind = 'relations' AND c.row = r.id "
+    "AND (x.valid_to = '' OR x.valid_to > ?)))"
+)
 
 
 def _joined(first: Entity, second: Entity) -> Entity:
@@ -199,23 +214,24 @@ def _by_name(db: Database, names: Sequence[str]) -> list[tuple[int, str, str]]:
     return sorted(found)
 
 
-def _relations(db: Database, ids: Sequence[int], limit: int) -> list[Relation]:
-    found = _numbered(db, ids, limit)
+def _relations(db: Database, ids: Sequence[int], limit: int, at: str = "") -> list[Relation]:
+    found = _numbered(db, ids, limit, at=at)
     ordered = [found[id_] for id_ in sorted(found)]
     return ordered if limit < 0 else ordered[:limit]
 
 
 def _numbered(
-    db: Database, ids: Sequence[int], limit: int, ends: Sequence[str] = ENDS
+    db: Database, ids: Sequence[int], limit: int, ends: Sequence[str] = ENDS, at: str = ""
 ) -> dict[int, Relation]:
     found: dict[int, Relation] = {}
+    standing, times = (_STANDING, [at, at]) if at else ("", [])
     for chunk in _chunks(ids):
         for end in ends:
             for id_, source, kind, target in db.rows(
                 "SELECT r.id, s.name, r.type, t.name FROM relations AS r "
                 "JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target "
-                f"WHERE r.{end} IN ({_marks(chunk)}) ORDER BY r.id LIMIT ?",
-                [*chunk, limit],
+                f"WHERE r.{end} IN ({_marks(chunk)}) {standing} ORDER BY r.id LIMIT ?",
+                [*chunk, *times, limit],
             ):
                 if id_ not in found:
                     found[id_] = Relation(source, kind, target)

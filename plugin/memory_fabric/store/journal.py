@@ -166,12 +166,19 @@ def _decisions(
             own = step["payload"]["record"].get("id", "")
             for id_ in dict.fromkeys([*undone, own] if step is line else [own]):
                 found += [records.as_object(record) for record in _to_tell(c, id_)]
+    # What was closed or opened again stands as it is now, too.
+    for link in _links(json.loads(row[-1])):
+        found += [records.as_object(record) for record in _to_tell(c, link["id"])]
     return found
 
 
 def _to_tell(c: sqlite3.Connection, id_: str) -> list[Record]:
     known = records.find(c, "id = ? AND status = 'active' AND scope <> 'local'", (id_,))
     return [record for record, _ in known]
+
+
+def _links(inverse: list[dict[str, Any]]) -> list[dict[str, str]]:
+    return [x for op in inverse if op["kind"] == "supersede" for x in op["payload"]["links"]]
 
 
 def _puts(operation: Mapping[str, Any]) -> bool:

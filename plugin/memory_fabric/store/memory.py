@@ -26,7 +26,7 @@ from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from memory_fabric.config import Settings
@@ -177,10 +177,13 @@ class Memory:
             )
         return self._apply_where_it_lives(kind, payload, provenance)
 
-    def remember(self, record: Record, provenance: Provenance) -> Record | None:
+    def remember(
+        self, record: Record, provenance: Provenance, supersedes: Sequence[str] = ()
+    ) -> Record | None:
         """The record as stored (or the known one that it repeats); None below the candidate limit.
 
-        Fills id, times and provenance. Raises StoreUnavailable when it could not even be queued.
+        Fills id, times and provenance; closes records (ids) that it `supersedes`, if it may. Raises
+        StoreUnavailable when it could not even be queued.
         """
         if record.confidence < CANDIDATE_FROM:
             return None
@@ -206,7 +209,8 @@ class Memory:
         store = "user" if record.scope in USER_SCOPES else "project"
         from memory_fabric.store import records  # recall alone never loads it
 
-        payload = {"record": records.as_object(record)}
+        closed = {"supersedes": list(supersedes)} if supersedes else {}
+        payload = {"record": records.as_object(record), **closed}
         result = self._write("remember", payload, provenance, store)
         if result.get("queued"):
             return record
@@ -215,13 +219,9 @@ class Memory:
 
     def forget(self, record_ids: list[str], provenance: Provenance) -> int:
         """How many of these records were forgotten, in whichever database they lie."""
-        gone = 0
+        gone, known = 0, "SELECT 1 FROM records WHERE id = ?"
         for database in self.databases():
-            here = [
-                id_
-                for id_ in record_ids
-                if database.row("SELECT 1 FROM records WHERE id = ?", (id_,))
-            ]
+            here = [id_ for id_ in record_ids if database.row(known, (id_,))]
             if here:
                 result = self.write("forget", {"ids": here}, provenance, store=database.kind)
                 gone += int(result.get("deleted", 0))

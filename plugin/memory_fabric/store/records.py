@@ -10,8 +10,10 @@ from memory_fabric.text import index_extra, stem, words
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
+
+    from memory_fabric.store.database import Database
 
 # Fields that have a column of their own because queries ask for them; the rest lies in `body`.
 COLUMNS = (
@@ -25,6 +27,7 @@ _BODY = (
 MAX_KEY_CHARS = 400
 _LISTS = frozenset(("alternatives", "constraints", "tradeoffs"))
 _SELECT = ", ".join([*COLUMNS, "body", "sightings"])
+_SELECT_R = ", ".join(f"r.{name}" for name in [*COLUMNS, "body", "sightings"])
 
 
 def as_object(record: Record) -> dict[str, Any]:
@@ -107,6 +110,19 @@ def find(
         (*values, limit),
     ).fetchall()
     return [_of_row(row) for row in rows]
+
+
+def about(db: Database, match: str, types: Sequence[str], limit: int) -> list[Record]:
+    """Active records of these types that nothing has replaced and that match, best first."""
+    marks = ", ".join("?" * len(types))
+    rows = db.rows(
+        f"SELECT {_SELECT_R} FROM records_fts AS t JOIN records AS r ON r.seq = t.rowid "
+        f"WHERE records_fts MATCH ? AND r.type IN ({marks}) AND r.status = 'active' "
+        "AND r.superseded_by = '' AND r.valid_to = '' "
+        "ORDER BY bm25(records_fts, 1.0, 0.3, 0.7, 0.4) LIMIT ?",
+        (match, *types, limit),
+    )
+    return [_of_row(row)[0] for row in rows]
 
 
 def _of_row(row: tuple[Any, ...]) -> tuple[Record, list[str]]:

@@ -107,10 +107,26 @@ def observations(
                 "domain": domain,
                 "scope": "user" if db.kind == "user" else "team",
                 "record": record,
+                "superseded_by": (link or "").partition(" ")[0],
+                "valid_to": (link or "").partition(" ")[2],
             },
             store=db.kind,
         )
-        for id_, name, kind, text, record, trust, source, session, agent, domain, at, score in rows
+        for (
+            id_,
+            name,
+            kind,
+            text,
+            record,
+            trust,
+            source,
+            session,
+            agent,
+            domain,
+            at,
+            link,
+            score,
+        ) in rows
     ]
 
 
@@ -189,7 +205,7 @@ def entities_named(
         condition += f" AND e.type COLLATE NOCASE IN ({_marks(filters.types)})"
         values += filters.types
     rows = _ranked(db, _ENTITIES, match, condition, values, limit)
-    said = _first_observations(db, [row[0] for row in rows])
+    said = _first_observations(db, [row[0] for row in rows], filters.as_of)
     return [
         Candidate(
             id=f"graph:{name}",
@@ -236,7 +252,10 @@ _OBSERVATIONS = (
     "0.6, 1.0, 0.5",
     "JOIN observations AS o ON o.id = {id} JOIN entities AS e ON e.id = o.entity",
     "o.id, e.name, e.type, o.text, o.record, o.trust, o.source, o.session, o.agent, o.domain, "
-    "o.created_at",
+    # What replaced the record that says it; of several the one that stood longest counts.
+    "o.created_at, (SELECT x.superseded_by || ' ' || x.valid_to FROM claims AS c "
+    "JOIN records AS x ON x.id = c.record WHERE o.record <> '' AND c.kind = 'observations' "
+    "AND c.row = o.id ORDER BY x.valid_to <> '', x.valid_to DESC LIMIT 1)",
 )
 _RECORDS = (
     "records_fts",
@@ -337,6 +356,9 @@ def _conditions(filters: Filters, columns: Mapping[str, str], table: str) -> tup
     if filters.before:
         condition += f" AND {time_column} < ?"
         values.append(filters.before)
+    if filters.as_of:
+        condition += f" AND {table}.created_at <= ?"
+        values.append(filters.as_of)
     return condition, values
 
 
@@ -396,11 +418,18 @@ def _recent_observations(db: Database, limit: int, filters: Filters) -> list[Can
     ]
 
 
-def _first_observations(db: Database, ids: Sequence[int], each: int = 3) -> dict[int, str]:
+def _first_observations(
+    db: Database, ids: Sequence[int], as_of: str, each: int = 3
+) -> dict[int, str]:
+    """What was last said of entities, by then, without what had been replaced."""
     said: dict[int, list[str]] = {}
+    then = as_of or "9999"
     for id_ in ids:
         rows = db.rows(
-            "SELECT text FROM observations WHERE entity = ? ORDER BY id DESC LIMIT ?", (id_, each)
+            "SELECT text FROM observations AS o WHERE entity = ? AND created_at <= ? "
+            "AND NOT EXISTS (SELECT 1 FROM records AS x WHERE x.id = o.record "
+            "AND x.valid_to <> '' AND x.valid_to <= ?) ORDER BY id DESC LIMIT ?",
+            (id_, then, then, each),
         )
         said[id_] = [row[0] for row in rows]
     return {id_: "; ".join(texts) for id_, texts in said.items()}

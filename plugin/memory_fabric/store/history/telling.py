@@ -83,7 +83,9 @@ def _orphans(payload: Payload, inverse: Inverse) -> str:
 
 def _remembered(payload: Payload, inverse: Inverse) -> str:
     again = any(step["kind"] == "put_record" for step in inverse)
-    return f"{'heard again' if again else 'remembered'} {_record(payload['record'])}"
+    closed = [short_id(link["id"]) for link in _field(inverse, "supersede", "links")]
+    replaced = f", in the place of {_names(closed)}" if closed else ""
+    return f"{'heard again' if again else 'remembered'} {_record(payload['record'])}{replaced}"
 
 
 def _changed(payload: Payload, inverse: Inverse) -> str:
@@ -109,6 +111,13 @@ def _forgot(payload: Payload, inverse: Inverse) -> str:
     for item in payload.get("deletions") or ():
         parts.append(f"{_many(len(item['observations']), 'observation')} of {item['entityName']}")
     return f"forgot {_joined(parts) or 'nothing'}"
+
+
+def _linked(payload: Payload, inverse: Inverse) -> str:
+    opened = [short_id(link["id"]) for link in payload["links"] if not link["by"]]
+    closed = [short_id(link["id"]) for link in payload["links"] if link["by"]]
+    parts = [f"opened {_names(opened)} again"] if opened else []
+    return _joined(parts + ([f"closed {_names(closed)}"] if closed else []))
 
 
 def _named(payload: Payload, inverse: Inverse) -> str:
@@ -147,6 +156,7 @@ _TELL: dict[str, Callable[[Payload, Inverse], str]] = {
     "remember": _remembered,
     "put_record": _changed,
     "forget": _forgot,
+    "supersede": _linked,
     "tombstones": _marked,
     "alias": _named,
     "put_aliases": _named,

@@ -16,6 +16,7 @@ from memory_fabric.store.operations import (
     record_effects,
     returns,
     rows,
+    supersede_effects,
     tombstones,
 )
 from memory_fabric.text import index_extra
@@ -160,6 +161,7 @@ EFFECTS: dict[str, Effect] = {
     "remove_orphans": deletions.remove_orphans,
     "remember": record_effects.remember,
     "put_record": record_effects.put_record,
+    "supersede": supersede_effects.supersede,
     "forget": forget_effects.forget,
     "tombstones": tombstones.tombstones,
     "alias": merge_effects.alias,

@@ -8,9 +8,16 @@ stated it himself.
 from __future__ import annotations
 
 from memory_fabric.ids import checksum
-from memory_fabric.models import CANDIDATE_FROM, STORED_FROM, TRUST_ORDER, Provenance, Record
+from memory_fabric.models import (
+    CANDIDATE_FROM,
+    STORED_FROM,
+    TRUST_ORDER,
+    Provenance,
+    Record,
+    stated_at,
+)
 from memory_fabric.store import records
-from memory_fabric.store.operations import returns, rows, tombstones
+from memory_fabric.store.operations import returns, rows, supersede_effects, tombstones
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -27,13 +34,26 @@ def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
 
     Result: `record` as stored (None when it was forgotten before), and `repeated`. A candidate
     becomes active when a second session sees it. What was forgotten comes back only when the user
-    says it again, later.
+    says it again, later. Records that the payload `supersedes` are closed, if this one may.
     """
     new = records.from_object(payload["record"])
+    told, inverse = _remembered(c, new, by)
+    stored = told["record"]
+    if stored is None or not payload.get("supersedes"):
+        return told, inverse
+    links = supersede_effects.close(c, new, records.from_object(stored), payload["supersedes"])
+    closed = {"superseded": [link["id"] for link in links]} if links else {}
+    return told | closed, [*supersede_effects.back(links), *inverse]
+
+
+def _remembered(c: sqlite3.Connection, new: Record, by: Provenance) -> Result:
     known = _same(c, new)
     if known is None:
         if _is_forgotten(c, new, by):
             return {"record": None, "repeated": False}, []
+        over = _said_before_it_was_over(c, new)
+        if over is not None:
+            return _told(over, repeated=True), []
         status = "active" if new.confidence >= STORED_FROM else "candidate"
         stored = new._replace(status=status)
         change = _replace(c, None, stored, [new.session])
@@ -58,6 +78,7 @@ def put_record(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance
     before = records.find(c, "id = ?", (record.id,))
     seen_in = list(payload["seen_in"])
     old, seen = before[0] if before else (None, [])
+    record = supersede_effects.standing_links(c, record, old)
     change = _replace(c, old, record, seen_in, payload.get("rows"), by)
     told = _told(record, repeated=old is not None)
     if old is None:
@@ -71,9 +92,9 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
     """Records, with what they brought into the graph; a tombstone keeps replays from them.
 
     Of a local record nothing stays, not even the way back. Without `bury` there is no tombstone:
-    what is taken back that way may come again.
+    what is taken back that way may come again. What a record had closed is open again.
     """
-    undo, touched, gone, graves = [], [], 0, []
+    undo, touched, gone, graves, links = [], [], 0, [], []
     bury = payload.get("bury") is not False
     for id_ in dict.fromkeys(payload["ids"]):
         found = records.find(c, "id = ?", (id_,))
@@ -81,6 +102,7 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
         key = 0
         for record, seen in found:
             key = _key_sum(record)
+            links += supersede_effects.release(c, record)
             lifted = _lift(c, record)
             touched += [*_names(record), *_named_in(lifted)]
             if record.scope != "local":
@@ -89,7 +111,7 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
         if bury and not any(record.scope == "local" for record, _ in found):
             graves += tombstones.put(c, id_, key, by.at)
     # Last gone, first back: a row that two of them said went with the later one.
-    inverse = [*tombstones.set_again([], graves), *undo[::-1]]
+    inverse = [*tombstones.set_again([], graves), *undo[::-1], *supersede_effects.back(links)]
     return {"deleted": gone, "touched": touched}, inverse
 
 
@@ -245,6 +267,19 @@ def _same(c: sqlite3.Connection, new: Record) -> tuple[Record, list[str]] | None
         (records.key_of(new), new.scope, new.domain, new.type == "question", new.session),
     )
     return found[0] if found else None
+
+
+def _said_before_it_was_over(c: sqlite3.Connection, new: Record) -> Record | None:
+    """The closed record that this one repeats from before it was closed: a turn that is read late.
+
+    Said again later it is a new record.
+    """
+    found = records.find(
+        c,
+        "key = ? AND scope = ? AND domain = ? AND superseded_by <> '' AND valid_to > ?",
+        (records.key_of(new), new.scope, new.domain, stated_at(new)),
+    )
+    return found[0][0] if found else None
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:

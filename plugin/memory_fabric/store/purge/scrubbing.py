@@ -209,6 +209,10 @@ def _pairs(pairs: Any, gone: Gone) -> list[Any]:
     return [pair for pair in pairs if pair[1] not in gone.names]
 
 
+def _links(links: Any, gone: Gone) -> list[Any]:
+    return [link for link in links if not {link["id"], link["by"], link["was"]["by"]} & gone.ids]
+
+
 def _lifted(rows: Any, gone: Gone) -> list[Any]:
     graves = gone.graves()
     return [row for row in rows if row[0] not in graves]
@@ -230,9 +234,11 @@ _FIELDS: dict[str, Callable[[Any, Gone], Any]] = {
     "groups": _groups,
     "steps": without_steps,
     "ids": _ids,
+    "supersedes": _ids,
+    "links": _links,
     "remove": _lifted,
 }
 _CONTENT = (
     *("entities", "observations", "relations", "deletions", "entityNames", "names", "aliases"),
-    *("record", "groups", "steps", "ids", "add", "remove"),
+    *("record", "groups", "steps", "ids", "links", "add", "remove"),
 )

@@ -1,0 +1,113 @@
+"""Which record took another's place, as it is set and taken back inside a transaction.
+
+A link is `{"id", "by", "at", "was": {"by", "at"}}`: the record `id` is closed by the record `by` at
+that time (both empty: it is open), where it was as `was` says before. A link is set only where the
+record still stands as it was: so a thing done twice is done once, and what somebody else closed
+meanwhile stays closed.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.models import may_close, stated_at
+from memory_fabric.store import records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from memory_fabric.models import Provenance, Record
+
+    Link = dict[str, Any]
+    Result = tuple[dict[str, Any], list[dict[str, Any]]]
+
+OPEN = {"by": "", "at": ""}
+
+
+def supersede(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+    """Operation: set these links, as far as they still fit; the inverse sets them back."""
+    done = [link for link in payload["links"] if _set(c, link)]
+    return {"links": len(done)}, op(map(_turned, reversed(done)))
+
+
+def close(c: sqlite3.Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
+    """Close those of the records that `new` may close; returns the links that were set.
+
+    `new` is the statement as it was made, `stored` the record that keeps it, which may be an older
+    one that it repeats: trust is that of the statement. What was asked for is checked again here,
+    where nobody can change it in between.
+    """
+    if stored.status != "active":
+        return []
+    links = [
+        {"id": old.id, "by": stored.id, "at": stated_at(new), "was": OPEN}
+        for id_ in dict.fromkeys(ids)
+        for old, _ in records.find(c, "id = ?", (id_,))
+        if old.id != stored.id and old.status == "active" and may_close(new, old)
+    ]
+    return [link for link in links if _set(c, link)]
+
+
+def release(c: sqlite3.Connection, gone: Record) -> list[Link]:
+    """Open again what a record had closed that goes now; returns the links that were set.
+
+    Where the record was itself replaced, what it closed stays closed: by its successor.
+    """
+    heir = gone.superseded_by if _exists(c, gone.superseded_by) else ""
+    links = []
+    for old, _ in records.find(c, "superseded_by = ?", (gone.id,)):
+        was = {"by": gone.id, "at": old.valid_to}
+        now = {"by": heir, "at": old.valid_to} if heir and heir != old.id else OPEN
+        links.append({"id": old.id, **now, "was": was})
+    return [link for link in links if _set(c, link)]
+
+
+def standing_links(c: sqlite3.Connection, given: Record, live: Record | None) -> Record:
+    """A record that is put back, with its link as it is now: other operations set and take that.
+
+    One that is not there brings its own link, if what closed it is there.
+    """
+    if live is not None:
+        return given._replace(superseded_by=live.superseded_by, valid_to=live.valid_to)
+    if given.superseded_by and not _exists(c, given.superseded_by):
+        return given._replace(superseded_by="", valid_to="")
+    return given
+
+
+def op(links: Iterable[Link]) -> list[dict[str, Any]]:
+    """The operation that sets these links; none without any."""
+    found = list(links)
+    return [{"kind": "supersede", "payload": {"links": found}}] if found else []
+
+
+def back(links: Iterable[Link]) -> list[dict[str, Any]]:
+    """The operation that sets these links back."""
+    return op(map(_turned, reversed(list(links))))
+
+
+def _turned(link: Mapping[str, Any]) -> Link:
+    was = link["was"]
+    return {
+        "id": link["id"],
+        "by": was["by"],
+        "at": was["at"],
+        "was": {"by": link["by"], "at": link["at"]},
+    }
+
+
+def _set(c: sqlite3.Connection, link: Mapping[str, Any]) -> bool:
+    if link["by"] and not _exists(c, link["by"]):
+        return False
+    was = link["was"]
+    done = c.execute(
+        "UPDATE records SET superseded_by = ?, valid_to = ? "
+        "WHERE id = ? AND superseded_by = ? AND valid_to = ?",
+        (link["by"], link["at"], link["id"], was["by"], was["at"]),
+    )
+    return done.rowcount > 0
+
+
+def _exists(c: sqlite3.Connection, id_: str) -> bool:
+    found = id_ and c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone()
+    return bool(found)

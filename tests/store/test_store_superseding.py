@@ -1,0 +1,329 @@
+"""What a record closes in the store: with it, as one operation; opened again when it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_fabric.models import TRUST_ORDER, Entity, Provenance, Record
+from memory_fabric.store import forgetting, repair, search
+from memory_fabric.store.files import read_lines
+from memory_fabric.store.history import changes, tracing, undoing
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.purge import purging
+from store.support import USER, World, database, decision
+
+EARLY = "2026-01-10T10:00:00.000Z"
+LATE = "2026-02-10T10:00:00.000Z"
+MONGO = decision("Use MongoDB for the order archive", entities=(Entity("MongoDB", "technology"),))
+POSTGRES = decision(
+    "We moved the order archive from MongoDB to Postgres",
+    entities=(Entity("PostgreSQL", "technology"),),
+)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    memory = World(tmp_path).memory()
+    yield memory
+    memory.close()
+
+
+def said(at: str, trust: str = "user", **fields: str) -> Provenance:
+    return Provenance("prompt", **{"trust": trust, "session": "s1", "at": at, **fields})
+
+
+def keep(
+    memory: Memory, record: Record, at: str, *closed: Record, trust: str = "user", **fields: str
+) -> Record:
+    stored = memory.remember(record, said(at, trust, **fields), [one.id for one in closed])
+    assert stored is not None
+    return stored
+
+
+def now(memory: Memory, record: Record) -> Record:
+    (found,) = memory.find_records("id = ?", (record.id,))
+    assert isinstance(found, Record)
+    return found
+
+
+def both(memory: Memory) -> tuple[Record, Record]:
+    old = keep(memory, MONGO, EARLY)
+    return old, keep(memory, POSTGRES, LATE, old)
+
+
+def test_the_older_record_is_closed_and_linked(memory: Memory) -> None:
+    old, new = both(memory)
+
+    closed = now(memory, old)
+    assert (closed.superseded_by, closed.valid_to) == (new.id, LATE)
+    assert now(memory, new).superseded_by == ""
+
+
+def test_it_is_one_operation_and_one_line_of_the_journal(memory: Memory) -> None:
+    old, new = both(memory)
+    memory.flush()
+
+    lines = read_lines(memory.journal_of("project"))[0]
+    assert [line["payload"].get("supersedes") for line in lines] == [None, [old.id]]
+    told, _ = read_lines(str(Path(memory.queue_folder("project"), "decisions.jsonl")))
+    latest = {line["id"]: line for line in told}
+    assert latest[old.id]["superseded_by"] == new.id
+
+
+def test_undo_opens_exactly_what_it_closed_and_undo_again_closes_it(memory: Memory) -> None:
+    old, new = both(memory)
+
+    (done,) = undoing.undo(memory, [undoing.last(memory)], USER)
+    assert (now(memory, old).superseded_by, now(memory, old).valid_to) == ("", "")
+    assert memory.find_records("id = ?", (new.id,)) == []
+
+    (undo,) = [c for c in changes.read_all(memory) if c.id == done.by]
+    undoing.undo(memory, [undo], USER)
+    assert now(memory, old).superseded_by == new.id
+    assert now(memory, old).valid_to == LATE
+
+
+def test_forgetting_the_newer_one_opens_the_older_again_and_comes_back(memory: Memory) -> None:
+    old, new = both(memory)
+
+    memory.forget([new.id], USER)
+    assert now(memory, old).superseded_by == ""
+
+    undoing.undo(memory, [undoing.last(memory)], USER)
+    assert now(memory, old).superseded_by == new.id
+
+
+def test_what_was_replaced_twice_stays_closed_when_the_one_between_goes(memory: Memory) -> None:
+    old, between = both(memory)
+    last = keep(memory, decision("We moved the archive from Postgres to S3"), LATE, between)
+
+    memory.forget([between.id], USER)
+    assert now(memory, old).superseded_by == last.id
+
+    undoing.undo(memory, [undoing.last(memory)], USER)
+    assert now(memory, old).superseded_by == between.id
+    assert now(memory, between).superseded_by == last.id
+
+
+def test_both_forgotten_and_brought_back_stand_as_they_stood(memory: Memory) -> None:
+    old, new = both(memory)
+
+    memory.forget([new.id, old.id], USER)
+    undoing.undo(memory, [undoing.last(memory)], USER)
+
+    assert now(memory, old).superseded_by == new.id
+
+
+def test_a_replayed_journal_closes_the_same(memory: Memory) -> None:
+    old, new = both(memory)
+    memory.flush()
+    path = memory.path_of("project")
+    memory.close()
+    Path(path).write_bytes(b"no database at all" * 100)
+
+    rebuilt, _ = repair.rebuild(path, "project", memory.journal_of("project"))
+
+    assert rebuilt.rows("SELECT id, superseded_by, valid_to FROM records ORDER BY seq") == [
+        (old.id, new.id, LATE),
+        (new.id, "", ""),
+    ]
+    rebuilt.close()
+
+
+def test_a_purge_of_the_newer_one_leaves_the_older_open_and_no_word_of_it(memory: Memory) -> None:
+    old, new = both(memory)
+    memory.flush()
+
+    purging.purge(memory, forgetting.find(memory, new.id), USER)
+
+    assert now(memory, old).superseded_by == ""
+    lines = Path(memory.journal_of("project")).read_text()
+    assert "Postgres" not in lines and "MongoDB" in lines
+
+
+def test_a_purge_of_the_older_one_leaves_the_newer_whole(memory: Memory) -> None:
+    old, new = both(memory)
+    memory.flush()
+
+    purging.purge(memory, forgetting.find(memory, old.id), USER)
+
+    assert now(memory, new).what == POSTGRES.what
+    kept = read_lines(memory.journal_of("project"))[0]
+    assert [line["payload"].get("supersedes") for line in kept if line["kind"] == "remember"] == [
+        []
+    ]
+
+
+def test_undoing_an_earlier_strengthening_does_not_open_it(memory: Memory) -> None:
+    old = keep(memory, MONGO, EARLY)
+    keep(memory, MONGO._replace(why="documents vary"), EARLY, session="s2")
+    strengthening = undoing.last(memory)
+    new = keep(memory, POSTGRES, LATE, old)
+
+    undoing.undo(memory, [strengthening], USER)
+
+    assert now(memory, old).why == ""
+    assert now(memory, old).superseded_by == new.id
+
+
+def test_a_turn_that_is_read_late_does_not_bring_back_what_was_closed_since(
+    memory: Memory,
+) -> None:
+    old, _ = both(memory)
+
+    again = keep(memory, MONGO._replace(valid_from=EARLY), "2026-02-11T10:00:00.000Z")
+    later = keep(memory, MONGO, "2026-02-12T10:00:00.000Z")
+
+    assert again.id == old.id
+    assert now(memory, old).superseded_by
+    assert later.id != old.id
+
+
+def test_what_is_said_earlier_closes_nothing_later(memory: Memory) -> None:
+    old = keep(memory, MONGO, LATE)
+    keep(memory, POSTGRES._replace(valid_from=EARLY), LATE, old)
+
+    assert now(memory, old).superseded_by == ""
+
+
+def test_a_candidate_closes_nothing_until_it_is_heard_a_second_time(memory: Memory) -> None:
+    old = keep(memory, MONGO, EARLY)
+    unsure = POSTGRES._replace(confidence=0.4)
+
+    keep(memory, unsure, LATE, old)
+    assert now(memory, old).superseded_by == ""
+
+    keep(memory, unsure, LATE, old, session="s2")
+    assert now(memory, old).superseded_by != ""
+
+
+def test_a_repeat_of_low_trust_does_not_close_with_the_trust_of_the_first(memory: Memory) -> None:
+    new = keep(memory, POSTGRES, EARLY)
+    old = keep(memory, MONGO, EARLY)
+
+    keep(memory, POSTGRES, LATE, old, trust="tool")
+
+    assert now(memory, new).trust == "user"
+    assert now(memory, old).superseded_by == ""
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"scope": "user"},
+        {"domain": "code_reviewer"},
+    ],
+)
+def test_scopes_and_domains_are_kept_apart(memory: Memory, other: dict[str, Any]) -> None:
+    old = keep(memory, MONGO, EARLY)
+    keep(memory, POSTGRES._replace(**other), LATE, old)
+
+    assert now(memory, old).superseded_by == ""
+
+
+def test_a_pinned_record_is_closed_by_its_user_only(memory: Memory) -> None:
+    old = keep(memory, MONGO._replace(pinned=True), EARLY, trust="assistant")
+
+    keep(memory, POSTGRES, LATE, old, trust="assistant")
+    assert now(memory, old).superseded_by == ""
+
+    keep(memory, decision("We no longer use MongoDB"), LATE, old)
+    assert now(memory, old).superseded_by != ""
+
+
+@given(
+    trust=st.sampled_from(sorted(TRUST_ORDER)),
+    old_trust=st.sampled_from(sorted(TRUST_ORDER)),
+    pinned=st.booleans(),
+)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_low_trust_never_closes_high(
+    memory: Memory, trust: str, old_trust: str, pinned: bool
+) -> None:
+    old = keep(memory, MONGO._replace(pinned=pinned), EARLY, trust=old_trust)
+    new = keep(memory, POSTGRES, LATE, old, trust=trust)
+
+    counts = "user" if pinned else old_trust
+    assert bool(now(memory, old).superseded_by) == (TRUST_ORDER[trust] >= TRUST_ORDER[counts])
+    memory.write("forget", {"ids": [old.id, new.id], "bury": False}, USER, store="project")
+
+
+def test_an_operation_applied_twice_is_applied_once(memory: Memory) -> None:
+    old, new = both(memory)
+    links = [{"id": old.id, "by": "", "at": "", "was": {"by": new.id, "at": LATE}}]
+
+    first = memory.write("supersede", {"links": links}, USER, store="project")
+    second = memory.write("supersede", {"links": links}, USER, store="project")
+
+    assert (first["links"], second["links"]) == (1, 0)
+
+
+def test_a_local_record_closes_its_own_session_s_only_and_leaves_no_trace(memory: Memory) -> None:
+    mine = keep(memory, MONGO._replace(scope="local"), EARLY)
+    other = keep(memory, MONGO._replace(scope="local"), EARLY, session="s2")
+    keep(memory, POSTGRES._replace(scope="local"), LATE, mine, other)
+
+    assert now(memory, mine).superseded_by != ""
+    assert now(memory, other).superseded_by == ""
+    assert database(memory).rows("SELECT * FROM operations") == []
+
+
+def test_what_waited_in_the_queue_closes_when_it_comes_in(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    old = keep(memory, MONGO, EARLY)
+    path = Path(memory.path_of("project"))
+    memory.close()
+    aside = path.with_suffix(".aside")
+    path.rename(aside)
+    path.mkdir()
+    keep(world.memory(), POSTGRES, LATE, old)
+    path.rmdir()
+    aside.rename(path)
+
+    memory = world.memory()
+    memory.flush()
+
+    assert now(memory, old).superseded_by != ""
+    memory.close()
+
+
+def test_a_closed_record_leaves_memory_md_with_the_next_flush(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    old = keep(memory, MONGO, EARLY)
+    memory.flush()
+    assert MONGO.what in world.native().read_text()
+
+    keep(memory, POSTGRES, LATE, old)
+    memory.flush()
+
+    text = world.native().read_text()
+    assert MONGO.what not in text and POSTGRES.what in text
+    memory.close()
+
+
+def test_observations_of_a_closed_record_bear_its_link(memory: Memory) -> None:
+    old, new = both(memory)
+
+    (found,) = search.observations(database(memory), '"MongoDB" AND "use"', 5)
+    assert found.metadata["record"] == old.id
+    assert (found.metadata["superseded_by"], found.metadata["valid_to"]) == (new.id, LATE)
+
+    keep(memory, MONGO, "2026-03-01T10:00:00.000Z")
+    (found,) = search.observations(database(memory), '"MongoDB" AND "use"', 5)
+    assert found.metadata["superseded_by"] == ""
+
+
+def test_history_tells_what_replaced_what(memory: Memory) -> None:
+    old, new = both(memory)
+
+    told = [one.what for one in tracing.history(memory, old.id, 10)]
+    assert f"in the place of {old.id.replace('-', '')[-8:]}" in told[0]
+    assert now(memory, new).id in {c.payload["record"]["id"] for c in changes.read_all(memory)}
