@@ -29,6 +29,7 @@ import conversations
 from baselines import BASELINES
 from memory_fabric.fabric import rank, relevance
 from memory_fabric.fabric.core import Fabric
+from memory_fabric.semantic.measure import Measure, measure_for
 from scoring import interval, mean, recall_at, reciprocal_rank
 
 LIMIT = 20
@@ -200,13 +201,23 @@ def _ask(
     path: str,
     pushes: bool,
 ) -> Asked:
-    fabric = Fabric(world.memory, world.now)
+    fabric = Fabric(world.memory, world.now, _similarity(world, path))
     limit = SESSION_LIMIT if world.unit == "session" else LIMIT
     text = question["question"]
     ranked = world.documents(fabric.recall(text, limit=limit).hits) if own else []
-    pushed = world.documents(fabric.push(text)) if pushes else []
+    pushed = world.documents(Fabric(world.memory, world.now).push(text)) if pushes else []
     gold = own.gold(question) if own else set()
     return Asked(question["id"], question["category"], gold, ranked, pushed)
+
+
+def _similarity(world: conversations.World, path: str) -> Measure | None:
+    """What the warm path ranks by as well. Stops the run where the extra is not installed."""
+    if path == "hot":
+        return None
+    measure = measure_for(world.memory.settings)
+    if measure is None or not measure.ready():
+        raise SystemExit("--path warm needs the extra: pip install memory-fabric[semantic]")
+    return measure
 
 
 def _figures(asked: Sequence[Asked]) -> str:

@@ -3,7 +3,7 @@
     python3 benchmarks/recall_code.py                       both halves of the set, the product
     python3 benchmarks/recall_code.py --split tune --out F  also what was found for each question
     python3 benchmarks/recall_code.py --baseline fts5       a plain ranker over the same texts
-    python3 benchmarks/recall_code.py --path warm           with whatever a warm recall adds
+    python3 benchmarks/recall_code.py --path warm           with embeddings: pip install .[semantic]
     python3 benchmarks/recall_code.py --json
 
 Pull is `recall` with ten results: R@k is the share of answerable questions whose answer stands
@@ -13,8 +13,8 @@ the trap was injected before the answer or without it, `noise` the share of unan
 that injected anything, `chars` the mean length of what was injected.
 
 The set (recall_code.jsonl, described in recall_set.py) was written before any tuning on it; its
-half `held` is reported only, so what was found for its questions is never written to a file. A
-recall has one path as yet: hot and warm ask the same. Needs Python >= 3.11 and nothing else.
+half `held` is reported only, so what was found for its questions is never written to a file. Needs
+Python >= 3.11 and nothing else.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         raise SystemExit(f"no such project: {', '.join(sorted(unknown))}")
     began = time.perf_counter()
-    found = ask(known, known.asked(options.split, options.projects), options.baseline)
+    found = ask(known, known.asked(options.split, options.projects), options.baseline, options.path)
     seconds = time.perf_counter() - began
     splits = recall_set.SPLITS if options.split == "all" else (options.split,)
     tables = {split: rows([f for f in found if f.question.split == split]) for split in splits}
@@ -100,7 +100,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def ask(
-    known: recall_set.Set, questions: Sequence[recall_set.Question], baseline: str = ""
+    known: recall_set.Set,
+    questions: Sequence[recall_set.Question],
+    baseline: str = "",
+    path: str = "hot",
 ) -> list[Found]:
     """Every question put to a ranker that knows its project alone, each project in a new home."""
     found = []
@@ -109,7 +112,7 @@ def ask(
         if not asked:
             continue
         with tempfile.TemporaryDirectory(prefix="memory-fabric-bench-") as folder:
-            ranker = _ranker(known, project, folder, baseline)
+            ranker = _ranker(known, project, folder, baseline, path)
             try:
                 for question in asked:
                     pulled = tuple(ranker.pull(question.text))
@@ -138,11 +141,11 @@ def print_table(table: Sequence[Row], title: str) -> None:
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def _ranker(known: recall_set.Set, project: str, folder: str, baseline: str) -> Ranker:
+def _ranker(known: recall_set.Set, project: str, folder: str, baseline: str, path: str) -> Ranker:
     memories = known.of(project)
     if baseline:
         return Plain(memories, PLAIN[baseline])
-    return Product(memories, folder, known.now)
+    return Product(memories, folder, known.now, path)
 
 
 def _row(name: str, found: Sequence[Found]) -> Row:

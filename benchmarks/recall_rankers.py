@@ -22,6 +22,7 @@ from memory_fabric.config import read_settings  # noqa: E402
 from memory_fabric.fabric.core import Fabric  # noqa: E402
 from memory_fabric.fabric.remember import store  # noqa: E402
 from memory_fabric.models import Entity, Provenance, Record  # noqa: E402
+from memory_fabric.semantic.measure import measure_for  # noqa: E402
 from memory_fabric.store.memory import Memory  # noqa: E402
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ class Ranker(Protocol):
 class Product:
     """The product over a home of its own in `folder`, filled through its own write function."""
 
-    def __init__(self, known: Sequence[recall_set.Memory], folder: str, now: str) -> None:
+    def __init__(
+        self, known: Sequence[recall_set.Memory], folder: str, now: str, path: str = "hot"
+    ) -> None:
         self.memory = _open(folder, known[0].project)
         self.ids: dict[str, str] = {}
         self.texts = {memory.text: memory.id for memory in known}
@@ -75,10 +78,14 @@ class Product:
                 _observe(self.memory, memory)
             else:
                 self._remember(memory)
-        self.fabric = Fabric(self.memory, now)
+        similarity = measure_for(self.memory.settings) if path == "warm" else None
+        if path == "warm" and (similarity is None or not similarity.ready()):
+            raise SystemExit("--path warm needs the extra: pip install memory-fabric[semantic]")
+        # Hooks never wait for a model: what a prompt is given is the same on both paths.
+        self.asked, self.fabric = Fabric(self.memory, now, similarity), Fabric(self.memory, now)
 
     def pull(self, text: str) -> list[str]:
-        return [self._id(hit) for hit in self.fabric.recall(text, limit=LIMIT).hits]
+        return [self._id(hit) for hit in self.asked.recall(text, limit=LIMIT).hits]
 
     def push(self, text: str) -> Push:
         pushed = self.fabric.push_for_prompt(text)

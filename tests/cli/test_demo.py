@@ -43,7 +43,7 @@ def test_the_demo_shows_the_recalled_decision_and_how_to_install(
     _, _, second = done.stdout.partition("Session 2")
     assert story.CHOSEN in second
     assert story.LESSON in second
-    assert done.stdout.count("✓") == 5 and "✗" not in done.stdout
+    assert done.stdout.count("✓") == 6 and "✗" not in done.stdout
     assert f"claude plugin marketplace add {ROOT}" in done.stdout
     assert "claude plugin install memory-fabric@memory-fabric" in done.stdout
 

@@ -12,7 +12,7 @@ from memory_fabric.fabric.execute import GRAPH_REQUIRED, execute, newest, relati
 from memory_fabric.fabric.normalize import normalize
 from memory_fabric.fabric.parse import parse
 from memory_fabric.models import Provenance, Relation
-from memory_fabric.store import search
+from memory_fabric.store import matching
 from memory_fabric.store.memory import Memory
 
 
@@ -159,7 +159,7 @@ def test_r7_the_newest_come_first(memory: Memory) -> None:
 def test_a_word_of_most_observations_is_not_searched_for_and_nothing_is_lost(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "COMMON_FROM_ROWS", 10)
+    monkeypatch.setattr(matching, "COMMON_FROM_ROWS", 10)
     facts = [f"the service number {n}" for n in range(12)] + ["the service caches invoices"]
     memory.write(
         "create_entities",
@@ -168,7 +168,8 @@ def test_a_word_of_most_observations_is_not_searched_for_and_nothing_is_lost(
     )
     (database,) = memory.databases()
 
-    assert search.telling_terms(database, ["service", "invoices"]) == ["invoices"]
-    assert search.telling_terms(database, ["service"]) == ["service"]
+    asked = [["service"], ["invoices"]]
+    assert matching.telling(database, "observations_fts", asked, 5) == '"invoices"'
+    assert matching.telling(database, "observations_fts", asked[:1], 5) == '"service"'
     found, _, _ = execute(parse("which service caches invoices"), memory)
     assert "the service caches invoices" in [candidate.text for candidate in found]

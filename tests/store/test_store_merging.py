@@ -8,7 +8,7 @@ import pytest
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Entity, Filters, Provenance, Relation
-from memory_fabric.store import graph, merging, repair, search
+from memory_fabric.store import graph, matching, merging, repair, search
 from memory_fabric.store.history import undoing
 from memory_fabric.store.memory import Memory
 from store.support import TOOL, USER, World, create, database, decision, entity, relation
@@ -30,7 +30,7 @@ def merge(memory: Memory, into: str, *names: str) -> None:
 
 
 def by_name(memory: Memory, word: str) -> list[str]:
-    match = search.match_expression([word])
+    match = matching.match_expression([word])
     return [c.entity for c in search.entities_named(database(memory), match, 9, Filters())]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.models import Entity, Filters, Provenance, Record
-from memory_fabric.store import graph, records, search
+from memory_fabric.store import graph, matching, records, search
 from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
@@ -24,7 +24,7 @@ def memory(tmp_path: Path) -> Memory:
 
 
 def found(memory: Memory, asked: str) -> list[str]:
-    match = search.match_expression(terms(asked), [])
+    match = matching.match_expression(terms(asked), [])
     return [c.text for c in search.observations(database(memory), match, 10)]
 
 
@@ -64,7 +64,7 @@ def test_an_entitys_name_finds_what_is_said_of_it(memory: Memory) -> None:
 
 def test_better_matches_come_first_with_higher_scores(memory: Memory) -> None:
     create(memory, entity("x", "redis cache", "redis", "cache of files and many other words here"))
-    match = search.match_expression(["redis", "cache"], [])
+    match = matching.match_expression(["redis", "cache"], [])
     hits = search.observations(database(memory), match, 10)
     assert hits[0].text == "redis cache"
     assert [h.bm25 for h in hits] == sorted((h.bm25 for h in hits), reverse=True)
@@ -73,7 +73,7 @@ def test_better_matches_come_first_with_higher_scores(memory: Memory) -> None:
 
 def test_phrases_must_stand_as_they_are(memory: Memory) -> None:
     create(memory, entity("x", "cursor based pagination", "pagination based on a cursor"))
-    match = search.match_expression(["pagination"], ["cursor based"])
+    match = matching.match_expression(["pagination"], ["cursor based"])
     assert [c.text for c in search.observations(database(memory), match, 9)] == [
         "cursor based pagination"
     ]
@@ -95,20 +95,20 @@ NASTY = st.sampled_from(
 @given(st.lists(NASTY | st.text(), max_size=5), st.lists(NASTY | st.text(), max_size=3))
 def test_any_text_is_a_safe_query(shared: Database, asked: list[str], phrases: list[str]) -> None:
     for words in (asked, terms(" ".join(asked))):
-        match = search.match_expression(words, phrases)
+        match = matching.match_expression(words, phrases)
         for look in (search.observations, search.records, search.episodes, search.entities_named):
             assert look(shared, match, 5) == []
 
 
 def test_a_query_without_a_word_matches_nothing() -> None:
-    assert search.match_expression(["", "!", "🙂", '"'], ["…"]) == ""
+    assert matching.match_expression(["", "!", "🙂", '"'], ["…"]) == ""
 
 
 def test_a_long_query_is_bounded(memory: Memory) -> None:
     create(memory, entity("x", "w1 w2"))
     many = [f"w{i}" for i in range(5000)]
-    match = search.match_expression(many, many)
-    assert match.count('"') == 2 * search.MAX_TERMS
+    match = matching.match_expression(many, many)
+    assert match.count('"') == 2 * matching.MAX_TERMS
     assert search.observations(database(memory), match, 5) == []
 
 
@@ -326,7 +326,7 @@ def test_searching_ten_thousand_records_takes_milliseconds_of_the_processor(
             records.put(c, record, ["s"])
             if i % 5 == 0:
                 rows.add_texts(c, hub, [f"topic{i % 40} number{i}"], by)
-    match = search.match_expression(["topic3", "word5", "number77"])
+    match = matching.match_expression(["topic3", "word5", "number77"])
     for look in (search.records, search.observations, search.entities_named):
         spent = []
         for _ in range(7):

@@ -95,9 +95,9 @@ class Demo:
         }
         self._ring("PreToolUse", session, tool_name="Agent", tool_use_id="toolu_1", tool_input=task)
         agent = self._ring("SubagentStart", session, agent_id="agent1", agent_type=story.AGENT)
-        self._expect(
-            story.CHOSEN in agent.context, f"the subagent {story.AGENT} knows the decision"
-        )
+        loaded = "\n".join((agent.context, *self._client_loads()))
+        self._expect(story.CHOSEN in loaded, f"the subagent {story.AGENT} knows the decision")
+        self._expect(bool(agent.context), f"the subagent {story.AGENT} is given what it works on")
 
     def _prompt(self, session: str, text: str) -> Rang:
         return self._ring("UserPromptSubmit", session, prompt=text)

@@ -7,9 +7,9 @@ from memory_fabric.fabric import answers, supersede
 from memory_fabric.fabric.concepts import concepts
 from memory_fabric.fabric.parse import parse
 from memory_fabric.models import CANDIDATE_FROM, STORED_FROM
+from memory_fabric.store.matching import match_expression
 from memory_fabric.store.memory import USER_SCOPES
 from memory_fabric.store.records import about
-from memory_fabric.store.search import match_expression
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.fabric import boost, concepts, traverse
 from memory_fabric.models import Relation
 from memory_fabric.store import graph, search
+from memory_fabric.store.matching import match_expression, telling
 from memory_fabric.text import name_key, words
 
 TYPE_CHECKING = False
@@ -54,12 +55,12 @@ def execute(
     match, and what holds only words near to those asked for. Records of scope local come only for
     `session`. Raises DeadlinePassed.
     """
-    words_asked = _spellings(query)
+    groups = [concept.spellings for concept in concepts.concepts(query)]
     candidates: list[Candidate] = []
     failures: list[str] = []
     databases = memory.databases()
     for database in databases:
-        for source, ask in _sources(database, query, words_asked, session, limit, wide):
+        for source, ask in _sources(database, query, groups, session, limit, wide):
             try:
                 candidates += ask()
             except DeadlinePassed:
@@ -107,16 +108,23 @@ def _near(
     failures: list[str],
 ) -> list[Candidate]:
     """What holds only words near to those asked for; bm25 speaks of other words and counts 0."""
-    match = search.match_expression(
-        [word for concept in concepts.concepts(query) for word in concept.near]
-    )
+    groups = [concept.near for concept in concepts.concepts(query) if concept.near]
+    if not groups:
+        return []
     seen = {candidate.id for candidate in known}
     found: list[Candidate] = []
+    filters = query.filters
     for database in databases:
+
+        def match(index: str, database: Database = database) -> str:
+            return telling(database, index, groups, NEAR_LIMIT)
+
         try:
-            found += search.observations(database, match, NEAR_LIMIT, query.filters)
-            found += search.records(database, match, NEAR_LIMIT, query.filters, session)
-            found += search.episodes(database, match, NEAR_LIMIT, query.filters, neighbours=True)
+            found += search.observations(database, match("observations_fts"), NEAR_LIMIT, filters)
+            found += search.records(database, match("records_fts"), NEAR_LIMIT, filters, session)
+            found += search.episodes(
+                database, match("episodes_fts"), NEAR_LIMIT, filters, neighbours=True
+            )
         except DeadlinePassed:
             raise
         except FabricError as error:
@@ -137,7 +145,7 @@ def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
     event = anchors.event_in(query.text)
     if event is None:
         return query
-    match = search.match_expression(anchors.spellings(event))
+    match = match_expression(anchors.spellings(event))
     for database in memory.databases():
         try:
             found = search.records(database, match, anchors.MAX_RECORDS, EVERYTHING, session)
@@ -177,41 +185,41 @@ def relations_around(
 def _sources(
     database: Database,
     query: Query,
-    words_asked: Sequence[str],
+    groups: Sequence[Sequence[str]],
     session: str,
     limit: int,
     wide: bool,
 ) -> list[tuple[str, Callable[[], list[Candidate]]]]:
-    filters, phrases = query.filters, query.phrases
-    match = search.match_expression(words_asked, phrases)
-    names = _names_expression(query)
+    filters = query.filters
+
+    def match(index: str) -> str:
+        return telling(database, index, groups, limit, query.phrases)
 
     def observations() -> list[Candidate]:
-        telling = search.telling_terms(database, words_asked)
-        return search.observations(
-            database, search.match_expression(telling, phrases), limit, filters
-        )
+        return search.observations(database, match("observations_fts"), limit, filters)
+
+    def records() -> list[Candidate]:
+        return search.records(database, match("records_fts"), limit, filters, session)
+
+    def episodes() -> list[Candidate]:
+        found = match("episodes_fts")
+        return search.episodes(database, found, limit, filters, neighbours=wide)
+
+    def entities() -> list[Candidate]:
+        return search.entities_named(database, _names_expression(query), ENTITY_LIMIT, filters)
 
     return [
         ("graph", observations),
-        ("records", lambda: search.records(database, match, limit, filters, session)),
-        (
-            "episodes",
-            lambda: search.episodes(database, match, limit, filters, neighbours=wide),
-        ),
-        ("entities", lambda: search.entities_named(database, names, ENTITY_LIMIT, filters)),
+        ("records", records),
+        ("episodes", episodes),
+        ("entities", entities),
     ]
-
-
-def _spellings(query: Query) -> list[str]:
-    every = (word for concept in concepts.concepts(query) for word in concept.spellings)
-    return list(dict.fromkeys(every))
 
 
 def _names_expression(query: Query) -> str:
     """What entity names are searched for: the hints, else all words of a short question."""
     hints = [word for hint in query.entity_hints for word in words(hint)]
-    return search.match_expression([*query.entity_hints, *hints] or query.terms)
+    return match_expression([*query.entity_hints, *hints] or query.terms)
 
 
 def _any_graph(databases: Sequence[Database], failures: Sequence[str]) -> bool:

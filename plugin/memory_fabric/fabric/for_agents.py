@@ -12,7 +12,7 @@ from memory_fabric.fabric import errands, push, render
 from memory_fabric.fabric.kinds import kind_of
 from memory_fabric.fabric.parse import parse
 from memory_fabric.models import Hit
-from memory_fabric.store import search
+from memory_fabric.store.matching import match_expression
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
 
 TYPE_CHECKING = False
@@ -34,8 +34,9 @@ MAX_TASKS = 8
 ENOUGH = 2
 # A line below this says next to nothing beside its marks.
 MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
-# What holds until someone changes it: a kind is given nothing else.
-HOLDING = ("decision", "constraint", "preference", "pattern", "antipattern")
+# What holds until someone changes it is given to a kind first, then what else was noted of its work.
+HOLDING = frozenset(("decision", "constraint", "preference", "pattern", "antipattern"))
+OF_WORK = (*sorted(HOLDING), "note", "problem", "solution")
 KIND_HITS = 4
 FRAME_CHARS = len("\n".join((OPEN_FENCE, render.AGENT_HEADING, CLOSE_FENCE)))
 # Matches and rows that are looked at, newest first: a kind's older records are left to its tasks.
@@ -228,32 +229,32 @@ def with_more(kept: Sequence[Hit], more: Iterable[Hit], room: int) -> list[Hit]:
 
 
 def of_kind(kind: Kind, memory: Memory) -> list[Hit]:
-    """Records that hold and name one of the kind's terms, or come from agents of this kind.
+    """Records that name one of the kind's terms, or come from agents of this kind.
 
-    Pinned ones first, then the newest.
+    Pinned ones first, then what holds, then the rest; the newest first of each.
     """
-    marks = ", ".join("?" * len(HOLDING))
+    marks = ", ".join("?" * len(OF_WORK))
     holding = (
         f"status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local' "
         f"AND type IN ({marks})"
     )
     found: list[Record] = []
-    match = search.match_expression(kind.terms)
+    match = match_expression(kind.terms)
     if match:
         found += memory.find_records(
             "seq IN (SELECT rowid FROM records_fts WHERE records_fts MATCH ? "
             f"ORDER BY rowid DESC LIMIT {NEWEST_MATCHES}) AND {holding}",
-            (match, *HOLDING),
+            (match, *OF_WORK),
             NEWEST_MATCHES,
         )
     if kind.domain:
         found += memory.find_records(
             f"seq > (SELECT max(seq) FROM records) - {NEWEST_ROWS} AND domain = ? AND {holding}",
-            (kind.domain, *HOLDING),
+            (kind.domain, *OF_WORK),
             push.MAX_HITS + KIND_HITS,
         )
     ordered = sorted(found, key=lambda record: (record.created_at, record.id), reverse=True)
-    ordered.sort(key=lambda record: not record.pinned)
+    ordered.sort(key=lambda record: (not record.pinned, record.type not in HOLDING))
     return list({record.id: _hit(record) for record in ordered}.values())
 
 

@@ -14,7 +14,15 @@ from memory_fabric.fabric.vocabulary import (
     is_agent,
 )
 from memory_fabric.models import DEFAULT_DEPTH, ENTITY_TYPES, RECORD_TYPES, SCOPES, Filters, Query
-from memory_fabric.text import STOPWORDS, encodable, name_key, terms, without_injected, words
+from memory_fabric.text import (
+    STOPWORDS,
+    camel_parts,
+    encodable,
+    name_key,
+    terms,
+    without_injected,
+    words,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -217,10 +225,26 @@ def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
     if agents:
         for agent in agents:
             text = _without(text, agent)
-    found = [term for term in terms(text) if len(term) <= MAX_NAME_CHARS]
+    split = _parts_of_known(text)
+    found = [term for term in terms(text) if len(term) <= MAX_NAME_CHARS and term not in split]
     if agents and all(term in STOPWORDS for term in found):
         return ()
     return tuple(found[:MAX_TERMS])
+
+
+def _parts_of_known(text: str) -> frozenset[str]:
+    """Parts of names that are known whole: who asks for JavaScript does not ask for Java."""
+    parts = camel_parts(text)
+    if not parts:
+        return frozenset()
+    whole = words(text)
+    known = [
+        part
+        for word in text.translate(_BREAKS).split()
+        if _known(word)
+        for part in camel_parts(word)
+    ]
+    return frozenset(known).difference(whole)
 
 
 def _without(text: str, name: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 
 from memory_fabric import jsontext
-from memory_fabric.store import graph, search
+from memory_fabric.store import graph, matching
 from memory_fabric.store.pieces import names_with, texts_with
 from memory_fabric.text import camel_parts, cjk_pairs, stem, terms, words
 from memory_fabric.values import Value
@@ -108,7 +108,7 @@ def _by_words(db: Database, asked: Sequence[str]) -> Words:
     told = Words({}, {}, {}, [])
     telling = _telling(db, asked)
     for index, ranked in _RANKED.items():
-        match = search.match_expression(telling[index])
+        match = matching.match_expression(telling[index])
         for number, name, score in db.rows(ranked, (match, CANDIDATES)) if match else ():
             told.names[number] = name
             if -score > told.scores.get(number, 0.0):
@@ -148,7 +148,7 @@ def _telling(db: Database, asked: Sequence[str]) -> dict[str, list[str]]:
 
 def _is_telling(db: Database, index: str, term: str) -> bool:
     """Whether an index has not too many rows with the term; counted no further than that."""
-    match = search.match_expression([term])
+    match = matching.match_expression([term])
     row = match and db.row(
         f"SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?)",
         (match, TELLING_ROWS + 1),
@@ -158,7 +158,7 @@ def _is_telling(db: Database, index: str, term: str) -> bool:
 
 def _with_all(db: Database, asked: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Entities with all of several words in one text, the oldest text first, lazily."""
-    every = [search.match_expression([term]) for term in asked[: search.MAX_TERMS]]
+    every = [matching.match_expression([term]) for term in asked[: matching.MAX_TERMS]]
     if len(every) < 2 or not all(every):
         return
     after = 0
@@ -178,7 +178,7 @@ _ALL_WORDS_IN_ONE = (
 
 def _count_words(db: Database, asked: Sequence[str], told: Words) -> None:
     """Shares from the entities that hold each word, in whichever of their texts."""
-    matches = filter(None, (search.match_expression([term]) for term in asked))
+    matches = filter(None, (matching.match_expression([term]) for term in asked))
     holders = [{row[0] for row in db.rows(_HOLDERS, (match, match))} for match in matches]
     if not holders:
         return

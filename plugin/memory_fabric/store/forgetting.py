@@ -10,6 +10,7 @@ from memory_fabric.models import Provenance, Record
 from memory_fabric.store import search
 from memory_fabric.store.database import Database
 from memory_fabric.store.history import naming
+from memory_fabric.store.matching import match_expression
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import stem, terms, words
 
@@ -151,7 +152,7 @@ def _entities(memory: Memory, text: str) -> list[FoundEntity]:
 
 def _records(memory: Memory, text: str) -> tuple[Record, ...]:
     """Records that hold every content word of the text."""
-    match, asked = search.match_expression(terms(text)), _stems(text)
+    match, asked = match_expression(terms(text)), _stems(text)
     if not match:
         return ()
     ids = [
@@ -165,7 +166,7 @@ def _records(memory: Memory, text: str) -> tuple[Record, ...]:
 
 def _observations(memory: Memory, text: str) -> tuple[FoundText, ...]:
     """Observations of no record that, with their entity's name, hold every content word."""
-    match, asked = search.match_expression(terms(text)), _stems(text)
+    match, asked = match_expression(terms(text)), _stems(text)
     if not match:
         return ()
     found = [

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from memory_fabric import jsontext
 from memory_fabric.models import Filters
-from memory_fabric.text import encodable
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -19,32 +18,6 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
 
 EVERYTHING = Filters()
-# A query holds no more terms than this: the longest match first would not change the top.
-MAX_TERMS = 48
-# A word of more than half of all rows weighs nothing in bm25, and ranking its rows costs the most.
-# Counting rows costs a twentieth of that, and in a small store neither is worth a thought.
-COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 500
-
-
-def telling_terms(db: Database, terms: Sequence[str]) -> Sequence[str]:
-    """The terms that observations hold, but not more than half of them; if none is left, those.
-
-    What matches only such a word ranks below every other match: nothing that counts is lost.
-    """
-    newest = db.row("SELECT max(id) FROM observations")
-    rows = int(newest[0] or 0) if newest else 0
-    if rows < COMMON_FROM_ROWS:
-        return terms
-    holding = {term: _rows_with(db, term) for term in terms if _has_word(term)}
-    known = [term for term in holding if holding[term]]
-    return [term for term in known if holding[term] <= rows * COMMON_SHARE] or known
-
-
-def _rows_with(db: Database, term: str) -> int:
-    found = db.row(
-        "SELECT count(*) FROM observations_fts WHERE observations_fts MATCH ?", (_quoted(term),)
-    )
-    return int(found[0]) if found else 0
 
 
 class Candidate(Value):
@@ -66,15 +39,6 @@ class Candidate(Value):
     bm25: float = 0.0
     metadata: Mapping[str, Any] = {}
     store: str = "project"
-
-
-def match_expression(terms: Sequence[str], phrases: Sequence[str] = ()) -> str:
-    """An FTS5 query for any of the terms and all of the phrases; empty when nothing can match."""
-    quoted = [_quoted(t) for t in dict.fromkeys(terms) if _has_word(t)][:MAX_TERMS]
-    exact = [_quoted(p) for p in phrases if _has_word(p)][:MAX_TERMS]
-    if exact:
-        return " AND ".join(exact)
-    return " OR ".join(quoted)
 
 
 def observations(
@@ -439,14 +403,6 @@ def _is_elsewhere(db: Database, scopes: Sequence[str]) -> bool:
     """Whether only scopes are wanted whose memories do not lie in this database's graph."""
     here = {"user", "global"} if db.kind == "user" else {"team"}
     return bool(scopes) and here.isdisjoint(scopes)
-
-
-def _has_word(text: str) -> bool:
-    return any(c.isalnum() for c in text)
-
-
-def _quoted(text: str) -> str:
-    return '"' + encodable(text).replace('"', " ").replace("\0", " ") + '"'
 
 
 def _marks(values: Sequence[object]) -> str:
