@@ -9,7 +9,8 @@ nothing.
 
 from __future__ import annotations
 
-from memory_fabric.fabric.statements import COMPARED, MOVED, WHOLLY, Reading, reading
+from memory_fabric.fabric.leavings import COMPARED, MOVED, WHOLLY
+from memory_fabric.fabric.statements import Reading, reading
 from memory_fabric.models import STORED_FROM, may_close
 
 TYPE_CHECKING = False
