@@ -205,9 +205,13 @@ class Hit(Value):
 
 
 class Answer(Value):
-    """What recall gives back: ranked hits, the walked paths, and the names of failed sources."""
+    """What recall gives back: ranked hits, the walked paths, and the names of failed sources.
+
+    `notes` say how the question was read where a person would wonder.
+    """
 
     query: Query
     hits: tuple[Hit, ...] = ()
     paths: tuple[tuple[Relation, ...], ...] = ()
     failures: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -106,3 +106,31 @@ def test_why_says_which_session_was_given_it(filled: Shell) -> None:
     gifts = filled.run("why", found[0]["id"], "--json").json["given_to"]
 
     assert [(g["session"], g["agent"], g["channel"]) for g in gifts] == [("s9", "a1", "subagent")]
+
+
+def test_recall_explains_its_scores_and_the_silence_of_a_prompt(filled: Shell) -> None:
+    told = filled.run("recall", "--explain", "which pagination for list endpoints?")
+
+    assert "1. " in told.out and DECISION in told.out
+    assert "relevance" in told.out and "words held" in told.out and "recency" in told.out
+    silent = filled.run("recall", "--explain", "kangaroos")
+    assert silent.status == 3
+    assert "As a prompt it would bring nothing: nothing remembered holds any" in silent.out
+
+
+def test_an_explanation_for_programs_has_parts_verdicts_and_the_words(filled: Shell) -> None:
+    answer = filled.run("recall", "--explain", "--json", "which pagination?").json
+
+    assert [w["word"] for w in answer["searched"]] == ["pagination"]
+    best = answer["results"][0]
+    assert best["metadata"]["parts"]["words held"] > 0
+    assert set(best["metadata"]["score_parts"]) == {"recency", "relevance", "authority", "times"}
+    assert all(result["prompt"] for result in answer["results"])
+    assert isinstance(answer["silence"], str)
+
+
+def test_a_phrase_that_nothing_holds_is_said(filled: Shell) -> None:
+    done = filled.run("recall", '"endpoints cursor"')
+
+    assert DECISION in done.out
+    assert "nothing holds “endpoints cursor”" in done.out
