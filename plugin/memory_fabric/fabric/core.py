@@ -161,10 +161,11 @@ class Fabric:
         """Distinct hits, most relevant first, with the paths and failures of the search."""
         settings = self.memory.settings
         session = session or settings.session
+        wide = limit >= PULL_LIMIT
         candidates, paths, failures = execute(
-            query, self.memory, session=session, limit=limit, wide=limit >= PULL_LIMIT
+            query, self.memory, session=session, limit=limit, wide=wide
         )
-        hits = collapse(normalize(candidates, query, self.now, explain=explain))
+        hits = collapse(normalize(candidates, query, self.now, wide=wide, explain=explain))
         if self.similarity is not None:
             hits = rerank(hits, measured(hits, query, self.similarity))
         hits = _best_of_each_source(hits, settings.max_results)

@@ -108,7 +108,9 @@ def _near(
     failures: list[str],
 ) -> list[Candidate]:
     """What holds only words near to those asked for; bm25 speaks of other words and counts 0."""
-    groups = [concept.near for concept in concepts.concepts(query) if concept.near]
+    from memory_fabric.fabric.related import near_words  # a table that no prompt waits for
+
+    groups = [near for near in map(near_words, concepts.concepts(query)) if near]
     if not groups:
         return []
     seen = {candidate.id for candidate in known}

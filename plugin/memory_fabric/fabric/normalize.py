@@ -25,14 +25,19 @@ MAX_NAME_CHARS = 200
 
 
 def normalize(
-    candidates: Sequence[Candidate], query: Query, now: str, *, explain: bool = False
+    candidates: Sequence[Candidate],
+    query: Query,
+    now: str,
+    *,
+    wide: bool = False,
+    explain: bool = False,
 ) -> list[Hit]:
     """Hits in normal form, most relevant first; candidates that miss an exact phrase are left out.
 
-    `now` (ISO 8601) gives "last week" its meaning. With `explain` the metadata holds the `parts` of
-    each relevance.
+    `now` (ISO 8601) gives "last week" its meaning. With `wide` words near to those asked for count;
+    with `explain` the metadata holds the `parts` of each relevance.
     """
-    measured = measure(_worth_measuring(candidates, query), query, now)
+    measured = measure(_worth_measuring(candidates, query), query, now, wide=wide)
     wanted, exact = asked.concepts(query), _exact_names(query)
     return most_relevant_first([_hit(one, wanted, exact, explain) for one in measured])
 

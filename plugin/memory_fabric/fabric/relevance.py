@@ -104,13 +104,15 @@ class Measured:
         return {name: round(value, 4) for name, value in named.items() if value}
 
 
-def measure(candidates: Sequence[Candidate], query: Query, now: str) -> list[Measured]:
+def measure(
+    candidates: Sequence[Candidate], query: Query, now: str, *, wide: bool = False
+) -> list[Measured]:
     """Every candidate with all parts of its relevance; the order is kept.
 
-    `now` (ISO 8601) gives "last week" its meaning.
+    `now` (ISO 8601) gives "last week" its meaning. With `wide` words near to those asked for count.
     """
     wanted = asked.concepts(query)
-    measured = _with_concepts(candidates, wanted)
+    measured = _with_concepts(candidates, wanted, _near(wanted) if wide else ())
     _add_words(measured, _weights(wanted, measured))
     _add_groups(measured)
     _add_what_was_asked(measured, query, now)
@@ -123,8 +125,17 @@ def entities_of(candidate: Candidate) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*([candidate.entity] if candidate.entity else []), *named]))
 
 
-def _with_concepts(candidates: Sequence[Candidate], wanted: Sequence[Concept]) -> list[Measured]:
-    mask_of = _mask_reader(wanted)
+def _near(wanted: Sequence[Concept]) -> Sequence[Sequence[str]]:
+    """For each concept the words near to it."""
+    from memory_fabric.fabric.related import near_words  # a table that no prompt waits for
+
+    return [near_words(concept) for concept in wanted]
+
+
+def _with_concepts(
+    candidates: Sequence[Candidate], wanted: Sequence[Concept], near: Sequence[Sequence[str]]
+) -> list[Measured]:
+    mask_of = _mask_reader(wanted, near)
     measured = []
     for candidate in candidates:
         mask = mask_of(candidate.text)
@@ -136,7 +147,9 @@ def _with_concepts(candidates: Sequence[Candidate], wanted: Sequence[Concept]) -
     return measured
 
 
-def _mask_reader(wanted: Sequence[Concept]) -> Callable[[str], int]:
+def _mask_reader(
+    wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
+) -> Callable[[str], int]:
     """A function from a text to the concepts in it, as bits; every text and word is read once.
 
     Bit i says that the text holds concept i, bit n + i that it holds a word near to it.
@@ -145,8 +158,9 @@ def _mask_reader(wanted: Sequence[Concept]) -> Callable[[str], int]:
     for i, concept in enumerate(wanted):
         for one in concept.stems:
             by_stem[one] = by_stem.get(one, 0) | 1 << i
-        for one in concept.near:
-            by_stem[stem(one)] = by_stem.get(stem(one), 0) | 1 << len(wanted) + i
+    for i, neighbours in enumerate(near):
+        for word in neighbours:
+            by_stem[stem(word)] = by_stem.get(stem(word), 0) | 1 << len(wanted) + i
     # A stem keeps the first three letters of its word: most words need no stemming to be ruled out.
     beginnings = {one[:3] for one in by_stem}
     of_word: dict[str, int] = {}
