@@ -31,6 +31,8 @@ MAX_ANCHORED_CHARS = 500
 PULL_LIMIT = 200
 ENTITY_LIMIT = 20
 NEAR_LIMIT = 60
+# The edges of so many paths are hits of their own; the other paths are only shown.
+MAX_PATHS_AS_HITS = 5
 # Entities that a relationship question starts from.
 MAX_STARTS = 4
 # Names looked up for the cross references of the best hits.
@@ -272,8 +274,8 @@ def _starts(query: Query, database: Database, candidates: Sequence[Candidate]) -
 
 
 def _edges(paths: Sequence[Path]) -> list[Candidate]:
-    """The edges of the paths as candidates: a relation answers where no observation does."""
-    edges = dict.fromkeys(relation for path in paths for relation in path)
+    """The edges of the best paths as candidates: a relation answers where no observation does."""
+    edges = dict.fromkeys(relation for path in paths[:MAX_PATHS_AS_HITS] for relation in path)
     return [
         search.Candidate(
             id=f"graph:{edge.source} {edge.type} {edge.target}",

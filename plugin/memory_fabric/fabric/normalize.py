@@ -51,11 +51,16 @@ def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Candidate]:
-    """Without those that miss a phrase, and without entities that observations speak for."""
+    """Without those that miss a phrase, and without entities that observations speak for, or
+    records, unless the question is just their name.
+    """
+    exact = _exact_names(query)
     spoken = {
-        (c.store, c.entity)
+        (c.store, name)
         for c in candidates
-        if c.source == "graph" and not c.metadata.get("whole_entity")
+        if c.source in ("graph", "records") and not c.metadata.get("whole_entity")
+        for name in (entities_of(c) if c.source == "records" else (c.entity,))
+        if c.source == "graph" or name_key(name) not in exact
     }
     kept = [
         c
