@@ -262,7 +262,7 @@ def standing_at(query: Query) -> str:
 def _starts(query: Query, database: Database, candidates: Sequence[Candidate]) -> list[str]:
     """Entities whose name is asked for, in the order asked; else those whose name came closest."""
     wanted = [name_key(hint) for hint in query.entity_hints]
-    wanted += sorted(concepts.name_keys(query.text) - set(wanted) - concepts.WEAK)
+    wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)
     known = graph.entities_by_key(database, wanted[:MAX_NAME_KEYS])
     exact = dict.fromkeys(known[key].name for key in wanted if key in known)
     near = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from memory_fabric.fabric import concepts as asked
 from memory_fabric.fabric.relevance import entities_of, measure
 from memory_fabric.models import Hit
-from memory_fabric.text import name_key, words
+from memory_fabric.text import name_key, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def normalize(
     wide: bool = False,
     explain: bool = False,
 ) -> list[Hit]:
-    """Hits in normal form, most relevant first; candidates that miss an exact phrase are left out.
+    """Hits in normal form, most relevant first; without candidates that miss an exact phrase or
+    hold an excluded word.
 
     `now` (ISO 8601) gives "last week" its meaning. With `wide` words near to those asked for count;
     with `explain` the metadata holds the `parts` of each relevance.
@@ -70,6 +71,9 @@ def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Cand
     for phrase in query.phrases:
         held = words(phrase)
         kept = [c for c in kept if _holds(words(_whole_text(c)), held)]
+    if query.excluded:
+        out = frozenset(map(stem, query.excluded))
+        kept = [c for c in kept if out.isdisjoint(asked.stems_of(_whole_text(c)))]
     return kept
 
 
@@ -85,9 +89,9 @@ def _whole_text(candidate: Candidate) -> str:
 
 def _exact_names(query: Query) -> tuple[str, ...]:
     """The keys of the one name that is the whole question; none for a question of more."""
-    if len(query.text) > MAX_NAME_CHARS:
+    if len(query.asked) > MAX_NAME_CHARS:
         return ()
-    return name_key(query.text.strip(" ?!.\n\t")), name_key("".join(words(query.text)))
+    return name_key(query.asked.strip(" ?!.\n\t")), name_key("".join(words(query.asked)))
 
 
 def _hit(one: Measured, wanted: Sequence[Concept], exact: tuple[str, ...], explain: bool) -> Hit:

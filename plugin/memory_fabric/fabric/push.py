@@ -133,7 +133,7 @@ class _Floor:
     def __init__(self, query: Query, hits: Sequence[Hit]) -> None:
         self.strengths: Mapping[str, float] = {c.text: c.strength for c in asked.concepts(query)}
         self.stems = frozenset(s for c in asked.concepts(query) for s in c.stems)
-        self.names = asked.name_keys(query.text) | {name_key(hint) for hint in query.entity_hints}
+        self.names = asked.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
         if _names_a_stranger(query, hits):
             self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
         else:

@@ -39,6 +39,7 @@ ENTITY_BOOST = 0.45
 TIME_BOOST = 0.6
 ANSWER_BOOST = 0.2
 QUESTION_PENALTY = 0.1
+UNASKED_PENALTY = 0.3
 STEEPNESS = 1.3
 # Smooths the rarity of words where a store has only a handful of candidates.
 PRIOR_CANDIDATES = 3.0
@@ -70,12 +71,13 @@ class Measured:
         "name",
         "question",
         "time",
+        "unasked",
     )
 
     def __init__(self, candidate: Candidate, mask: int, before: int, after: int) -> None:
         self.candidate, self.mask, self.before, self.after = candidate, mask, before, after
         self.bm25 = self.covered = self.around = self.group = 0.0
-        self.name = self.time = self.answer = self.question = 0.0
+        self.name = self.time = self.answer = self.question = self.unasked = 0.0
 
     @property
     def words(self) -> float:
@@ -85,7 +87,7 @@ class Measured:
     @property
     def relevance(self) -> float:
         """0–1, below 1."""
-        asked_for = self.name + self.time + self.answer + self.question
+        asked_for = self.name + self.time + self.answer + self.question + self.unasked
         raw = self.words + self.around + self.group + asked_for
         return max(0.0, 1 - math.exp(-STEEPNESS * raw))
 
@@ -100,6 +102,7 @@ class Measured:
             "time asked for": self.time,
             "kind of answer": self.answer,
             "is a question": self.question,
+            "names what is not asked for": self.unasked,
         }
         return {name: round(value, 4) for name, value in named.items() if value}
 
@@ -266,8 +269,9 @@ def _group(candidate: Candidate) -> tuple[str, str]:
 
 
 def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) -> None:
-    names = asked.name_keys(query.text) | {name_key(hint) for hint in query.entity_hints}
-    spans = (*_spans(query.text, now), *query.spans)
+    names = asked.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
+    spans = (*_spans(query.asked, now), *query.spans)
+    unasked = frozenset(map(stem, query.unasked))
     for one in measured:
         candidate = one.candidate
         if any(_is_named(name, names) for name in (*entities_of(candidate), _speaker(candidate))):
@@ -279,6 +283,8 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
             one.answer = ANSWER_BOOST
         if candidate.text.endswith("?"):
             one.question = -QUESTION_PENALTY
+        if unasked and not unasked.isdisjoint(asked.stems_of(candidate.text)):
+            one.unasked = -UNASKED_PENALTY
 
 
 def _spans(text: str, now: str) -> Sequence[tuple[str, str]]:
