@@ -58,6 +58,37 @@ def test_what_is_recalled_cannot_drive_the_terminal(shell: Shell) -> None:
     assert "\x1b" not in done.out and "\x07" not in done.out
 
 
+def test_recall_finds_the_clients_own_notes_and_names_their_file(filled: Shell) -> None:
+    mine = "\r\n# Mine\r\n\r\n- Pagination tests need the seeded shop\r\n"
+    filled.notes.write_bytes(filled.notes.read_bytes() + mine.encode())
+    (filled.notes.parent / "testing.md").write_text("Pagination is tested by pytest.\n")
+    assert DECISION in filled.notes.read_text()
+
+    answer = filled.run("recall", "--json", "pagination tests").json
+    shown = filled.run("recall", "pagination tests").out
+
+    found = {r["id"]: r["text"] for r in answer["results"] if r["source"] == "native"}
+    assert found == {
+        "native:MEMORY.md#1": "Mine: Pagination tests need the seeded shop",
+        "native:testing.md#1": "Pagination is tested by pytest.",
+    }
+    assert answer["sources"]["native"] == 2
+    assert [r["text"] for r in answer["results"]].count(DECISION) == 1
+    (line,) = [line for line in shown.splitlines() if "seeded shop" in line]
+    assert line.split()[1] == "note" and "MEMORY.md#1" in line
+
+
+def test_a_note_that_cannot_be_read_is_told_and_costs_nothing_else(filled: Shell) -> None:
+    (filled.notes.parent / "latin.md").write_bytes(b"caf\xe9")
+
+    found = filled.run("recall", "pagination")
+    nothing = filled.run("recall", "zanzibar")
+
+    assert (found.status, nothing.status) == (0, 3)
+    for done in (found, nothing):
+        assert "not searched: native (latin.md): it is not a text in UTF-8" in done.err
+
+
 def test_load_shows_what_a_session_is_given(filled: Shell) -> None:
     done = filled.run("load")
 

@@ -56,7 +56,9 @@ def recall(
         if explain and text:
             return _explained(fabric, text, limit, then, as_json)
         answer = fabric.recall(text, limit=limit, depth=depth, as_of=then)
-    if not answer.hits and answer.failures:
+    # An unreadable note beside MEMORY.md is told below; memory itself was searched.
+    failed = [name for name in answer.failures if not name.startswith("native")]
+    if not answer.hits and failed:
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     if as_json:
         show.json_out(answer_as_json(answer))
@@ -158,8 +160,8 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
 
 
 def _reference(hit: Hit) -> str:
-    """How the hit can be named to why, pin, forget and history."""
+    """How the hit can be named to why, pin, forget and history; a note by its file."""
     source, _, identifier = hit.id.partition(":")
     if hit.metadata.get("entityType") == "relation":
         return "—"
-    return cut(identifier, 40) if source == "graph" else ids.short_id(identifier)
+    return cut(identifier, 40) if source in ("graph", "native") else ids.short_id(identifier)

@@ -10,7 +10,7 @@ from memory_fabric.fabric import boost, concepts, traverse
 from memory_fabric.models import Relation
 from memory_fabric.store import graph, search
 from memory_fabric.store.matching import match_expression, telling
-from memory_fabric.text import name_key, words
+from memory_fabric.text import name_key, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def execute(
     """Candidates of all sources and stores, the walked paths, and the failures by name.
 
     At most `limit` candidates a source and store; with `wide` also the turns beside past turns that
-    match, and what holds only words near to those asked for. Records of scope local come only for
-    `session`. Raises DeadlinePassed.
+    match, what holds only words near to those asked for, and the client's own notes. Records of
+    scope local come only for `session`. Raises DeadlinePassed.
     """
     groups = [concept.spellings for concept in concepts.concepts(query)]
     candidates: list[Candidate] = []
@@ -78,6 +78,8 @@ def execute(
     failures = [*memory.failures, *failures]
     if failures and not _any_graph(databases, failures):
         failures.append(GRAPH_REQUIRED)
+    elif wide:
+        candidates += _native(query, memory, limit, failures)
     return candidates, paths, tuple(dict.fromkeys(failures))
 
 
@@ -134,6 +136,27 @@ def _near(
         except FabricError as error:
             failures.append(f"graph ({database.kind}): {error}")
     return [one._replace(bm25=0.0) for one in found if one.id not in seen]
+
+
+def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
+    """Notes of the client's own memory that hold a word asked for, those with the most first.
+
+    They have no index and no bm25; where a phrase is asked for, `normalize` looks for it.
+    """
+    from memory_fabric.store import notes  # a prompt never reads those files
+
+    found, failed = notes.candidates(memory, query.filters)
+    failures += failed
+    if query.phrases:
+        return found
+    wanted = [one.stems.union(map(stem, one.near)) for one in concepts.concepts(query)]
+    wanted += [frozenset(map(stem, words(hint))) for hint in query.entity_hints]
+    held = []
+    for note in found:
+        said = concepts.stems_of(note.text)
+        held.append((sum(not one.isdisjoint(said) for one in wanted), note))
+    held.sort(key=lambda pair: pair[0], reverse=True)
+    return [note for count, note in held[:limit] if count]
 
 
 def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
