@@ -39,6 +39,10 @@ GRAPH_REQUIRED = (
     "graph: unavailable, and it is required: nothing could be searched. "
     "Run memory-fabric doctor to see why."
 )
+GRAPH_MISSING = (
+    "graph: unavailable, and it is required: what it holds is missing among these. "
+    "Run memory-fabric doctor to see why."
+)
 
 
 def execute(
@@ -75,7 +79,7 @@ def execute(
         candidates += _edges(paths)
     failures = [*memory.failures, *failures]
     if failures and not _any_graph(databases, failures):
-        failures.append(GRAPH_REQUIRED)
+        failures.append(GRAPH_MISSING if candidates else GRAPH_REQUIRED)
     return candidates, paths, tuple(dict.fromkeys(failures))
 
 
@@ -113,22 +117,17 @@ def _near(
         return []
     seen = {candidate.id for candidate in known}
     found: list[Candidate] = []
-    filters = query.filters
     for database in databases:
-
-        def match(index: str, database: Database = database) -> str:
-            return telling(database, index, groups, NEAR_LIMIT)
-
-        try:
-            found += search.observations(database, match("observations_fts"), NEAR_LIMIT, filters)
-            found += search.records(database, match("records_fts"), NEAR_LIMIT, filters, session)
-            found += search.episodes(
-                database, match("episodes_fts"), NEAR_LIMIT, filters, neighbours=True
-            )
-        except DeadlinePassed:
-            raise
-        except FabricError as error:
-            failures.append(f"graph ({database.kind}): {error}")
+        asked = _sources(database, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
+        for source, ask in asked:
+            if source == "entities":  # asked for by name, which has no near words
+                continue
+            try:
+                found += ask()
+            except DeadlinePassed:
+                raise
+            except FabricError as error:
+                failures.append(f"{source} ({database.kind}): {error}")
     return [one._replace(bm25=0.0) for one in found if one.id not in seen]
 
 
