@@ -41,6 +41,10 @@ GRAPH_REQUIRED = (
     "graph: unavailable, and it is required: nothing could be searched. "
     "Run memory-fabric doctor to see why."
 )
+GRAPH_MISSING = (
+    "graph: unavailable, and it is required: what it holds is missing among these. "
+    "Run memory-fabric doctor to see why."
+)
 
 
 def execute(
@@ -76,9 +80,10 @@ def execute(
         paths = _walked(query, databases, candidates, failures)
         candidates += _edges(paths)
     failures = [*memory.failures, *failures]
-    if failures and not _any_graph(databases, failures):
-        failures.append(GRAPH_REQUIRED)
-    elif wide:
+    lacks_graph = bool(failures) and not _any_graph(databases, failures)
+    if lacks_graph:
+        failures.append(GRAPH_MISSING if candidates else GRAPH_REQUIRED)
+    if wide and (candidates or not lacks_graph):
         candidates += _native(query, memory, limit, failures)
     return candidates, paths, tuple(dict.fromkeys(failures))
 
@@ -119,22 +124,17 @@ def _near(
         return []
     seen = {candidate.id for candidate in known}
     found: list[Candidate] = []
-    filters = query.filters
     for database in databases:
-
-        def match(index: str, database: Database = database) -> str:
-            return telling(database, index, groups, NEAR_LIMIT)
-
-        try:
-            found += search.observations(database, match("observations_fts"), NEAR_LIMIT, filters)
-            found += search.records(database, match("records_fts"), NEAR_LIMIT, filters, session)
-            found += search.episodes(
-                database, match("episodes_fts"), NEAR_LIMIT, filters, neighbours=True
-            )
-        except DeadlinePassed:
-            raise
-        except FabricError as error:
-            failures.append(f"graph ({database.kind}): {error}")
+        asked = _sources(database, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
+        for source, ask in asked:
+            if source == "entities":  # asked for by name, which has no near words
+                continue
+            try:
+                found += ask()
+            except DeadlinePassed:
+                raise
+            except FabricError as error:
+                failures.append(f"{source} ({database.kind}): {error}")
     return [one._replace(bm25=0.0) for one in found if one.id not in seen]
 
 
@@ -143,13 +143,14 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
 
     They have no index and no bm25; where a phrase is asked for, `normalize` looks for it.
     """
+    from memory_fabric.fabric.related import near_words
     from memory_fabric.store import notes  # a prompt never reads those files
 
     found, failed = notes.candidates(memory, query.filters)
     failures += failed
     if query.phrases:
         return found
-    wanted = [one.stems.union(map(stem, one.near)) for one in concepts.concepts(query)]
+    wanted = [one.stems.union(map(stem, near_words(one))) for one in concepts.concepts(query)]
     wanted += [frozenset(map(stem, words(hint))) for hint in query.entity_hints]
     held = []
     for note in found:

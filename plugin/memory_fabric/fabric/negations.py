@@ -19,6 +19,7 @@ _CUES = (
     ("excluding",),
     ("besides",),
 )
+_FIRST_WORDS = frozenset(cue[0] for cue in _CUES)
 _ARTICLES = frozenset("the a an our my any in".split())
 MIN_WORD_CHARS = 3
 MAX_LEFT_OUT = 8
@@ -34,11 +35,13 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     unasked: list[str] = []
     at = 0
     while at < len(tokens):
-        banned = _banned(tokens[at]) if at and len(out) < MAX_LEFT_OUT else []
-        taken = 1 if banned else _unasked(tokens, at)
+        token = tokens[at]
+        banned = _banned(token) if token[0] == "-" and at and len(out) < MAX_LEFT_OUT else []
+        may_begin = token.lower().strip(",") in _FIRST_WORDS
+        taken = 1 if banned else _unasked(tokens, at) if may_begin else 0
         out += banned
         if not taken:
-            kept.append(tokens[at])
+            kept.append(token)
         elif not banned and len(unasked) < MAX_LEFT_OUT:
             unasked += [w for w in words(tokens[at + taken - 1]) if w not in STOPWORDS]
         at += taken or 1
@@ -48,8 +51,8 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 
 def _banned(token: str) -> list[str]:
-    """The words of `-word`; an option such as `-r` or `--verbose` is none."""
-    if not token.startswith("-") or not token[1:2].isalpha():
+    """The words of `-word`, given with its sign; an option such as `-r` or `--verbose` is none."""
+    if not token[1:2].isalpha():
         return []
     return [word for word in words(token) if len(word) >= MIN_WORD_CHARS]
 
