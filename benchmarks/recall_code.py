@@ -30,7 +30,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import recall_set
-from recall_rankers import LIMIT, PLAIN, Plain, Product, Push, Ranker
+from baselines import BASELINES
+from recall_rankers import LIMIT, Plain, Product, Push, Ranker
 
 DEPTHS = (1, 3, LIMIT)
 PATHS = ("hot", "warm")
@@ -144,7 +145,7 @@ def print_table(table: Sequence[Row], title: str) -> None:
 def _ranker(known: recall_set.Set, project: str, folder: str, baseline: str, path: str) -> Ranker:
     memories = known.of(project)
     if baseline:
-        return Plain(memories, PLAIN[baseline])
+        return Plain(memories, baseline)
     return Product(memories, folder, known.now, path)
 
 
@@ -222,7 +223,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--split", choices=(*recall_set.SPLITS, "all"), default="all")
     parser.add_argument("--path", choices=PATHS, default="hot")
-    parser.add_argument("--baseline", choices=sorted(PLAIN), default="")
+    parser.add_argument("--baseline", choices=sorted(BASELINES), default="")
     parser.add_argument("--projects", nargs="+", default=[], help="only these projects")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--out", type=os.path.abspath, help="the report, and the half to tune on")

@@ -1,4 +1,4 @@
-"""Who answers the questions: the product itself, and three plain rankers to stand beside it.
+"""Who answers the questions: the product itself, and plain rankers to stand beside it.
 
 Every ranker knows one project. `pull` lists memories best first; `push` says what would be put in
 front of the model unasked, and in how many characters.
@@ -7,13 +7,12 @@ front of the model unasked, and in how many characters.
 from __future__ import annotations
 
 import os
-import re
-import sqlite3
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import recall_set
+from baselines import BASELINES
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "plugin"))
@@ -33,13 +32,6 @@ LIMIT = 10
 CONFIDENCE = 0.7
 # A plain ranker has no floor: it injects its best, within the product's budget for a prompt.
 PLAIN_HITS, PLAIN_CHARS = 6, 2000
-# What is left of a question for a ranker by whole words.
-COMMON = frozenset(
-    "a an and are as at be been by can could did do does for from had has have how i if in into is "
-    "it its me my no not of on or our should so some that the their them there these they this to "
-    "us was we what when where which who why will with would you your".split()
-)
-SHORTEST_PART = 3
 
 
 class Push(NamedTuple):
@@ -119,75 +111,27 @@ class Product:
 
 
 class Plain:
-    """A ranker made of one function: points for each memory, none below or at zero is shown."""
+    """A plain ranker (baselines.py) over the same texts; of equals the newest first."""
 
-    def __init__(
-        self,
-        known: Sequence[recall_set.Memory],
-        points: Callable[[str, Sequence[recall_set.Memory]], list[float]],
-    ) -> None:
-        self.known, self.points = known, points
+    def __init__(self, known: Sequence[recall_set.Memory], name: str) -> None:
+        newest = sorted(known, key=lambda memory: memory.at, reverse=True)
+        self.lengths = {memory.id: len(memory.words) for memory in newest}
+        self.ranked = BASELINES[name]([(memory.id, memory.words) for memory in newest])
 
     def pull(self, text: str) -> list[str]:
-        return [memory.id for memory in self._ranked(text)[:LIMIT]]
+        return self.ranked(text)[:LIMIT]
 
     def push(self, text: str) -> Push:
         kept: list[str] = []
         chars = 0
-        for memory in self._ranked(text)[:PLAIN_HITS]:
-            if chars + len(memory.words) <= PLAIN_CHARS:
-                kept.append(memory.id)
-                chars += len(memory.words)
+        for id_ in self.ranked(text)[:PLAIN_HITS]:
+            if chars + self.lengths[id_] <= PLAIN_CHARS:
+                kept.append(id_)
+                chars += self.lengths[id_]
         return Push(tuple(kept), chars)
 
     def close(self) -> None:
         """Nothing is open."""
-
-    def _ranked(self, text: str) -> list[recall_set.Memory]:
-        """Most points first, the newest of equals first."""
-        pairs = zip(self.points(text, self.known), self.known, strict=True)
-        found = [pair for pair in pairs if pair[0] > 0]
-        found.sort(key=lambda pair: (pair[0], pair[1].at), reverse=True)
-        return [memory for _, memory in found]
-
-
-def by_substring(text: str, known: Sequence[recall_set.Memory]) -> list[float]:
-    """How many of the question's pieces between blanks stand anywhere in each memory."""
-    pieces = {piece.strip("?!.,;:()'\"").lower() for piece in text.split()}
-    pieces = {piece for piece in pieces if len(piece) >= SHORTEST_PART}
-    return [float(sum(piece in memory.words.lower() for piece in pieces)) for memory in known]
-
-
-def by_keyword(text: str, known: Sequence[recall_set.Memory]) -> list[float]:
-    """How many whole words they share, without the commonest words of English."""
-    asked = _words(text) - COMMON
-    return [float(len(asked & _words(memory.words))) for memory in known]
-
-
-def by_fts5(text: str, known: Sequence[recall_set.Memory]) -> list[float]:
-    """BM25 of SQLite's FTS5 with the Porter stemmer, any word of the question."""
-    points = [0.0] * len(known)
-    asked = " OR ".join(f'"{word}"' for word in sorted(_words(text) - COMMON))
-    if not asked:
-        return points
-    database = sqlite3.connect(":memory:")
-    try:
-        database.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61')")
-        rows = [(number, memory.words) for number, memory in enumerate(known)]
-        database.executemany("INSERT INTO t(rowid, x) VALUES (?, ?)", rows)
-        found = database.execute("SELECT rowid, bm25(t) FROM t WHERE t MATCH ?", (asked,))
-        for number, rank in found:
-            points[number] = max(-rank, sys.float_info.min)  # bm25 may be 0 where all match
-    finally:
-        database.close()
-    return points
-
-
-PLAIN = {"substring": by_substring, "keyword": by_keyword, "fts5": by_fts5}
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.lower()))
 
 
 def _open(folder: str, project: str) -> Memory:

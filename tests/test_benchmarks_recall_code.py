@@ -191,11 +191,11 @@ def test_noise_is_counted_among_unanswerable_questions_only(benchmark: Any) -> N
     assert table["no_answer"].trap == 1.0
 
 
-@pytest.mark.parametrize("ranker", ["substring", "keyword", "fts5"])
+@pytest.mark.parametrize("ranker", ["substring", "keyword", "fts5", "porter"])
 def test_a_plain_ranker_finds_a_word_and_says_nothing_of_unknown_ones(
     benchmark: Any, known: Any, ranker: str
 ) -> None:
-    plain = benchmark.Plain(known.of("firmware"), benchmark.PLAIN[ranker])
+    plain = benchmark.Plain(known.of("firmware"), ranker)
 
     assert plain.pull("TC-TSTAT-2.2")[0] == "firmware-19"
     assert plain.push("TC-TSTAT-2.2").ids[0] == "firmware-19"

@@ -119,6 +119,25 @@ def test_recall_for_a_subagent_spares_what_it_can_do_without(door: Door, tmp_pat
     assert modules_after(door, "SubagentStart", tmp_path) & SPARED == set()
 
 
+@pytest.mark.parametrize("name", ["UserPromptSubmit", "PreToolUse", "SubagentStart"])
+@pytest.mark.parametrize("agent", ["database-engineer", "Explore"])
+def test_native_notes_are_not_read_where_a_person_waits(
+    door: Door, tmp_path: Path, name: str, agent: str
+) -> None:
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(door.project))
+    folder = door.user_home / ".claude" / "projects" / slug / "memory"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "MEMORY.md").write_text("- The workers use Redis for pagination, by hand.\n")
+    fields = {"agent_type": agent} if name == "SubagentStart" else {}
+
+    modules = modules_after(door, name, tmp_path, **fields)
+
+    touched = (tmp_path / f"{name}.txt.opened").read_text("utf-8").split("\n")
+    assert str(door.project / ".git") + "/config" in touched
+    assert [path for path in touched if str(folder) in path] == []
+    assert "memory_fabric.store.notes" not in modules
+
+
 @pytest.mark.parametrize(
     "prompt", ["We decided to use Celery over RQ because it retries.", "I prefer tabs."]
 )

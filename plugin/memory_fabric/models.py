@@ -170,6 +170,8 @@ class Query(Value):
 
     `past` tells that it asks how things were: what was replaced may be the answer. `spans` are
     stretches of time, as (first day, first day after), that it means besides those that it names.
+    What holds an `excluded` word is no answer, what holds an `unasked` one is a worse one. `asked`
+    is the text without filters and without what it says that it does not ask for.
     """
 
     text: str
@@ -184,6 +186,9 @@ class Query(Value):
     global_only: bool = False
     past: bool = False
     spans: tuple[tuple[str, str], ...] = ()
+    excluded: tuple[str, ...] = ()
+    unasked: tuple[str, ...] = ()
+    asked: str = ""
 
 
 class Hit(Value):
@@ -205,9 +210,13 @@ class Hit(Value):
 
 
 class Answer(Value):
-    """What recall gives back: ranked hits, the walked paths, and the names of failed sources."""
+    """What recall gives back: ranked hits, the walked paths, and the names of failed sources.
+
+    `notes` say how the question was read where a person would wonder.
+    """
 
     query: Query
     hits: tuple[Hit, ...] = ()
     paths: tuple[tuple[Relation, ...], ...] = ()
     failures: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

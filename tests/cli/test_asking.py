@@ -58,6 +58,37 @@ def test_what_is_recalled_cannot_drive_the_terminal(shell: Shell) -> None:
     assert "\x1b" not in done.out and "\x07" not in done.out
 
 
+def test_recall_finds_the_clients_own_notes_and_names_their_file(filled: Shell) -> None:
+    mine = "\r\n# Mine\r\n\r\n- Pagination tests need the seeded shop\r\n"
+    filled.notes.write_bytes(filled.notes.read_bytes() + mine.encode())
+    (filled.notes.parent / "testing.md").write_text("Pagination is tested by pytest.\n")
+    assert DECISION in filled.notes.read_text()
+
+    answer = filled.run("recall", "--json", "pagination tests").json
+    shown = filled.run("recall", "pagination tests").out
+
+    found = {r["id"]: r["text"] for r in answer["results"] if r["source"] == "native"}
+    assert found == {
+        "native:MEMORY.md#1": "Mine: Pagination tests need the seeded shop",
+        "native:testing.md#1": "Pagination is tested by pytest.",
+    }
+    assert answer["sources"]["native"] == 2
+    assert [r["text"] for r in answer["results"]].count(DECISION) == 1
+    (line,) = [line for line in shown.splitlines() if "seeded shop" in line]
+    assert line.split()[1] == "note" and "MEMORY.md#1" in line
+
+
+def test_a_note_that_cannot_be_read_is_told_and_costs_nothing_else(filled: Shell) -> None:
+    (filled.notes.parent / "latin.md").write_bytes(b"caf\xe9")
+
+    found = filled.run("recall", "pagination")
+    nothing = filled.run("recall", "zanzibar")
+
+    assert (found.status, nothing.status) == (0, 3)
+    for done in (found, nothing):
+        assert "not searched: native (latin.md): it is not a text in UTF-8" in done.err
+
+
 def test_load_shows_what_a_session_is_given(filled: Shell) -> None:
     done = filled.run("load")
 
@@ -106,3 +137,31 @@ def test_why_says_which_session_was_given_it(filled: Shell) -> None:
     gifts = filled.run("why", found[0]["id"], "--json").json["given_to"]
 
     assert [(g["session"], g["agent"], g["channel"]) for g in gifts] == [("s9", "a1", "subagent")]
+
+
+def test_recall_explains_its_scores_and_the_silence_of_a_prompt(filled: Shell) -> None:
+    told = filled.run("recall", "--explain", "which pagination for list endpoints?")
+
+    assert "1. " in told.out and DECISION in told.out
+    assert "relevance" in told.out and "words held" in told.out and "recency" in told.out
+    silent = filled.run("recall", "--explain", "kangaroos")
+    assert silent.status == 3
+    assert "As a prompt it would bring nothing: nothing remembered holds any" in silent.out
+
+
+def test_an_explanation_for_programs_has_parts_verdicts_and_the_words(filled: Shell) -> None:
+    answer = filled.run("recall", "--explain", "--json", "which pagination?").json
+
+    assert [w["word"] for w in answer["searched"]] == ["pagination"]
+    best = answer["results"][0]
+    assert best["metadata"]["parts"]["words held"] > 0
+    assert set(best["metadata"]["score_parts"]) == {"recency", "relevance", "authority", "times"}
+    assert all(result["prompt"] for result in answer["results"])
+    assert isinstance(answer["silence"], str)
+
+
+def test_a_phrase_that_nothing_holds_is_said(filled: Shell) -> None:
+    done = filled.run("recall", '"endpoints cursor"')
+
+    assert DECISION in done.out
+    assert "nothing holds “endpoints cursor”" in done.out

@@ -204,3 +204,20 @@ def test_huge_and_adversarial_texts_are_bounded_and_quick(part: str) -> None:
     assert len(query.text) <= 64 << 10
     assert len(query.terms) <= MAX_TERMS
     assert len(query.entity_hints) <= MAX_HINTS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Users are logged out. Find out why. Then fix it.",
+        "Is it slow? Measure it! Later we mend it",
+        "Please do: Rename the logo",
+        "- Rename the logo\n- Move it\n* Delete the old one\n1. Publish it",
+    ],
+)
+def test_a_capital_where_a_sentence_or_an_item_begins_is_no_name(text: str) -> None:
+    assert parse(text, plain=True).entity_hints == ()
+
+
+def test_a_capital_within_a_sentence_is_a_name() -> None:
+    assert parse("It is slow. Ask Caroline. Then Melanie?").entity_hints == ("Caroline", "Melanie")

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from fabric.given import NOW, USER, a_hit, open_memory
 from memory_fabric.fabric.core import Fabric, answer_as_json
 from memory_fabric.fabric.normalize import MOST, most_relevant_first
+from memory_fabric.fabric.parse import parse
 from memory_fabric.fabric.rerank import MEASURED, measured, rerank
-from memory_fabric.models import Filters, Hit, Query
+from memory_fabric.models import Hit, Query
 
 RELEVANCE = st.floats(0, 1)
 NEAR = st.floats(-1, 1)
@@ -92,11 +93,11 @@ def test_the_reason_is_measured_and_filters_are_not() -> None:
         asked.append((question, list(texts)))
         return [0.0] * len(texts)
 
-    query = Query("type:decision which cache?", ("cache",), filters=Filters(types=("decision",)))
+    query = parse("type:decision which cache?")
 
     measured([a_hit("Use Redis", metadata={"why": "it is fast"})], query, measure)
 
-    assert asked == [("cache", ["Use Redis it is fast"])]
+    assert asked == [("which cache?", ["Use Redis it is fast"])]
 
 
 def test_only_the_first_hits_are_measured() -> None:

@@ -1,6 +1,7 @@
 """Runs hooks/dispatch.py as the launcher does and writes down which modules the process held.
 
-Started as `python -I -S sys_modules.py <dispatch.py> <output>`; the event comes on stdin.
+Beside the output, in `<output>.opened`, which files and folders it opened or listed. Started as
+`python -I -S sys_modules.py <dispatch.py> <output>`; the event comes on stdin.
 """
 
 import os
@@ -8,14 +9,23 @@ import sys
 
 dispatch, output = sys.argv[1:]
 leave = os._exit
+opened: set[str] = set()
+
+
+def note_opened(event, arguments):  # type: ignore[no-untyped-def]
+    if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str):
+        opened.add(arguments[0])
 
 
 def write_and_leave(status):  # type: ignore[no-untyped-def]
     with open(output, "w", encoding="utf-8") as file:
         file.write("\n".join(sorted(sys.modules)))
+    with open(output + ".opened", "w", encoding="utf-8", errors="replace") as file:
+        file.write("\n".join(sorted(opened)))
     leave(status)
 
 
 os._exit = write_and_leave
+sys.addaudithook(note_opened)
 with open(dispatch, encoding="utf-8") as source:
     exec(compile(source.read(), dispatch, "exec"), {"__name__": "__main__", "__file__": dispatch})

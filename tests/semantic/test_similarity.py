@@ -36,15 +36,15 @@ STORIES = (
         ),
     ),
     (
-        "billing-service",
-        "Why is the billing-service slow at night?",
-        "The billing-service loses performance when the evening batch runs, queries take minutes",
+        "Eve",
+        "Which pet does Eve own at home?",
+        "Eve adopted a beagle puppy in spring",
         (
-            "The billing-service is slow to deploy because of the approval",
-            "The billing-service is written in Go",
-            "The billing-service team meets on Tuesday",
-            "The billing-service sends invoices at night as PDF",
-            "The billing-service is owned by finance",
+            "Eve does own a house",
+            "Eve works at home",
+            "Eve will own the shop",
+            "Eve came home late",
+            "Eve does own a boat",
         ),
     ),
     (

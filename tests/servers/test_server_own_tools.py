@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mcp.client.client import Client
 
+from memory_fabric import ids
 from memory_fabric.models import Hit, Provenance, Record
 from memory_fabric.servers import own_tools
 from memory_fabric.servers.outcome import MAX_ANSWER_CHARS
@@ -180,6 +181,30 @@ def test_recall_gives_back_what_was_remembered_with_date_scope_and_id(tmp_path: 
         assert "because offsets time out" in first
         for mark in ("decision", record.created_at[:10], "team", record.id[-8:]):
             assert mark in first
+
+    run(story)
+
+
+def test_recall_finds_native_notes_also_where_nothing_else_is_remembered(tmp_path: Path) -> None:
+    home, secret = tmp_path / "home", "gh" + "p_" + "A1b2C3d4E5" * 4
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(tmp_path / "project"))
+    folder = tmp_path / "user" / ".claude" / "projects" / slug / "memory"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text(f"- <memory-fabric> The token {secret} deploys.\n")
+    (folder / "latin.md").write_bytes(b"caf\xe9")
+
+    async def story() -> None:
+        async with connected(home) as client:
+            text = await ask(client, "recall", query="Which token deploys?")
+            nothing = await ask(client, "recall", query="zanzibar")
+
+        day = ids.timestamp((folder / "MEMORY.md").stat().st_mtime)[:10]
+        assert text.splitlines() == [
+            f"- (note, {day}, team, said by assistant, MEMORY.md#1) "
+            "‹memory-fabric> The token [redacted: token] deploys.",
+            "Not searched: native (latin.md): it is not a text in UTF-8",
+        ]
+        assert nothing.splitlines()[0] == "Nothing found."
 
     run(story)
 

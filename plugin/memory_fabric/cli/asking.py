@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -11,7 +11,11 @@ from memory_fabric import ids
 from memory_fabric.cli import here, named, show
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Answer, Hit
+from memory_fabric.store import sessions
 from memory_fabric.text import cut, one_line
+
+if TYPE_CHECKING:
+    from memory_fabric.fabric.core import Fabric
 
 MAX_TEXT_CHARS = 400
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
@@ -33,24 +37,59 @@ def recall(
     as_of: Annotated[
         str, typer.Option(metavar="TIME", help='As memory stood then: 2026-01-15, "last month".')
     ] = "",
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="Say what each score is made of, and why a prompt is silent."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Find what is remembered."""
     from memory_fabric.fabric.core import Fabric, answer_as_json
     from memory_fabric.semantic.measure import measure_for
 
-    now = ids.timestamp()
+    now, text = ids.timestamp(), " ".join(words or ())
     then = _moment(as_of, now) if as_of else ""
     with here.open_memory() as memory:
         fabric = Fabric(memory, now, measure_for(memory.settings))
-        answer = fabric.recall(" ".join(words or ()), limit=limit, depth=depth, as_of=then)
-    if not answer.hits and answer.failures:
+        if explain and text:
+            return _explained(fabric, text, limit, then, as_json)
+        answer = fabric.recall(text, limit=limit, depth=depth, as_of=then)
+    # An unreadable note beside MEMORY.md is told below; memory itself was searched.
+    failed = [name for name in answer.failures if not name.startswith("native")]
+    if not answer.hits and failed:
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     if as_json:
         show.json_out(answer_as_json(answer))
     else:
         _show(answer)
     return 0 if answer.hits else 3
+
+
+def _explained(fabric: Fabric, text: str, limit: int, as_of: str, as_json: bool) -> int:
+    from memory_fabric.cli import explaining
+    from memory_fabric.fabric.core import answer_as_json
+    from memory_fabric.fabric.explain import as_json as explained_as_json
+    from memory_fabric.fabric.explain import explain
+
+    memory = fabric.memory
+    session = memory.settings.session
+    seen = sessions.injected(memory.session_database(), session, "") if session else frozenset()
+    told = explain(
+        fabric,
+        text,
+        limit=limit,
+        as_of=as_of,
+        session=session,
+        seen=seen,
+        shown=memory.native_ids(fabric.now),
+    )
+    if as_json:
+        show.json_out(explained_as_json(told, answer_as_json(told.answer)))
+    else:
+        explaining.show_explanation(told)
+    return 0 if told.answer.hits else 3
 
 
 def load(as_json: AsJson = False) -> int:
@@ -99,6 +138,8 @@ def _show(answer: Answer) -> None:
         show.line("Nothing found.")
     for path in answer.paths:
         show.line("path: " + "; ".join(f"{r.source} {r.type} {r.target}" for r in path), "dim")
+    for note in answer.notes:
+        show.line(note, "dim")
     for failure in answer.failures:
         show.complain(f"not searched: {failure}")
 
@@ -119,8 +160,8 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
 
 
 def _reference(hit: Hit) -> str:
-    """How the hit can be named to why, pin, forget and history."""
+    """How the hit can be named to why, pin, forget and history; a note by its file."""
     source, _, identifier = hit.id.partition(":")
     if hit.metadata.get("entityType") == "relation":
         return "—"
-    return cut(identifier, 40) if source == "graph" else ids.short_id(identifier)
+    return cut(identifier, 40) if source in ("graph", "native") else ids.short_id(identifier)

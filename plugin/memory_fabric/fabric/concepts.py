@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from memory_fabric.fabric.related import near_words
 from memory_fabric.fabric.vocabulary import PATTERNS, TECHNOLOGIES, is_agent
 from memory_fabric.text import STOPWORDS, camel_parts, cjk_pairs, name_key, stem, words
 from memory_fabric.values import Value
@@ -66,15 +65,12 @@ MAX_NAMED_WORDS = 400
 
 
 class Concept(Value):
-    """One thing asked for. `spellings` are words to search for, `stems` what counts as a match,
-    `near` what often stands for it.
-    """
+    """One thing asked for. `spellings` are words to search for, `stems` what counts as a match."""
 
     text: str
     spellings: tuple[str, ...]
     stems: frozenset[str]
     strength: float = 1.0
-    near: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=8)  # every stage of one recall asks for those of the same query
@@ -85,9 +81,7 @@ def concepts(query: Query) -> tuple[Concept, ...]:
     for term in query.terms:
         spellings = _spellings(term)
         stems = frozenset(map(stem, spellings))
-        near = tuple(word for word in near_words(stem(term)) if stem(word) not in stems)
-        strength = _strength(term, named)
-        found.setdefault(stem(term), Concept(term, spellings, stems, strength, near))
+        found.setdefault(stem(term), Concept(term, spellings, stems, _strength(term, named)))
     for hint in query.entity_hints:
         for word in words(hint) if is_agent(hint) else ():
             concept = Concept(word, (word,), frozenset((stem(word),)), AGENT_WORD_STRENGTH)

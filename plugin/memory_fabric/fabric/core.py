@@ -15,7 +15,7 @@ from memory_fabric.fabric.execute import (
 )
 from memory_fabric.fabric.normalize import normalize
 from memory_fabric.fabric.parse import parse
-from memory_fabric.fabric.rank import rank
+from memory_fabric.fabric.rank import rank, with_score_parts
 from memory_fabric.fabric.rerank import measured, rerank
 from memory_fabric.fabric.staleness import mark_stale
 from memory_fabric.models import Answer, Filters, Query
@@ -65,12 +65,14 @@ class Fabric:
         session: str = "",
         depth: int = 0,
         as_of: str = "",
+        explain: bool = False,
     ) -> Answer:
         """The best memories for a question, at most `limit`; the newest for an empty one.
 
         `filters` take the place of those in the text, `as_of` (ISO 8601) that of the moment in
         them. With a `depth` (1 to 3) the graph is walked so far from what the question names, also
-        where it does not ask for relations. Raises DeadlinePassed.
+        where it does not ask for relations. With `explain` each hit's metadata holds the `parts`
+        of its relevance and of its score. Raises DeadlinePassed.
         """
         query = parse(text, now=self.now)
         if depth:
@@ -81,7 +83,7 @@ class Fabric:
             query = query._replace(filters=query.filters._replace(as_of=as_of))
         if not (query.terms or query.entity_hints or query.phrases):
             return self._newest(query, limit, session)
-        return self._answer(query, limit, session)
+        return self._answer(query, limit, session, explain=explain)
 
     def push(
         self,
@@ -95,9 +97,17 @@ class Fabric:
         query = parse(text, now=self.now, plain=True)
         if push.is_silent(query):
             return []
-        found, _, _ = self._found(query, session, PUSH_LIMIT)
-        hits = push.above_floor(mark_stale(found, self.now), query, seen=seen, shown=shown)
+        found = self._push_candidates(query, session)
+        hits = push.above_floor(found, query, seen=seen, shown=shown)
         return push.choose(self._ranked(push.shortlist(hits), query)) if hits else []
+
+    def push_candidates(self, text: str, *, session: str = "") -> list[Hit]:
+        """What `push` chooses from, most relevant first. Raises DeadlinePassed."""
+        return self._push_candidates(parse(text, now=self.now, plain=True), session)
+
+    def _push_candidates(self, query: Query, session: str) -> list[Hit]:
+        found, _, _ = self._found(query, session, PUSH_LIMIT)
+        return mark_stale(found, self.now)
 
     def push_for_prompt(
         self,
@@ -131,23 +141,31 @@ class Fabric:
         )
         return _pushed(hits, render.AGENT_HEADING, max_chars)
 
-    def _answer(self, query: Query, limit: int, session: str) -> Answer:
+    def _answer(self, query: Query, limit: int, session: str, *, explain: bool = False) -> Answer:
         query = anchored(query, self.memory, session=session)
-        found, paths, failures = self._found(query, session, PULL_LIMIT)
+        found, paths, failures = self._found(query, session, PULL_LIMIT, explain=explain)
+        notes: tuple[str, ...] = ()
+        if query.phrases and not found:
+            notes = (f"nothing holds {_quoted(query.phrases)}: searched for the words instead",)
+            query = query._replace(phrases=())
+            found, paths, failures = self._found(query, session, PULL_LIMIT, explain=explain)
         hits = self._ranked(found[: limit + REFERENCED_EXTRA], query)[: max(0, limit)]
+        if explain:
+            hits = with_score_parts(hits, self._then(query), past=query.past)
         failures = tuple(dict.fromkeys((*failures, *self.memory.failures)))
-        return Answer(query, tuple(mark_stale(hits, self._then(query))), paths, failures)
+        return Answer(query, tuple(mark_stale(hits, self._then(query))), paths, failures, notes)
 
     def _found(
-        self, query: Query, session: str, limit: int
+        self, query: Query, session: str, limit: int, *, explain: bool = False
     ) -> tuple[list[Hit], tuple[Path, ...], tuple[str, ...]]:
         """Distinct hits, most relevant first, with the paths and failures of the search."""
         settings = self.memory.settings
         session = session or settings.session
+        wide = limit >= PULL_LIMIT
         candidates, paths, failures = execute(
-            query, self.memory, session=session, limit=limit, wide=limit >= PULL_LIMIT
+            query, self.memory, session=session, limit=limit, wide=wide
         )
-        hits = collapse(normalize(candidates, query, self.now))
+        hits = collapse(normalize(candidates, query, self.now, wide=wide, explain=explain))
         if self.similarity is not None:
             hits = rerank(hits, measured(hits, query, self.similarity))
         hits = _best_of_each_source(hits, settings.max_results)
@@ -183,6 +201,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
         "results": [_result(hit) for hit in answer.hits],
         "paths": [[_relation(r) for r in path] for path in answer.paths],
         "failures": list(answer.failures),
+        "notes": list(answer.notes),
     }
     label = render.filter_label(answer.query.filters)
     as_of = answer.query.filters.as_of
@@ -222,6 +241,10 @@ def _best_of_each_source(hits: Sequence[Hit], most: int) -> list[Hit]:
         if counts[hit.source] <= most:
             kept.append(hit)
     return kept
+
+
+def _quoted(phrases: Sequence[str]) -> str:
+    return ", ".join(f"“{phrase}”" for phrase in phrases)
 
 
 def _pushed(hits: Sequence[Hit], heading: str, max_chars: int) -> Pushed:

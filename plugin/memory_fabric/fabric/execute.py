@@ -10,7 +10,7 @@ from memory_fabric.fabric import boost, concepts, traverse
 from memory_fabric.models import Relation
 from memory_fabric.store import graph, search
 from memory_fabric.store.matching import match_expression, telling
-from memory_fabric.text import name_key, words
+from memory_fabric.text import name_key, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,12 +31,18 @@ MAX_ANCHORED_CHARS = 500
 PULL_LIMIT = 200
 ENTITY_LIMIT = 20
 NEAR_LIMIT = 60
+# The edges of so many paths are hits of their own; the other paths are only shown.
+MAX_PATHS_AS_HITS = 5
 # Entities that a relationship question starts from.
 MAX_STARTS = 4
 # Names looked up for the cross references of the best hits.
 MAX_NAME_KEYS = 900
 GRAPH_REQUIRED = (
     "graph: unavailable, and it is required: nothing could be searched. "
+    "Run memory-fabric doctor to see why."
+)
+GRAPH_MISSING = (
+    "graph: unavailable, and it is required: what it holds is missing among these. "
     "Run memory-fabric doctor to see why."
 )
 
@@ -52,8 +58,8 @@ def execute(
     """Candidates of all sources and stores, the walked paths, and the failures by name.
 
     At most `limit` candidates a source and store; with `wide` also the turns beside past turns that
-    match, and what holds only words near to those asked for. Records of scope local come only for
-    `session`. Raises DeadlinePassed.
+    match, what holds only words near to those asked for, and the client's own notes. Records of
+    scope local come only for `session`. Raises DeadlinePassed.
     """
     groups = [concept.spellings for concept in concepts.concepts(query)]
     candidates: list[Candidate] = []
@@ -74,8 +80,11 @@ def execute(
         paths = _walked(query, databases, candidates, failures)
         candidates += _edges(paths)
     failures = [*memory.failures, *failures]
-    if failures and not _any_graph(databases, failures):
-        failures.append(GRAPH_REQUIRED)
+    lacks_graph = bool(failures) and not _any_graph(databases, failures)
+    if lacks_graph:
+        failures.append(GRAPH_MISSING if candidates else GRAPH_REQUIRED)
+    if wide and (candidates or not lacks_graph):
+        candidates += _native(query, memory, limit, failures)
     return candidates, paths, tuple(dict.fromkeys(failures))
 
 
@@ -108,28 +117,47 @@ def _near(
     failures: list[str],
 ) -> list[Candidate]:
     """What holds only words near to those asked for; bm25 speaks of other words and counts 0."""
-    groups = [concept.near for concept in concepts.concepts(query) if concept.near]
+    from memory_fabric.fabric.related import near_words  # a table that no prompt waits for
+
+    groups = [near for near in map(near_words, concepts.concepts(query)) if near]
     if not groups:
         return []
     seen = {candidate.id for candidate in known}
     found: list[Candidate] = []
-    filters = query.filters
     for database in databases:
-
-        def match(index: str, database: Database = database) -> str:
-            return telling(database, index, groups, NEAR_LIMIT)
-
-        try:
-            found += search.observations(database, match("observations_fts"), NEAR_LIMIT, filters)
-            found += search.records(database, match("records_fts"), NEAR_LIMIT, filters, session)
-            found += search.episodes(
-                database, match("episodes_fts"), NEAR_LIMIT, filters, neighbours=True
-            )
-        except DeadlinePassed:
-            raise
-        except FabricError as error:
-            failures.append(f"graph ({database.kind}): {error}")
+        asked = _sources(database, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
+        for source, ask in asked:
+            if source == "entities":  # asked for by name, which has no near words
+                continue
+            try:
+                found += ask()
+            except DeadlinePassed:
+                raise
+            except FabricError as error:
+                failures.append(f"{source} ({database.kind}): {error}")
     return [one._replace(bm25=0.0) for one in found if one.id not in seen]
+
+
+def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
+    """Notes of the client's own memory that hold a word asked for, those with the most first.
+
+    They have no index and no bm25; where a phrase is asked for, `normalize` looks for it.
+    """
+    from memory_fabric.fabric.related import near_words
+    from memory_fabric.store import notes  # a prompt never reads those files
+
+    found, failed = notes.candidates(memory, query.filters)
+    failures += failed
+    if query.phrases:
+        return found
+    wanted = [one.stems.union(map(stem, near_words(one))) for one in concepts.concepts(query)]
+    wanted += [frozenset(map(stem, words(hint))) for hint in query.entity_hints]
+    held = []
+    for note in found:
+        said = concepts.stems_of(note.text)
+        held.append((sum(not one.isdisjoint(said) for one in wanted), note))
+    held.sort(key=lambda pair: pair[0], reverse=True)
+    return [note for count, note in held[:limit] if count]
 
 
 def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
@@ -258,7 +286,7 @@ def standing_at(query: Query) -> str:
 def _starts(query: Query, database: Database, candidates: Sequence[Candidate]) -> list[str]:
     """Entities whose name is asked for, in the order asked; else those whose name came closest."""
     wanted = [name_key(hint) for hint in query.entity_hints]
-    wanted += sorted(concepts.name_keys(query.text) - set(wanted) - concepts.WEAK)
+    wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)
     known = graph.entities_by_key(database, wanted[:MAX_NAME_KEYS])
     exact = dict.fromkeys(known[key].name for key in wanted if key in known)
     near = [
@@ -270,8 +298,8 @@ def _starts(query: Query, database: Database, candidates: Sequence[Candidate]) -
 
 
 def _edges(paths: Sequence[Path]) -> list[Candidate]:
-    """The edges of the paths as candidates: a relation answers where no observation does."""
-    edges = dict.fromkeys(relation for path in paths for relation in path)
+    """The edges of the best paths as candidates: a relation answers where no observation does."""
+    edges = dict.fromkeys(relation for path in paths[:MAX_PATHS_AS_HITS] for relation in path)
     return [
         search.Candidate(
             id=f"graph:{edge.source} {edge.type} {edge.target}",

@@ -34,7 +34,7 @@ MAX_TASKS = 8
 ENOUGH = 2
 # A line below this says next to nothing beside its marks.
 MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
-# What holds until someone changes it is given to a kind first, then what else was noted of its work.
+# What holds until someone changes it is given to a kind first, then what else its work brought.
 HOLDING = frozenset(("decision", "constraint", "preference", "pattern", "antipattern"))
 OF_WORK = (*sorted(HOLDING), "note", "problem", "solution")
 KIND_HITS = 4

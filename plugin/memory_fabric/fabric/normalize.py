@@ -8,7 +8,7 @@ from __future__ import annotations
 from memory_fabric.fabric import concepts as asked
 from memory_fabric.fabric.relevance import entities_of, measure
 from memory_fabric.models import Hit
-from memory_fabric.text import name_key, words
+from memory_fabric.text import name_key, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +25,20 @@ MAX_NAME_CHARS = 200
 
 
 def normalize(
-    candidates: Sequence[Candidate], query: Query, now: str, *, explain: bool = False
+    candidates: Sequence[Candidate],
+    query: Query,
+    now: str,
+    *,
+    wide: bool = False,
+    explain: bool = False,
 ) -> list[Hit]:
-    """Hits in normal form, most relevant first; candidates that miss an exact phrase are left out.
+    """Hits in normal form, most relevant first; without candidates that miss an exact phrase or
+    hold an excluded word.
 
-    `now` (ISO 8601) gives "last week" its meaning. With `explain` the metadata holds the `parts` of
-    each relevance.
+    `now` (ISO 8601) gives "last week" its meaning. With `wide` words near to those asked for count;
+    with `explain` the metadata holds the `parts` of each relevance.
     """
-    measured = measure(_worth_measuring(candidates, query), query, now)
+    measured = measure(_worth_measuring(candidates, query), query, now, wide=wide)
     wanted, exact = asked.concepts(query), _exact_names(query)
     return most_relevant_first([_hit(one, wanted, exact, explain) for one in measured])
 
@@ -46,11 +52,16 @@ def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Candidate]:
-    """Without those that miss a phrase, and without entities that observations speak for."""
+    """Without those that miss a phrase, and without entities that observations speak for, or
+    records, unless the question is just their name.
+    """
+    exact = _exact_names(query)
     spoken = {
-        (c.store, c.entity)
+        (c.store, name)
         for c in candidates
-        if c.source == "graph" and not c.metadata.get("whole_entity")
+        if c.source in ("graph", "records") and not c.metadata.get("whole_entity")
+        for name in (entities_of(c) if c.source == "records" else (c.entity,))
+        if c.source == "graph" or name_key(name) not in exact
     }
     kept = [
         c
@@ -60,6 +71,9 @@ def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Cand
     for phrase in query.phrases:
         held = words(phrase)
         kept = [c for c in kept if _holds(words(_whole_text(c)), held)]
+    if query.excluded:
+        out = frozenset(map(stem, query.excluded))
+        kept = [c for c in kept if out.isdisjoint(asked.stems_of(_whole_text(c)))]
     return kept
 
 
@@ -75,9 +89,9 @@ def _whole_text(candidate: Candidate) -> str:
 
 def _exact_names(query: Query) -> tuple[str, ...]:
     """The keys of the one name that is the whole question; none for a question of more."""
-    if len(query.text) > MAX_NAME_CHARS:
+    if len(query.asked) > MAX_NAME_CHARS:
         return ()
-    return name_key(query.text.strip(" ?!.\n\t")), name_key("".join(words(query.text)))
+    return name_key(query.asked.strip(" ?!.\n\t")), name_key("".join(words(query.asked)))
 
 
 def _hit(one: Measured, wanted: Sequence[Concept], exact: tuple[str, ...], explain: bool) -> Hit:

@@ -77,7 +77,10 @@ PAST_WORDS = frozenset(
     previous past ago replaced superseded""".split()
 )
 USED_TO = frozenset(("used", "to"))
-_BREAKS = str.maketrans(dict.fromkeys(",;!?()[]{}\"'`<>|“”‘’", " "))
+_BREAKS = str.maketrans(
+    {**dict.fromkeys(",;()[]{}\"'`<>|“”‘’", " "), **dict.fromkeys("!?。！？", ". ")}
+)
+_BULLETS = frozenset("-*•–—+#")
 # What follows "how" in a question for a way, and in one for a number.
 _WAYS = tuple(f" how {word} " for word in "do to can should would could does".split())
 _AMOUNTS = tuple(f" how {word} " for word in "many much often long".split())
@@ -105,6 +108,7 @@ def parse(
         (text, Filters(), 0, False) if plain else _filters(text, now)
     )
     asked, phrases = (asked, ()) if plain else _phrases(asked)
+    asked, excluded, unasked = (asked, (), ()) if plain else _left_out(asked)
     tokens = asked.translate(_BREAKS).split()
     if len(tokens) > MAX_TOKENS:
         tokens = tokens[: MAX_TOKENS // 2] + tokens[-MAX_TOKENS // 2 :]
@@ -125,6 +129,9 @@ def parse(
         depth=depth or DEFAULT_DEPTH,
         global_only=global_only,
         past=not plain and _asks_for_the_past(lowered),
+        excluded=excluded,
+        unasked=unasked,
+        asked=asked,
     )
 
 
@@ -208,6 +215,12 @@ def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
     return text.replace('"', " "), tuple(dict.fromkeys(phrases))[:MAX_PHRASES]
 
 
+def _left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    from memory_fabric.fabric.negations import left_out  # a prompt leaves nothing out
+
+    return left_out(text)
+
+
 def _agents(tokens: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:
     """Agent names among the tokens, once each; `@database-engineer` counts."""
     found: list[str] = []
@@ -266,15 +279,22 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
     plain = [token.strip(".:@*") for token in tokens]
     at = 0
     while at < len(plain) and len(found) < 2 * MAX_HINTS:
-        name, length = _name_at(plain, at)
+        name, length = _name_at(plain, at, first=at == 0 or _ends_a_sentence(tokens[at - 1]))
         if name and name.lower() not in agents:
             found.append(name)
         at += length
     return tuple(dict.fromkeys(found))[:MAX_HINTS]
 
 
-def _name_at(tokens: list[str], at: int) -> tuple[str, int]:
-    """The name that begins at this token, or '', and how many tokens to go on."""
+def _ends_a_sentence(token: str) -> bool:
+    """Whether what follows this token begins a sentence, an item or a quote."""
+    return token.endswith((".", ":")) or token in _BULLETS
+
+
+def _name_at(tokens: list[str], at: int, *, first: bool) -> tuple[str, int]:
+    """The name that begins at this token, or '', and how many tokens to go on; `first` where a
+    sentence begins.
+    """
     for count in (3, 2):
         if at + count <= len(tokens):
             key = name_key("".join(tokens[at : at + count]))
@@ -284,7 +304,7 @@ def _name_at(tokens: list[str], at: int) -> tuple[str, int]:
     name = tokens[at]
     if not name or len(name) > MAX_NAME_CHARS:
         return "", 1
-    return _known(name) or (name if _looks_like_a_name(name, first=at == 0) else ""), 1
+    return _known(name) or (name if _looks_like_a_name(name, first=first) else ""), 1
 
 
 def _known(name: str) -> str:

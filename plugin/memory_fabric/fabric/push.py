@@ -35,6 +35,9 @@ EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
 STATED_IN = 0.85
 # What is far below the best is not worth the room.
 SHARE_OF_BEST = 0.6
+GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
+TOO_LITTLE = "shares too little with the prompt"
+STRANGER = "shares too little with a prompt about somebody or something unknown"
 # A paste is recognised by its shape: this many lines, most of them no sentences.
 PASTE_LINES, PASTE_SHARE = 8, 0.6
 
@@ -48,22 +51,48 @@ def above_floor(
 ) -> list[Hit]:
     """The hits that this prompt is surely about, in the order they came; often none.
 
+    Those without a verdict (see `verdicts`).
+
     `seen` are ids of hits that the session's model already has, `shown` ids of records that
     MEMORY.md shows it. Nothing that is over; past turns only when strong, and not the turn in
     which a record was stated that is among the hits or known already.
     """
     if is_silent(query):
         return []
+    against = verdicts(hits, query, seen=seen, shown=shown)
+    return [hit for hit, verdict in zip(hits, against, strict=True) if not verdict]
+
+
+def verdicts(
+    hits: Sequence[Hit],
+    query: Query,
+    *,
+    seen: Container[str] = frozenset(),
+    shown: Container[str] = frozenset(),
+) -> list[str]:
+    """Why each hit is not worth injecting for this prompt; '' for those that are."""
     floor = _Floor(query, hits)
     stated = [_own_words(hit.text) for hit in hits if hit.source != "episodes"]
-    return [
-        hit
-        for hit in hits
-        if not _is_known(hit, seen, shown)
-        and not hit.metadata.get("over")
-        and floor.passes(hit)
-        and not (hit.source == "episodes" and _repeats(hit, stated))
-    ]
+    return [_verdict(hit, floor, stated, seen, shown) for hit in hits]
+
+
+def _verdict(
+    hit: Hit,
+    floor: _Floor,
+    stated: Sequence[frozenset[str]],
+    seen: Container[str],
+    shown: Container[str],
+) -> str:
+    if hit.id in seen:
+        return GIVEN
+    if (hit.metadata.get("record") or hit.id) in shown:
+        return SHOWN
+    if hit.metadata.get("over"):
+        return "replaced, or no longer valid"
+    lacking = floor.lacks(hit)
+    if not lacking and hit.source == "episodes" and _repeats(hit, stated):
+        return "the turn in which a listed memory was stated"
+    return lacking
 
 
 def shortlist(hits: Sequence[Hit]) -> list[Hit]:
@@ -104,7 +133,7 @@ class _Floor:
     def __init__(self, query: Query, hits: Sequence[Hit]) -> None:
         self.strengths: Mapping[str, float] = {c.text: c.strength for c in asked.concepts(query)}
         self.stems = frozenset(s for c in asked.concepts(query) for s in c.stems)
-        self.names = asked.name_keys(query.text) | {name_key(hint) for hint in query.entity_hints}
+        self.names = asked.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
         if _names_a_stranger(query, hits):
             self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
         else:
@@ -114,22 +143,26 @@ class _Floor:
             for key in set(map(name_key, hit.entities)):
                 self.sharing[key] = self.sharing.get(key, 0) + 1
 
-    def passes(self, hit: Hit) -> bool:
-        """Whether the memory shares enough with the prompt."""
+    def lacks(self, hit: Hit) -> str:
+        """What the memory does not share with the prompt; '' for one above the floor."""
         specific = self._specific(hit)
         if not specific:
-            return False
+            return "shares no word that says what the prompt is about"
         if hit.source == "episodes":
-            return self._passes_as_episode(hit, specific)
+            return self._lacks_as_episode(hit, specific)
         ease = self._ease(hit)
         shared = min(specific, max(self.coverage))
         if _coverage(hit) >= self.coverage[shared] * ease:
-            return True
-        return self._held(hit.text) >= self.held[shared] * ease
+            return ""
+        if self._held(hit.text) >= self.held[shared] * ease:
+            return ""
+        return STRANGER if self.coverage is STRANGER_COVERAGE_FLOORS else TOO_LITTLE
 
-    def _passes_as_episode(self, hit: Hit, specific: int) -> bool:
+    def _lacks_as_episode(self, hit: Hit, specific: int) -> str:
+        if hit.text.rstrip().endswith("?"):
+            return "a past turn that only asks"
         strong = _coverage(hit) >= EPISODE_COVERAGE and specific >= EPISODE_SPECIFIC
-        return strong and not hit.text.rstrip().endswith("?")
+        return "" if strong else "a past turn that shares too little"
 
     def _specific(self, hit: Hit) -> int:
         matched: Iterable[str] = hit.metadata.get("matched", ())
@@ -176,10 +209,6 @@ def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
 
 def _coverage(hit: Hit) -> float:
     return float(hit.metadata.get("coverage", 0.0))
-
-
-def _is_known(hit: Hit, seen: Container[str], shown: Container[str]) -> bool:
-    return hit.id in seen or (hit.metadata.get("record") or hit.id) in shown
 
 
 def _repeats(episode: Hit, stated: Sequence[frozenset[str]]) -> bool:

@@ -43,16 +43,39 @@ def rank(hits: Sequence[Hit], now: str, *, past: bool = False) -> list[Hit]:
 
 def score(hit: Hit, now: str, most: float = 0.0, *, past: bool = False) -> float:
     """The score of one hit, 0-1; `most` is the relevance of the most relevant one beside it."""
+    return sum(_summands(hit, now, most)) * _factor(hit, now, past)
+
+
+def parts(hit: Hit, now: str, most: float = 0.0, *, past: bool = False) -> dict[str, float]:
+    """What the score of a hit is made of: three summands, and what their sum is multiplied with."""
+    names = ("recency", "relevance", "authority")
+    named = dict(zip(names, _summands(hit, now, most), strict=True))
+    named["times"] = _factor(hit, now, past)
+    return {name: round(value, 4) for name, value in named.items()}
+
+
+def with_score_parts(hits: Sequence[Hit], now: str, *, past: bool = False) -> list[Hit]:
+    """The ranked hits with the parts of their score in their metadata."""
+    most = max((hit.relevance for hit in hits), default=0.0)
+    return [
+        hit._replace(metadata={**hit.metadata, "score_parts": parts(hit, now, most, past=past)})
+        for hit in hits
+    ]
+
+
+def _summands(hit: Hit, now: str, most: float) -> tuple[float, float, float]:
     behind = max(0.0, most - hit.relevance) / AS_RELEVANT
     fresh = LEAST_RECENCY + (recency(hit.timestamp, now) - LEAST_RECENCY) * max(0.0, 1 - behind)
-    total = (
-        RECENCY_WEIGHT * fresh
-        + RELEVANCE_WEIGHT * hit.relevance
-        + AUTHORITY_WEIGHT * authority(hit) / MOST_AUTHORITY
+    return (
+        RECENCY_WEIGHT * fresh,
+        RELEVANCE_WEIGHT * hit.relevance,
+        AUTHORITY_WEIGHT * authority(hit) / MOST_AUTHORITY,
     )
-    if not past and is_over(hit, now):
-        total *= SUPERSEDED_FACTOR
-    return total * TRUST_FACTORS.get(str(hit.metadata.get("trust", "")), 1.0)
+
+
+def _factor(hit: Hit, now: str, past: bool) -> float:
+    over = SUPERSEDED_FACTOR if not past and is_over(hit, now) else 1.0
+    return over * TRUST_FACTORS.get(str(hit.metadata.get("trust", "")), 1.0)
 
 
 def recency(stamp: str, now: str) -> float:

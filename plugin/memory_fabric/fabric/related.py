@@ -2,7 +2,7 @@
 
 A question about the "database" is met by a memory of PostgreSQL, one about "sign-in" by one about
 authentication. What is near counts half of what is said (relevance.NEAR_SHARE), so that the same
-word always stands above its neighbours.
+word always stands above its neighbours. Only who asks for memories waits for this table.
 """
 
 from __future__ import annotations
@@ -10,6 +10,10 @@ from __future__ import annotations
 from functools import cache
 
 from memory_fabric.text import stem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.fabric.concepts import Concept
 
 # Each line: words that mean much the same where people speak of their work, or of their days.
 _ALIKE = """
@@ -143,10 +147,10 @@ _KINDS = {
 }
 
 
-@cache
-def near_words(stemmed: str) -> tuple[str, ...]:
-    """Words near to the one of this stem, without those of its own stem; () for most words."""
-    return _table().get(stemmed, ())
+def near_words(concept: Concept) -> tuple[str, ...]:
+    """Words near to what is asked for, without those that count as the same; () for most."""
+    near = _table().get(stem(concept.text), ())
+    return tuple(word for word in near if stem(word) not in concept.stems)
 
 
 @cache

@@ -39,6 +39,7 @@ ENTITY_BOOST = 0.45
 TIME_BOOST = 0.6
 ANSWER_BOOST = 0.2
 QUESTION_PENALTY = 0.1
+UNASKED_PENALTY = 0.3
 STEEPNESS = 1.3
 # Smooths the rarity of words where a store has only a handful of candidates.
 PRIOR_CANDIDATES = 3.0
@@ -70,12 +71,13 @@ class Measured:
         "name",
         "question",
         "time",
+        "unasked",
     )
 
     def __init__(self, candidate: Candidate, mask: int, before: int, after: int) -> None:
         self.candidate, self.mask, self.before, self.after = candidate, mask, before, after
         self.bm25 = self.covered = self.around = self.group = 0.0
-        self.name = self.time = self.answer = self.question = 0.0
+        self.name = self.time = self.answer = self.question = self.unasked = 0.0
 
     @property
     def words(self) -> float:
@@ -85,7 +87,7 @@ class Measured:
     @property
     def relevance(self) -> float:
         """0–1, below 1."""
-        asked_for = self.name + self.time + self.answer + self.question
+        asked_for = self.name + self.time + self.answer + self.question + self.unasked
         raw = self.words + self.around + self.group + asked_for
         return max(0.0, 1 - math.exp(-STEEPNESS * raw))
 
@@ -100,17 +102,20 @@ class Measured:
             "time asked for": self.time,
             "kind of answer": self.answer,
             "is a question": self.question,
+            "names what is not asked for": self.unasked,
         }
         return {name: round(value, 4) for name, value in named.items() if value}
 
 
-def measure(candidates: Sequence[Candidate], query: Query, now: str) -> list[Measured]:
+def measure(
+    candidates: Sequence[Candidate], query: Query, now: str, *, wide: bool = False
+) -> list[Measured]:
     """Every candidate with all parts of its relevance; the order is kept.
 
-    `now` (ISO 8601) gives "last week" its meaning.
+    `now` (ISO 8601) gives "last week" its meaning. With `wide` words near to those asked for count.
     """
     wanted = asked.concepts(query)
-    measured = _with_concepts(candidates, wanted)
+    measured = _with_concepts(candidates, wanted, _near(wanted) if wide else ())
     _add_words(measured, _weights(wanted, measured))
     _add_groups(measured)
     _add_what_was_asked(measured, query, now)
@@ -123,8 +128,17 @@ def entities_of(candidate: Candidate) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*([candidate.entity] if candidate.entity else []), *named]))
 
 
-def _with_concepts(candidates: Sequence[Candidate], wanted: Sequence[Concept]) -> list[Measured]:
-    mask_of = _mask_reader(wanted)
+def _near(wanted: Sequence[Concept]) -> Sequence[Sequence[str]]:
+    """For each concept the words near to it."""
+    from memory_fabric.fabric.related import near_words  # a table that no prompt waits for
+
+    return [near_words(concept) for concept in wanted]
+
+
+def _with_concepts(
+    candidates: Sequence[Candidate], wanted: Sequence[Concept], near: Sequence[Sequence[str]]
+) -> list[Measured]:
+    mask_of = _mask_reader(wanted, near)
     measured = []
     for candidate in candidates:
         mask = mask_of(candidate.text)
@@ -136,7 +150,9 @@ def _with_concepts(candidates: Sequence[Candidate], wanted: Sequence[Concept]) -
     return measured
 
 
-def _mask_reader(wanted: Sequence[Concept]) -> Callable[[str], int]:
+def _mask_reader(
+    wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
+) -> Callable[[str], int]:
     """A function from a text to the concepts in it, as bits; every text and word is read once.
 
     Bit i says that the text holds concept i, bit n + i that it holds a word near to it.
@@ -145,8 +161,9 @@ def _mask_reader(wanted: Sequence[Concept]) -> Callable[[str], int]:
     for i, concept in enumerate(wanted):
         for one in concept.stems:
             by_stem[one] = by_stem.get(one, 0) | 1 << i
-        for one in concept.near:
-            by_stem[stem(one)] = by_stem.get(stem(one), 0) | 1 << len(wanted) + i
+    for i, neighbours in enumerate(near):
+        for word in neighbours:
+            by_stem[stem(word)] = by_stem.get(stem(word), 0) | 1 << len(wanted) + i
     # A stem keeps the first three letters of its word: most words need no stemming to be ruled out.
     beginnings = {one[:3] for one in by_stem}
     of_word: dict[str, int] = {}
@@ -252,8 +269,9 @@ def _group(candidate: Candidate) -> tuple[str, str]:
 
 
 def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) -> None:
-    names = asked.name_keys(query.text) | {name_key(hint) for hint in query.entity_hints}
-    spans = (*_spans(query.text, now), *query.spans)
+    names = asked.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
+    spans = (*_spans(query.asked, now), *query.spans)
+    unasked = frozenset(map(stem, query.unasked))
     for one in measured:
         candidate = one.candidate
         if any(_is_named(name, names) for name in (*entities_of(candidate), _speaker(candidate))):
@@ -265,6 +283,8 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
             one.answer = ANSWER_BOOST
         if candidate.text.endswith("?"):
             one.question = -QUESTION_PENALTY
+        if unasked and not unasked.isdisjoint(asked.stems_of(candidate.text)):
+            one.unasked = -UNASKED_PENALTY
 
 
 def _spans(text: str, now: str) -> Sequence[tuple[str, str]]:

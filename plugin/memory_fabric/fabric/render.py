@@ -93,7 +93,7 @@ def hit_line(hit: Hit) -> str:
         _reference(hit),
     ]
     limit = MAX_EPISODE_CHARS if hit.source == "episodes" else MAX_TEXT_CHARS
-    return _line(marks, hit.text, str(about.get("why") or ""), hit.entities, limit)
+    return _line(marks, hit.text, str(about.get("why") or ""), _own_names(hit), limit)
 
 
 def replaced_by(about: Mapping[str, Any]) -> str:
@@ -165,6 +165,14 @@ def _line(
     tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names if name_key(name) not in said]
     about = f" ({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""
     return neutralised(f"- [{' · '.join(mark for mark in marks if mark)}] {body}{about}")
+
+
+def _own_names(hit: Hit) -> Sequence[str]:
+    """The names that a memory states itself, without those that recall found around it, and without
+    its project's, which every second memory bears.
+    """
+    stated = hit.metadata.get("entities") or hit.entities[:1]
+    return [name for name in stated if name != hit.metadata.get("project")]
 
 
 def _keys(text: str) -> frozenset[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 from memory_fabric.fabric.normalize import MOST, most_relevant_first
-from memory_fabric.models import Filters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +40,8 @@ def measured(hits: Sequence[Hit], query: Query, similarity: Similarity) -> dict[
     hits = hits[:MEASURED]
     if not hits:
         return {}
-    # `type:decision` narrows a search and says nothing about its subject.
-    plain = query.filters == Filters()
-    question = query.text if plain else " ".join((*query.terms, *query.phrases))
     texts = [f"{hit.text} {hit.metadata.get('why') or ''}".rstrip() for hit in hits]
-    near = similarity(question, texts)
+    near = similarity(query.asked, texts)
     return {hit.id: value for hit, value in zip(hits, near, strict=False)}
 
 

@@ -33,12 +33,13 @@ STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs th
 def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
     """The best hits of every source, one a line, with what was left out and what failed."""
     from memory_fabric.fabric.core import Fabric  # late: a client may never ask
+    from memory_fabric.fabric.execute import GRAPH_REQUIRED
     from memory_fabric.semantic.measure import measure_for
 
     limit, depth = arguments.get("limit", DEFAULT_LIMIT), arguments.get("depth", 0)
     fabric = Fabric(memory, ids.timestamp(), measure_for(memory.settings))
     answer = fabric.recall(arguments["query"], limit=limit, depth=depth)
-    if answer.failures and not memory.databases():
+    if GRAPH_REQUIRED in answer.failures and not memory.databases():
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     return Outcome((_rendered(answer, limit),))
 
@@ -161,8 +162,10 @@ def _hit_line(hit: Hit) -> str:
 
 
 def _reference(hit: Hit) -> str:
-    """How the hit can be named again: a record's or turn's short id, an entity's name."""
+    """How the hit can be named again: a record's or turn's short id, an entity's or file's name."""
     source, _, identifier = hit.id.partition(":")
+    if source == "native":
+        return cut(identifier, MAX_NAME_CHARS)
     if source != "graph":
         return ids.short_id(identifier)
     return neutralised(one_line(cut(identifier.rpartition("#")[0] or identifier, MAX_NAME_CHARS)))

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # A query holds no more terms than this: the longest match first would not change the top.
 MAX_TERMS = 48
+# So many are looked up for those that any row holds.
+MAX_LOOKED_UP = 3 * MAX_TERMS
 # A word of more than half of all rows weighs nothing in bm25, and ranking its rows costs the most.
 # Counting rows costs a twentieth of that, and in a small store neither is worth a thought.
 COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
@@ -75,10 +77,12 @@ def _known(
     """
     rarer: list[tuple[int, list[str]]] = []
     common: list[tuple[int, list[str]]] = []
-    left = MAX_TERMS
+    left, unread = MAX_TERMS, MAX_LOOKED_UP
     for group in groups:
         kept, count = [], 0
-        for word in group[:left]:
+        looked_up = group[: min(left, unread)]
+        unread -= len(looked_up)
+        for word in looked_up:
             holding = _rows_with(db, index, match_expression([word]), rows)
             if holding:
                 kept.append(word)
@@ -118,8 +122,12 @@ def _most(db: Database, index: str, known: Sequence[tuple[int, list[str]]], limi
     expression = frequent[0]
     for needed in range(len(frequent), 1, -1):
         expression = _at_least(needed, frequent)
-        if _count(db, index, expression, SPARE * limit) >= SPARE * limit:
+        holding = _count(db, index, expression, SPARE * limit)
+        if holding >= SPARE * limit:
             break
+    else:
+        if len(frequent) > 1 and holding < limit and not rare:
+            expression = f"{expression} OR {frequent[0]}"  # frequent things may never meet
     return " OR ".join([*rare, expression])
 
 

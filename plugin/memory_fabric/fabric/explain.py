@@ -1,0 +1,92 @@
+"""Why recall answers as it does: the parts of each score, and the reason for each silence."""
+
+from __future__ import annotations
+
+from memory_fabric.fabric import push
+from memory_fabric.fabric.concepts import concepts
+from memory_fabric.fabric.core import Fabric
+from memory_fabric.fabric.parse import parse
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Answer, Hit
+
+NOT_NEAR_THE_BEST = "far less relevant than the best, or no room beside it"
+NOT_A_CANDIDATE = "not among the best candidates of a prompt, which looks less far"
+NO_SUBJECT = "no word of it says what it is about: a greeting, a nod, or an errand"
+A_PASTE = "it is mostly a log, a trace or code"
+NOTHING_ABOVE = "nothing remembered shares enough with it"
+NOTHING_FOUND = "nothing remembered holds any of its words"
+
+
+class Explanation(Value):
+    """An answer with the parts of its scores, and what a prompt with these words would be given.
+
+    `verdicts` says for each hit's id why a prompt would not bring it, '' for those that it would
+    bring; `silence` why it would bring nothing at all, '' when it brings something. `words` are
+    what was searched for, each with its strength.
+    """
+
+    answer: Answer
+    verdicts: Mapping[str, str] = {}
+    silence: str = ""
+    words: tuple[tuple[str, float], ...] = ()
+
+
+def explain(
+    fabric: Fabric,
+    text: str,
+    *,
+    limit: int,
+    as_of: str = "",
+    session: str = "",
+    seen: Container[str] = frozenset(),
+    shown: Container[str] = frozenset(),
+) -> Explanation:
+    """The answer to a question, explained; see Fabric.recall and Fabric.push for the rest.
+
+    Raises DeadlinePassed.
+    """
+    answer = fabric.recall(text, limit=limit, as_of=as_of, session=session, explain=True)
+    words = tuple((c.text, c.strength) for c in concepts(answer.query))
+    query = parse(text, now=fabric.now, plain=True)
+    if push.is_silent(query):
+        reason = A_PASTE if push.is_paste(query.text) else NO_SUBJECT
+        return Explanation(
+            answer, dict.fromkeys((h.id for h in answer.hits), reason), reason, words
+        )
+    hooks = Fabric(fabric.memory, fabric.now)  # they rank without a model
+    candidates = hooks.push_candidates(text, session=session)
+    against = push.verdicts(candidates, query, seen=seen, shown=shown)
+    of_candidate = {hit.id: verdict for hit, verdict in zip(candidates, against, strict=True)}
+    given = {hit.id for hit in hooks.push(text, session=session, seen=seen, shown=shown)}
+    verdicts = {hit.id: _verdict(hit, of_candidate, given) for hit in answer.hits}
+    return Explanation(answer, verdicts, "" if given else _silence(against), words)
+
+
+def as_json(explained: Explanation, answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer's JSON form with the explanation in it."""
+    hits = explained.answer.hits
+    results = [
+        {**result, "prompt": explained.verdicts.get(hit.id, "") or "would be given"}
+        for result, hit in zip(answer["results"], hits, strict=True)
+    ]
+    searched = [{"word": word, "strength": strength} for word, strength in explained.words]
+    return {**answer, "results": results, "searched": searched, "silence": explained.silence}
+
+
+def _silence(against: Sequence[str]) -> str:
+    known = [verdict for verdict in against if verdict in (push.GIVEN, push.SHOWN)]
+    if known:
+        return f"what it is about is known ({known[0]})"
+    return NOTHING_ABOVE if against else NOTHING_FOUND
+
+
+def _verdict(hit: Hit, of_candidate: Mapping[str, str], given: Container[str]) -> str:
+    if hit.id in given:
+        return ""
+    return of_candidate.get(hit.id, NOT_A_CANDIDATE) or NOT_NEAR_THE_BEST
