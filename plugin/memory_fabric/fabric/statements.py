@@ -56,20 +56,33 @@ _UNSETTLED = (
     r"to|have to|needs to|todo|eventually|some ?day|later|if|when|once|until|unless|next (?:week|"
     r"month|"
     r"quarter|year|sprint|release)|tomorrow|soon|for now|temporar\w*|experiment\w*|pilot|trial|"
-    r"evaluat\w+|prototype|spike|(?:will|won't|going to|gonna) (?:move|migrate|switch|replace|drop|"
-    r"retire|port|ditch))\b|'ll (?:move|migrate|switch|replace|drop|retire|port)\b"
+    r"evaluat\w+|prototype|spike|goal|aims?|aiming|hop(?:e|es|ing)|wish|myth|rumou?r|false|untrue|"
+    r"had (?:we|i)|blocked|stuck|half ?way|by mistake|by accident|accidentally|in progress|ongoing|"
+    r"under ?way|roll(?:ed|ing)? back|backed out|gave up|undid|undone|aborted|postponed|paused|"
+    r"(?:start(?:s|ed|ing)?|beg[aiu]n\w*|"
+    r"tr(?:y|ied|ying)|work(?:ed|ing)?)(?: to| on| with)?(?: the)? "
+    r"(?:mov|switch|migrat|replac|port|convert|transition|dropp?|retir|remov)\w*|"
+    r"(?:will|won't|going to|gonna) (?:move|migrate|switch|replace|drop|"
+    r"retire|port|ditch|be))\b|"
+    r"^(?:mov|switch|migrat|port|replac|swapp|dropp|chang|convert|remov|retir|transition)ing\b|"
+    r"'ll (?:move|migrate|switch|replace|drop|retire|port)\b"
 )
 _PARTIAL = (
-    r"\b(?:but|except|apart from|keep(?:s|ing)?|kept|still|stays?|remains?|partly|partially|some|"
-    r"half|most|many|few|several|both)\b"
+    r"\b(?:but|except|apart from|keep(?:s|ing)?|(?<!is )(?<!are )(?<!now )kept|still|stays?|"
+    r"remains?|partly|partially|some|half|most|many|few|several|both|locally)\b|"
+    # Of what is new, first or counted: the rest stays as it was.
+    r"(?:^|\b(?:in|for|on) )(?:(?:the|all|our|any) )*"
+    r"(?:new|newer|newest|first|next|other|one|two|three|four|five|\d+) "
 )
 _BESIDE = (
     r"\b(?:also|in addition|additionally|as well|besides|alongside|in parallel|on top of|next to|"
     r"plus|too)\b"
 )
 _OTHERS = (
-    r"^(?:they|he|she|(?:the |our |a |one |another )?(?:customers?|clients?|vendors?|competitors?|"
-    r"upstream|other teams?|article|docs?|documentation|blog|paper|book|community|maintainers?|"
+    r"^(?:they|he|she|(?:the |our |a |one |another )(?:customer|client|vendor|competitor)|"
+    r"(?:the |our |a |one |another )?(?!(?:the|our) )\w+ (?:teams?|squad|department)|"
+    r"(?:the |our |a |one |another )?(?:customers|clients|vendors|competitors|upstream|"
+    r"article|docs?|documentation|blog|paper|book|community|maintainers?|"
     r"library|framework|example|tutorial|sample|google|netflix|github|uber)) "
 )
 
@@ -120,15 +133,23 @@ def reading(record: Record) -> Reading:
         named=frozenset(key_of(e.name) for e in extract(text)[0] if e.type in KINDS),
         slot=slot,
         value=value,
-        settled=is_settled(text)
-        and not pattern(_BESIDE).search(text)
-        and not (left and pattern(_PARTIAL).search(text)),
+        settled=is_settled(text) and not is_beside(text) and not (left and is_partial(text)),
     )
 
 
 def is_settled(text: str) -> bool:
     """Whether a sentence says what holds for us: not asked, supposed, planned, told of others."""
     return not pattern(_UNSETTLED).search(text) and not pattern(_OTHERS).match(text)
+
+
+def is_beside(text: str) -> bool:
+    """Whether something is said to come beside what is there."""
+    return bool(pattern(_BESIDE).search(text))
+
+
+def is_partial(text: str) -> bool:
+    """Whether something is said of a part only."""
+    return bool(pattern(_PARTIAL).search(text))
 
 
 def _taken(text: str) -> tuple[list[tuple[frozenset[str], int]], list[tuple[int, int]]]:

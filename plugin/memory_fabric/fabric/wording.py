@@ -20,13 +20,18 @@ END = (
     r"(?=$|[,;:!?()]|\.(?:\s|$)| (?:for|in|on|to|onto|over|as|at|with|by|from|when|where|because|"
     r"since|so|and|or|but|not|instead|rather|now|here|everywhere|across|throughout|again|any ?more|"
     r"any longer|entirely|completely|altogether|last|this|today|yesterday|is|are|we|everything|"
-    r"due|after|before|during|while|if|unless|until)\b| — | - )"
+    r"due|out|after|before|during|while|if|unless|until)\b| — | - )"
 )
 _REASON = (
     r"(?:,? because\b|,? since (?!(?:last|then|\d))|,? due to\b|,? as (?:it|they|we|this|that)\b|"
     r" so that\b| — because\b|; | to (?:avoid|reduce|save|prevent|ensure|keep|make|get)\b|"
     r", (?:which|it|they|and (?:we|it)) )"
 )
+_BECAUSE = (
+    r"(?:because|since (?!(?:last|then|\d))|due to|so that|"
+    r"as (?:it|they|we|this|that)(?! (?:is|are|was|were)(?:$|[.,;!])))\b"
+)
+_BECAUSE_WITHIN = rf",? {_BECAUSE}"
 # Words of a sentence about a choice that do not say what it is for.
 _CHOICE_WORDS = frozenset(
     """use using used uses choose chose chosen pick picked select selected adopt adopted go went
@@ -40,15 +45,15 @@ _CHOICE_WORDS = frozenset(
     stored stores lives live backed powered built keep want now""".split()
 )
 # Where something holds without saying what it is for.
-_GENERIC = frozenset(
+GENERIC = frozenset(
     """repo repository project projects codebase code app application team here everywhere all
     every week month year quarter sprint today yesterday last""".split()
 )
 # What says only how a thing is had: "managed Postgres" is Postgres.
 _QUALIFIERS = frozenset("managed plain hosted local vanilla self based the our a an all".split())
-_VAGUE = WEAK | STOPWORDS | _CHOICE_WORDS | _GENERIC | frozenset(("managed", "plain", "vanilla"))
+_VAGUE = WEAK | STOPWORDS | _CHOICE_WORDS | GENERIC | frozenset(("managed", "plain", "vanilla"))
 # A verb's stem may be a noun: "ported", but "the port".
-_VAGUE_STEMS = frozenset(map(stem, WEAK | STOPWORDS | _GENERIC))
+_VAGUE_STEMS = frozenset(map(stem, WEAK | STOPWORDS | GENERIC))
 # A pattern is mostly what something is for ("for rate limiting").
 KINDS = ("technology", "tool")
 
@@ -83,6 +88,15 @@ def keys_of(phrase: str, *, any_version: bool = False) -> frozenset[str]:
     return frozenset(keys)
 
 
+def clauses(text: str) -> list[str]:
+    """The clauses of a text, one line each, without those that give a reason."""
+    line = _line(text)
+    parts = pattern(r"; | — | - |: (?=[a-z])").split(line)
+    kept = [part for part in parts if not pattern(_BECAUSE).match(part)]
+    cut = (pattern(_BECAUSE_WITHIN).split(part, maxsplit=1)[0] for part in kept)
+    return [part.rstrip(" .!") for part in cut]
+
+
 def content_stems(text: str) -> frozenset[str]:
     """Stems of the words that say what a text is about."""
     return frozenset(
@@ -99,6 +113,10 @@ def pattern(expression: str) -> re.Pattern[str]:
 
 def plain(text: str) -> str:
     """The statement itself: one line, without its reason and without signs of writing."""
-    text = " ".join(text[:MAX_CHARS].replace("`", "").replace("*", "").replace("’", "'").split())
+    text = _line(text)
     reason = pattern(_REASON).search(text, 8)
     return (text[: reason.start()] if reason else text).rstrip(" .!")
+
+
+def _line(text: str) -> str:
+    return " ".join(text[:MAX_CHARS].replace("`", "").replace("*", "").replace("’", "'").split())
