@@ -41,7 +41,8 @@ _GONE = (
 )  # fmt: skip
 _IN_PASSING = (
     (MOVED, ("no longer",),
-     r"\bno longer (?:\w+ )?(?:with|on|in|through|via|by|from|using|to|at) "
+     r"\bno longer (?!(?:fail|load|look|show|work|happen|wait)\w* )(?:(?P<verb>\w+) )?"
+     r"(?:with|on|in|through|via|by|from|using|to|at) "
      rf"(?!us\b|hand\b){LEFT}"),
     (MOVED, (" replacing", " retiring", " dropping", " ditching", " removing", " leaving"),
      rf"(?: and|,) (?:replacing|retiring|dropping|ditching|removing|leaving) {LEFT}"),
@@ -151,6 +152,8 @@ def _use(front: str, clause: str, match: re.Match[str]) -> frozenset[str]:
         before = ""
     if match.re is not pattern(LEAVINGS[0][2]):
         before = _without_replacement(before)
+    # What "no longer fails on X" is about is the failing, not X.
+    before += " " + (match.groupdict().get("verb") or "")
     stems = content_stems(before) | _behind(tail, match[0].lower())
     return frozenset(s for s in stems if s not in _VAGUE_STEMS)
 
