@@ -125,19 +125,22 @@ def test_a_question_about_the_past_does_not_put_the_replaced_last(memory: Memory
 
 
 @pytest.mark.parametrize(
-    ("text", "past"),
+    ("text", "searched", "typed"),
     [
-        ("what did we use before Postgres?", True),
-        ("which database did we have in March?", True),
-        ("what was the old queue?", True),
-        ("we used to deploy where?", True),
-        ("which database do we use?", False),
-        ("how is the archive used?", False),
+        ("what did we use before Postgres?", True, True),
+        ("we used to deploy where?", True, True),
+        ("which database did we have in March?", True, False),
+        ("what was the old queue?", True, False),
+        ("Run the tests before you commit", True, False),
+        ("which database do we use?", False, False),
+        ("how is the archive used?", False, False),
     ],
 )
-def test_the_past_is_read_from_a_question_only(text: str, past: bool) -> None:
-    assert parse(text).past is past
-    assert not parse(text, plain=True).past
+def test_the_past_is_read_from_a_search_and_from_a_prompt_that_surely_asks_for_it(
+    text: str, *, searched: bool, typed: bool
+) -> None:
+    assert parse(text).past is searched
+    assert parse(text, plain=True).past is typed
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memory_fabric.cli import show
 from memory_fabric.fabric.explain import Explanation
 from memory_fabric.fabric.render import replaced_by
+from memory_fabric.ids import short_id
 from memory_fabric.models import Hit
 from memory_fabric.text import cut, one_line
 
@@ -40,6 +41,7 @@ def _show_hit(place: int, hit: Hit, verdict: str) -> None:
     )
     about = [f"holds {', '.join(known.get('matched', ())) or 'none of the words'}"]
     about += [replaced_by(known)] if replaced_by(known) else []
+    about += [f"took the place of {short_id(known['replaces'])}"] if known.get("replaces") else []
     about += ["stale"] if known.get("stale") else []
     about += ["seen twice, by two witnesses"] if known.get("cross_validated") else []
     about += ["names other known things"] if known.get("cross_referenced") else []

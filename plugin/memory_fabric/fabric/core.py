@@ -163,7 +163,7 @@ class Fabric:
         session = session or settings.session
         wide = limit >= PULL_LIMIT
         candidates, paths, failures = execute(
-            query, self.memory, session=session, limit=limit, wide=wide
+            query, self.memory, now=self.now, session=session, limit=limit, wide=wide
         )
         hits = collapse(normalize(candidates, query, self.now, wide=wide, explain=explain))
         if self.similarity is not None:

@@ -6,7 +6,7 @@ A source that fails is named and skipped; only DeadlinePassed ends the question.
 from __future__ import annotations
 
 from memory_fabric.errors import DeadlinePassed, FabricError
-from memory_fabric.fabric import boost, concepts, traverse
+from memory_fabric.fabric import boost, concepts, succession, traverse
 from memory_fabric.models import Relation
 from memory_fabric.store import graph, search
 from memory_fabric.store.matching import match_expression, telling
@@ -51,6 +51,7 @@ def execute(
     query: Query,
     memory: Memory,
     *,
+    now: str = "",
     session: str = "",
     limit: int = PULL_LIMIT,
     wide: bool = False,
@@ -73,6 +74,8 @@ def execute(
                 raise
             except FabricError as error:
                 failures.append(f"{source} ({database.kind}): {error}")
+    if not query.past:
+        candidates += _successors(query, databases, candidates, now, session, failures)
     if wide:
         candidates += _near(query, databases, candidates, session, failures)
     paths: tuple[Path, ...] = ()
@@ -107,6 +110,33 @@ def newest(
         failures.append(GRAPH_REQUIRED)
     found.sort(key=lambda candidate: candidate.timestamp, reverse=True)
     return found[:limit], tuple(dict.fromkeys(failures))
+
+
+def _successors(
+    query: Query,
+    databases: Sequence[Database],
+    candidates: Sequence[Candidate],
+    now: str,
+    session: str,
+    failures: list[str],
+) -> list[Candidate]:
+    """What had taken the place of a candidate by `now`, and what took the place of that."""
+    found: list[Candidate] = []
+    for _ in range(succession.MAX_STEPS):
+        wanted = succession.missing([*candidates, *found], now)
+        if not wanted:
+            break
+        before = len(found)
+        for database in databases:
+            try:
+                found += search.records_by_id(database, wanted, query.filters, session)
+            except DeadlinePassed:
+                raise
+            except FabricError as error:
+                failures.append(f"records ({database.kind}): {error}")
+        if len(found) == before:
+            break
+    return found
 
 
 def _near(

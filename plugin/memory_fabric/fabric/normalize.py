@@ -104,6 +104,8 @@ def _hit(one: Measured, wanted: Sequence[Concept], exact: tuple[str, ...], expla
         "coverage": round(1.0 if is_exact else one.covered, 4),
         "matched": [c.text for i, c in enumerate(wanted) if one.mask >> i & 1],
     }
+    if one.replaces:
+        metadata = {**metadata, "replaces": one.replaces}
     if explain:
         metadata = {**metadata, "parts": {"exact name": 1.0} if is_exact else one.parts()}
     return Hit(

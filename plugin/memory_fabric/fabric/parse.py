@@ -76,6 +76,8 @@ PAST_WORDS = frozenset(
     """was were had did previously formerly originally earlier historically before old former
     previous past ago replaced superseded""".split()
 )
+# Of these, what says so surely in the midst of work: a test that "was slow" is no history.
+LONG_PAST_WORDS = frozenset("previously formerly originally earlier historically before".split())
 USED_TO = frozenset(("used", "to"))
 _BREAKS = str.maketrans(
     {**dict.fromkeys(",;()[]{}\"'`<>|“”‘’", " "), **dict.fromkeys("!?。！？", ". ")}
@@ -128,7 +130,9 @@ def parse(
         or _asks_for_edges(lowered, hints, is_question=not plain or "?" in text),
         depth=depth or DEFAULT_DEPTH,
         global_only=global_only,
-        past=not plain and _asks_for_the_past(lowered),
+        past=_asks_for_the_past(lowered, PAST_WORDS)
+        if not plain
+        else "?" in text and _asks_for_the_past(lowered, LONG_PAST_WORDS),
         excluded=excluded,
         unasked=unasked,
         asked=asked,
@@ -334,9 +338,9 @@ def _asks_for_edges(lowered: set[str], hints: tuple[str, ...], *, is_question: b
     return bool(lowered & RELATION_WORDS) or bool(is_question and hints and lowered & EDGE_WORDS)
 
 
-def _asks_for_the_past(lowered: set[str]) -> bool:
+def _asks_for_the_past(lowered: set[str], cues: frozenset[str]) -> bool:
     """Whether the question is about how things were, not how they are."""
-    return bool(lowered & PAST_WORDS) or lowered >= USED_TO
+    return bool(lowered & cues) or lowered >= USED_TO
 
 
 def _intent(lowered: set[str], text: str) -> str:

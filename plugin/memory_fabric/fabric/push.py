@@ -54,8 +54,8 @@ def above_floor(
     Those without a verdict (see `verdicts`).
 
     `seen` are ids of hits that the session's model already has, `shown` ids of records that
-    MEMORY.md shows it. Nothing that is over; past turns only when strong, and not the turn in
-    which a record was stated that is among the hits or known already.
+    MEMORY.md shows it. Nothing that is over, unless the past is asked for; past turns only when
+    strong, and not the turn in which a record was stated that is among the hits or known already.
     """
     if is_silent(query):
         return []
@@ -87,7 +87,7 @@ def _verdict(
         return GIVEN
     if (hit.metadata.get("record") or hit.id) in shown:
         return SHOWN
-    if hit.metadata.get("over"):
+    if hit.metadata.get("over") and not floor.past:
         return "replaced, or no longer valid"
     lacking = floor.lacks(hit)
     if not lacking and hit.source == "episodes" and _repeats(hit, stated):
@@ -131,6 +131,7 @@ class _Floor:
     """What one prompt demands of a memory."""
 
     def __init__(self, query: Query, hits: Sequence[Hit]) -> None:
+        self.past = query.past
         self.strengths: Mapping[str, float] = {c.text: c.strength for c in asked.concepts(query)}
         self.stems = frozenset(s for c in asked.concepts(query) for s in c.stems)
         self.names = asked.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}

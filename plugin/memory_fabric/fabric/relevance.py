@@ -14,7 +14,7 @@ import math
 from itertools import pairwise
 
 from memory_fabric.fabric import concepts as asked
-from memory_fabric.fabric import moments
+from memory_fabric.fabric import moments, succession
 from memory_fabric.text import name_key, stem, words
 
 TYPE_CHECKING = False
@@ -70,12 +70,14 @@ class Measured:
         "mask",
         "name",
         "question",
+        "replaces",
         "time",
         "unasked",
     )
 
     def __init__(self, candidate: Candidate, mask: int, before: int, after: int) -> None:
         self.candidate, self.mask, self.before, self.after = candidate, mask, before, after
+        self.replaces = ""  # the record whose words count as its own
         self.bm25 = self.covered = self.around = self.group = 0.0
         self.name = self.time = self.answer = self.question = self.unasked = 0.0
 
@@ -116,8 +118,12 @@ def measure(
     """
     wanted = asked.concepts(query)
     measured = _with_concepts(candidates, wanted, _near(wanted) if wide else ())
-    _add_words(measured, _weights(wanted, measured))
+    weights = _weights(wanted, measured)
+    succeeded = () if query.past else succession.inherit(measured, now)
+    _add_words(measured, weights, succeeded)
     _add_groups(measured)
+    for old, heir in succeeded:
+        heir.around, heir.group = max(heir.around, old.around), max(heir.group, old.group)
     _add_what_was_asked(measured, query, now)
     return measured
 
@@ -197,8 +203,12 @@ def _weights(wanted: Sequence[Concept], measured: Sequence[Measured]) -> list[fl
     return [weight / total for weight in raw]
 
 
-def _add_words(measured: Sequence[Measured], weights: Sequence[float]) -> None:
-    """Score the words of each candidate, and of the turns beside it."""
+def _add_words(
+    measured: Sequence[Measured],
+    weights: Sequence[float],
+    succeeded: Sequence[tuple[Measured, Measured]],
+) -> None:
+    """Score the words of each candidate, of what it took the place of, and of the turns beside."""
     shares: dict[int, float] = {0: 0.0}
 
     def share(mask: int) -> float:
@@ -217,6 +227,9 @@ def _add_words(measured: Sequence[Measured], weights: Sequence[float]) -> None:
     for one in measured:
         candidate = one.candidate
         one.bm25 = max(0.0, candidate.bm25) * scales[candidate.source, candidate.store]
+    for old, heir in succeeded:
+        heir.bm25 = max(heir.bm25, old.bm25)
+        heir.replaces = succession.record_of(old.candidate)
     bm25_of = {one.candidate.id: one.bm25 for one in measured}
     for one in measured:
         candidate = one.candidate

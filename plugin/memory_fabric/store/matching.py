@@ -23,7 +23,7 @@ MAX_LOOKED_UP = 3 * MAX_TERMS
 COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
 # So many matches are ranked whatever they hold (some 20 ms). Beyond, a row has to hold several of
 # the asked things; as many as so many times the wanted rows still do.
-RANKED_ROWS, SPARE = 20_000, 4
+RANKED_ROWS, SPARE = 20_000, 16
 # The rarest of the frequent things decide; bm25 reads every row of each.
 MAX_IN_QUORUM = 4
 # Rows are counted one by one up to here; beyond, the newest rows stand for all.

@@ -105,6 +105,18 @@ def records(
     return [_record_candidate(db, row[:-1], -row[-1]) for row in rows]
 
 
+def records_by_id(
+    db: Database, ids: Sequence[str], filters: Filters = EVERYTHING, session: str = ""
+) -> list[Candidate]:
+    """The active records with these ids that the filters allow."""
+    condition, values = _record_conditions(filters, session)
+    rows = db.rows(
+        f"SELECT {_RECORD_FIELDS} FROM records AS r WHERE r.id IN ({_marks(ids)}) {condition}",
+        [*ids, *values],
+    )
+    return [_record_candidate(db, row, 0.0) for row in rows]
+
+
 def episodes(
     db: Database,
     match: str,

@@ -1,0 +1,59 @@
+"""What took another's place answers what that one answered, in whichever words it says so.
+
+"We moved to clap" holds no word of "what parses our arguments?"; "Arguments are parsed with
+structopt", which it closed, holds them all.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.fabric.relevance import Measured
+    from memory_fabric.store.search import Candidate
+
+# Replaced, and replaced again: so many times at most.
+MAX_STEPS = 3
+
+
+def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
+    """Ids of the records that took the place of a candidate and are not among them."""
+    here = {record_of(candidate) for candidate in candidates}
+    newer = (successor_of(candidate, now) for candidate in candidates)
+    return list(dict.fromkeys(id_ for id_ in newer if id_ and id_ not in here))
+
+
+def inherit(measured: Sequence[Measured], now: str) -> list[tuple[Measured, Measured]]:
+    """Give each successor the concepts of what it replaced; the pairs, the older one first.
+
+    A pair of a chain stands after the pairs that it depends on.
+    """
+    by_record: dict[str, list[Measured]] = {}
+    for one in measured:
+        by_record.setdefault(record_of(one.candidate), []).append(one)
+    by_record.pop("", None)
+    pairs: list[tuple[Measured, Measured]] = []
+    step = [one for one in measured if successor_of(one.candidate, now)]
+    for _ in range(MAX_STEPS):
+        found = [
+            (old, heir)
+            for old in step
+            for heir in by_record.get(successor_of(old.candidate, now), ())
+        ]
+        for old, heir in found:
+            heir.mask |= old.mask
+        pairs += found
+        step = [heir for _, heir in found if successor_of(heir.candidate, now)]
+    return pairs
+
+
+def successor_of(candidate: Candidate, now: str) -> str:
+    """The id of the record that had taken its place by then; '' for what holds, or just ended."""
+    until = str(candidate.metadata.get("valid_to") or "")
+    return "" if until > now else str(candidate.metadata.get("superseded_by") or "")
+
+
+def record_of(candidate: Candidate) -> str:
+    """The id of the record that a candidate is, or belongs to; '' for none."""
+    return str(candidate.metadata.get("record") or "")
