@@ -23,7 +23,7 @@ SLOW = frozenset(
     "ctypes multiprocessing threading".split()
 )
 # What recall does without: each costs a fifth to half of a bare start.
-SPARED = frozenset("re enum json datetime sqlite3 zlib".split())
+SPARED = frozenset("re enum json datetime sqlite3 zlib functools collections".split())
 DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
 
 EVENTS: dict[str, dict[str, Any]] = {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import pairwise
+
+from memory_fabric.memo import Memo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 # Question words stand here too: they carry no content in a query.
 STOPWORDS = frozenset(
@@ -152,9 +153,7 @@ def index_extra(text: str) -> str:
     return " ".join(dict.fromkeys(camel_parts(text) + cjk_pairs(text)))
 
 
-@lru_cache(maxsize=4096)  # every stage asks for the words of the same few texts
-def stem(word: str) -> str:
-    """A light English stem, one for `caches`, `cached`, `caching`: for coverage, not for FTS5."""
+def _stem(word: str) -> str:
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] != "s" else word
     for ending in ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ed", "es", "ly", "s"):
@@ -164,6 +163,11 @@ def stem(word: str) -> str:
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeouls":
         word = word[:-1]
     return word[:-1] if len(word) > 4 and word[-1] == "e" else word
+
+
+# A light English stem, one for `caches`, `cached`, `caching`: for coverage, not for FTS5.
+# Remembered, since every stage asks for the words of the same few texts.
+stem: Callable[[str], str] = Memo(_stem, 4096).__getitem__
 
 
 def name_key(name: str) -> str:

@@ -221,7 +221,7 @@ def test_a_prompt_of_a_megabyte_makes_a_bounded_number_of_calls(fabric: Fabric, 
     before = sys.getprofile()
     for ask in (fabric.recall, fabric.push):
         calls = 0
-        concepts.concepts.cache_clear()
+        concepts._OF_QUERY.clear()
         sys.setprofile(count)
         try:
             ask(huge[kind])

@@ -68,6 +68,8 @@ class Change(Value):
 
 def change(clause: str) -> Change | None:
     """The change that a clause speaks of, if it is one that somebody made."""
+    if not any(c.isdigit() for c in clause):  # spares a hook the expressions
+        return None
     number = pattern(_CHANGED).search(clause)
     if number and pattern(_SETTING).search(clause) and not pattern(_MEASURED).search(clause):
         unit = number["unit"] or number["unit_now"] or ""

@@ -6,9 +6,8 @@ memory covers.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from memory_fabric.fabric.vocabulary import PATTERNS, TECHNOLOGIES, is_agent
+from memory_fabric.memo import Memo
 from memory_fabric.text import STOPWORDS, camel_parts, cjk_pairs, name_key, stem, words
 from memory_fabric.values import Value
 
@@ -73,9 +72,13 @@ class Concept(Value):
     strength: float = 1.0
 
 
-@lru_cache(maxsize=8)  # every stage of one recall asks for those of the same query
 def concepts(query: Query) -> tuple[Concept, ...]:
     """The concepts of a query: its terms, then the words of the agents it names."""
+    found: tuple[Concept, ...] = _OF_QUERY[query]
+    return found
+
+
+def _concepts(query: Query) -> tuple[Concept, ...]:
     named = {hint.lower() for hint in query.entity_hints}
     found: dict[str, Concept] = {}
     for term in query.terms:
@@ -87,6 +90,10 @@ def concepts(query: Query) -> tuple[Concept, ...]:
             concept = Concept(word, (word,), frozenset((stem(word),)), AGENT_WORD_STRENGTH)
             found.setdefault(stem(word), concept)
     return tuple(found.values())
+
+
+# Every stage of one recall asks for those of the same query.
+_OF_QUERY = Memo(_concepts, 8)
 
 
 def stems_of(text: str) -> set[str]:

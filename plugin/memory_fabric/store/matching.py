@@ -94,11 +94,11 @@ def _known(
 
 
 def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
-    """How many rows hold a word: exact in smaller stores and for rarer words, else about."""
+    """How many rows hold a word: exact for rarer words, else about, or more than half of them."""
     if not match:
         return 0
     if rows <= SAMPLED_ROWS:
-        return _count(db, index, match, rows)
+        return _count(db, index, match, int(rows * COMMON_SHARE) + 1)
     counted = _count(db, index, match, COUNTED_ROWS)
     if counted < COUNTED_ROWS:
         return counted
