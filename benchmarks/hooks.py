@@ -6,8 +6,10 @@
     python3 benchmarks/hooks.py --json
 
 A bare start is `python -I -S -c pass` with the same interpreter, measured between the hooks of the
-same run. Each run is one whole session, so ledgers are written and every memory is new to it. The
-stores are built by the product's own write function. Needs Python >= 3.11 and nothing else.
+same run; each hook is compared with the median of the five bare starts around it, since a shared
+machine is faster in one second than in the next. Each run is one whole session, so ledgers are
+written and every memory is new to it. The stores are built by the product's own write function.
+Needs Python >= 3.11 and nothing else.
 """
 
 from __future__ import annotations
@@ -44,6 +46,8 @@ TURNS_PER_STOP = 20
 AFTER_SESSION_S = 0.3
 # A 95th percentile of bare starts above so many medians speaks of other work on the machine.
 NOISY = 2.0
+# Bare starts before and after a hook that it is compared with.
+AROUND = 2
 
 UNKNOWN = "xyzzy plugh frobnicate?"
 SUBJECTS = "billing search checkout inventory login reporting upload webhook export audit".split()
@@ -72,7 +76,7 @@ class Step(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line of the table; times in bare starts but for `median_ms`.
+    """A line of the table; times in bare starts but for `median_ms`, medians of the samples.
 
     `cpu` compares processor time, which a busy machine hardly changes; budgets are on the wall.
     """
@@ -119,14 +123,14 @@ def measure(folder: str, size: int, user: int, runs: int) -> tuple[list[Row], li
     bare_command = [interpreter(), "-I", "-S", "-c", "pass"]
     environ = _environ(folder)
     bare: list[Sample] = []
-    samples: dict[str, tuple[Step, list[Sample]]] = {}
+    samples: dict[str, tuple[Step, list[tuple[int, Sample]]]] = {}
     for run in range(-1, runs):  # run -1 warms caches and counts for nothing
         for step in session(folder, f"bench-{run}", run, size):
             bare_sample = timed(bare_command, environ, b"", folder)
             sample = timed(command_of(step), environ, json.dumps(step.event).encode(), folder)
             if run >= 0:
+                samples.setdefault(step.row, (step, []))[1].append((len(bare), sample))
                 bare.append(bare_sample)
-                samples.setdefault(step.row, (step, []))[1].append(sample)
         time.sleep(AFTER_SESSION_S)
     return [_row(step, found, size, bare) for step, found in samples.values()], bare
 
@@ -240,14 +244,21 @@ def print_table(rows: Sequence[Row], size: int, user: int, bare: Sequence[Sample
         )
 
 
-def _row(step: Step, samples: Sequence[Sample], size: int, bare: Sequence[Sample]) -> Row:
-    unit_s = quantile([sample.seconds for sample in bare], 0.5)
-    unit_cpu_s = quantile([sample.cpu_seconds for sample in bare], 0.5)
-    seconds = [sample.seconds for sample in samples]
-    median, memory_mb = quantile(seconds, 0.5), max(s.memory_mb for s in samples)
+def _row(
+    step: Step, placed: Sequence[tuple[int, Sample]], size: int, bare: Sequence[Sample]
+) -> Row:
+    """The row of a step; each sample comes with the place of the bare start just before it."""
+    samples = [sample for _, sample in placed]
+    memory_mb = max(sample.memory_mb for sample in samples)
+    starts, cpu = [], []
+    for place, sample in placed:
+        around = bare[max(0, place - AROUND) : place + AROUND + 1]
+        starts.append(sample.seconds / quantile([b.seconds for b in around], 0.5))
+        cpu.append(sample.cpu_seconds / quantile([b.cpu_seconds for b in around], 0.5))
+    median = quantile(starts, 0.5)
     broken = []
-    if median / unit_s > step.budget:
-        broken.append(f"{median / unit_s:.1f} bare starts, budget {step.budget:g}")
+    if median > step.budget:
+        broken.append(f"{median:.1f} bare starts, budget {step.budget:g}")
     if memory_mb > MAX_MEMORY_MB:
         broken.append(f"{memory_mb:.0f} MB, budget {MAX_MEMORY_MB:g}")
     silent = sum(b"additionalContext" not in sample.output for sample in samples)
@@ -256,10 +267,10 @@ def _row(step: Step, samples: Sequence[Sample], size: int, bare: Sequence[Sample
     return Row(
         row=step.row,
         observations=size,
-        median=median / unit_s,
-        p95=quantile(seconds, 0.95) / unit_s,
-        cpu=quantile([sample.cpu_seconds for sample in samples], 0.5) / unit_cpu_s,
-        median_ms=median * 1000,
+        median=median,
+        p95=quantile(starts, 0.95),
+        cpu=quantile(cpu, 0.5),
+        median_ms=quantile([sample.seconds for sample in samples], 0.5) * 1000,
         memory_mb=memory_mb,
         budget=step.budget,
         broken="; ".join(broken),
