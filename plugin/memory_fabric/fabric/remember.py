@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from memory_fabric import ids
-from memory_fabric.fabric import closing
 from memory_fabric.fabric.aliases import aliases_in
 from memory_fabric.fabric.capture import capture
+from memory_fabric.fabric.closing.older import closed_by
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
@@ -68,7 +68,7 @@ def store(
     for record in found:
         id_ = ids.new_id()
         record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
-        closed = closing.closed_by(memory, record, provenance, opening(text, record.what))
+        closed = closed_by(memory, record, provenance, opening(text, record.what))
         stored = memory.remember(record, provenance, closed)
         if stored is not None and stored.id == id_ and stored.confidence >= STORED_FROM:
             new.append(stored)

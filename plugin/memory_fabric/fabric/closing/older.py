@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-from memory_fabric.fabric import answers, supersede
+from memory_fabric.fabric.closing import answers, supersede
 from memory_fabric.fabric.concepts import concepts
 from memory_fabric.fabric.parse import parse
 from memory_fabric.models import CANDIDATE_FROM, STORED_FROM

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.fabric.answers import settles
-from memory_fabric.fabric.supersede import closes, speaks
+from memory_fabric.fabric.closing.answers import settles
+from memory_fabric.fabric.closing.supersede import closes, speaks
 from memory_fabric.models import SCOPES, TRUST_ORDER, Record
 
 CLOSES = (

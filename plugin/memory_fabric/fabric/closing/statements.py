@@ -6,10 +6,9 @@ that nothing is concluded from it. English only: in other languages nothing is r
 
 from __future__ import annotations
 
-from memory_fabric.fabric.extract import extract
-from memory_fabric.fabric.leavings import COMPARED, DENIED, WHOLLY, left_behind
-from memory_fabric.fabric.slots import slot_of
-from memory_fabric.fabric.wording import (
+from memory_fabric.fabric.closing.leavings import COMPARED, DENIED, WHOLLY, left_behind
+from memory_fabric.fabric.closing.slots import slot_of
+from memory_fabric.fabric.closing.wording import (
     END,
     KINDS,
     NAME,
@@ -19,6 +18,7 @@ from memory_fabric.fabric.wording import (
     pattern,
     plain,
 )
+from memory_fabric.fabric.extract import extract
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False

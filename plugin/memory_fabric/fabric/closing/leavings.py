@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory_fabric.fabric.wording import END, NAME, keys_of, pattern
+from memory_fabric.fabric.closing.wording import END, NAME, keys_of, pattern
 
 # How far something is left behind.
 WHOLLY, MOVED, COMPARED = "wholly", "moved", "compared"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from memory_fabric.fabric.closing.wording import key_of, pattern
 from memory_fabric.fabric.extract import extract
-from memory_fabric.fabric.wording import key_of, pattern
 from memory_fabric.text import stem, words
 
 _COPULA = (

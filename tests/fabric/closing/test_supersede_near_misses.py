@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fabric.test_supersede import a_record, ids
-from memory_fabric.fabric.supersede import closes
+from fabric.closing.test_supersede import a_record, ids
+from memory_fabric.fabric.closing.supersede import closes
 
 STAYS = (
     # Of another thing.

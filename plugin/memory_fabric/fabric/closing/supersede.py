@@ -9,12 +9,18 @@ nothing.
 
 from __future__ import annotations
 
-from memory_fabric.fabric.changes import Change, change, holds_old_value
-from memory_fabric.fabric.departures import Departure, departure, something_stays
-from memory_fabric.fabric.descriptions import Description, described
-from memory_fabric.fabric.leavings import COMPARED, MOVED
-from memory_fabric.fabric.statements import Reading, is_beside, is_partial, is_settled, reading
-from memory_fabric.fabric.wording import KINDS, clauses, content_stems, pattern, plain
+from memory_fabric.fabric.closing.changes import Change, change, holds_old_value
+from memory_fabric.fabric.closing.departures import Departure, departure, something_stays
+from memory_fabric.fabric.closing.descriptions import Description, described
+from memory_fabric.fabric.closing.leavings import COMPARED, MOVED
+from memory_fabric.fabric.closing.statements import (
+    Reading,
+    is_beside,
+    is_partial,
+    is_settled,
+    reading,
+)
+from memory_fabric.fabric.closing.wording import KINDS, clauses, content_stems, pattern, plain
 from memory_fabric.models import STORED_FROM, may_close
 from memory_fabric.text import stem
 from memory_fabric.values import Value

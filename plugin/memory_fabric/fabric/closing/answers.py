@@ -6,9 +6,9 @@ solution of the same failing command or of nearly all words of the problem.
 
 from __future__ import annotations
 
+from memory_fabric.fabric.closing.statements import is_settled
+from memory_fabric.fabric.closing.wording import content_stems
 from memory_fabric.fabric.concepts import stems_of
-from memory_fabric.fabric.statements import is_settled
-from memory_fabric.fabric.wording import content_stems
 from memory_fabric.models import STORED_FROM, may_close
 
 TYPE_CHECKING = False

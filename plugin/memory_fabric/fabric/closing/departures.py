@@ -8,9 +8,16 @@ from __future__ import annotations
 
 import re
 
-from memory_fabric.fabric.leavings import COMPARED, DENIED, LEAVINGS, LEFT, MOVED, WHOLLY
+from memory_fabric.fabric.closing.leavings import COMPARED, DENIED, LEAVINGS, LEFT, MOVED, WHOLLY
+from memory_fabric.fabric.closing.wording import (
+    GENERIC,
+    NAME,
+    clauses,
+    content_stems,
+    keys_of,
+    pattern,
+)
 from memory_fabric.fabric.vocabulary import TECHNOLOGIES
-from memory_fabric.fabric.wording import GENERIC, NAME, clauses, content_stems, keys_of, pattern
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 from memory_fabric.values import Value
 
