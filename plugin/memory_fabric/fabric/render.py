@@ -106,7 +106,7 @@ def replaced_by(about: Mapping[str, Any]) -> str:
 
 
 def record_line(record: Record) -> str:
-    """A record in the form of `hit_line`, with all its entities as tags."""
+    """A record in the form of `hit_line`, with all its entities but the project as tags."""
     marks = [
         record.type,
         record.created_at[:10] or "undated",
@@ -115,7 +115,7 @@ def record_line(record: Record) -> str:
         "pinned" if record.pinned else "",
         short_id(record.id),
     ]
-    names = [entity.name for entity in record.entities]
+    names = [entity.name for entity in record.entities if entity.type != "project"]
     return _line(marks, record.what, record.why, names, MAX_TEXT_CHARS, all_names=True)
 
 
