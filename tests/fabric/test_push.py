@@ -63,6 +63,25 @@ def test_one_ordinary_word_in_common_is_not_enough() -> None:
     )
 
 
+def test_a_prompt_about_somebody_unknown_needs_more_than_a_known_one() -> None:
+    hit = a_match("Pottery class starts in July", "pottery", "class", coverage=0.2)
+    known = a_match("Melanie signed up for a pottery class", "pottery", "class", coverage=0.2)
+
+    stranger = prompt("When does Melanie go to the pottery class with her kids and friends?")
+    nobody = prompt("When does the pottery class with the kids and friends start?")
+
+    assert above_floor([hit], stranger) == []
+    assert above_floor([hit], nobody) == [hit]
+    assert above_floor([known], stranger) == [known]
+
+
+def test_a_capital_at_the_start_of_a_sentence_is_nobody() -> None:
+    hit = a_match("Session tokens live in Redis", "session", "tokens", coverage=0.25)
+    query = prompt("Users are logged out too early. Find out when session tokens expire.")
+
+    assert above_floor([hit], query) == [hit]
+
+
 def test_words_of_every_prompt_are_never_enough() -> None:
     query = prompt("use the same approach for invoices")
     hit = a_match("use an approach", "use", "approach", coverage=0.6)

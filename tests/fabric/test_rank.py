@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabric.given import NOW, a_hit
-from memory_fabric.fabric.rank import rank, recency, score
+from memory_fabric.fabric.rank import AS_RELEVANT, rank, recency, score
+
+STAMPS = st.sampled_from([NOW, "2026-02-20T10:00:00Z", "2026-02-01T10:00:00Z", "2024-01-01", ""])
 
 
 def test_br5_the_score_is_the_weighted_sum() -> None:
@@ -64,3 +68,29 @@ def test_a_validity_that_has_ended_counts_as_replaced_and_one_to_come_does_not()
 @pytest.mark.parametrize("trust", ["tool", "foreign"])
 def test_low_trust_stands_behind_the_same_from_the_user(trust: str) -> None:
     assert score(a_hit(metadata={"trust": trust}), NOW) < score(a_hit(), NOW)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), STAMPS), min_size=1, max_size=8))
+def test_whatever_is_fresh_the_most_relevant_is_beaten_only_by_its_equals(
+    given: list[tuple[float, str]],
+) -> None:
+    hits = [
+        a_hit(f"text {i}", id=f"record:{i}", relevance=relevance, timestamp=stamp)
+        for i, (relevance, stamp) in enumerate(given)
+    ]
+
+    first = rank(hits, NOW)[0]
+
+    assert first.relevance > max(relevance for relevance, _ in given) - AS_RELEVANT
+
+
+@given(st.floats(0, 1), st.lists(STAMPS, min_size=1, max_size=6))
+def test_among_equals_the_newer_stands_first(relevance: float, stamps: list[str]) -> None:
+    hits = [
+        a_hit(f"text {i}", id=f"record:{i}", relevance=relevance, timestamp=stamp)
+        for i, stamp in enumerate(stamps)
+    ]
+
+    found = [hit.timestamp for hit in rank(hits, NOW)]
+
+    assert found == sorted(stamps, reverse=True)

@@ -1,7 +1,7 @@
 """Words that people use for one another, and what kinds of things are called.
 
 A question about the "database" is met by a memory of PostgreSQL, one about "sign-in" by one about
-authentication. What is near counts half of what is said (relevance.NEAR_SHARE), so that the same
+authentication. What is near counts less than what is said (relevance.NEAR_SHARE), so that the same
 word always stands above its neighbours. Only who asks for memories waits for this table.
 """
 
