@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.given import NOW, USER, open_memory, remember
+from fabric.given import NOW, USER, open_memory, pagination_graph, remember
 from memory_fabric.fabric import push
 from memory_fabric.fabric.core import Fabric
 from memory_fabric.fabric.explain import A_PASTE, NO_SUBJECT, NOTHING_FOUND, explain
@@ -96,3 +96,10 @@ def test_a_phrase_that_nothing_holds_is_searched_for_by_its_words_and_said_so(
     assert answer.hits[0].text == "Use Redis for sessions"
     assert answer.notes == ("nothing holds “sessions redis”: searched for the words instead",)
     assert fabric.recall('why "redis for sessions"?').notes == ()
+
+
+def test_the_graph_is_walked_as_far_as_it_is_asked(fabric: Fabric) -> None:
+    pagination_graph(fabric.memory)
+
+    assert explain(fabric, "cursor-pagination", limit=10).answer.paths == ()
+    assert explain(fabric, "cursor-pagination", limit=10, depth=2).answer.paths

@@ -54,7 +54,7 @@ def recall(
     with here.open_memory() as memory:
         fabric = Fabric(memory, now, measure_for(memory.settings))
         if explain and text:
-            return _explained(fabric, text, limit, then, as_json)
+            return _explained(fabric, text, limit, depth, then, as_json)
         answer = fabric.recall(text, limit=limit, depth=depth, as_of=then)
     # An unreadable note beside MEMORY.md is told below; memory itself was searched.
     failed = [name for name in answer.failures if not name.startswith("native")]
@@ -67,7 +67,7 @@ def recall(
     return 0 if answer.hits else 3
 
 
-def _explained(fabric: Fabric, text: str, limit: int, as_of: str, as_json: bool) -> int:
+def _explained(fabric: Fabric, text: str, limit: int, depth: int, as_of: str, as_json: bool) -> int:
     from memory_fabric.cli import explaining
     from memory_fabric.fabric.core import answer_as_json
     from memory_fabric.fabric.explain import as_json as explained_as_json
@@ -80,6 +80,7 @@ def _explained(fabric: Fabric, text: str, limit: int, as_of: str, as_json: bool)
         fabric,
         text,
         limit=limit,
+        depth=depth,
         as_of=as_of,
         session=session,
         seen=seen,
@@ -89,6 +90,7 @@ def _explained(fabric: Fabric, text: str, limit: int, as_of: str, as_json: bool)
         show.json_out(explained_as_json(told, answer_as_json(told.answer)))
     else:
         explaining.show_explanation(told)
+        _show_beside(told.answer)
     return 0 if told.answer.hits else 3
 
 
@@ -136,6 +138,11 @@ def _show(answer: Answer) -> None:
         show.table(("score", "kind", "date", "id", "memory"), [_row(hit) for hit in answer.hits])
     else:
         show.line("Nothing found.")
+    _show_beside(answer)
+
+
+def _show_beside(answer: Answer) -> None:
+    """The walked paths, how the question was read, and what could not be searched."""
     for path in answer.paths:
         show.line("path: " + "; ".join(f"{r.source} {r.type} {r.target}" for r in path), "dim")
     for note in answer.notes:

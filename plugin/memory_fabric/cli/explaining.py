@@ -16,14 +16,10 @@ def show_explanation(told: Explanation) -> None:
     """Print it for a person."""
     words = ", ".join(f"{word} ×{strength:g}" for word, strength in told.words)
     show.line(f"searched for: {words or 'nothing but names and filters'}", "dim")
-    for note in told.answer.notes:
-        show.line(note, "dim")
     for place, hit in enumerate(told.answer.hits, 1):
         _show_hit(place, hit, told.verdicts.get(hit.id, ""))
     if not told.answer.hits:
         show.line("Nothing found.")
-    for failure in told.answer.failures:
-        show.complain(f"not searched: {failure}")
     show.line(
         f"As a prompt it would bring nothing: {told.silence}."
         if told.silence

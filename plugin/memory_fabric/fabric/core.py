@@ -97,15 +97,12 @@ class Fabric:
         query = parse(text, now=self.now, plain=True)
         if push.is_silent(query):
             return []
-        found = self._push_candidates(query, session)
+        found = self.push_candidates(query, session=session)
         hits = push.above_floor(found, query, seen=seen, shown=shown)
         return push.choose(self._ranked(push.shortlist(hits), query)) if hits else []
 
-    def push_candidates(self, text: str, *, session: str = "") -> list[Hit]:
+    def push_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
         """What `push` chooses from, most relevant first. Raises DeadlinePassed."""
-        return self._push_candidates(parse(text, now=self.now, plain=True), session)
-
-    def _push_candidates(self, query: Query, session: str) -> list[Hit]:
         found, _, _ = self._found(query, session, PUSH_LIMIT)
         return mark_stale(found, self.now)
 

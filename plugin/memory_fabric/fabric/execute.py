@@ -15,6 +15,7 @@ from memory_fabric.text import name_key, stem, words
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from memory_fabric.models import Hit, Query
     from memory_fabric.store.database import Database
@@ -68,12 +69,7 @@ def execute(
     databases = memory.databases()
     for database in databases:
         for source, ask in _sources(database, query, groups, session, limit, wide):
-            try:
-                candidates += ask()
-            except DeadlinePassed:
-                raise
-            except FabricError as error:
-                failures.append(f"{source} ({database.kind}): {error}")
+            candidates += _asked(failures, source, database, ask)
     if not query.past:
         candidates += _successors(query, databases, candidates, now, session, failures)
     if wide:
@@ -99,17 +95,30 @@ def newest(
     failures: list[str] = []
     databases = memory.databases()
     for database in databases:
-        try:
-            found += search.recent(database, limit, query.filters, session)
-        except DeadlinePassed:
-            raise
-        except FabricError as error:
-            failures.append(f"graph ({database.kind}): {error}")
+        asked = (database, limit, query.filters, session)
+        found += _asked(failures, "graph", database, search.recent, *asked)
     failures = [*memory.failures, *failures]
     if failures and not _any_graph(databases, failures):
         failures.append(GRAPH_REQUIRED)
     found.sort(key=lambda candidate: candidate.timestamp, reverse=True)
     return found[:limit], tuple(dict.fromkeys(failures))
+
+
+def _asked(
+    failures: list[str],
+    source: str,
+    database: Database,
+    ask: Callable[..., list[Candidate]],
+    *asked: Any,
+) -> list[Candidate]:
+    """What a source answers; nothing where it fails, and then it is named among the failures."""
+    try:
+        return ask(*asked)
+    except DeadlinePassed:
+        raise
+    except FabricError as error:
+        failures.append(f"{source} ({database.kind}): {error}")
+        return []
 
 
 def _successors(
@@ -128,12 +137,8 @@ def _successors(
             break
         before = len(found)
         for database in databases:
-            try:
-                found += search.records_by_id(database, wanted, query.filters, session)
-            except DeadlinePassed:
-                raise
-            except FabricError as error:
-                failures.append(f"records ({database.kind}): {error}")
+            asked = (database, wanted, query.filters, session)
+            found += _asked(failures, "records", database, search.records_by_id, *asked)
         if len(found) == before:
             break
     return found
@@ -155,16 +160,10 @@ def _near(
     seen = {candidate.id for candidate in known}
     found: list[Candidate] = []
     for database in databases:
-        asked = _sources(database, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
-        for source, ask in asked:
-            if source == "entities":  # asked for by name, which has no near words
-                continue
-            try:
-                found += ask()
-            except DeadlinePassed:
-                raise
-            except FabricError as error:
-                failures.append(f"{source} ({database.kind}): {error}")
+        sources = _sources(database, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
+        for source, ask in sources:
+            if source != "entities":  # asked for by name, which has no near words
+                found += _asked(failures, source, database, ask)
     return [one._replace(bm25=0.0) for one in found if one.id not in seen]
 
 

@@ -42,6 +42,7 @@ def explain(
     text: str,
     *,
     limit: int,
+    depth: int = 0,
     as_of: str = "",
     session: str = "",
     seen: Container[str] = frozenset(),
@@ -51,7 +52,9 @@ def explain(
 
     Raises DeadlinePassed.
     """
-    answer = fabric.recall(text, limit=limit, as_of=as_of, session=session, explain=True)
+    answer = fabric.recall(
+        text, limit=limit, depth=depth, as_of=as_of, session=session, explain=True
+    )
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
     query = parse(text, now=fabric.now, plain=True)
     if push.is_silent(query):
@@ -60,7 +63,7 @@ def explain(
             answer, dict.fromkeys((h.id for h in answer.hits), reason), reason, words
         )
     hooks = Fabric(fabric.memory, fabric.now)  # they rank without a model
-    candidates = hooks.push_candidates(text, session=session)
+    candidates = hooks.push_candidates(query, session=session)
     against = push.verdicts(candidates, query, seen=seen, shown=shown)
     of_candidate = {hit.id: verdict for hit, verdict in zip(candidates, against, strict=True)}
     given = {hit.id for hit in hooks.push(text, session=session, seen=seen, shown=shown)}

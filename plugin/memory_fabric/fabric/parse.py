@@ -76,9 +76,17 @@ PAST_WORDS = frozenset(
     """was were had did previously formerly originally earlier historically before old former
     previous past ago replaced superseded""".split()
 )
-# Of these, what says so surely in the midst of work: a test that "was slow" is no history.
-LONG_PAST_WORDS = frozenset("previously formerly originally earlier historically before".split())
-USED_TO = frozenset(("used", "to"))
+# In the midst of work a test that "was slow" is no history, and "what must pass before a release"
+# neither: a prompt asks for the past by the first of these, or by one of the second where something
+# past is said, or nothing of today.
+LONG_PAST_WORDS = frozenset("previously formerly originally historically".split())
+EARLIER_WORDS, PAST_AUXILIARIES = frozenset(("before", "earlier")), frozenset(("did", "had"))
+PRESENT_WORDS = frozenset(
+    "should must can could do does will would is are need have has may might please i you".split()
+)
+# "The tool that is used to deploy" is of today.
+OF_TODAY = frozenset("is are be being been get gets getting was were".split())
+SUBJECTS = frozenset("i we they you it he she who that".split())
 _BREAKS = str.maketrans(
     {**dict.fromkeys(",;()[]{}\"'`<>|“”‘’", " "), **dict.fromkeys("!?。！？", ". ")}
 )
@@ -130,9 +138,7 @@ def parse(
         or _asks_for_edges(lowered, hints, is_question=not plain or "?" in text),
         depth=depth or DEFAULT_DEPTH,
         global_only=global_only,
-        past=_asks_for_the_past(lowered, PAST_WORDS)
-        if not plain
-        else "?" in text and _asks_for_the_past(lowered, LONG_PAST_WORDS),
+        past=(not plain or "?" in text) and _asks_for_the_past(tokens, lowered, plain=plain),
         excluded=excluded,
         unasked=unasked,
         asked=asked,
@@ -338,9 +344,26 @@ def _asks_for_edges(lowered: set[str], hints: tuple[str, ...], *, is_question: b
     return bool(lowered & RELATION_WORDS) or bool(is_question and hints and lowered & EDGE_WORDS)
 
 
-def _asks_for_the_past(lowered: set[str], cues: frozenset[str]) -> bool:
-    """Whether the question is about how things were, not how they are."""
-    return bool(lowered & cues) or lowered >= USED_TO
+def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> bool:
+    """Whether a search is about how things were, not how they are; whether a prompt surely is."""
+    if _used_to(tokens, lowered):
+        return True
+    if not plain:
+        return bool(lowered & PAST_WORDS)
+    told = lowered & PAST_AUXILIARIES or not lowered & PRESENT_WORDS
+    return bool(lowered & LONG_PAST_WORDS or (told and lowered & EARLIER_WORDS))
+
+
+def _used_to(tokens: list[str], lowered: set[str]) -> bool:
+    """Whether somebody used to do something."""
+    if "used" not in lowered or "to" not in lowered:
+        return False
+    said = [token.lower() for token in tokens]
+    return any(
+        said[i : i + 2] == ["used", "to"]
+        and (said[i - 1] in SUBJECTS or not OF_TODAY.intersection(said[max(0, i - 4) : i]))
+        for i in range(1, len(said))
+    )
 
 
 def _intent(lowered: set[str], text: str) -> str:
