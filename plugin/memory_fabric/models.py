@@ -20,6 +20,9 @@ ENTITY_TYPES = frozenset(
 SCOPES = ("local", "user", "team", "global")
 TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
 SOURCES = frozenset("prompt assistant subagent compaction mcp cli ingest import journal".split())
+# The source of records that a shared journal of others brought, and the key of `meta` by which a
+# database tells that it has any.
+OTHERS, HAS_OTHERS = "journal", "others"
 OUTCOMES = frozenset(("success", "failed", "neutral"))
 
 # Steps of a walk through the graph where a question states none.

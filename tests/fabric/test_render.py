@@ -2,7 +2,11 @@ from __future__ import annotations
 
 from fabric.given import a_hit
 from memory_fabric.fabric.render import (
+    LEAST_OF_OTHERS,
     LOW_TRUST,
+    MAX_DECISIONS,
+    MAX_OPEN_POINTS,
+    OTHERS_HEADING,
     SESSION_HEADING,
     filter_label,
     fitting,
@@ -152,3 +156,44 @@ def test_br8_a_path_reads_as_sentences() -> None:
     path = (Relation("a", "recommends", "b"), Relation("b", "used_for", "c"))
 
     assert path_text(path) == "a recommends b; b used for c"
+
+
+def test_what_others_shared_stands_after_ours_under_its_own_heading() -> None:
+    ours = [
+        Record("decision", f"Ours {n}", id=f"o{n}", created_at=f"2026-01-{n + 1:02d}T00:00:00Z")
+        for n in range(12)
+    ]
+    theirs = [
+        Record(
+            "decision",
+            f"Theirs {n}",
+            id=f"t{n}",
+            trust="foreign",
+            source="journal",
+            author="bob",
+            created_at=f"2026-02-{n + 1:02d}T00:00:00Z",
+        )
+        for n in range(12)
+    ]
+
+    text = recent_decisions([*theirs, *ours])
+
+    own, _, other = text.partition(OTHERS_HEADING)
+    assert own.count("Ours") == MAX_DECISIONS and "Theirs" not in own
+    assert other.count("Theirs") == LEAST_OF_OTHERS and "Ours" not in other
+    assert other.count("from bob as claimed, unverified") == LEAST_OF_OTHERS
+    assert recent_decisions(theirs).count("Theirs") == MAX_DECISIONS
+    short = recent_decisions([*theirs, *ours], max_chars=len(own))
+    assert OTHERS_HEADING not in short and short.count("Ours") >= 9
+
+
+def test_a_flood_of_questions_of_others_takes_no_room_of_ours() -> None:
+    ours = Record("question", "Which queue?", id="q", created_at="2026-01-01T00:00:00Z")
+    theirs = [
+        ours._replace(what=f"Theirs {n}", id=str(n), source="journal", created_at="2026-09-01")
+        for n in range(5)
+    ]
+
+    text = recent_decisions([], asked=[*theirs, ours])
+
+    assert "Which queue?" in text and text.count("Theirs") == MAX_OPEN_POINTS - 1

@@ -152,11 +152,14 @@ def _show_beside(answer: Answer) -> None:
 
 
 def _row(hit: Hit) -> tuple[str | Text, ...]:
-    from memory_fabric.fabric.render import replaced_by  # --help does without the fabric
+    from memory_fabric.fabric.render import low_trust, replaced_by  # --help needs no fabric
 
     known = hit.metadata
     kind = str(known.get("type") or known.get("entityType") or hit.source)
-    marks = [mark for mark in ("stale" if known.get("stale") else "", replaced_by(known)) if mark]
+    marks = ["stale" if known.get("stale") else "", replaced_by(known)]
+    if known.get("trust") == "foreign":
+        marks.insert(0, low_trust("foreign", str(known.get("author") or "")))
+    marks = [mark for mark in marks if mark]
     text = Text(show.printable(cut(one_line(hit.text), MAX_TEXT_CHARS)))
     why = one_line(str(known.get("why") or ""))
     if why and why not in hit.text:

@@ -45,6 +45,7 @@ COMMANDS = (
     Command("demo", "doors", "demo", CARE),
     Command("off", "switching", "off", SWITCH),
     Command("on", "switching", "on", SWITCH),
+    Command("share", "sharing", "share", SWITCH),
     Command("semantic", "meaning", "semantic", SWITCH),
     Command("uninstall", "leaving", "uninstall", SWITCH),
     Command("hook", "doors", "hook", DOORS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric.cli import show
 from memory_fabric.fabric.explain import Explanation
-from memory_fabric.fabric.render import replaced_by
+from memory_fabric.fabric.render import low_trust, replaced_by
 from memory_fabric.ids import short_id
 from memory_fabric.models import Hit
 from memory_fabric.text import cut, one_line
@@ -37,6 +37,8 @@ def _show_hit(place: int, hit: Hit, verdict: str) -> None:
     )
     about = [f"holds {', '.join(known.get('matched', ())) or 'none of the words'}"]
     about += [replaced_by(known)] if replaced_by(known) else []
+    if known.get("trust") == "foreign":
+        about.append(low_trust("foreign", str(known.get("author") or "")))
     about += [f"took the place of {short_id(known['replaces'])}"] if known.get("replaces") else []
     about += ["stale"] if known.get("stale") else []
     about += ["seen twice, by two witnesses"] if known.get("cross_validated") else []

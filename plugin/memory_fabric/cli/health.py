@@ -11,6 +11,7 @@ from memory_fabric.store import journal, native
 from memory_fabric.store.database import Database
 from memory_fabric.store.files import read_lines, read_text
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.sharing import place, reading
 
 HEALTHY, DEGRADED, UNAVAILABLE = "healthy", "degraded", "unavailable"
 MAX_QUEUED = 50
@@ -75,15 +76,14 @@ def graph_tier(memory: Memory, now_s: float) -> Tier:
 def local_tier(memory: Memory, now_s: float) -> Tier:
     """The project's journal and queue: readable, writable, and not waiting for long."""
     folder = memory.queue_folder("project")
-    decisions = os.path.join(folder, journal.DECISIONS)
+    decisions = place.journal_file(memory)
     findings: list[Finding] = []
     counts = {"lines": 0, "queued": 0}
     if os.path.isdir(folder) and not os.access(folder, os.W_OK):
         findings.append(
             Finding(UNAVAILABLE, f"{folder} cannot be written.", "Check its permissions.")
         )
-    for key, name in (("lines", journal.DECISIONS), ("queued", journal.QUEUE)):
-        path = os.path.join(folder, name)
+    for key, path in (("lines", decisions), ("queued", os.path.join(folder, journal.QUEUE))):
         try:
             lines, bad = read_lines(path)
         except OSError as error:
@@ -92,6 +92,8 @@ def local_tier(memory: Memory, now_s: float) -> Tier:
         counts[key] = len(lines)
         if bad:
             remedy = f"Look at line {bad[0]}; delete what cannot be saved."
+            if reading.has_conflict(path):
+                remedy = f"A merge left markers at line {bad[0]}: keep what both sides say."
             findings.append(Finding(DEGRADED, f"{path}: {_many(len(bad))} unreadable.", remedy))
     aside = os.path.join(folder, journal.BAD)
     if os.path.exists(aside):

@@ -10,7 +10,7 @@ import typer
 from memory_fabric.cli import here, named, show
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
-from memory_fabric.models import RECORD_TYPES, SCOPES, Record
+from memory_fabric.models import OTHERS, RECORD_TYPES, SCOPES, Record
 from memory_fabric.store import records
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
@@ -141,7 +141,9 @@ def _stored(memory: Memory, stated: Record, agent: str) -> tuple[Record, bool]:
     new = store(memory, [complete], provenance)
     if new:
         return new[0], False
-    known = memory.find_records("key = ?", (records.key_of(complete),), limit=1)
+    known = memory.find_records(
+        "key = ? AND source <> ?", (records.key_of(complete), OTHERS), limit=1
+    )
     if not known:
         raise StoreUnavailable(
             "", "It was accepted but cannot be found again.", remedy="Run memory-fabric doctor."

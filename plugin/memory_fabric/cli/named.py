@@ -40,6 +40,8 @@ def as_json(record: Record) -> dict[str, Any]:
 def said_by(record: Record) -> str:
     """Who said it, by what way, and when, in a phrase."""
     who_ = record.author or ("someone" if record.trust == "user" else f"the {record.trust}")
+    if record.trust == "foreign":
+        who_ = f"{record.author or 'someone else'}, as claimed"
     agent = f" (agent {record.agent})" if record.agent else ""
     return f"{who_}{agent}, by {record.source}, on {when(record.created_at)}"
 

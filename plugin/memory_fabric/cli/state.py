@@ -13,6 +13,7 @@ from memory_fabric.cli import health, here, show
 from memory_fabric.errors import NotFound
 from memory_fabric.store import backup
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.sharing import others, place
 
 STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
@@ -59,6 +60,7 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...]) -> None:
     name = f"{memory.project.name} ({memory.project.id})" if memory.project else "none"
     show.line(f"memory-fabric {__version__}, project {name}", style="bold")
     show.line(f"recall is {_on(memory.settings.reads)}, capture is {_on(memory.settings.writes)}")
+    show.line(_sharing_line(memory))
     rows = [(t.name, Text(t.state, style=STYLES[t.state]), _counted(t.counts)) for t in tiers]
     show.table(("tier", "state", "holds"), rows)
     for tier in tiers:
@@ -79,6 +81,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "home": memory.settings.home,
         "reads": memory.settings.reads,
         "writes": memory.settings.writes,
+        "sharing": _sharing(memory),
         "complaints": list(memory.settings.complaints),
         "tiers": [
             {
@@ -91,6 +94,26 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
             for t in tiers
         ],
     }
+
+
+def _sharing(memory: Memory) -> dict[str, Any]:
+    database = others.of_project(memory)
+    path = place.shared_file(memory.project) if memory.project else ""
+    on = place.is_on(memory)
+    return {
+        "on": on,
+        "others": others.count(memory),
+        "unreadable": others.unreadable(database, path) if on and database else 0,
+    }
+
+
+def _sharing_line(memory: Memory) -> str:
+    known = _sharing(memory)
+    line = f"sharing by git is {_on(known['on'])}"
+    if known["others"]:
+        number, people = sum(known["others"].values()), len(known["others"])
+        line += f", {number} records of {people} others"
+    return line
 
 
 def _backup_line(memory: Memory) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric.fabric import push, render
 from memory_fabric.fabric.boost import boost
-from memory_fabric.fabric.dedupe import collapse, dedupe
+from memory_fabric.fabric.dedupe import collapse, dedupe, is_of_others
 from memory_fabric.fabric.execute import (
     PULL_LIMIT,
     anchored,
@@ -230,12 +230,14 @@ def _relation(relation: Sequence[str]) -> dict[str, str]:
 
 
 def _best_of_each_source(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """At most so many of each source, in the order they came."""
+    """At most so many of each source, in the order they came; half as many of others'."""
     counts: dict[str, int] = {}
     kept = []
     for hit in hits:
-        counts[hit.source] = counts.get(hit.source, 0) + 1
-        if counts[hit.source] <= most:
+        theirs = is_of_others(hit)
+        source = "others" if theirs else hit.source
+        counts[source] = counts.get(source, 0) + 1
+        if counts[source] <= (max(1, most // 2) if theirs else most):
             kept.append(hit)
     return kept
 

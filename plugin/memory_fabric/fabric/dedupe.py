@@ -34,7 +34,8 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
 
     Two hits are near copies when the Jaccard similarity of their words exceeds `threshold`. The
     merged hit has the text of the more relevant one, the entities of both, the metadata of the
-    other under `source_`, and `cross_validated` when their sessions or authors differ.
+    other under `source_`, and `cross_validated` when their sessions or authors differ; what others
+    shared is no witness.
     """
     kept: list[Hit] = []
     kept_words: list[frozenset[str]] = []
@@ -104,7 +105,14 @@ def _matched(hit: Hit) -> Sequence[str]:
     return tuple(hit.metadata.get("matched", ()))
 
 
+def is_of_others(hit: Hit) -> bool:
+    """Whether a shared journal of others brought it: it witnesses nothing, who wrote it may lie."""
+    return hit.metadata.get("trust") == "foreign"
+
+
 def _merged(kept: Hit, other: Hit) -> Hit:
+    if is_of_others(kept) and not is_of_others(other):  # what was said here speaks for its echo
+        kept, other = other._replace(relevance=max(kept.relevance, other.relevance)), kept
     metadata: dict[str, Any] = dict(kept.metadata)
     prefix = _free_prefix(metadata)
     metadata |= {prefix + name: value for name, value in other.metadata.items()}
@@ -126,7 +134,7 @@ def _free_prefix(metadata: Mapping[str, Any]) -> str:
 
 
 def _are_two_witnesses(a: Hit, b: Hit) -> bool:
-    if is_superseded(a) or is_superseded(b):
+    if is_superseded(a) or is_superseded(b) or is_of_others(a) or is_of_others(b):
         return False
     return any(
         a.metadata.get(who) and b.metadata.get(who) and a.metadata[who] != b.metadata[who]

@@ -271,6 +271,7 @@ def _hit(record: Record) -> Hit:
         "scope": record.scope,
         "domain": record.domain,
         "trust": record.trust,
+        "author": record.author,
         "record": record.id,
     }
     return Hit(

@@ -7,6 +7,7 @@ memory compares with others, so that a store without an answer stays silent.
 from __future__ import annotations
 
 from memory_fabric.fabric import concepts as asked
+from memory_fabric.fabric.dedupe import is_of_others
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
 TYPE_CHECKING = False
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
 MAX_HITS, MAX_EPISODES = 6, 3
+# Of what others shared so many, beside what was said here: a flood of theirs displaces nothing.
+MAX_OTHERS = 2
 # A concept of this strength says what something is about; weaker words say what to do with it.
 SPECIFIC = 1.0
 # The share of the prompt's weight that a memory must hold, by how many specific words they share.
@@ -97,21 +100,33 @@ def _verdict(
 
 def shortlist(hits: Sequence[Hit]) -> list[Hit]:
     """Of hits above the floor, most relevant first, those that ranking could still put among the
-    chosen: twice as many facts as are shown, and twice as many past turns.
+    chosen: twice as many facts as are shown, of others' too, and twice as many past turns.
     """
-    facts = [hit for hit in hits if hit.source != "episodes"]
-    said = [hit for hit in hits if hit.source == "episodes"]
-    return facts[: 2 * MAX_HITS] + said[: 2 * MAX_EPISODES]
+    facts, theirs, said = _sorted_out(hits)
+    return facts[: 2 * MAX_HITS] + theirs[: 2 * MAX_HITS] + said[: 2 * MAX_EPISODES]
 
 
 def choose(hits: Sequence[Hit], *, max_hits: int = MAX_HITS) -> list[Hit]:
     """Of ranked hits above the floor those worth their room: facts first, then past turns.
 
-    What is far less relevant than the best is left out.
+    What is far less relevant than the best is left out; it is compared with what was said here, not
+    with what others shared. Of that come at most two, after the facts: all, where there are none.
     """
-    facts = _near_the_best([hit for hit in hits if hit.source != "episodes"])[:max_hits]
-    said = _near_the_best([hit for hit in hits if hit.source == "episodes"])
-    return facts + said[: min(MAX_EPISODES, max_hits - len(facts))]
+    facts, theirs, said = _sorted_out(hits)
+    facts = _near_the_best(facts)[:max_hits]
+    shared = _near_the_best(theirs, facts)[: MAX_OTHERS if facts else max_hits]
+    facts = facts[: max_hits - len(shared)] + shared
+    return facts + _near_the_best(said)[: min(MAX_EPISODES, max_hits - len(facts))]
+
+
+def _sorted_out(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit], list[Hit]]:
+    """Facts that were said here, facts of others, and past turns."""
+    facts = [hit for hit in hits if hit.source != "episodes"]
+    return (
+        [hit for hit in facts if not is_of_others(hit)],
+        [hit for hit in facts if is_of_others(hit)],
+        [hit for hit in hits if hit.source == "episodes"],
+    )
 
 
 def is_silent(query: Query) -> bool:
@@ -222,8 +237,8 @@ def _own_words(text: str) -> frozenset[str]:
     return frozenset(stem(w) for w in words(text) if w not in STOPWORDS)
 
 
-def _near_the_best(hits: Sequence[Hit]) -> list[Hit]:
-    most = max((hit.relevance for hit in hits), default=0.0)
+def _near_the_best(hits: Sequence[Hit], beside: Sequence[Hit] = ()) -> list[Hit]:
+    most = max((hit.relevance for hit in (*hits, *beside)), default=0.0)
     return [hit for hit in hits if hit.relevance >= SHARE_OF_BEST * most]
 
 

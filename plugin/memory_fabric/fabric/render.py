@@ -6,6 +6,7 @@ The same hits give the same bytes, and no text is longer than its budget.
 from __future__ import annotations
 
 from memory_fabric.ids import short_id
+from memory_fabric.models import OTHERS
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralised, one_line, words
 
 TYPE_CHECKING = False
@@ -29,6 +30,9 @@ OPEN_HEADING = "## Open Questions"
 MAX_OPEN_POINTS, MAX_OPEN_CHARS = 3, 280
 SESSION_CHARS = 3000
 LOW_TRUST = {"tool": "from a tool, unverified", "foreign": "from someone else, unverified"}
+# What others shared stands under its own heading, after what was said here, however new it is.
+OTHERS_HEADING = "Written by others into the shared journal (their claims, unverified):"
+LEAST_OF_OTHERS = 3
 
 
 def render(hits: Iterable[Hit], *, heading: str, max_chars: int) -> str:
@@ -57,22 +61,34 @@ def recent_decisions(
 ) -> str:
     """The session block (BR-13): pinned records, then the last ten of the others, newest first.
 
-    After them, with room kept for them, the newest three that were `asked` and not answered. The
+    After them, with room kept for them, the newest three that were `asked` and not answered. What
+    others shared comes last of the lines, in the room that ours leave; ours are asked first. The
     caller chooses the types of `records`; each line has its label. The block depends on nothing
     but the records, so that an unchanged memory gives the same bytes.
     """
     kept = {record.id or record.what: record for record in pinned}
     standing = [record for record in records if not record.superseded_by]
     standing.sort(key=lambda record: (record.created_at, record.id), reverse=True)
-    for record in standing[:MAX_DECISIONS]:
+    ours, theirs = ours_and_theirs(standing)
+    for record in ours:
         kept.setdefault(record.id or record.what, record)
+    others = [record_line(r) for r in theirs if (r.id or r.what) not in kept]
     still = sorted(asked, key=lambda record: (record.created_at, record.id), reverse=True)
+    still.sort(key=lambda record: record.source == OTHERS)
     tail = [open_line(record) for record in still[:MAX_OPEN_POINTS] if not record.superseded_by]
     tail = [OPEN_HEADING, *tail] if tail else []
-    if not kept and tail:
+    lines = [record_line(record) for record in kept.values()]
+    if not lines and not others and tail:
         return _fenced(tail[:1], tail[1:], max_chars)
-    head = [SESSION_HEADING, SESSION_NOTE]
-    return _fenced(head, (record_line(record) for record in kept.values()), max_chars, tail)
+    head = [SESSION_HEADING, SESSION_NOTE] if lines else [SESSION_HEADING]
+    return _fenced(head, lines, max_chars, tail, others)
+
+
+def ours_and_theirs(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """Of records in their order the first ten of ours, and the first of others beside them."""
+    ours = [record for record in records if record.source != OTHERS][:MAX_DECISIONS]
+    theirs = [record for record in records if record.source == OTHERS]
+    return ours, theirs[: max(LEAST_OF_OTHERS, MAX_DECISIONS - len(ours))]
 
 
 def open_line(record: Record) -> str:
@@ -87,13 +103,20 @@ def hit_line(hit: Hit) -> str:
         _kind(hit),
         hit.timestamp[:10] or "undated",
         str(about.get("scope") or ""),
-        LOW_TRUST.get(str(about.get("trust")), ""),
+        low_trust(str(about.get("trust")), str(about.get("author") or "")),
         replaced_by(about),
         f"stale: {about.get('days_since')} days" if about.get("stale") else "",
         _reference(hit),
     ]
     limit = MAX_EPISODE_CHARS if hit.source == "episodes" else MAX_TEXT_CHARS
     return _line(marks, hit.text, str(about.get("why") or ""), _own_names(hit), limit)
+
+
+def low_trust(trust: str, author: str = "") -> str:
+    """The mark of what was not said here; of others' with the author that it claims."""
+    if trust == "foreign" and author:
+        return f"from {cut(one_line(author), MAX_NAME_CHARS)} as claimed, unverified"
+    return LOW_TRUST.get(trust, "")
 
 
 def replaced_by(about: Mapping[str, Any]) -> str:
@@ -111,7 +134,7 @@ def record_line(record: Record) -> str:
         record.type,
         record.created_at[:10] or "undated",
         record.scope,
-        LOW_TRUST.get(record.trust, ""),
+        low_trust(record.trust, record.author),
         "pinned" if record.pinned else "",
         short_id(record.id),
     ]
@@ -132,7 +155,11 @@ def filter_label(filters: Filters) -> str:
 
 
 def _fenced(
-    head: Sequence[str], lines: Iterable[str], max_chars: int, tail: Sequence[str] = ()
+    head: Sequence[str],
+    lines: Iterable[str],
+    max_chars: int,
+    tail: Sequence[str] = (),
+    others: Sequence[str] = (),
 ) -> str:
     room = max_chars - _frame_chars([*head, *tail])
     kept: list[str] = []
@@ -141,6 +168,14 @@ def _fenced(
         if room < 0:
             break
         kept.append(line)
+    room -= len(OTHERS_HEADING) + 1
+    theirs: list[str] = []
+    for line in others:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        theirs.append(line)
+    kept += [OTHERS_HEADING, *theirs] if theirs else []
     return "\n".join([OPEN_FENCE, *head, *kept, *tail, CLOSE_FENCE]) if kept else ""
 
 

@@ -10,8 +10,10 @@ from memory_fabric.errors import FabricError
 from memory_fabric.fabric import render
 from memory_fabric.handlers import wording
 from memory_fabric.handlers.ledger import Ledger
+from memory_fabric.models import OTHERS
 from memory_fabric.reply import Reply
 from memory_fabric.store import notices, sessions
+from memory_fabric.store.sharing import switch
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -71,8 +73,8 @@ def session_block(event: Event, fabric: Fabric) -> Block:
     shown = memory.native_ids(ledger.started_at)
     offered = [r for r in standing(memory) if r.id not in shown]
     pinned = [r for r in offered if r.pinned]
-    recent = [r for r in offered if not r.pinned][: render.MAX_DECISIONS]
-    fresh = [r for r in (*pinned, *recent) if f"record:{r.id}" not in seen]
+    ours, theirs = render.ours_and_theirs([r for r in offered if not r.pinned])
+    fresh = [r for r in (*pinned, *ours, *theirs) if f"record:{r.id}" not in seen]
     asked = [r for r in open_points(memory) if r.id not in shown and f"record:{r.id}" not in seen]
     text = render.recent_decisions(
         [r for r in fresh if not r.pinned], pinned=[r for r in fresh if r.pinned], asked=asked
@@ -83,22 +85,29 @@ def session_block(event: Event, fabric: Fabric) -> Block:
 
 
 def standing(memory: Memory) -> list[Record]:
-    """All pinned records, then those that hold until someone changes them; each newest first."""
+    """All pinned records, then those that hold until someone changes them, then the same of what
+    others shared; each newest first.
+    """
     marks = ", ".join("?" * len(STANDING_TYPES))
     pinned = memory.find_records(f"{HOLDS} AND pinned = 1", (), MAX_READ)
-    return pinned + memory.find_records(
-        f"{HOLDS} AND pinned = 0 AND type IN ({marks})", STANDING_TYPES, MAX_READ
-    )
+    holding = f"{HOLDS} AND pinned = 0 AND type IN ({marks}) AND source"
+    asked = (*STANDING_TYPES, OTHERS)
+    return [
+        *pinned,
+        *memory.find_records(f"{holding} <> ?", asked, MAX_READ),
+        *memory.find_records(f"{holding} = ?", asked, render.MAX_DECISIONS),
+    ]
 
 
 def open_points(memory: Memory) -> list[Record]:
-    """Questions without an answer, and blockers that still block; the newest, newest first.
+    """Questions without an answer, and blockers that still block; ours, then others', newest first.
 
     Pinned ones stand among the pinned.
     """
-    return memory.find_records(
-        f"{HOLDS} AND pinned = 0 AND type IN ('question', 'blocker')", (), render.MAX_OPEN_POINTS
-    )
+    still = f"{HOLDS} AND pinned = 0 AND type IN ('question', 'blocker') AND source"
+    ours = memory.find_records(f"{still} <> ?", (OTHERS,), render.MAX_OPEN_POINTS)
+    left = render.MAX_OPEN_POINTS - len(ours)
+    return ours + (memory.find_records(f"{still} = ?", (OTHERS,), left) if left else [])
 
 
 def _put_in_order(event: Event, fabric: Fabric) -> None:
@@ -110,6 +119,8 @@ def _put_in_order(event: Event, fabric: Fabric) -> None:
         return
     if any(os.path.exists(memory.queue_path(kind)) for kind in ("project", "user")):
         tiers.drain(memory)
+    if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
+        _take_in(memory)
     database = memory.session_database()
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
     for session, path in sessions.unfinished(database, event.session, unseen_since, MAX_CAUGHT_UP):
@@ -119,6 +130,16 @@ def _put_in_order(event: Event, fabric: Fabric) -> None:
             follow(fabric, session, path, MAX_CAUGHT_UP_BYTES)
         else:
             sessions.set_fields(database, session, ended_at=fabric.now)
+
+
+def _take_in(memory: Memory) -> None:
+    """What others wrote since; what there is too much of for a start, Stop takes."""
+    from memory_fabric.store.sharing import others  # only where somebody shares
+
+    try:
+        others.take_in(memory, most=others.MAX_AT_START)
+    except (FabricError, OSError) as error:
+        memory.fail(f"shared journal: {error}")
 
 
 def _has_more(path: str, offset: int) -> bool:

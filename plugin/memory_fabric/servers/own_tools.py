@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.fabric.render import replaced_by
-from memory_fabric.models import Entity, Record
+from memory_fabric.fabric.render import low_trust, replaced_by
+from memory_fabric.models import OTHERS, Entity, Record
 from memory_fabric.servers.outcome import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.store.records import key_of
 from memory_fabric.text import cut, name_key, neutralised, one_line
@@ -114,7 +114,8 @@ def _confirmation(memory: Memory, stored: Record) -> str:
 
 
 def _repeat(memory: Memory, record: Record) -> str:
-    known = memory.find_records("key = ? AND scope = ?", (key_of(record), record.scope), 1)
+    same = (key_of(record), record.scope, OTHERS)
+    known = memory.find_records("key = ? AND scope = ? AND source <> ?", same, 1)
     return f"Known already: {_named_record(known[0])}" if known else "Known already."
 
 
@@ -147,7 +148,7 @@ def _hit_line(hit: Hit) -> str:
         kind,
         hit.timestamp[:10],
         str(known.get("scope", "")),
-        f"said by {known['trust']}" if known.get("trust") else "",
+        _said_by(known),
         "stale" if known.get("stale") else "",
         replaced_by(known),
         "" if kind == "relation" else _reference(hit),
@@ -159,6 +160,13 @@ def _hit_line(hit: Hit) -> str:
     about = ", ".join(name for name in hit.entities[:MAX_NAMES] if name not in text)
     line = cut(text, MAX_HIT_CHARS) + (f" [{cut(about, MAX_NAME_CHARS)}]" if about else "")
     return f"- ({', '.join(mark for mark in marks if mark)}) {neutralised(line)}"
+
+
+def _said_by(known: Mapping[str, Any]) -> str:
+    trust = str(known.get("trust") or "")
+    if trust == "foreign":
+        return low_trust(trust, str(known.get("author") or ""))
+    return f"said by {trust}" if trust else ""
 
 
 def _reference(hit: Hit) -> str:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 LOCK_POLL_S = 0.005
 # A link in a cloned repository must not lead our lines into another file of the user's.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+# Nor may a pipe in its place be waited for.
+NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+# As in the module stat, which costs an import.
+FILE_KIND, REGULAR = 0o170000, 0o100000
 
 
 class Locked:
@@ -82,6 +86,14 @@ def backups_of(path: str) -> str:
     return os.path.join(os.path.dirname(path), "backups")
 
 
+def is_own_file(path: str) -> bool:
+    """Whether a regular file lies at the path itself, not a link to one."""
+    try:
+        return os.lstat(path).st_mode & FILE_KIND == REGULAR
+    except OSError:
+        return False
+
+
 def size_of(path: str) -> int:
     """The size of a file in bytes; 0 when it is missing."""
     try:
@@ -91,12 +103,19 @@ def size_of(path: str) -> int:
 
 
 def read_text(path: str) -> str | None:
-    """The text of a UTF-8 file, undecodable bytes replaced; None when there is no such file."""
+    """The text of a UTF-8 file, undecodable bytes replaced; None when there is no such file.
+
+    Raises OSError, also for a device or pipe: a link in a repository may lead to one without end.
+    """
     try:
-        with open(path, "rb") as stream:
-            return stream.read().decode("utf-8", "replace")
+        handle = os.open(path, os.O_RDONLY | NO_WAIT)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:
+        os.close(handle)
+        raise OSError(f"{path} is no regular file.")
+    with open(handle, "rb") as stream:
+        return stream.read().decode("utf-8", "replace")
 
 
 def read_toml(path: str) -> dict[str, Any]:
@@ -182,12 +201,17 @@ def write_atomic(
     return False
 
 
+def line_of(value: Mapping[str, Any]) -> str:
+    """The object as a line of JSON."""
+    return jsontext.dumps(value, ensure_ascii=False) + "\n"
+
+
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
     """Append one JSON line for each object, durable on return; a torn last line is closed first.
 
     Raises OSError, also where the path is a link.
     """
-    lines = "".join(jsontext.dumps(o, ensure_ascii=False) + "\n" for o in objects)
+    lines = "".join(map(line_of, objects))
     if not lines:
         return
     make_folder(os.path.dirname(path))

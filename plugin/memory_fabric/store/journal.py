@@ -9,6 +9,7 @@ import json
 import os
 
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.models import OTHERS
 from memory_fabric.store import files, records, seal, write
 
 TYPE_CHECKING = False
@@ -55,14 +56,19 @@ def enqueue(folder: str, operation: Operation, key: bytes, timeout_s: float = 1.
 
 def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
     """Waiting operations, oldest first, and the numbers of lines that cannot be read."""
-    claimed, bad_claimed = files.read_lines(os.path.join(folder, CLAIMED))
-    waiting, bad = files.read_lines(os.path.join(folder, QUEUE))
-    return claimed + waiting, bad_claimed + bad
+    waiting: list[dict[str, Any]] = []
+    bad: list[int] = []
+    for name in (CLAIMED, QUEUE):
+        path = os.path.join(folder, name)
+        if files.is_own_file(path):
+            lines, numbers = files.read_lines(path)
+            waiting, bad = waiting + lines, bad + numbers
+    return waiting, bad
 
 
 def is_waiting(folder: str) -> bool:
     """Whether there is anything to drain."""
-    return any(os.path.exists(os.path.join(folder, name)) for name in (CLAIMED, QUEUE))
+    return any(files.is_own_file(os.path.join(folder, name)) for name in (CLAIMED, QUEUE))
 
 
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
@@ -85,6 +91,11 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
             return done
     except TimeoutError:
         return 0
+
+
+def has_news(db: Database) -> bool:
+    """Whether any operation stands in no journal yet."""
+    return db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1") is not None
 
 
 def export(db: Database, operations_path: str, decisions_folder: str) -> int:
@@ -116,7 +127,7 @@ def rescue(db: Database, operations_path: str) -> int:
 
 
 def _export_some(db: Database, operations_path: str, decisions_folder: str) -> int:
-    if not db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1"):
+    if not has_news(db):
         return 0
     with db.transaction() as c:
         rows = c.execute(
@@ -159,7 +170,8 @@ def _decisions(
     for step in steps:
         if step["kind"] == "forget":
             ids = step["payload"]["ids"]
-            found += [{"id": id_, "forgotten": True, "at": at} for id_ in ids]
+            others = _of_others(json.loads(row[-1]))
+            found += [{"id": id_, "forgotten": True, "at": at} for id_ in ids if id_ not in others]
         elif step["kind"] in ("remember", "put_record"):
             # A record that repeats a known one strengthens that one: its inverse knows which.
             undone = [op["payload"]["record"]["id"] for op in json.loads(row[-1]) if _puts(op)]
@@ -173,8 +185,15 @@ def _decisions(
 
 
 def _to_tell(c: sqlite3.Connection, id_: str) -> list[Record]:
-    known = records.find(c, "id = ? AND status = 'active' AND scope <> 'local'", (id_,))
+    ours = "id = ? AND status = 'active' AND scope <> 'local' AND source <> ?"
+    known = records.find(c, ours, (id_, OTHERS))
     return [record for record, _ in known]
+
+
+def _of_others(inverse: list[dict[str, Any]]) -> set[str]:
+    """Records of others that a change took: their journal is not ours to write."""
+    put = [op["payload"]["record"] for op in inverse if _puts(op)]
+    return {record["id"] for record in put if record.get("source") == OTHERS}
 
 
 def _links(inverse: list[dict[str, Any]]) -> list[dict[str, str]]:
@@ -189,24 +208,29 @@ def _claim(folder: str) -> bool:
     """Take the queue for ourselves, so that others may go on appending; whether there was one."""
     path = os.path.join(folder, QUEUE)
     with files.Locked(path + ".lock"):
-        if not os.path.exists(path):
+        if not files.is_own_file(path):
             return False
         os.replace(path, os.path.join(folder, CLAIMED))
         return True
 
 
 def _apply_claimed(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:
+    if not files.is_own_file(path):
+        return 0
     text = (files.read_text(path) or "").removeprefix("\ufeff")
     lines = [line for line in text.split("\n") if line.strip()]
     seen = applied = 0
+    refused: list[dict[str, Any]] = []
     try:
         for line in lines:
             if _is_applied(line, key, apply):
                 applied += 1
             else:
-                files.append_lines(os.path.join(os.path.dirname(path), BAD), [{"line": line}])
+                refused.append({"line": line})
             seen += 1
     finally:
+        # At once: a queue that somebody committed may have as many lines as he liked.
+        files.append_lines(os.path.join(os.path.dirname(path), BAD), refused)
         rest = lines[seen:]
         if rest and seen:
             files.write_atomic(path, ("\n".join(rest) + "\n").encode("utf-8", "replace"))
@@ -218,8 +242,10 @@ def _apply_claimed(path: str, key: bytes, apply: Callable[[Operation], object]) 
 def _is_applied(line: str, key: bytes, apply: Callable[[Operation], object]) -> bool:
     """Whether the line is an operation of ours and the graph took it; False when it never will."""
     value = files.parsed(line) or {}
+    if not seal.is_ours(value, key):
+        return False
     operation = write.from_object(value)
-    if operation is None or not seal.is_ours(value, key):
+    if operation is None:
         return False
     try:
         apply(operation)

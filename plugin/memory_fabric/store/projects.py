@@ -100,7 +100,7 @@ def _identified(folder: str) -> Identity:
     gone = () if os.path.isdir(folder) else (f"worktree:{folder}",)
     if top is None:
         return Identity(gone or (f"folder:{folder}",), folder, os.path.basename(folder) or "root")
-    common = _common_directory(os.path.join(top, ".git"))
+    common = common_directory(os.path.join(top, ".git"))
     own = os.path.basename(common) == ".git"
     root = os.path.dirname(common) if own else top
     name = os.path.basename(root) if own else _name_of_bare(common, top)
@@ -133,7 +133,8 @@ def _up_to_git(folder: str) -> str | None:
         folder = parent
 
 
-def _common_directory(dot_git: str) -> str:
+def common_directory(dot_git: str) -> str:
+    """The real path of the folder that all worktrees of a repository share, from one's `.git`."""
     if os.path.isdir(dot_git):
         return os.path.realpath(dot_git)
     pointer = _text(dot_git).strip()

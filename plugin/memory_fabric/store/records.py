@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import jsontext
 from memory_fabric.ids import checksum
-from memory_fabric.models import Entity, Record, Relation
+from memory_fabric.models import HAS_OTHERS, OTHERS, Entity, Record, Relation
 from memory_fabric.text import index_extra, stem, words
 
 TYPE_CHECKING = False
@@ -113,15 +113,21 @@ def find(
 
 
 def about(db: Database, match: str, types: Sequence[str], limit: int) -> list[Record]:
-    """Active records of these types that nothing has replaced and that match, best first."""
+    """Active records of these types that nothing has replaced and that match, best first; ours,
+    then as many of others.
+    """
     marks = ", ".join("?" * len(types))
-    rows = db.rows(
-        f"SELECT {_SELECT_R} FROM records_fts AS t JOIN records AS r ON r.seq = t.rowid "
-        f"WHERE records_fts MATCH ? AND r.type IN ({marks}) AND r.status = 'active' "
-        "AND r.superseded_by = '' AND r.valid_to = '' "
-        "ORDER BY bm25(records_fts, 1.0, 0.3, 0.7, 0.4) LIMIT ?",
-        (match, *types, limit),
-    )
+    rows: list[tuple[Any, ...]] = []
+    for sign in ("<>", "="):
+        rows += db.rows(
+            f"SELECT {_SELECT_R} FROM records_fts AS t JOIN records AS r ON r.seq = t.rowid "
+            f"WHERE records_fts MATCH ? AND r.type IN ({marks}) AND r.status = 'active' "
+            f"AND r.superseded_by = '' AND r.valid_to = '' AND r.source {sign} ? "
+            "ORDER BY bm25(records_fts, 1.0, 0.3, 0.7, 0.4) LIMIT ?",
+            (match, *types, OTHERS, limit),
+        )
+        if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
+            break
     return [_of_row(row)[0] for row in rows]
 
 

@@ -7,7 +7,7 @@ turned round so that bigger is better.
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import Filters
+from memory_fabric.models import HAS_OTHERS, OTHERS, Filters
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
 
 EVERYTHING = Filters()
+# Of what is asked for, so much of what others shared, beside it.
+SHARE_OF_OTHERS = 4
 
 
 class Candidate(Value):
@@ -101,7 +103,12 @@ def records(
     if not match:
         return []
     condition, values = _record_conditions(filters, session)
-    rows = _ranked(db, _RECORDS, match, condition, values, limit)
+    if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
+        rows = _ranked(db, _RECORDS, match, condition, values, limit)
+    else:  # however many others wrote, they take no place of ours
+        theirs = max(1, limit // SHARE_OF_OTHERS)
+        rows = _ranked(db, _RECORDS, match, f"{condition} {_OURS}", values, limit)
+        rows += _ranked(db, _RECORDS, match, f"{condition} {_THEIRS}", values, theirs)
     return [_record_candidate(db, row[:-1], -row[-1]) for row in rows]
 
 
@@ -218,6 +225,7 @@ def recent(
     return found
 
 
+_OURS, _THEIRS = (f"AND r.source {sign} '{OTHERS}'" for sign in ("<>", "="))
 _RECORD_FIELDS = (
     "r.id, r.type, r.what, r.why, r.confidence, r.trust, r.source, r.scope, r.domain, r.session, "
     "r.agent, r.pinned, r.created_at, r.valid_to, r.superseded_by, r.promoted_at, r.body"

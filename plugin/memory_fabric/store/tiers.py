@@ -8,6 +8,7 @@ from functools import partial
 from memory_fabric import ids
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, journal, native, seal, sessions
+from memory_fabric.store.sharing import holding, others, place
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -28,6 +29,7 @@ def flush(memory: Memory) -> None:
     drain(memory)
     for database in memory.databases():
         _attempt(memory, f"journal ({database.kind})", partial(_export, memory, database))
+    _attempt(memory, "shared journal", partial(share, memory))
     _attempt(memory, "MEMORY.md", partial(promote, memory))
     if memory.mirror is not None:
         _attempt(memory, "MEMORY_FILE_PATH", partial(memory.mirror.write, memory))
@@ -44,6 +46,17 @@ def drain(memory: Memory) -> int:
         except _FAILURES as error:
             memory.fail(f"queue: {error}")
     return done
+
+
+def share(memory: Memory) -> int:
+    """What waited in home goes into the shared journal, and what others wrote there is taken in.
+
+    Returns how many records of others are new or changed. Raises OSError, StoreUnavailable.
+    """
+    if not place.is_on(memory):
+        return 0
+    holding.bring_over(memory)
+    return others.take_in(memory)
 
 
 def promote(memory: Memory) -> None:
@@ -140,7 +153,9 @@ def _note_shown(memory: Memory, project: Database, root: str, shown: Sequence[st
 
 
 def _export(memory: Memory, database: Database) -> None:
-    journal.export(database, memory.journal_of(database.kind), memory.queue_folder(database.kind))
+    if journal.has_news(database):
+        folder = place.journal_folder(memory, database.kind)
+        journal.export(database, memory.journal_of(database.kind), folder)
 
 
 def _attempt(memory: Memory, what: str, part: Callable[[], object]) -> None:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from memory_fabric.store.database import Database
 
-# Turns are kept by the client's own transcript and expire: no operation doubles their text.
-UNLOGGED = frozenset(("add_episodes",))
+# Turns are kept by the client's own transcript and expire, what others wrote by their journal: no
+# operation doubles their text.
+UNLOGGED = frozenset(("add_episodes", "take_in", "let_go"))
 
 
 def cleaned(payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +71,7 @@ def apply(db: Database, operation: Operation) -> dict[str, Any]:
 
 
 def is_logged(operation: Operation) -> bool:
-    """Whether the operation is kept and journalled: not turns, nor what is local."""
+    """Whether the operation is kept and journalled: not turns, what others wrote, what is local."""
     return operation.kind not in UNLOGGED and not is_local(operation)
 
 

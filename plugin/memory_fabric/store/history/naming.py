@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from memory_fabric.store import graph, journal, native, records
 from memory_fabric.store.files import read_lines
 from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.sharing import place
 
 
 def looks_like_id(text: str) -> bool:
@@ -89,10 +89,12 @@ def tiers_holding(memory: Memory, record_id: str) -> list[str]:
             held.append("queue")
     if memory.project is None:
         return held
-    lines, _ = read_lines(os.path.join(memory.project.local, journal.DECISIONS))
-    mine = [line for line in lines if line.get("id") == record_id]
-    if mine and not mine[-1].get("forgotten"):
-        held.append(journal.DECISIONS)
+    for path in place.files_of(memory):
+        lines, _ = read_lines(path)
+        mine = [line for line in lines if line.get("id") == record_id]
+        if mine and not mine[-1].get("forgotten"):
+            held.append(journal.DECISIONS)
+            break
     if record_id in native.shown_ids(native_notes(memory)):
         held.append("MEMORY.md")
     return held

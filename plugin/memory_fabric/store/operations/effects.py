@@ -13,6 +13,7 @@ from memory_fabric.store.operations import (
     deletions,
     forget_effects,
     merge_effects,
+    others_effects,
     record_effects,
     returns,
     rows,
@@ -172,6 +173,8 @@ EFFECTS: dict[str, Effect] = {
     "undo": undo,
     "purged": purged,
     "add_episodes": add_episodes,
+    "take_in": others_effects.take_in,
+    "let_go": others_effects.let_go,
 }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from memory_fabric.ids import checksum
 from memory_fabric.models import (
     CANDIDATE_FROM,
+    OTHERS,
     STORED_FROM,
     TRUST_ORDER,
     Provenance,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     Result = tuple[dict[str, Any], list[dict[str, Any]]]
+
+OURS = f"source <> '{OTHERS}'"
 
 
 def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -47,9 +50,11 @@ def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
 
 
 def _remembered(c: sqlite3.Connection, new: Record, by: Provenance) -> Result:
+    # A shared journal may have brought our own words back before we have them again: they are ours.
+    c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
     known = _same(c, new)
     if known is None:
-        if _is_forgotten(c, new, by):
+        if is_forgotten(c, new, by):
             return {"record": None, "repeated": False}, []
         over = _said_before_it_was_over(c, new)
         if over is not None:
@@ -151,8 +156,8 @@ def _replace(
 
 
 def _graph_part(record: Record) -> tuple[Any, ...]:
-    """What the record brings into the graph, and that it does."""
-    if record.status != "active" or record.scope == "local":
+    """What the record brings into the graph, and that it does: not what others claim."""
+    if record.status != "active" or record.scope == "local" or record.source == OTHERS:
         return ()
     return (_said(record), record.entities, record.relations)
 
@@ -258,11 +263,12 @@ def _named_in(gone: rows.Rows) -> list[str]:
 def _same(c: sqlite3.Connection, new: Record) -> tuple[Record, list[str]] | None:
     """The record that this one repeats: its id, or its words in the same scope and domain.
 
-    An open question is never the same as its answer.
+    An open question is never the same as its answer. What others said in the same words stays
+    theirs: saying it makes it ours, too, and nothing of theirs comes along.
     """
     found = records.find(c, "id = ?", (new.id,)) or records.find(
         c,
-        "key = ? AND scope = ? AND domain = ? AND superseded_by = '' AND valid_to = '' "
+        f"key = ? AND scope = ? AND domain = ? AND superseded_by = '' AND valid_to = '' AND {OURS} "
         "AND (type = 'question') = ? AND (scope <> 'local' OR session = ?)",
         (records.key_of(new), new.scope, new.domain, new.type == "question", new.session),
     )
@@ -276,7 +282,7 @@ def _said_before_it_was_over(c: sqlite3.Connection, new: Record) -> Record | Non
     """
     found = records.find(
         c,
-        "key = ? AND scope = ? AND domain = ? AND superseded_by <> '' AND valid_to > ?",
+        f"key = ? AND scope = ? AND domain = ? AND superseded_by <> '' AND valid_to > ? AND {OURS}",
         (records.key_of(new), new.scope, new.domain, stated_at(new)),
     )
     return found[0][0] if found else None
@@ -301,7 +307,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
     )
 
 
-def _is_forgotten(c: sqlite3.Connection, new: Record, by: Provenance) -> bool:
+def is_forgotten(c: sqlite3.Connection, new: Record, by: Provenance) -> bool:
     """Whether this record, or its words, were forgotten and nobody may bring them back now."""
     if tombstones.is_set(c, new.id):
         return True

@@ -32,6 +32,10 @@ def _flag(value: Any) -> bool:
     return isinstance(value, bool)
 
 
+def _number(value: Any) -> bool:
+    return type(value) is int
+
+
 def _texts(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(v, str) for v in value)
 
@@ -75,7 +79,7 @@ def _steps(value: Any) -> bool:
     )
 
 
-_NO_STEP = frozenset(("undo", "add_episodes"))
+_NO_STEP = frozenset(("undo", "add_episodes", "take_in", "let_go"))
 _RECORD = _object(type=_text, what=_text, id=_text)
 _RELATION = {"from": _text, "relationType": _text, "to": _text}
 _ROWS = {
@@ -115,4 +119,15 @@ SHAPES: dict[str, dict[str, Check]] = {
     "add_episodes": {
         "episodes": _objects(id=_text, session=_text, role=_text, text=_text, created_at=_text)
     },
+    "take_in": {
+        "place": _text,
+        "project": _text,
+        "stamp": _text,
+        "records": _objects(type=_text, what=_text, id=_text),
+        "forgotten": _texts,
+        "here": _texts,
+        "sums": _object(),
+        "unreadable": _number,
+    },
+    "let_go": {},
 }

@@ -1,0 +1,1 @@
+"""Sharing by git: whether this user shares, where records lie for that, and what others wrote."""

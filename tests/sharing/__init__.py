@@ -1,0 +1,1 @@
+"""Sharing by git: real repositories, real hooks, several people."""

@@ -1,0 +1,121 @@
+"""People with a home and a clone each, and the repository that they share."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from memory_fabric.config import read_settings
+from memory_fabric.models import Record
+from memory_fabric.store.memory import Memory
+from replay.door import ROOT, Door
+
+LOCAL = Path(".claude") / "memory"
+
+
+class Person:
+    """Somebody with a home of his own, who works in a clone through the real hooks."""
+
+    def __init__(self, folder: Path, name: str, remote: Path | None = None) -> None:
+        self.name = name
+        self.door = Door(folder / name)
+        self.project = self.door.project
+        self.door.environ |= {"USER": name, "CLAUDE_CODE_SESSION_ATTENDED": "1"}
+        if remote is not None:
+            self.git("clone", "-q", str(remote), ".")
+
+    @property
+    def journal(self) -> Path:
+        return self.project / LOCAL / "decisions.jsonl"
+
+    def git(self, *words: str, fails: bool = False) -> str:
+        """What git says in this person's clone."""
+        who = {
+            f"GIT_{role}_{part}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for part, value in (("NAME", self.name), ("EMAIL", f"{self.name}@example.org"))
+        }
+        done = subprocess.run(
+            ["git", *words],
+            cwd=self.project,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self.door.user_home),
+                "GIT_CONFIG_NOSYSTEM": "1",
+                **who,
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert fails or done.returncode == 0, done.stderr + done.stdout
+        return done.stdout + done.stderr
+
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """What `memory-fabric` answers in this person's shell."""
+        return subprocess.run(
+            [sys.executable, "-m", "memory_fabric.cli", *words],
+            cwd=self.project,
+            env={**self.door.environ, "PYTHONPATH": str(ROOT / "plugin")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def json(self, *words: str) -> dict[str, Any]:
+        """The same in JSON; the command must succeed."""
+        done = self.command(*words, "--json")
+        assert done.returncode == 0, done.stderr + done.stdout
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    def works(self, text: str, session: str = "work") -> None:
+        """Say something to the client, and let the session stop."""
+        self.door.say(text, session)
+        self.door.ring({"hook_event_name": "Stop", "session_id": session})
+
+    def starts(self, session: str) -> str:
+        """What a new session is given at its start."""
+        return self.door.ring(
+            {"hook_event_name": "SessionStart", "session_id": session, "source": "startup"}
+        ).context
+
+    def asks(self, prompt: str, session: str = "asking") -> str:
+        """What a prompt is given."""
+        return self.door.say(prompt, session).context
+
+    def publishes(self) -> None:
+        """Commit the folder, bring in what others pushed, and push."""
+        self.git("add", ".claude")
+        self.git("commit", "-q", "-m", f"Records of {self.name}")
+        self.git("pull", "-q", "--no-rebase", "--no-edit")
+        self.git("push", "-q")
+
+    def memory(self) -> Memory:
+        return Memory.open(read_settings(self.door.environ, {}))
+
+    def records(self, where: str = "1") -> list[Record]:
+        """Stored records, newest first."""
+        memory = self.memory()
+        try:
+            return memory.find_records(where)
+        finally:
+            memory.close()
+
+
+def team(folder: Path, *names: str) -> list[Person]:
+    """People with a clone each of one repository that has a first commit."""
+    remote = folder / "team" / "shop.git"
+    remote.parent.mkdir()
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(remote)], check=True)
+    first = Person(folder, names[0], remote)
+    first.git("checkout", "-q", "-B", "main")
+    (first.project / "README").write_text("shop\n")
+    first.git("add", "README")
+    first.git("commit", "-q", "-m", "First")
+    first.git("push", "-q", "-u", "origin", "main")
+    return [first, *(Person(folder, name, remote) for name in names[1:])]
