@@ -14,6 +14,7 @@ import pytest
 
 from memory_fabric import installation
 from memory_fabric.dispatcher import HANDLERS
+from memory_fabric.ids import new_id
 from replay.door import ROOT, TESTS, Door
 
 # Each costs half a bare start or more (design: start-up is the budget).
@@ -143,6 +144,24 @@ def test_native_notes_are_not_read_where_a_person_waits(
 )
 def test_a_prompt_with_a_cue_imports_nothing_slow(door: Door, tmp_path: Path, prompt: str) -> None:
     assert modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt) & SLOW == set()
+
+
+def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(
+    door: Door, tmp_path: Path
+) -> None:
+    [project] = (door.memory / "projects").iterdir()
+    reading = "memory_fabric.store.sharing.reading"
+    assert reading not in modules_after(door, "SessionStart", tmp_path)
+    (door.memory / "share.json").write_text(json.dumps({project.name: True}))
+    line = {"id": new_id(), "type": "decision", "what": "Use Kafka for the events", "author": "bob"}
+    (door.project / ".claude/memory").mkdir(parents=True, exist_ok=True)
+    journal = door.project / ".claude/memory/decisions.jsonl"
+    journal.write_text(json.dumps(line) + "\n")
+
+    modules = modules_after(door, "SessionStart", tmp_path)
+
+    assert reading in modules and modules & SLOW == set()
+    assert "from bob as claimed" in door.say("Do the events use Kafka?", "theirs").context
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))

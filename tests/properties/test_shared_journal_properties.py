@@ -85,7 +85,7 @@ def test_what_is_read_is_bounded_and_whole(state: bytes) -> None:
         assert found.unreadable == len(found.numbers)
         for claim in found.claims:
             if claim.record:
-                text: dict[str, Any] = claim.record
+                text = reading.record_of(claim)
                 assert len(text["what"]) <= reading.MAX_WHAT_CHARS and text["what"].isprintable()
                 assert not set("[]·<>|\n") & set(text["author"] + text["domain"])
 

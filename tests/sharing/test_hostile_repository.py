@@ -281,3 +281,31 @@ def test_an_unchanged_journal_costs_one_look(ann: Person) -> None:
     assert "Cockroac" not in ann.starts("two")
     os.utime(ann.journal)
     assert "Cockroac" in ann.starts("three")
+
+
+def test_what_others_wrote_can_be_asked_about_pinned_and_forgotten(ann: Person) -> None:
+    ann.json("share", "on")
+    theirs = claim("Use Postgres for the ledger")
+    plant(ann, theirs)
+    ann.starts("one")
+
+    why = ann.command("why", theirs["id"])
+    assert why.returncode == 0 and "mallory, as claimed" in why.stdout
+    assert "mallory as claimed" in ann.command("recall", "Postgres ledger").stdout
+    ann.json("pin", theirs["id"])
+    plant(ann, theirs | {"why": "it has constraints"})
+    assert "pinned" in ann.starts("two")
+    notes = next((ann.door.user_home / ".claude" / "projects").rglob("MEMORY.md"))
+    ann.json("sync")
+    assert "Postgres" not in notes.read_text("utf-8")
+
+    ann.journal.write_text("")
+    ann.starts("three")
+    assert [r.pinned for r in ann.records("trust = 'foreign'")] == [True]
+    ann.json("forget", theirs["id"], "--yes")
+    plant(ann, theirs)
+    ann.starts("four")
+    assert ann.records("trust = 'foreign'") == []
+    ann.json("undo", "--last")
+    [back] = ann.records("trust = 'foreign'")
+    assert (back.author, back.source) == ("mallory", "journal")

@@ -286,3 +286,22 @@ def test_what_was_changed_by_hand_stays(people: list[Person]) -> None:
 def test_its_exit_codes(tmp_path: Path, words: tuple[str, ...], status: int) -> None:
     [ann] = team(tmp_path, "ann")
     assert ann.command("share", *words).returncode == status
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_a_tracked_journal_is_known_in_every_form_of_the_index(
+    people: list[Person], version: str
+) -> None:
+    ann, bob = people
+    ann.works(REDIS)
+    ann.json("share", "on")
+    ann.publishes()
+    bob.git("pull", "-q")
+    # Hidden by a file of his own, and tracked all the same.
+    (bob.project / LOCAL / ".gitignore").write_text("*\n")
+    bob.git("update-index", "--index-version", version)
+    before = bob.journal.read_bytes()
+
+    bob.works(KAFKA)
+
+    assert bob.journal.read_bytes() == before

@@ -8,7 +8,6 @@ from functools import partial
 from memory_fabric import ids
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, journal, native, seal, sessions
-from memory_fabric.store.sharing import holding, others, place
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -53,6 +52,8 @@ def share(memory: Memory) -> int:
 
     Returns how many records of others are new or changed. Raises OSError, StoreUnavailable.
     """
+    from memory_fabric.store.sharing import holding, others, place  # no session's start needs it
+
     if not place.is_on(memory):
         return 0
     holding.bring_over(memory)
@@ -154,6 +155,8 @@ def _note_shown(memory: Memory, project: Database, root: str, shown: Sequence[st
 
 def _export(memory: Memory, database: Database) -> None:
     if journal.has_news(database):
+        from memory_fabric.store.sharing import place  # no session's start needs it
+
         folder = place.journal_folder(memory, database.kind)
         journal.export(database, memory.journal_of(database.kind), folder)
 

@@ -100,7 +100,7 @@ def _news(
     return {
         "place": path,
         "stamp": found.stamp if len(taken) == len(news) else "",
-        "records": [dict(claim.record) for claim in taken],
+        "records": [reading.record_of(claim) for claim in taken],
         "forgotten": [one.id for one in claims if one.id in before and not one.record],
         "here": [claim.id for claim in stated],
         "sums": {claim.id: claim.sum for claim in taken},

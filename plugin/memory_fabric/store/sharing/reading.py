@@ -33,9 +33,8 @@ IN_NAMES = " ._-@+"
 
 
 class Claim(Value):
-    """What the file says last of one id: a record's fields, or None when it says forgotten.
-
-    `sum` is a checksum of the line.
+    """What the file says last of one id: a record's fields as they stand in the line (`record_of`
+    makes them ours), or None when it says forgotten. `sum` is a checksum of the line.
     """
 
     id: str
@@ -135,17 +134,15 @@ def claim_in(line: str) -> Claim | None:
         return None
     if value.get("forgotten") is True:
         return Claim(value["id"], checksum(line))
-    record = _record(value)
-    return Claim(value["id"], checksum(line), record) if record else None
+    return Claim(value["id"], checksum(line), value) if _is_of_a_team(value) else None
 
 
 def is_id(value: object) -> bool:
     """Whether this has the form of our ids: a longer one could end in the id of another record."""
-    return (
-        isinstance(value, str)
-        and len(value) == 36
-        and all(c == "-" if i in (8, 13, 18, 23) else c in _HEX for i, c in enumerate(value))
-    )
+    if not isinstance(value, str) or len(value) != 36:
+        return False
+    digits = value[:8] + value[9:13] + value[14:18] + value[19:23] + value[24:]
+    return value[8] + value[13] + value[18] + value[23] == "----" and not digits.strip(_HEX)
 
 
 def moment(value: object) -> str:
@@ -159,25 +156,28 @@ def moment(value: object) -> str:
     return value if fits else ""
 
 
-_HEX = frozenset("0123456789abcdef")
+_HEX = "0123456789abcdef"
 _FORM = "0000-00-00T00:00:00.000Z"
 
 
-def _record(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The fields that count, each in its form and length; None for what is no record of a team."""
+def _is_of_a_team(value: Mapping[str, Any]) -> bool:
+    """Whether a line is an active record of scope team that says something."""
     kind, what = value.get("type"), value.get("what")
     if not isinstance(kind, str) or kind not in RECORD_TYPES or not isinstance(what, str):
-        return None
+        return False
     if value.get("status", "active") != "active" or value.get("scope", "team") != "team":
-        return None
-    said = _text(what, MAX_WHAT_CHARS)
-    if not said:
-        return None
+        return False
+    return bool(_text(what[:MAX_WHAT_CHARS], MAX_WHAT_CHARS))
+
+
+def record_of(claim: Claim) -> dict[str, Any]:
+    """The fields of a claim that count, each in its form and length."""
+    value = claim.record
     outcome = value.get("outcome")
     return {
         "id": value["id"],
-        "type": kind,
-        "what": said,
+        "type": value["type"],
+        "what": _text(value["what"], MAX_WHAT_CHARS),
         "why": _text(value.get("why"), MAX_WHY_CHARS),
         **{name: _texts(value.get(name)) for name in ("alternatives", "constraints", "tradeoffs")},
         "entities": _entities(value.get("entities")),
@@ -198,8 +198,9 @@ def _text(value: object, max_chars: int) -> str:
     """The text on one line, without what no screen shows and no index can hold."""
     if not isinstance(value, str):
         return ""
-    seen = "".join(c if c.isprintable() else " " if c.isspace() else "" for c in value)
-    return cut(one_line(seen), max_chars)
+    if not value.isprintable():
+        value = "".join(c if c.isprintable() else " " if c.isspace() else "" for c in value)
+    return cut(one_line(value), max_chars)
 
 
 def _texts(value: object) -> list[str]:
@@ -212,7 +213,7 @@ def _name(value: object) -> str:
     """A name that stands in a mark of a rendered line: it must not end or imitate one."""
     if not isinstance(value, str):
         return ""
-    kept = "".join(c if c.isalnum() or c in IN_NAMES else " " for c in value[:MAX_LINE_CHARS])
+    kept = "".join(c if c.isalnum() or c in IN_NAMES else " " for c in value[: 4 * MAX_NAME_CHARS])
     return " ".join(kept.split())[:MAX_NAME_CHARS]
 
 
