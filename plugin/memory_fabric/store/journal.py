@@ -173,7 +173,9 @@ def _decisions(
 
 
 def _to_tell(c: sqlite3.Connection, id_: str) -> list[Record]:
-    known = records.find(c, "id = ? AND status = 'active' AND scope <> 'local'", (id_,))
+    # What a session was about is its user's own affair (decision 0021).
+    condition = "id = ? AND status = 'active' AND scope <> 'local' AND type <> 'session'"
+    known = records.find(c, condition, (id_,))
     return [record for record, _ in known]
 
 
