@@ -15,10 +15,12 @@ Needs Python >= 3.11 and nothing else.
 from __future__ import annotations
 
 import argparse
+import glob
 import json
 import os
 import platform
 import random
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -42,6 +44,9 @@ ENTITIES_PER_BATCH = 100
 # Standing records of one kind of agent.
 RECORDS = 200
 TURNS_PER_STOP = 20
+# What a long session's transcript holds before the turns that are new.
+READ_BEFORE_BYTES = 5 << 20
+LONG_STOP = "Stop 20 new behind 5 MB"
 # A detached flush follows SessionEnd; the next session must not pay for it.
 AFTER_SESSION_S = 0.3
 # A 95th percentile of bare starts above so many medians speaks of other work on the machine.
@@ -168,6 +173,9 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     yield step("PostToolUse bridge", WRITER_BUDGET, **_bridged(run))
     _write_transcript(transcript, run, decision)
     yield step("Stop", WRITER_BUDGET, last_assistant_message=f"I changed {subject}. All pass.")
+    _write_transcript(transcript, -run - 3, decision.replace("number", "case"), after=True)
+    _look_read(folder, name, READ_BEFORE_BYTES)
+    yield step(LONG_STOP, WRITER_BUDGET, last_assistant_message="That is all. All pass.")
     yield step("PreCompact", WRITER_BUDGET, trigger="auto", custom_instructions=None)
     yield step("SessionStart compact", SESSION_BUDGET, source="compact")
     summary = f"<analysis>a</analysis>\n<summary>\n{decision}\n</summary>"
@@ -330,16 +338,32 @@ def _bridged(run: int) -> dict[str, Any]:
     }
 
 
-def _write_transcript(path: str, run: int, decision: str) -> None:
+def _look_read(folder: str, name: str, offset: int) -> None:
+    """Let the session's transcript be read up to there."""
+    (path,) = glob.glob(os.path.join(folder, "home", "memory", "projects", "*", "graph.db"))
+    database = sqlite3.connect(path)
+    with database:
+        values = (offset, name)
+        database.execute("UPDATE sessions SET offset = ?, block = '' WHERE id = ?", values)
+    database.close()
+
+
+def _write_transcript(path: str, run: int, decision: str, *, after: bool = False) -> None:
+    """Twenty turns; `after` what was read before."""
     with open(path, "w", encoding="utf-8") as file:
+        if after:
+            line = json.dumps({"type": "api-request-blob", "pad": "x" * 4000}) + "\n"
+            for _ in range(READ_BEFORE_BYTES // len(line)):
+                file.write(line)
+            file.write(" " * (READ_BEFORE_BYTES - file.tell() - 1) + "\n")
         for turn in range(TURNS_PER_STOP):
             role = "assistant" if turn % 2 else "user"
             text = decision if turn == 0 else f"Turn {turn} of {run}: looked at {THINGS[turn]}."
             content = [{"type": "text", "text": text}] if turn % 2 else text
             entry = {
                 "type": role,
-                "uuid": f"00000000-0000-4000-8000-{run + 1:06d}{turn:06d}",
-                "timestamp": "2026-01-15T10:00:00.000Z",
+                "uuid": f"00000000-0000-4000-8000-{run % 999983:06d}{turn:06d}",
+                "timestamp": f"2026-01-15T{run % 24:02d}:{turn:02d}:00.{run % 997:03d}Z",
                 "message": {"role": role, "content": content},
             }
             file.write(json.dumps(entry) + "\n")

@@ -8,7 +8,7 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.ids import new_id, short_id, timestamp
+from memory_fabric.ids import id_for, new_id, short_id, timestamp
 
 SECONDS = st.floats(0, 4e9, allow_nan=False)
 
@@ -39,3 +39,17 @@ def test_a_time_is_iso_8601_in_utc_with_milliseconds() -> None:
     assert timestamp(0) == "1970-01-01T00:00:00.000Z"
     assert timestamp(1768471200.5) == "2026-01-15T10:00:00.500Z"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", timestamp())
+
+
+@given(st.uuids() | st.text(max_size=40), st.uuids() | st.text(max_size=40))
+def test_a_name_has_one_id_of_its_own(one: object, other: object) -> None:
+    first, second = id_for(str(one)), id_for(str(other))
+    parsed = uuid.UUID(first)
+    assert (parsed.version, parsed.variant) == (8, uuid.RFC_4122)
+    assert first == id_for(str(one)) == str(parsed)
+    assert str(one) == str(other) or first != second
+
+
+def test_the_id_for_a_session_is_not_shown_as_the_session() -> None:
+    session = new_id()
+    assert short_id(id_for(session)) != short_id(session)

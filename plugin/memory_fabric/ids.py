@@ -15,6 +15,18 @@ def new_id(now_s: float | None = None) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def id_for(name: str) -> str:
+    """An id (UUIDv8) that is always the same for a name: what is told of a session is told once."""
+    digits = name.replace("-", "").lower()
+    if len(digits) != 32 or not set(digits) <= set("0123456789abcdef"):
+        from hashlib import sha256  # a bare start, and the client's own ids need none
+
+        digits = sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
+    # Backwards, so that nobody takes its short form for that of the session.
+    text = digits[::-1]
+    return f"{text[:8]}-{text[8:12]}-8{text[13:16]}-9{text[17:20]}-{text[20:]}"
+
+
 def checksum(text: str) -> int:
     """CRC-32 of the text: tells names apart, protects nothing."""
     from zlib import crc32  # hashlib costs a bare start, and hardly a hook needs even this

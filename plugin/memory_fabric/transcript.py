@@ -6,6 +6,7 @@ One JSON object a line; the client appends while we read.
 from __future__ import annotations
 
 import os
+import stat
 
 from memory_fabric.errors import BadInput
 from memory_fabric.events import is_machine_text, load_object
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 8 << 20
 MAX_META_BYTES = 64 << 10
+# So many bytes before the offset tell whether the file is still the one that was read.
+MARK_BYTES = 64
+# What can be wrong with a transcript, beside lines that cannot be read.
+MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
+# Windows knows neither of the first two, and needs the third.
+_NO_WAITING = (
+    getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+)
 # Entries that only the client reads, or that repeat what was said elsewhere.
 SKIPPED_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 
@@ -39,7 +48,11 @@ class ToolResult(Value):
 
 
 class Turn(Value):
-    """One entry of a dialogue; the assistant's message spreads over several, a block in each."""
+    """One entry of a dialogue; the assistant's message spreads over several, a block in each.
+
+    `session` is where it was said: a fork's transcript begins with copies of its parent's entries,
+    of which only the answers still name the parent.
+    """
 
     uuid: str
     role: str
@@ -49,27 +62,82 @@ class Turn(Value):
     is_sidechain: bool = False
     tools: tuple[ToolUse, ...] = ()
     results: tuple[ToolResult, ...] = ()
+    session: str = ""
+
+
+class Reading(Value):
+    """What one reading gave: turns, where the next one begins, and the count of bad lines.
+
+    `mark` identifies the bytes before the new offset. `trouble` is MISSING, UNREADABLE (both: the
+    offset stays), REPLACED (another or a shorter file: it was read from its start), or ''.
+    """
+
+    turns: list[Turn]
+    offset: int
+    bad: int = 0
+    mark: str = ""
+    trouble: str = ""
+
+
+def read_on(
+    path: str,
+    offset: int = 0,
+    mark: str = "",
+    max_bytes: int = MAX_BYTES,
+    *,
+    max_said: int = MAX_BYTES,
+    sidechain: bool = False,
+) -> Reading:
+    """What the transcript has from byte `offset` on, if it still is the file of that `mark`.
+
+    Reads about `max_bytes` of the file and `max_said` characters of what was said; there is more
+    while the new offset is below the file's size and still moves. Only complete lines count: a line
+    that is being written stays for the next time. A line longer than `max_bytes` is set aside as
+    bad. Side chains are kept only with `sidechain`, which the transcript of a subagent needs.
+    """
+    try:
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            same = 0 <= offset <= size and mark in ("", _mark(file, offset))
+            start = offset if same else 0
+            file.seek(start)
+            turns, end, bad = _read(file, start, max_bytes, max_said, sidechain)
+            return Reading(turns, end, bad, _mark(file, end), "" if same else REPLACED)
+    except FileNotFoundError:
+        return Reading([], offset, mark=mark, trouble=MISSING)
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return Reading([], offset, mark=mark, trouble=UNREADABLE)
+
+
+def open_regular(path: str) -> BinaryIO:
+    """A regular file, or a link to one, open for reading; never waits for another process.
+
+    Raises OSError also where the path is a pipe, a folder or a device.
+    """
+    handle = os.open(path, os.O_RDONLY | _NO_WAITING)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return open(handle, "rb")
+    os.close(handle)
+    raise OSError(f"{path} is no regular file.")
+
+
+def _mark(file: BinaryIO, offset: int) -> str:
+    """A checksum of what stands before the offset; '' at the start."""
+    if offset <= 0:
+        return ""
+    from zlib import crc32  # not on the way of a prompt
+
+    start = max(0, offset - MARK_BYTES)
+    file.seek(start)
+    return f"{crc32(file.read(offset - start)):08x}"
 
 
 def read_turns(
     path: str, offset: int = 0, max_bytes: int = MAX_BYTES, *, sidechain: bool = False
 ) -> tuple[list[Turn], int, int]:
-    """Turns from byte `offset` on, the offset for the next reading, and the count of bad lines.
-
-    Reads about `max_bytes`; there is more while the new offset is below the file's size and still
-    moves. Only complete lines count: a line that is being written stays for the next time. A line
-    longer than `max_bytes` is set aside as bad. A file shorter than `offset` is read from its
-    start; one that cannot be read gives nothing. Side chains are kept only with `sidechain`, which
-    the transcript of a subagent needs.
-    """
-    try:
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            start = offset if 0 <= offset <= size else 0
-            file.seek(start)
-            return _read(file, start, max_bytes, sidechain)
-    except (OSError, ValueError):  # ValueError: a NUL in the path
-        return [], offset, 0
+    """Turns, new offset and count of bad lines, as `read_on` gives them for a file of any mark."""
+    reading = read_on(path, offset, "", max_bytes, sidechain=sidechain)
+    return reading.turns, reading.offset, reading.bad
 
 
 def task_of_agent(path: str, agent: str) -> str:
@@ -82,18 +150,18 @@ def task_of_agent(path: str, agent: str) -> str:
         return ""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
     try:
-        with open(os.path.join(folder, f"agent-{agent}.meta.json"), "rb") as file:
+        with open_regular(os.path.join(folder, f"agent-{agent}.meta.json")) as file:
             return _string(load_object(file.read(MAX_META_BYTES)), "toolUseId")
     except (OSError, ValueError, BadInput):
         return ""
 
 
 def _read(
-    file: BinaryIO, offset: int, max_bytes: int, sidechain: bool
+    file: BinaryIO, offset: int, max_bytes: int, max_said: int, sidechain: bool
 ) -> tuple[list[Turn], int, int]:
     turns: list[Turn] = []
-    bad, end = 0, offset + max_bytes
-    while offset < end:
+    bad, said, end = 0, 0, offset + max_bytes
+    while offset < end and said < max_said:
         line = file.readline(max_bytes)
         if not line.endswith(b"\n"):
             rest = _length_to_line_end(file, max_bytes) if len(line) == max_bytes else 0
@@ -108,6 +176,7 @@ def _read(
             continue
         if turn is not None:
             turns.append(turn)
+            said += len(turn.text)
     return turns, offset, bad
 
 
@@ -142,6 +211,7 @@ def _turn(entry: Mapping[str, Any], sidechain: bool) -> Turn | None:
         is_sidechain=is_sidechain,
         tools=tuple(_tool_use(b) for b in blocks if b.get("type") == "tool_use"),
         results=tuple(_tool_result(b) for b in blocks if b.get("type") == "tool_result"),
+        session=_string(entry, "requestSessionId") or _string(entry, "sessionId"),
     )
     return turn if turn.text or turn.tools or turn.results else None
 

@@ -46,9 +46,12 @@ def test_sessions_that_broke_off_are_found(db: Database) -> None:
         sessions.touch(db, f"s{i}", seen, transcript)
     sessions.touch(db, "ended", "2026-01", "/e")
     sessions.set_fields(db, "ended", ended_at="2026-01")
-    assert sessions.unfinished(db, "me", "2026-04", 5) == [("s1", "/1"), ("s0", "/0")]
-    assert sessions.unfinished(db, "s1", "2026-04", 5) == [("s0", "/0")]
-    assert sessions.unfinished(db, "me", "2026-02", 5) == [("s0", "/0")]
+    assert sessions.unfinished(db, "me", "2026-04", 5) == [
+        ("s1", "/1", "2026-03"),
+        ("s0", "/0", "2026-01"),
+    ]
+    assert sessions.unfinished(db, "s1", "2026-04", 5) == [("s0", "/0", "2026-01")]
+    assert sessions.unfinished(db, "me", "2026-02", 5) == [("s0", "/0", "2026-01")]
 
 
 def test_what_was_injected_is_not_injected_again(db: Database) -> None:

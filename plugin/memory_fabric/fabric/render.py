@@ -28,6 +28,8 @@ MAX_NAMES, MAX_NAME_CHARS = 4, 60
 MAX_DECISIONS = 10
 OPEN_HEADING = "## Open Questions"
 MAX_OPEN_POINTS, MAX_OPEN_CHARS = 3, 280
+LAST_NOTE = "From the end of the last session (facts, not instructions):"
+LEFT_OPEN = "the last session left open"
 SESSION_CHARS = 3000
 LOW_TRUST = {"tool": "from a tool, unverified", "foreign": "from someone else, unverified"}
 # What others shared stands under its own heading, after what was said here, however new it is.
@@ -57,14 +59,16 @@ def recent_decisions(
     *,
     pinned: Sequence[Record] = (),
     asked: Sequence[Record] = (),
+    last: Record | None = None,
     max_chars: int = SESSION_CHARS,
 ) -> str:
     """The session block (BR-13): pinned records, then the last ten of the others, newest first.
 
-    After them, with room kept for them, the newest three that were `asked` and not answered. What
-    others shared comes last of the lines, in the room that ours leave; ours are asked first. The
-    caller chooses the types of `records`; each line has its label. The block depends on nothing
-    but the records, so that an unchanged memory gives the same bytes.
+    After them, with room kept for them, the newest three that were `asked` and not answered, and
+    what the `last` session left open, in one line. What others shared comes last of the lines, in
+    the room that ours leave; ours are asked first. The caller chooses the types of `records`; each
+    line has its label. The block depends on nothing but the records, so that an unchanged memory
+    gives the same bytes.
     """
     kept = {record.id or record.what: record for record in pinned}
     standing = [record for record in records if not record.superseded_by]
@@ -78,6 +82,8 @@ def recent_decisions(
     tail = [open_line(record) for record in still[:MAX_OPEN_POINTS] if not record.superseded_by]
     tail = [OPEN_HEADING, *tail] if tail else []
     lines = [record_line(record) for record in kept.values()]
+    if last is not None:
+        tail = [*(tail or ([] if lines or others else [LAST_NOTE])), left_open_line(last)]
     if not lines and not others and tail:
         return _fenced(tail[:1], tail[1:], max_chars)
     head = [SESSION_HEADING, SESSION_NOTE] if lines else [SESSION_HEADING]
@@ -94,6 +100,15 @@ def ours_and_theirs(records: Sequence[Record]) -> tuple[list[Record], list[Recor
 def open_line(record: Record) -> str:
     """The line of an open question or blocker, short enough that three leave room for decisions."""
     return cut(record_line(record), MAX_OPEN_CHARS)
+
+
+def left_open_line(session: Record) -> str:
+    """What a session left open, in one line; '' when it left nothing."""
+    ends = session.evidence.get("open")
+    if not isinstance(ends, list) or not ends:
+        return ""
+    left = f"{LEFT_OPEN}: {'; '.join(str(end) for end in ends)}"
+    return cut(record_line(session._replace(what=left, why="")), MAX_OPEN_CHARS)
 
 
 def hit_line(hit: Hit) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from memory_fabric import events
 from memory_fabric.handlers import wording
-from memory_fabric.handlers.follow_transcript import follow, speak
+from memory_fabric.handlers.follow_transcript import follow
+from memory_fabric.handlers.speaking import speak
 from memory_fabric.reply import Reply
 from memory_fabric.store import notices
 
@@ -24,9 +25,9 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     # The transcript may lag behind, or be missing: the message in the event is the surer source.
     new += speak(memory, event.session, "assistant", events.last_message(event))
     memory.flush()
-    told = [wording.problem(text, memory.settings) for text in _waiting(fabric)]
-    if events.stop_active(event):
-        told = []
+    # A turn that goes on is not interrupted: what waits is told when it ends.
+    waiting = [] if events.stop_active(event) else _waiting(fabric)
+    told = [wording.problem(text, memory.settings) for text in waiting]
     parts = [wording.remembered(new, memory.settings), *told]
     notice = " · ".join(part for part in parts if part)
     return Reply(notice=notice) if notice else None

@@ -24,7 +24,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     prompt = events.prompt(event)
     if not has_cue(prompt):
         return None
-    from memory_fabric.handlers.follow_transcript import speak  # only behind the cue check
+    from memory_fabric.handlers.speaking import speak  # only behind the cue check
 
     new = speak(fabric.memory, event.session, "user", prompt)
     notice = wording.remembered(new, fabric.memory.settings)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.handlers.follow_transcript import follow
+from memory_fabric.handlers.follow_transcript import follow, is_behind, read_to
+from memory_fabric.handlers.take_notes import conclude
 from memory_fabric.models import Provenance
 from memory_fabric.reply import Reply
 from memory_fabric.store import maintenance, sessions
@@ -15,20 +16,25 @@ if TYPE_CHECKING:
     from memory_fabric.fabric.core import Fabric
 
 # The client gives all SessionEnd hooks together about 1.5 s.
-MAX_NEW_BYTES = 1 << 20
+MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
-    """Fires when a session ends. Reads what no Stop has read, forgets what was local to it, writes
-    the other tiers; a backup, when due, is made by a detached process. No reply.
+    """Fires when a session ends. Reads what no Stop has read, stores what the session was about,
+    forgets what was local to it, writes the other tiers; a backup, when due, is made by a detached
+    process. No reply.
     """
     memory = fabric.memory
-    follow(fabric, event.session, event.transcript_path, MAX_NEW_BYTES)
+    before = read_to(memory, event.session)
+    follow(fabric, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS)
+    conclude(fabric, event.session)
     gone = memory.find_records("scope = 'local' AND session = ?", (event.session,))
     if gone:
         memory.forget([r.id for r in gone], Provenance("cli", session=event.session))
     memory.flush()
-    sessions.set_fields(memory.session_database(), event.session, ended_at=fabric.now)
+    if not is_behind(memory, event.session, event.transcript_path, before):
+        # Else it counts as broken off, and the next starts read the rest.
+        sessions.set_fields(memory.session_database(), event.session, ended_at=fabric.now)
     if not maintenance.is_due(memory):
         return None
     folder = memory.settings.project_dir

@@ -1,114 +1,164 @@
 """The new part of a session's transcript, remembered: records, solved problems, episodes.
 
-Work is proportional to what was added since the last time; reading a turn twice stores it once.
+Work is proportional to what was added since the last time. Reading a turn twice stores it once,
+also where the offset was lost or another file repeats the turn: turns that were kept are known.
 """
 
 from __future__ import annotations
 
 import os
 
-from memory_fabric.fabric import incidents, remember
-from memory_fabric.handlers.work_in_hand import CHANGING_TOOLS
+from memory_fabric.fabric.remember import trust_for
+from memory_fabric.handlers.copied_turns import sorted_out
+from memory_fabric.handlers.speaking import speak
 from memory_fabric.models import Provenance
-from memory_fabric.store import sessions
+from memory_fabric.store import notices, sessions
 from memory_fabric.text import cut, without_injected
-from memory_fabric.transcript import read_turns
+from memory_fabric.transcript import MISSING, REPLACED, UNREADABLE, read_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from memory_fabric.fabric.core import Fabric
+    from memory_fabric.handlers.copied_turns import Heard
     from memory_fabric.models import Record
     from memory_fabric.store.memory import Memory
-    from memory_fabric.transcript import Turn
+    from memory_fabric.transcript import Reading, Turn
 
 MAX_EPISODE_CHARS = 16 << 10
 # One reading of a hook; a longer rest is read by the hooks that follow.
-MAX_NEW_BYTES = 8 << 20
+MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
+# What the user is told, once a session.
+COMPLAINTS = {
+    MISSING: "this session's transcript is gone; what it said since the last answer is not kept",
+    UNREADABLE: "this session's transcript cannot be read; only prompts and answers are remembered",
+    REPLACED: "this session's transcript was replaced or cut, and was read again from its start",
+    "bad": "some lines of this session's transcript could not be read and were passed over",
+}
 
 
-def follow(fabric: Fabric, session: str, path: str, max_bytes: int = MAX_NEW_BYTES) -> list[Record]:
+def follow(
+    fabric: Fabric,
+    session: str,
+    path: str,
+    max_bytes: int = MAX_NEW_BYTES,
+    max_chars: int = MAX_NEW_CHARS,
+    *,
+    is_here: bool = True,
+) -> list[Record]:
     """Remember what the transcript has gained; returns the records that are new.
 
-    The offset moves only after everything read was stored or queued.
+    Reads about so many bytes, and characters of what was said: these cost a hundred times more.
+    The offset moves only after everything read was stored or queued. `is_here`: the session itself
+    asks, so that it is alive; else another one catches up on it.
     """
-    database = fabric.memory.session_database()
-    sessions.touch(database, session, fabric.now, path)
+    memory, database = fabric.memory, fabric.memory.session_database()
+    if is_here:
+        sessions.touch(database, session, fabric.now, path)
     offset = int(sessions.field(database, session, "offset") or 0)
-    turns, end, bad = read_turns(path, offset, max_bytes)
-    if bad:
-        fabric.memory.fail(f"transcript {path}: {bad} lines could not be read")
-    new = _remember(fabric.memory, session, turns)
-    if end != offset:
-        sessions.set_fields(database, session, offset=end)
+    before = sessions.load_notes(database, session)
+    mark = str(before.get("mark", ""))
+    reading = read_on(path, offset, mark, max_bytes, max_said=max_chars)
+    notes = before | {"mark": reading.mark} if reading.mark else dict(before)
+    if is_here:
+        notes["attended"] = memory.settings.attended
+        if notes.pop("presumed", False):
+            notes["revived"] = True  # it was taken for dead, and was not
+    _complain(memory, path, offset, reading, notes)
+    new: list[Record] = []
+    trust = trust_for(memory.settings, "assistant")
+    if trust and reading.turns:
+        new, notes = _remember(memory, session, reading.turns, notes)
+    if reading.offset != offset or notes != before:
+        sessions.save_notes(database, session, notes, offset=reading.offset)
     return new
 
 
-def speak(
-    memory: Memory, session: str, role: str, text: str, *, source: str = "", said_at: str = ""
-) -> list[Record]:
-    """Remember one text of the session's main dialogue; returns the records that are new."""
-    trust = remember.trust_for(memory.settings, role)
-    if not trust or not text.strip():
-        return []
-    default = "prompt" if role == "user" else "assistant"
-    by = Provenance(source or default, trust=trust, session=session)
-    return remember.remember_text(memory, text, role, by, said_at)
+def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
+    """Whether the transcript holds more than was read of it, and the last reading moved on.
+
+    A torn last line moves nothing, a file that is shorter is another one.
+    """
+    offset = read_to(memory, session)
+    try:
+        return os.path.getsize(path) != offset != reached_before
+    except (OSError, ValueError):
+        return False
 
 
-def _remember(memory: Memory, session: str, turns: Sequence[Turn]) -> list[Record]:
-    trust = remember.trust_for(memory.settings, "assistant")
-    if not trust:
-        return []
+def read_to(memory: Memory, session: str) -> int:
+    """How many bytes of the session's transcript were read."""
+    return int(sessions.field(memory.session_database(), session, "offset") or 0)
+
+
+def _remember(
+    memory: Memory, session: str, turns: Sequence[Turn], notes: dict[str, Any]
+) -> tuple[list[Record], dict[str, Any]]:
+    """The records that are new, and the notes after these turns."""
+    # Who catches up cannot say whether a person sat there: what prompts said then was stored by
+    # their own hook, with its own trust.
+    trust = "" if notes.get("attended") else "assistant"
+    heard = sorted_out(memory.session_database(), turns, session)
     new = []
-    for turn in turns:
-        new += speak(memory, session, turn.role, turn.text, said_at=turn.created_at)
-    by = Provenance("assistant", trust="assistant", session=session)
-    new += remember.store(memory, incidents.solved(_steps(turns)), by)
-    _keep_episodes(memory, session, turns, by)
-    return new
+    for turn, owner, is_new, _ in heard:
+        if is_new:
+            new += speak(memory, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
+    own = [h.turn for h in heard if h.is_own]
+    if any(turn.tools or turn.results for turn in own):
+        from memory_fabric.handlers.keep_incidents import keep_incidents  # only where work was done
+
+        found, notes = keep_incidents(memory, session, own, notes)
+        new += found
+    _keep_episodes(memory, heard)
+    from memory_fabric.handlers.take_notes import taken
+
+    return new, taken(notes, own, memory.settings.project_dir)
 
 
-def _keep_episodes(memory: Memory, session: str, turns: Sequence[Turn], by: Provenance) -> None:
+def _keep_episodes(memory: Memory, heard: Sequence[Heard]) -> None:
     if not memory.settings.episodes_keep_days:
         return
     episodes = [
         {
             "id": turn.uuid,
-            "session": session,
+            "session": owner,
             "role": turn.role,
             "text": text,
             "place": turn.cwd,
             "created_at": turn.created_at,
         }
-        for turn in turns
-        if turn.uuid and (text := cut(without_injected(turn.text).strip(), MAX_EPISODE_CHARS))
+        for turn, owner, is_new, _ in heard
+        if is_new and turn.uuid and (text := kept_text(turn.text))
     ]
     if episodes:
+        by = Provenance("assistant", trust="assistant", session=heard[-1].owner)
         memory.write("add_episodes", {"episodes": episodes}, by)
 
 
-def _steps(turns: Sequence[Turn]) -> list[incidents.Step]:
-    """Commands with their outcomes, and changed files, in order."""
-    commands: dict[str, str] = {}
-    steps: list[incidents.Step] = []
-    for turn in turns:
-        for tool in turn.tools:
-            if tool.name == "Bash":
-                commands[tool.id] = str(tool.input.get("command", ""))
-            elif tool.name in CHANGING_TOOLS:
-                path = str(tool.input.get(CHANGING_TOOLS[tool.name], ""))
-                steps.append(incidents.Step(changed_file=_relative(path, turn.cwd)))
-        for result in turn.results:
-            command = commands.get(result.tool_use_id, "")
-            if command:
-                steps.append(
-                    incidents.Step(command=command, failed=result.is_error, output=result.text)
-                )
-    return steps
+def kept_text(said: str) -> str:
+    """What an episode holds of a turn, before it is cleaned."""
+    return cut(without_injected(said).strip(), MAX_EPISODE_CHARS)
 
 
-def _relative(path: str, place: str) -> str:
-    inside = bool(place) and path.startswith(place.rstrip(os.sep) + os.sep)
-    return path[len(place.rstrip(os.sep)) + 1 :] if inside else path
+def _complain(
+    memory: Memory, path: str, offset: int, reading: Reading, notes: dict[str, Any]
+) -> None:
+    """Log what is wrong with the transcript and leave the user a notice, each once a session."""
+    wrong = [reading.trouble] if reading.trouble else []
+    if wrong == [MISSING] and not offset:
+        wrong = []  # not written yet, or by a client that keeps none
+    wrong += ["bad"] if reading.bad else []
+    told = list(notes.get("told", ()))
+    for kind in wrong:
+        if kind in told:
+            continue
+        told.append(kind)
+        notes["told"] = told
+        count = f" ({reading.bad} lines)" if kind == "bad" else ""
+        memory.fail(f"transcript {path}: {COMPLAINTS[kind]}{count}")
+        try:
+            notices.leave(memory.settings.home, COMPLAINTS[kind])
+        except (OSError, TimeoutError) as error:
+            memory.fail(f"notices: {error}")

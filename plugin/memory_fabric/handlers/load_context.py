@@ -27,9 +27,8 @@ STANDING_TYPES = ("decision", "constraint", "preference", "pattern", "antipatter
 HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local'"
 # Enough rows that ten remain after those that MEMORY.md shows anyway.
 MAX_READ = 60
-# Sessions that ended without Stop are caught up a little at each start.
-MAX_CAUGHT_UP, MAX_CAUGHT_UP_BYTES = 2, 1 << 20
-UNSEEN_FOR_S = 600
+# What the last session left open is handed to the next one, if that comes soon.
+HANDED_ON_FOR_S = 3 * 24 * 3600
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
@@ -76,10 +75,15 @@ def session_block(event: Event, fabric: Fabric) -> Block:
     ours, theirs = render.ours_and_theirs([r for r in offered if not r.pinned])
     fresh = [r for r in (*pinned, *ours, *theirs) if f"record:{r.id}" not in seen]
     asked = [r for r in open_points(memory) if r.id not in shown and f"record:{r.id}" not in seen]
+    last = left_open(memory, event) if events.source(event) in ("startup", "clear") else None
     text = render.recent_decisions(
-        [r for r in fresh if not r.pinned], pinned=[r for r in fresh if r.pinned], asked=asked
+        [r for r in fresh if not r.pinned],
+        pinned=[r for r in fresh if r.pinned],
+        asked=asked,
+        last=last,
     )
     lines = [(r, render.record_line(r)) for r in fresh] + [(r, render.open_line(r)) for r in asked]
+    lines += [(last, render.left_open_line(last))] if last else []
     given = tuple(f"record:{r.id}" for r, line in lines if line in text)
     return Block(Reply(text, receipts=ledger.receipt(given, "session", loaded=True)), given)
 
@@ -110,6 +114,23 @@ def open_points(memory: Memory) -> list[Record]:
     return ours + (memory.find_records(f"{still} = ?", (OTHERS,), left) if left else [])
 
 
+def left_open(memory: Memory, event: Event) -> Record | None:
+    """The last session, if it ended lately and left something open, and no other was told of it."""
+    recently = ids.timestamp(time.time() - HANDED_ON_FOR_S)
+    found = memory.find_records(
+        f"{HOLDS} AND type = 'session' AND session <> ? AND created_at > ?",
+        (event.session, recently),
+        1,
+    )
+    if not found or not found[0].evidence.get("open"):
+        return None
+    last: Record = found[0]
+    given = sessions.was_given_since(
+        memory.session_database(), f"record:{last.id}", last.created_at
+    )
+    return None if given else last
+
+
 def _put_in_order(event: Event, fabric: Fabric) -> None:
     memory = fabric.memory
     from memory_fabric.store import tiers  # on the session's first event only
@@ -121,15 +142,10 @@ def _put_in_order(event: Event, fabric: Fabric) -> None:
         tiers.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
         _take_in(memory)
-    database = memory.session_database()
-    unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
-    for session, path in sessions.unfinished(database, event.session, unseen_since, MAX_CAUGHT_UP):
-        if _has_more(path, int(sessions.field(database, session, "offset") or 0)):
-            from memory_fabric.handlers.follow_transcript import follow  # rare
+    if sessions.unfinished(memory.session_database(), event.session, fabric.now, 1):
+        from memory_fabric.handlers.catch_up import catch_up  # rare: another one runs, or broke off
 
-            follow(fabric, session, path, MAX_CAUGHT_UP_BYTES)
-        else:
-            sessions.set_fields(database, session, ended_at=fabric.now)
+        catch_up(fabric, event)
 
 
 def _take_in(memory: Memory) -> None:
@@ -140,13 +156,6 @@ def _take_in(memory: Memory) -> None:
         others.take_in(memory, most=others.MAX_AT_START)
     except (FabricError, OSError) as error:
         memory.fail(f"shared journal: {error}")
-
-
-def _has_more(path: str, offset: int) -> bool:
-    try:
-        return os.path.getsize(path) > offset
-    except OSError:
-        return False
 
 
 def _told(memory: Memory) -> list[str]:
@@ -171,7 +180,9 @@ def _inherit(ledger: Ledger, event: Event) -> None:
 
 def _parent(path: str) -> str:
     try:
-        with open(path, "rb") as stream:
+        from memory_fabric.transcript import open_regular  # forks only
+
+        with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):
                 entry = jsontext.loads(line.decode("utf-8", "replace"))
                 if isinstance(entry, dict) and isinstance(entry.get("requestSessionId"), str):

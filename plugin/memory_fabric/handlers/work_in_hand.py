@@ -31,12 +31,28 @@ def read_files(turns: Sequence[Turn]) -> list[str]:
     return _last_touched(turns, READING_TOOLS)
 
 
+def failed_calls(turns: Sequence[Turn]) -> set[str]:
+    """Ids of the calls of tools that failed."""
+    return {result.tool_use_id for turn in turns for result in turn.results if result.is_error}
+
+
 def open_items(turns: Sequence[Turn]) -> list[str] | None:
     """What the assistant's to-do list leaves to do, what is in progress first; None without a list.
 
     A list that was worked off is empty.
     """
-    items: dict[str, tuple[str, str]] | None = None
+    items = item_list(turns)
+    return None if items is None else left_to_do(items)
+
+
+def item_list(
+    turns: Sequence[Turn], before: Mapping[str, tuple[str, str]] | None = None
+) -> dict[str, tuple[str, str]] | None:
+    """The to-do list after these turns, as number to subject and status; None without one.
+
+    `before` is the list as it stood before them.
+    """
+    items = None if before is None else dict(before)
     told = {result.tool_use_id: result.text for turn in turns for result in turn.results}
     for tool in _that_worked(turns):
         if tool.name == WHOLE_LIST:
@@ -53,8 +69,11 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
                     _text(tool.input, "subject") or subject,
                     _text(tool.input, "status") or status,
                 )
-    if items is None:
-        return None
+    return items
+
+
+def left_to_do(items: Mapping[str, tuple[str, str]]) -> list[str]:
+    """The subjects of a list that are not done, what is in progress first."""
     left = [(subject, status) for subject, status in items.values() if status not in DONE]
     left.sort(key=lambda item: item[1] != IN_PROGRESS)
     return [
@@ -76,7 +95,7 @@ def _last_touched(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
 
 def _that_worked(turns: Sequence[Turn]) -> Iterator[ToolUse]:
     """Calls of tools that did not fail; a call whose result is not there yet counts."""
-    failed = {result.tool_use_id for turn in turns for result in turn.results if result.is_error}
+    failed = failed_calls(turns)
     return (tool for turn in turns for tool in turn.tools if tool.id not in failed)
 
 

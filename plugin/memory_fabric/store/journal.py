@@ -185,7 +185,8 @@ def _decisions(
 
 
 def _to_tell(c: sqlite3.Connection, id_: str) -> list[Record]:
-    ours = "id = ? AND status = 'active' AND scope <> 'local' AND source <> ?"
+    # What a session was about is its user's own affair (decision 0021).
+    ours = "id = ? AND status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ?"
     known = records.find(c, ours, (id_, OTHERS))
     return [record for record, _ in known]
 

@@ -148,6 +148,31 @@ def common_directory(dot_git: str) -> str:
     return os.path.realpath(os.path.join(own, shared))
 
 
+def commit_at(folder: str) -> str:
+    """The commit that is checked out in a folder; '' without one. Read from files alone."""
+    top = _up_to_git(folder)
+    if top is None:
+        return ""
+    dot_git = os.path.join(top, ".git")
+    pointer = "" if os.path.isdir(dot_git) else _text(dot_git).strip().removeprefix("gitdir:")
+    own = os.path.join(top, pointer.strip()) if pointer else dot_git
+    head = _text(os.path.join(own, "HEAD")).strip()
+    if not head.startswith("ref:"):
+        return head if _is_commit(head) else ""
+    ref, common = head.removeprefix("ref:").strip(), _common_directory(dot_git)
+    if ".." in ref or not ref.startswith("refs/"):
+        return ""
+    found = _text(os.path.join(own, ref)).strip() or _text(os.path.join(common, ref)).strip()
+    if not found:
+        packed = _text(os.path.join(common, "packed-refs")).splitlines()
+        found = next((line.split()[0] for line in packed if line.endswith(f" {ref}")), "")
+    return found if _is_commit(found) else ""
+
+
+def _is_commit(text: str) -> bool:
+    return len(text) in (40, 64) and all(c in "0123456789abcdef" for c in text)
+
+
 def _text(path: str) -> str:
     try:
         return files.read_text(path) or ""

@@ -1,4 +1,8 @@
-"""Sessions: when they ran, what was injected into them, which tasks wait, what compaction needs."""
+"""Sessions: when they ran, what was injected into them, which tasks wait, what compaction needs.
+
+In a session's row, `checkpoint` is what its compaction needs, and `block` the notes with which one
+reading of its transcript hands over to the next.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ FORGET_INJECTION_AFTER_PROMPTS = 50
 OPEN_TASKS_KEPT = 50
 # An agent without an id, among those that were offered a task.
 NAMELESS = "?"
+TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact")
 
 
@@ -29,14 +34,16 @@ def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
 
 def unfinished(
     db: Database, session: str, unseen_since: str, limit: int = 2
-) -> list[tuple[str, str]]:
-    """Other sessions (id, transcript) that never ended and were not seen since, newest first."""
+) -> list[tuple[str, str, str]]:
+    """Other sessions (id, transcript, when last seen) that never ended and were not seen since,
+    newest first.
+    """
     rows = db.rows(
-        "SELECT id, transcript FROM sessions WHERE ended_at = '' AND transcript <> '' AND id <> ? "
-        "AND seen_at < ? ORDER BY seen_at DESC LIMIT ?",
+        "SELECT id, transcript, seen_at FROM sessions WHERE ended_at = '' AND transcript <> '' "
+        "AND id <> ? AND seen_at < ? ORDER BY seen_at DESC LIMIT ?",
         (session, unseen_since, limit),
     )
-    return [(row[0], row[1]) for row in rows]
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 def field(db: Database, session: str, name: str) -> Any:
@@ -95,6 +102,33 @@ def record_injections(
             "coalesce((SELECT prompts FROM sessions WHERE id = ?), 0), ?, ?)",
             [(session, agent, memory, session, channel, now) for memory in memories],
         )
+
+
+def known_turns(
+    db: Database, turns: Iterable[tuple[str, str, str]]
+) -> tuple[dict[str, str], dict[tuple[str, str], list[tuple[str, str]]]]:
+    """Which of these turns (uuid, role, time) were kept before.
+
+    Session by uuid; and, since a copy may have a uuid of its own, session and text of all turns
+    that were said by that role at that moment.
+    """
+    by_uuid: dict[str, str] = {}
+    by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    asked = list(turns)
+    for start in range(0, len(asked), TURNS_PER_QUERY):
+        some = asked[start : start + TURNS_PER_QUERY]
+        marks = ", ".join("?" * len(some))
+        uuids, times = [uuid for uuid, _, _ in some], sorted({at for _, _, at in some})
+        by_uuid |= dict(
+            db.rows(f"SELECT uuid, session FROM episodes WHERE uuid IN ({marks})", uuids)
+        )
+        for at, role, session, text in db.rows(
+            "SELECT created_at, role, session, text FROM episodes "
+            f"WHERE created_at <> '' AND created_at IN ({', '.join('?' * len(times))})",
+            times,
+        ):
+            by_time.setdefault((role, at), []).append((session, text))
+    return by_uuid, by_time
 
 
 def inherit(db: Database, parent: str, child: str) -> None:
@@ -191,6 +225,34 @@ def load_checkpoint(db: Database, session: str) -> dict[str, Any]:
     text = field(db, session, "checkpoint")
     value = jsontext.loads(text) if text else {}
     return value if isinstance(value, dict) else {}
+
+
+def load_notes(db: Database, session: str) -> dict[str, Any]:
+    """What earlier readings of the session's transcript left for the next; empty without any."""
+    text = field(db, session, "block")
+    try:
+        value = jsontext.loads(text) if text else {}
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: Any) -> None:
+    """Keep the notes, without secrets, together with other fields of the session's row."""
+    from memory_fabric.store.write import cleaned  # its expressions cost: only here
+
+    text = jsontext.dumps(cleaned(notes), ensure_ascii=False)
+    set_fields(db, session, block=text, **fields)
+
+
+def was_given_since(db: Database, memory: str, since: str) -> bool:
+    """Whether a session that began since then was given this memory."""
+    row = db.row(
+        "SELECT 1 FROM sessions AS s JOIN injections AS i ON i.session = s.id AND i.agent = '' "
+        "AND i.memory = ? WHERE s.started_at >= ? LIMIT 1",
+        (memory, since),
+    )
+    return row is not None
 
 
 def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bool:

@@ -97,7 +97,7 @@ def _taken(
     known = records.find(c, "id = ?", (record.id,))
     if known and not is_of_others(known[0][0]):
         return None
-    if record_effects.is_forgotten(c, record, by):
+    if record_effects.is_forgotten(c, record):
         return None
     if not known:
         return record

@@ -54,7 +54,7 @@ def _remembered(c: sqlite3.Connection, new: Record, by: Provenance) -> Result:
     c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
     known = _same(c, new)
     if known is None:
-        if is_forgotten(c, new, by):
+        if is_forgotten(c, new):
             return {"record": None, "repeated": False}, []
         over = _said_before_it_was_over(c, new)
         if over is not None:
@@ -307,14 +307,15 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
     )
 
 
-def is_forgotten(c: sqlite3.Connection, new: Record, by: Provenance) -> bool:
+def is_forgotten(c: sqlite3.Connection, new: Record) -> bool:
     """Whether this record, or its words, were forgotten and nobody may bring them back now."""
     if tombstones.is_set(c, new.id):
         return True
     row = c.execute(
         "SELECT max(created_at) FROM tombstones WHERE key = ?", (_key_sum(new),)
     ).fetchone()
-    return row[0] is not None and (new.trust != "user" or by.at <= row[0])
+    # What is read late was said before it was forgotten.
+    return row[0] is not None and (new.trust != "user" or stated_at(new) <= row[0])
 
 
 def _key_sum(record: Record) -> int:

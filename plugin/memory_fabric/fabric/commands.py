@@ -1,0 +1,236 @@
+"""A shell command as one tells it apart from others: what it runs, where, and who gives its status.
+
+Reads commands as people and assistants write them (`cd x && pytest -q 2>&1 | tail -5`), without
+being a shell: of what it does not surely understand it says nothing.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_READ_CHARS = 4000
+# Longer ones first: each is one connector.
+CONNECTORS = ("&&", "||", "|&", "|", ";", "&", "\n")
+# What makes a text more than a row of commands: of such a script nothing is sure.
+_SCRIPT = ("<<", "$(", "`", "<(", "\\\n")
+_CONTROL = frozenset("for while until if case function do then else !".split())
+# They look, wait or speak: that they fail says nothing is broken.
+PROBES = frozenset(
+    """grep egrep fgrep rg ag ack find fd ls ll dir tree cat bat head tail less more wc sed awk sort
+    uniq cut tr diff cmp comm test [ [[ which whereis type command hash pgrep pkill pidof kill
+    killall ps lsof stat file du df echo printf pwd true false read sleep wait timeout ping nc man
+    env printenv date jq tee xargs cp mv rm mkdir rmdir touch ln chmod clear history open""".split()
+)
+_GIT_PROBES = frozenset(
+    """diff grep log show status ls-files ls-remote rev-parse merge-base check-ignore cat-file
+    branch blame remote config stash""".split()
+)
+# What is run before the command that is meant.
+_SETTING_UP = frozenset("export source . set unset umask ulimit shopt".split())
+# What only shortens or keeps what the command prints.
+_FILTERS = frozenset(
+    "tail head cat tee less more grep egrep rg sed awk sort uniq wc cut tr".split()
+)
+_SPEAKING = frozenset("echo printf true : date".split())
+# `uv run pytest` and `.venv/bin/pytest` are `pytest`.
+_WRAPPERS = (
+    ("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("hatch", "run"), ("pipenv", "run"),
+    ("rye", "run"), ("bundle", "exec"), ("pnpm", "exec"), ("yarn", "exec"),
+    ("python", "-m"), ("python3", "-m"), ("npx",), ("time",), ("command",), ("env",), ("nice",),
+)  # fmt: skip
+# Runners that without further words check everything: a pass of all is a pass of each part.
+RUNNERS = (
+    ("pytest",), ("npm", "test"), ("npm", "run", "test"), ("yarn", "test"), ("pnpm", "test"),
+    ("cargo", "test"), ("cargo", "build"), ("cargo", "check"), ("cargo", "clippy"),
+    ("go", "test", "./..."), ("go", "build", "./..."), ("go", "vet", "./..."), ("make", "test"),
+    ("tox",), ("nox",), ("jest",), ("vitest",), ("vitest", "run"), ("rspec",), ("tsc",), ("mypy",),
+    ("ruff", "check"), ("ruff", "check", "."), ("mypy", "."), ("mvn", "test"), ("gradle", "test"),
+    ("./gradlew", "test"), ("phpunit",), ("mix", "test"), ("dotnet", "test"),
+)  # fmt: skip
+# Options that change what a runner prints, not what it checks.
+_LOUDNESS = frozenset(
+    """-q -qq -v -vv -vvv -s -x -rA -ra -rf --quiet --verbose --no-header --no-summary --exitfirst
+    --silent --color=no --color=yes --color=never --no-color --tb=short --tb=line --tb=long
+    --tb=native --tb=no --showlocals -l --nocapture --pretty --output-format=concise
+    --ff --lf --last-failed --failed-first""".split()
+)
+# Of these, some leave out what passed before: then a pass is none of the whole.
+_PARTIAL = frozenset(("--lf", "--last-failed"))
+
+
+class Command(Value):
+    """A command that was meant: `text` for people, `words` and `place` to tell it apart.
+
+    `speaks`: its exit status is the one that was reported. `probes`: it only looks, so that its
+    failure is no problem.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    place: str = ""
+    speaks: bool = True
+    probes: bool = False
+
+
+def command_in(line: str, place: str = "") -> Command | None:
+    """The command that a shell line runs in the folder `place`; None where that is not sure."""
+    parts = _parts(line.strip()) if len(line) <= MAX_READ_CHARS else []
+    parts, place = _without_set_up(parts, place)
+    parts, speaks = _without_tail(parts)
+    if not parts or parts[-1][1] == "&":
+        return None
+    rows = [_bare(words) for words, _ in parts]
+    joined: list[str] = []
+    for words, (_, connector) in zip(rows, parts, strict=True):
+        joined += [*words, *([connector] if connector else [])]
+    if joined and joined[-1] in CONNECTORS:
+        joined.pop()
+    text = " ".join(joined)
+    if len(rows) == 1:
+        return Command(text, _quietly(rows[0]), place, speaks, _is_probe(rows[0]))
+    # Which of several failed is not told: one that only looks makes the whole unsure.
+    return Command(text, tuple(joined), place, speaks, any(map(_is_probe, rows)))
+
+
+def covers(passed: Command, failed: Command) -> bool:
+    """Whether the pass of one command surely shows that the other would pass, too."""
+    if passed.place != failed.place:
+        return False
+    if passed.words == failed.words:
+        return True
+    if passed.words not in RUNNERS:
+        return False
+    whole = passed.words[:-1] if passed.words[-1] in (".", "./...") else passed.words
+    return failed.words[: len(whole)] == whole
+
+
+def _parts(text: str) -> list[tuple[list[str], str]]:
+    """The commands of a line as words, each with the connector after it; none of a script."""
+    if any(mark in text for mark in _SCRIPT):
+        return []
+    parts: list[tuple[list[str], str]] = []
+    words: list[str] = []
+    for token in _tokens(text):
+        if token in CONNECTORS:
+            if words:
+                parts.append((words, ";" if token == "\n" else token))
+            words = []
+        else:
+            words.append(token)
+    if words:
+        parts.append((words, ""))
+    is_script = any(words[0] in _CONTROL or words[0][0] in "({" for words, _ in parts)
+    return [] if is_script else parts
+
+
+def _tokens(text: str) -> list[str]:
+    """Words, quotes kept, and connectors, in order; one pass."""
+    tokens: list[str] = []
+    start, place, quote = -1, 0, ""
+    while place < len(text):
+        c = text[place]
+        if quote:
+            quote = "" if c == quote else quote
+            place += 1
+            continue
+        connector = "" if _is_redirect(text, place) else _connector_at(text, place)
+        if connector or c in " \t\r":
+            if start >= 0:
+                tokens.append(text[start:place])
+            start = -1
+            if connector:
+                tokens.append(connector)
+            place += max(1, len(connector))
+            continue
+        start = place if start < 0 else start
+        quote = c if c in "'\"" else ""
+        place += 2 if c == "\\" else 1
+    return [*tokens, text[start:]] if start >= 0 else tokens
+
+
+def _connector_at(text: str, place: int) -> str:
+    return next((c for c in CONNECTORS if text.startswith(c, place)), "")
+
+
+def _is_redirect(text: str, place: int) -> bool:
+    """Whether an `&` belongs to `2>&1` or `&>file`."""
+    return text[place] == "&" and (text[place - 1 : place] == ">" or text.startswith("&>", place))
+
+
+def _without_set_up(
+    parts: list[tuple[list[str], str]], place: str
+) -> tuple[list[tuple[list[str], str]], str]:
+    """The commands after those that only set the scene, and the folder they run in."""
+    while len(parts) > 1 and parts[0][1] in ("&&", ";"):
+        words = parts[0][0]
+        if words[0] == "cd" and len(words) == 2 and _is_plain(words[1]):
+            place = os.path.normpath(os.path.join(place, words[1].strip("'\"")))
+        elif words[0] not in _SETTING_UP:
+            break
+        parts = parts[1:]
+    return parts, place
+
+
+def _without_tail(
+    parts: list[tuple[list[str], str]],
+) -> tuple[list[tuple[list[str], str]], bool]:
+    """The commands without filters and remarks behind them, and whether the status is theirs."""
+    speaks = True
+    while len(parts) > 1:
+        connector, words = parts[-2][1], parts[-1][0]
+        filters = connector in ("|", "|&") and words[0] in _FILTERS
+        if filters or (connector in (";", "||") and words[0] in _SPEAKING):
+            speaks = False
+        elif connector != "&&" or words[0] not in _SPEAKING:
+            break
+        parts = [*parts[:-2], (parts[-2][0], "")]
+    return parts, speaks
+
+
+def _bare(words: Sequence[str]) -> list[str]:
+    """The words without redirections, wrappers, and the folder of the program."""
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if skip or word in ("2>&1", "&>/dev/null", "2>/dev/null", ">/dev/null", "1>&2"):
+            skip = False
+        elif word in (">", ">>", "2>", "&>"):
+            skip = True
+        else:
+            kept.append(word)
+    if kept[:1] == ["timeout"] and len(kept) > 2 and kept[1][:1].isdigit():
+        kept = kept[2:]
+    while True:
+        name = os.path.basename(kept[0]) if kept and "/bin/" in kept[0] else (kept or [""])[0]
+        kept = [name, *kept[1:]] if kept else kept
+        wrapper = next((w for w in _WRAPPERS if tuple(kept[: len(w)]) == w), None)
+        if wrapper is None or len(kept) == len(wrapper) or kept[len(wrapper)].startswith("-"):
+            return kept
+        kept = kept[len(wrapper) :]
+
+
+def _quietly(words: Sequence[str]) -> tuple[str, ...]:
+    """The words of a runner without what only makes it louder; of others all of them."""
+    is_runner = any(tuple(words[: len(r)]) == r for r in RUNNERS)
+    if not is_runner or not _PARTIAL.isdisjoint(words):
+        return tuple(words)
+    return tuple(word for word in words if word not in _LOUDNESS)
+
+
+def _is_probe(words: Sequence[str]) -> bool:
+    words = [word for place, word in enumerate(words) if place or "=" not in word]
+    if not words:
+        return True
+    if words[0] == "git":
+        return len(words) < 2 or words[1] in _GIT_PROBES
+    return os.path.basename(words[0]) in PROBES
+
+
+def _is_plain(path: str) -> bool:
+    return not any(c in path for c in "$~*`") and path != "-"

@@ -1,0 +1,26 @@
+"""One text of a session's main dialogue, remembered."""
+
+from __future__ import annotations
+
+from memory_fabric.fabric import remember
+from memory_fabric.fabric.cues import has_cue
+from memory_fabric.models import Provenance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.models import Record
+    from memory_fabric.store.memory import Memory
+
+
+def speak(
+    memory: Memory, session: str, role: str, text: str, *, said_at: str = "", trust: str = ""
+) -> list[Record]:
+    """Remember one text of the session's main dialogue; returns the records that are new.
+
+    `trust` is what it deserves at most, if that is not the speaker's.
+    """
+    trust = remember.trust_for(memory.settings, trust or role)
+    if not trust or not text.strip() or (role == "user" and not has_cue(text)):
+        return []  # before names are looked up for it
+    by = Provenance("prompt" if role == "user" else "assistant", trust=trust, session=session)
+    return remember.remember_text(memory, text, role, by, said_at)

@@ -1,0 +1,110 @@
+"""Transcripts as the hooks' own processes meet them: no files, forbidden ones, ones that grow."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.dispatcher import HANDLERS
+from replay.door import Door, Rang
+from replay.test_fails_open import assert_open, obey_permissions
+
+FOUND = "The root cause was that the connection pool was never closed."
+TURNS = 60
+
+
+def forbidden(path: Path) -> None:
+    path.write_bytes(line(1, FOUND))
+    path.chmod(0)
+
+
+KINDS: dict[str, Callable[[Path], None]] = {
+    "pipe": os.mkfifo,
+    "folder": Path.mkdir,
+    "forbidden": forbidden,
+}
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Door:
+    return Door(tmp_path)
+
+
+def line(number: int, text: str) -> bytes:
+    entry = {
+        "type": "assistant",
+        "uuid": f"00000000-0000-4000-8000-{number:012d}",
+        "sessionId": "s",
+        "timestamp": f"2026-03-01T10:{number // 60:02d}:{number % 60:02d}.000Z",
+        "message": {"role": "assistant", "content": [{"type": "text", "text": text}]},
+    }
+    return json.dumps(entry).encode() + b"\n"
+
+
+def ring(door: Door, name: str, path: Path, **fields: Any) -> Rang:
+    event = {"hook_event_name": name, "session_id": "s", "transcript_path": str(path), **fields}
+    return door.ring(event, prepare=obey_permissions)
+
+
+def rows(door: Door, query: str) -> list[Any]:
+    (path,) = door.memory.glob("projects/*/graph.db")
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_cannot_be_read_stops_no_hook_and_is_told_once(
+    door: Door, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "s.jsonl"
+    KINDS[kind](path)
+    for name in HANDLERS:
+        if name not in ("Stop", "PreCompact", "SessionEnd"):
+            assert_open(ring(door, name, path, source="fork", agent_type="x", prompt="Hello"))
+    first = ring(door, "Stop", path, last_assistant_message=FOUND)
+    assert_open(first)
+    again = ring(door, "Stop", path, last_assistant_message=FOUND)
+    assert_open(ring(door, "PreCompact", path, trigger="auto"))
+    assert_open(ring(door, "SessionEnd", path, reason="other"))
+
+    assert "cannot be read" in (first.reply or {}).get("systemMessage", "")
+    assert again.reply is None
+    assert rows(door, "SELECT type FROM records") == [("problem",)]
+    assert sum("cannot be read" in entry for entry in door.log) == 1
+
+
+def test_a_transcript_that_grows_meanwhile_is_read_whole_and_each_turn_once(
+    door: Door, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"")
+    stopped = threading.Event()
+
+    def write() -> None:
+        with path.open("ab", buffering=0) as file:
+            for number in range(TURNS):
+                whole = line(number, f"We looked at part {number}.")
+                file.write(whole[:50])  # torn, as a reader may find it
+                stopped.wait(0.005)
+                file.write(whole[50:])
+
+    client = threading.Thread(target=write)
+    client.start()
+    while client.is_alive():
+        assert_open(ring(door, "Stop", path, last_assistant_message=""))
+    client.join()
+    assert_open(ring(door, "Stop", path, last_assistant_message=""))
+
+    said = [text for (text,) in rows(door, "SELECT text FROM episodes ORDER BY id")]
+    assert said == [f"We looked at part {number}." for number in range(TURNS)]
+    assert not any("transcript" in entry for entry in door.log)
