@@ -11,7 +11,7 @@ from memory_fabric.cli import here, named, show
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.models import RECORD_TYPES, SCOPES, Record
-from memory_fabric.store import records
+from memory_fabric.store import notices, records
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
 
@@ -80,6 +80,7 @@ def pin(
             pinned = record._replace(pinned=not off)
             payload = {"record": records.as_object(pinned), "seen_in": seen}
             memory.write("put_record", payload, here.said_here(), store=kind)
+            notices.withdraw(memory.settings.home, record.id)
             memory.flush()
         if as_json:
             show.json_out(named.as_json(record._replace(pinned=not off)))

@@ -18,7 +18,7 @@ FORGET_INJECTION_AFTER_PROMPTS = 50
 OPEN_TASKS_KEPT = 50
 # An agent without an id, among those that were offered a task.
 NAMELESS = "?"
-CHANNELS = ("session", "prompt", "subagent", "compact")
+CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
 
 
 def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
