@@ -155,27 +155,38 @@ def _completed(memory: Memory, stated: Record) -> Record:
     from memory_fabric.fabric.capture import capture
     from memory_fabric.fabric.confidence import confidence
     from memory_fabric.fabric.extract import extract
+    from memory_fabric.fabric.generalizing import is_generalizable
     from memory_fabric.fabric.remember import known_names
 
     text = f"{stated.what} {stated.why}"
     known = known_names(memory, text)
     told = next(iter(capture(stated.what, speaker="user", known=known)), None)
-    told = told or Record(type="note", what=stated.what)
+    told = told or _plainly_told(stated.what)
     entities, relations = extract(text, known=known)
+    entities, relations = told.entities or entities, told.relations or relations
     why = stated.why or told.why
     sure = confidence(
         explicit=True, reason=bool(why), alternative=bool(told.alternatives), by_user=True
     )
+    sure = max(told.confidence, sure)
     return stated._replace(
         type=stated.type or told.type,
         why=why,
         alternatives=told.alternatives,
         category=stated.category or told.category,
-        entities=told.entities or entities,
-        relations=told.relations or relations,
-        confidence=max(told.confidence, sure),
-        generalizable=told.generalizable,
+        entities=entities,
+        relations=relations,
+        confidence=sure,
+        generalizable=is_generalizable(sure, why, entities),
     )
+
+
+def _plainly_told(text: str) -> Record:
+    """A note, with the reason and the rejected alternatives that its own sentence names."""
+    from memory_fabric.fabric.clauses import parts_at
+
+    parts = parts_at(text, 0, min(len(text), 8), whole=True)
+    return Record(type="note", what=text, why=parts.why, alternatives=parts.over)
 
 
 def _replaced_by(memory: Memory, stored: Record) -> list[Record]:

@@ -41,10 +41,11 @@ from memory_fabric.fabric.correction_forms import (
     WORLD,
 )
 from memory_fabric.fabric.extract import extract
+from memory_fabric.fabric.generalizing import is_generalizable
 from memory_fabric.fabric.modality import modality
 from memory_fabric.fabric.segments import segments
 from memory_fabric.fabric.vocabulary import entity_type
-from memory_fabric.models import GENERALIZABLE_FROM, Record
+from memory_fabric.models import Record
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 from memory_fabric.values import Value
 
@@ -367,7 +368,6 @@ def _record(rule: _Rule, known: Container[str], names: Mapping[str, str]) -> Rec
         known_entities=len(named),
         by_user=True,
     )
-    known_kind = any(entity_type(e.name) in ("technology", "pattern") for e in entities)
     return Record(
         type="constraint",
         what=rule.what,
@@ -377,5 +377,5 @@ def _record(rule: _Rule, known: Container[str], names: Mapping[str, str]) -> Rec
         relations=relations,
         category=CATEGORY,
         confidence=sure,
-        generalizable=sure >= GENERALIZABLE_FROM and bool(rule.why) and known_kind,
+        generalizable=is_generalizable(sure, rule.why, entities),
     )

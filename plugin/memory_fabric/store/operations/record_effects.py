@@ -235,7 +235,9 @@ def _leave(c: sqlite3.Connection, table: str, row: dict[str, Any], heirs: list[s
 
 
 def _said(record: Record) -> str:
-    return f"{record.what} — because {record.why}" if record.why else record.what
+    if not record.why or record.why.lower() in record.what.lower():
+        return record.what
+    return f"{record.what} — because {record.why}"
 
 
 def _said_by(record: Record) -> Provenance:
