@@ -85,9 +85,7 @@ def test_a_reason_is_kept_apart_and_with_a_known_thing_it_holds_elsewhere_too() 
 
 
 def test_every_form_passes_the_cheap_gate() -> None:
-    told = (*corrections_told.HOLD, *corrections_held_back.HOLD)
-
-    assert [s for s in told if not may_correct(s)] == []
+    assert [s for s in corrections_told.HOLD if not may_correct(s)] == []
 
 
 @pytest.mark.parametrize(
@@ -96,6 +94,7 @@ def test_every_form_passes_the_cheap_gate() -> None:
         "Add a button to the settings page.",
         "Fix the failing login and open a pull request.",
         "What does this function return?",
+        "The test does not pass, and there is no log.",
     ],
 )
 def test_plain_requests_do_not_even_pass_the_gate(text: str) -> None:

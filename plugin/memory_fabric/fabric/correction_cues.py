@@ -14,11 +14,14 @@ CUES = (
     "again", "as i said", "as i told", "as i've", "incorrect", "in future", "in the future",
     "like i said", "like i told", "from now on", "going forward", "i already", "i keep", "i said",
     "i told", "i've told", "i have told", "i don't want you", "how many times", "how often",
-    "last time", "nah,", "nah.", "next time", "no ", "no!", "no,", "no.", "no:", "nope", "not ",
+    "last time", "nah,", "nah.", "next time", "no!", "no,", "no.", "no:", "nope",
+    "not correct", "not how we", "not right", "not true",
     "once more", "remember", "second time", "third time", "stop ", "that's wrong", "quit ",
     "we don't", "we do not", "we never", "we only", "we always", "wrong", "you always", "you keep",
     "you constantly", "you forgot",
 )  # fmt: skip
+# Far too common to tell anything but where a sentence begins.
+FIRST_WORDS = ("no ", "not ")
 WORLD_CUES = (
     "nein", "hör auf", "hört auf", "nie wieder", "gesagt",
     "no,", "vuelvas a", "deja de", "dejes de", "te dije", "te he dicho",
@@ -32,5 +35,7 @@ WORLD_CUES = (
 
 def may_correct(text: str) -> bool:
     """Whether it is worth reading this text for corrections; reads 64 KB at most."""
-    lowered = text[:MAX_CHARS].lower().replace("’", "'")
-    return any(cue in lowered for cue in CUES) or any(cue in lowered for cue in WORLD_CUES)
+    lowered = "\n" + text[:MAX_CHARS].lower().replace("’", "'")
+    if any(cue in lowered for cue in CUES) or any(cue in lowered for cue in WORLD_CUES):
+        return True
+    return any(end + word in lowered for word in FIRST_WORDS for end in ("\n", ". ", "! "))

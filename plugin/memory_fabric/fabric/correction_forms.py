@@ -49,7 +49,10 @@ KEEP = (
     r"(?P<rest>(?:\w+ing|forget to)\b.*)"
 )
 WANT_NOT = r"i (?:don't|do not|never) want (?:you to |to see you )(?=.*\b(?:again|ever|never)\b)"
-FORBIDDEN = rf"{_PLEASE}(?:don't(?: ever)?|do not(?: ever)?|never|not to) (?P<rest>(?!mind\b)\w.*)"
+FORBIDDEN = (
+    rf"{_PLEASE}(?:you (?:should|must|may|can) )?(?:don't(?: ever)?|do not(?: ever)?|never|not to) "
+    r"(?P<rest>(?!mind\b)\w.*)"
+)
 # With these, "again" means: once more.
 LITERAL_AGAIN = (
     r"(?:run|try|start|open|read|check|ask|call|build|test|restart|look|show|print|execute|do|say|"
@@ -85,8 +88,9 @@ _ADJECTIVES = (
     r"wider|narrower|darker|lighter|empty|wrong|right|broken|missing|failing|slow|late|down|fine)"
 )
 PLACE = (
-    r"(?P<what>(?!(?:we|i|you|he|she|there|here|the (?:error|bug|problem|issue|mistake|typo|result|"
-    r"output|sum|value|answer|number|button|line|first|second|other|last))\b)"
+    r"(?P<what>(?!(?:we|i|you|he|she|there|here|the (?:error|bug|problem|file|class|function|"
+    r"method|component|page|test|variable|import|code|fix|change|image|screenshot|issue|mistake|typo|"
+    r"result|output|sum|value|answer|number|button|line|first|second|other|last))\b)"
     r"(?:[\w./`'-]+ ){0,5}?[\w./`'-]+) (?:(?P<lives>lives?|belongs?|goes|go|lies?|resides?|stays?|"
     r"(?:is|are) (?:always )?(?:in|under|stored in|kept in|written in|defined in|configured in) "
     r"(?!a\b|an\b|line\b))\b|(?:is|are|should be|must be|should always be|has to be|have to be)\b)"
@@ -103,8 +107,9 @@ USE = (
     r"name|ask|check|call|import|follow|commit|add|update|format|place|store|test|read|make sure|"
     r"document|log|return|raise|throw|stick to|stick with|go through|wrap|pin|avoid|set|make|"
     r"change|move|rename|delete|remove|fix|replace|create|build|deploy|merge|rebase|squash|sign|stage|"
-    r"leave|quote|indent|sort|type|annotate|declare|define|validate|verify|look up|tell me|wait for"
-    r") (?P<rest>(?!it\b|them\b|that\b|this\b|these\b|those\b)\S.*)"
+    r"leave|quote|indent|sort|type|annotate|declare|define|validate|verify|look up|tell me|"
+    r"answer|respond|reply|explain|wait for) "
+    r"(?P<rest>(?!it\b|them\b|that\b|this\b|these\b|those\b)\S.*)"
 )
 # Words of the edit in hand: the verb and one thing that only this conversation knows.
 EDIT = (
