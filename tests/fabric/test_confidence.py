@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.fabric.confidence import confidence
-from memory_fabric.models import PROMOTED_FROM, STORED_FROM
+from memory_fabric.fabric.confidence import confidence, of_candidate
+from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, STORED_FROM
 
 
 def test_nothing_said_beside_the_fact_is_enough_to_store_it() -> None:
@@ -40,3 +40,9 @@ def test_confidence_lies_between_storing_and_one(
         by_user=by_user,
     )
     assert STORED_FROM <= score <= 1.0
+
+
+def test_a_candidate_lies_between_what_is_dropped_and_what_is_stored() -> None:
+    least, most = of_candidate(), of_candidate(explicit=True, known_entities=9, by_user=True)
+
+    assert CANDIDATE_FROM <= least < most < STORED_FROM

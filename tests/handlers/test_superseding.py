@@ -114,7 +114,7 @@ def test_a_correction_closes_what_it_corrects(house: House) -> None:
     house.prompt("We use spaces in Makefiles for every project.", "session-1")
     house.prompt("No, we use tabs in Makefiles for every project.", "session-1")
 
-    new, old = house.records("type = 'decision'")
+    new, old = house.records()
     assert old.superseded_by == new.id
 
 

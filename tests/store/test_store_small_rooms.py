@@ -141,7 +141,7 @@ def test_a_session_still_in_use_keeps_what_it_holds_for_itself(tmp_path: Path) -
         sessions.touch(database(memory), session, seen_at)
         by = USER._replace(at="2026-01-01", session=session)
         memory.remember(decision(f"Try it in {session}", scope="local"), by)
-    tiers.expire_sessions(memory, "2026-05-01")
+    tiers.expire_local(memory, "2026-05-01")
     assert [r.what for r in memory.find_records("1")] == ["Try it in resumed"]
 
 

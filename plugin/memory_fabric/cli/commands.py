@@ -30,6 +30,7 @@ COMMANDS = (
     Command("remember", "keeping", "remember", KEEP),
     Command("forget", "forgetting", "forget", KEEP),
     Command("pin", "keeping", "pin", KEEP),
+    Command("candidates", "waiting", "candidates", KEEP),
     Command("undo", "undoing", "undo", KEEP),
     Command("merge", "merging", "merge", KEEP),
     Command("alias", "merging", "alias", KEEP),

@@ -11,7 +11,7 @@ from memory_fabric.cli import here, named, show
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.models import OTHERS, RECORD_TYPES, SCOPES, Record
-from memory_fabric.store import records
+from memory_fabric.store import notices, records
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
 
@@ -80,6 +80,7 @@ def pin(
             pinned = record._replace(pinned=not off)
             payload = {"record": records.as_object(pinned), "seen_in": seen}
             memory.write("put_record", payload, here.said_here(), store=kind)
+            notices.withdraw(memory.settings.home, record.id)
             memory.flush()
         if as_json:
             show.json_out(named.as_json(record._replace(pinned=not off)))
@@ -156,27 +157,38 @@ def _completed(memory: Memory, stated: Record) -> Record:
     from memory_fabric.fabric.capture import capture
     from memory_fabric.fabric.confidence import confidence
     from memory_fabric.fabric.extract import extract
+    from memory_fabric.fabric.generalizing import is_generalizable
     from memory_fabric.fabric.remember import known_names
 
     text = f"{stated.what} {stated.why}"
     known = known_names(memory, text)
     told = next(iter(capture(stated.what, speaker="user", known=known)), None)
-    told = told or Record(type="note", what=stated.what)
+    told = told or _plainly_told(stated.what)
     entities, relations = extract(text, known=known)
+    entities, relations = told.entities or entities, told.relations or relations
     why = stated.why or told.why
     sure = confidence(
         explicit=True, reason=bool(why), alternative=bool(told.alternatives), by_user=True
     )
+    sure = max(told.confidence, sure)
     return stated._replace(
         type=stated.type or told.type,
         why=why,
         alternatives=told.alternatives,
         category=stated.category or told.category,
-        entities=told.entities or entities,
-        relations=told.relations or relations,
-        confidence=max(told.confidence, sure),
-        generalizable=told.generalizable,
+        entities=entities,
+        relations=relations,
+        confidence=sure,
+        generalizable=is_generalizable(sure, why, entities),
     )
+
+
+def _plainly_told(text: str) -> Record:
+    """A note, with the reason and the rejected alternatives that its own sentence names."""
+    from memory_fabric.fabric.clauses import parts_at
+
+    parts = parts_at(text, 0, min(len(text), 8), whole=True)
+    return Record(type="note", what=text, why=parts.why, alternatives=parts.over)
 
 
 def _replaced_by(memory: Memory, stored: Record) -> list[Record]:

@@ -8,6 +8,8 @@ REASON = 0.15
 ALTERNATIVE = 0.1  # a rejected alternative is named
 KNOWN_ENTITY = 0.05  # for the first and for a second one
 STATED_BY_USER = 0.05
+# Said, but with nothing to hold it: below what is stored, whatever speaks for it beside that.
+CANDIDATE_BASE, CANDIDATE_STEP = 0.3, 0.05
 
 
 def confidence(
@@ -26,3 +28,14 @@ def confidence(
     total += EXPLICIT * explicit + REASON * reason + ALTERNATIVE * alternative
     total += KNOWN_ENTITY * min(2, max(0, known_entities)) + STATED_BY_USER * by_user
     return round(min(1.0, total), 2)
+
+
+def of_candidate(
+    *, explicit: bool = False, known_entities: int = 0, by_user: bool = False
+) -> float:
+    """The confidence of what was said without the support that a record needs: 0.3 to 0.45.
+
+    It is a candidate (docs/decisions/0022): not a memory until another session says it, too.
+    """
+    steps = explicit + by_user + min(1, max(0, known_entities))
+    return round(CANDIDATE_BASE + CANDIDATE_STEP * steps, 2)

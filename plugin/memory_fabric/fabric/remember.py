@@ -6,9 +6,13 @@ from memory_fabric import ids
 from memory_fabric.fabric.aliases import aliases_in
 from memory_fabric.fabric.capture import capture
 from memory_fabric.fabric.closing.older import closed_by
+from memory_fabric.fabric.confidence import confidence
+from memory_fabric.fabric.correction_cues import CATEGORY as CORRECTION
+from memory_fabric.fabric.correction_cues import may_correct
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
+from memory_fabric.store.operations.sightings import CORRECTED
 from memory_fabric.text import cut, name_key, without_injected, words
 
 TYPE_CHECKING = False
@@ -52,8 +56,12 @@ def remember_text(
     """
     text = without_injected(text)
     known = known_names(memory, text)
-    found = capture(text, speaker=speaker, known=known)[:MAX_RECORDS_PER_TEXT]
-    found = [record._replace(valid_from=said_at) for record in found]
+    found = capture(text, speaker=speaker, known=known)
+    if speaker == "user" and provenance.trust == "user" and may_correct(text):
+        from memory_fabric.fabric.corrections import corrections, joined  # only behind its cues
+
+        found = joined(found, corrections(text, known))
+    found = [record._replace(valid_from=said_at) for record in _most_sure(found)]
     return store(memory, found, provenance, text)
 
 
@@ -68,12 +76,50 @@ def store(
     for record in found:
         id_ = ids.new_id()
         record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
-        closed = closed_by(memory, record, provenance, opening(text, record.what))
-        stored = memory.remember(record, provenance, closed)
+        opened = opening(text, record.what)
+        stored = _remembered(memory, record, provenance, opened)
         if stored is not None and stored.id == id_ and stored.confidence >= STORED_FROM:
             new.append(stored)
             _learn_aliases(memory, stored, provenance)
     return new
+
+
+def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
+    """A candidate as a record, since somebody vouches for it; it closes what it replaces."""
+    sure = confidence(explicit=True, by_user=True, reason=bool(candidate.why))
+    record = candidate._replace(confidence=max(candidate.confidence, sure))
+    return memory.remember(record, provenance, closed_by(memory, record, provenance))
+
+
+def _remembered(
+    memory: Memory, record: Record, by: Provenance, opened: tuple[str, ...]
+) -> Record | None:
+    """The record as stored, in the words of the one that it repeats; a correction is counted."""
+    said_at, is_correction = record.valid_from, record.category == CORRECTION
+    unsure = record.confidence < STORED_FROM
+    if not (unsure or is_correction or said_at):
+        return memory.remember(record, by, closed_by(memory, record, by, opened))
+    from memory_fabric.fabric import witnesses  # what is said anew at a prompt has none
+
+    at = said_at or by.at or ids.timestamp()
+    if is_correction:
+        record = record._replace(evidence={CORRECTED: [at]})
+        opened = (*opened, "no")
+    record = witnesses.in_known_words(memory, record, by)
+    closed = closed_by(memory, record, by, opened)
+    echo = (unsure or bool(said_at)) and witnesses.is_echo(memory, record, by, said_at)
+    stored = memory.remember(record, by, closed, echo=echo)
+    if stored is not None and is_correction:
+        witnesses.propose(memory, stored, at)
+    return stored
+
+
+def _most_sure(found: Sequence[Record]) -> list[Record]:
+    """As many as one message may bring, in order; candidates only where room is left."""
+    sure = [r for r in found if r.confidence >= STORED_FROM][:MAX_RECORDS_PER_TEXT]
+    room = MAX_RECORDS_PER_TEXT - len(sure)
+    candidates = [r for r in found if r.confidence < STORED_FROM][:room]
+    return [r for r in found if r in sure or r in candidates]
 
 
 def opening(text: str, what: str) -> tuple[str, ...]:

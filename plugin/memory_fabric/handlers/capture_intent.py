@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import events
+from memory_fabric.fabric.correction_cues import may_correct
 from memory_fabric.fabric.cues import has_cue
 from memory_fabric.handlers import wording
 from memory_fabric.reply import Reply
@@ -22,10 +23,13 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
     prompt = events.prompt(event)
-    if not has_cue(prompt):
+    if not (has_cue(prompt) or may_correct(prompt)):
         return None
     from memory_fabric.handlers.speaking import speak  # only behind the cue check
 
     new = speak(fabric.memory, event.session, "user", prompt)
-    notice = wording.remembered(new, fabric.memory.settings)
+    settings = fabric.memory.settings
+    told = [wording.remembered(new, settings)]
+    told += [wording.problem(text, settings) for text in fabric.memory.told]
+    notice = " · ".join(part for part in told if part)
     return Reply(notice=notice) if notice else None

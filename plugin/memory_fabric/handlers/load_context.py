@@ -160,7 +160,8 @@ def _take_in(memory: Memory) -> None:
 
 def _told(memory: Memory) -> list[str]:
     try:
-        waiting = notices.take(memory.settings.home)
+        place = memory.project.id if memory.project else memory.settings.home
+        waiting = notices.take(memory.settings.home, place)
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
         waiting = []

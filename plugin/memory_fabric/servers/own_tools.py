@@ -58,6 +58,7 @@ def _record(memory: Memory, arguments: Mapping[str, Any]) -> Record:
     from memory_fabric.fabric.capture import capture
     from memory_fabric.fabric.confidence import confidence
     from memory_fabric.fabric.extract import extract
+    from memory_fabric.fabric.generalizing import is_generalizable
     from memory_fabric.fabric.remember import known_names
 
     text = one_line(arguments["text"])
@@ -69,6 +70,13 @@ def _record(memory: Memory, arguments: Mapping[str, Any]) -> Record:
     alternatives = tuple(arguments.get("alternatives", ())) or guessed.alternatives
     extracted, relations = extract(f"{text}. {why}", known=known)
     entities = _named(arguments.get("entities", ()), extracted)
+    sure = confidence(
+        # Nobody calls this tool by accident.
+        explicit=True,
+        reason=bool(why),
+        alternative=bool(alternatives),
+        known_entities=sum(name_key(entity.name) in known for entity in entities),
+    )
     return Record(
         type=arguments.get("type", guessed.type),
         what=text,
@@ -77,14 +85,8 @@ def _record(memory: Memory, arguments: Mapping[str, Any]) -> Record:
         entities=entities,
         relations=relations,
         category=guessed.category,
-        confidence=confidence(
-            # Nobody calls this tool by accident.
-            explicit=True,
-            reason=bool(why),
-            alternative=bool(alternatives),
-            known_entities=sum(name_key(entity.name) in known for entity in entities),
-        ),
-        generalizable=guessed.generalizable,
+        confidence=sure,
+        generalizable=is_generalizable(sure, why, entities),
         scope=arguments.get("scope", "team"),
         domain=arguments.get("domain") or "general",
         pinned=arguments.get("pinned", False),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from memory_fabric.models import Record
     from memory_fabric.store.projects import Project
 
+# From so many letters on a name tells where it comes from inside another one, too: "ledgerly-db".
+TELLING_CHARS = 6
 # Hosts that say nothing about who uses them.
 PUBLIC_HOSTS = frozenset(("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", ""))
 
@@ -43,6 +45,7 @@ def anonymised(record: Record, project: Project | None, settings: Settings) -> R
         alternatives=tuple(clean(a) for a in record.alternatives),
         constraints=tuple(clean(c) for c in record.constraints),
         tradeoffs=tuple(clean(t) for t in record.tradeoffs),
+        category=clean(record.category),
         entities=tuple(e for e in record.entities if not is_telling(e.name)),
         relations=tuple(
             r for r in record.relations if not is_telling(r.source) and not is_telling(r.target)
@@ -61,7 +64,9 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     text = _PATH.sub("a path", _URL.sub("a link", _EMAIL.sub("someone", text)))
     text = _ADDRESS.sub("an address", text)
     for name, instead in names.items():
-        pattern = rf"(?<![\w-]){_any_spelling(name)}(?![\w-])"
+        # A short name is a word of other things, too: "api" in "rest-api"; a long one tells.
+        joint = "" if len(name) >= TELLING_CHARS else "-"
+        pattern = rf"(?<![\w{joint}]){_any_spelling(name)}(?![\w{joint}])"
         text = re.sub(pattern, partial(_instead, name, instead), text, flags=re.IGNORECASE)
     return text
 

@@ -26,6 +26,10 @@ ENTRY = (
 )
 # A session may be resumed after weeks; then its ledger still counts.
 SESSIONS_KEPT_DAYS = 90
+# A session that broke off may be taken up again the same day; then what is local to it still holds.
+LOCAL_KEPT_DAYS = 1
+# What was said once and not again for so long was not worth a memory.
+CANDIDATES_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
 
 
@@ -66,10 +70,14 @@ def main() -> None:
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Back up what is due; drop turns older than `keep_days` (0: all), and old sessions."""
+    """Drop what is local to sessions that broke off, back up what is due, and drop turns older
+    than `keep_days` (0: all), old sessions and old candidates.
+    """
+    tiers.expire_local(memory, _ago(LOCAL_KEPT_DAYS))
     tiers.backup_when_due(memory)
     tiers.expire_episodes(memory, _ago(keep_days))
     tiers.expire_sessions(memory, _ago(SESSIONS_KEPT_DAYS))
+    tiers.expire_candidates(memory, _ago(CANDIDATES_KEPT_DAYS))
     memory.close()
 
 

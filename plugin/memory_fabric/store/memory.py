@@ -178,40 +178,41 @@ class Memory:
         return self._apply_where_it_lives(kind, payload, provenance)
 
     def remember(
-        self, record: Record, provenance: Provenance, supersedes: Sequence[str] = ()
+        self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
     ) -> Record | None:
         """The record as stored (or the known one that it repeats); None below the candidate limit.
 
-        Fills id, times and provenance; closes records (ids) that it `supersedes`, if it may. Raises
-        StoreUnavailable when it could not even be queued.
+        Fills id, times and provenance; closes records (ids) that it `supersedes`, if it may. An
+        `echo` is no sighting of its own. Raises StoreUnavailable when it could not even be queued.
         """
         if record.confidence < CANDIDATE_FROM:
             return None
-        provenance = self._stamped(provenance)
+        by = self._stamped(by)
         record = record._replace(
             id=record.id or ids.new_id(),
-            trust=provenance.trust,
-            source=provenance.source,
-            session=provenance.session,
-            agent=provenance.agent,
-            author=provenance.author,
-            origin=provenance.origin,
-            domain=record.domain if record.domain != "general" else provenance.domain,
+            trust=by.trust,
+            source=by.source,
+            session=by.session,
+            agent=by.agent,
+            author=by.author,
+            origin=by.origin,
+            domain=record.domain if record.domain != "general" else by.domain,
             project=self.project.name if self.project else "",
-            created_at=provenance.at,
-            valid_from=record.valid_from or provenance.at,
+            created_at=by.at,
+            valid_from=record.valid_from or by.at,
         )
         if record.scope == "global":
             from memory_fabric.store.anonymise import anonymised  # rare, and never on a prompt
 
             record = anonymised(record, self.project, self.settings)
-            provenance = provenance._replace(author="", origin="", session="", agent="")
+            by = by._replace(author="", origin="", session="", agent="")
         store = "user" if record.scope in USER_SCOPES else "project"
         from memory_fabric.store import records  # recall alone never loads it
 
-        closed = {"supersedes": list(supersedes)} if supersedes else {}
-        payload = {"record": records.as_object(record), **closed}
-        result = self._write("remember", payload, provenance, store)
+        payload: dict[str, Any] = {"record": records.as_object(record)}
+        payload |= {"supersedes": list(supersedes)} if supersedes else {}
+        payload |= {"echo": True} if echo else {}
+        result = self._write("remember", payload, by, store)
         if result.get("queued"):
             return record
         stored = result.get("record")

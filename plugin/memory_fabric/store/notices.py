@@ -4,37 +4,65 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric import jsontext
 from memory_fabric.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 NOTICES = "notices.jsonl"
 LOCK_S = 0.2
 
 
-def leave(home: str, text: str) -> None:
-    """Keep a notice for the next event that can show one. Raises OSError, TimeoutError."""
+def leave(home: str, text: str, *, place: str = "", about: str = "") -> None:
+    """Keep a notice for the next event that can show one. Raises OSError, TimeoutError.
+
+    With `place` (a project's id) it waits for a session's start there. `about` is the id of the
+    record that it is about, by which it can be withdrawn.
+    """
     from memory_fabric.redact import redact  # its expressions cost: only who speaks pays them
 
+    more = {"place": place, "about": about} if place or about else {}
     path = os.path.join(home, NOTICES)
     with files.Locked(path + ".lock", LOCK_S):
-        files.append_lines(path, [{"text": redact(text)}])
+        files.append_lines(path, [{"text": redact(text), **more}])
 
 
-def take(home: str) -> list[str]:
-    """All waiting notices, each once; they are gone afterwards.
+def take(home: str, place: str = "") -> list[str]:
+    """All notices that wait for no place or for this one, each once; they are gone afterwards.
 
     Never raises: what cannot be taken now, because another process is at it or the place cannot be
     written, waits for the next time.
     """
+    lines = _take_out(home, lambda line: line.get("place", "") in ("", place))
+    return list(dict.fromkeys(str(line.get("text", "")) for line in lines if line.get("text")))
+
+
+def withdraw(home: str, about: str) -> None:
+    """Take away what waits to be said about a record; as `take`, it never raises."""
+    _take_out(home, lambda line: line.get("about") == about)
+
+
+def _take_out(home: str, fits: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
     path = os.path.join(home, NOTICES)
     if not os.path.exists(path):
         return []
     try:
         with files.Locked(path + ".lock", LOCK_S):
             lines, _ = files.read_lines(path)
-            os.unlink(path)
+            rest = [line for line in lines if not fits(line)]
+            if len(rest) == len(lines):
+                return []
+            if rest:
+                kept = "".join(jsontext.dumps(o, ensure_ascii=False) + "\n" for o in rest)
+                files.write_atomic(path, kept.encode("utf-8", "replace"))
+            else:
+                os.unlink(path)
     except OSError:
         return []
-    return list(dict.fromkeys(str(line.get("text", "")) for line in lines if line.get("text")))
+    return [line for line in lines if fits(line)]
 
 
 def once(home: str, name: str) -> bool:

@@ -159,7 +159,7 @@ def commit_at(folder: str) -> str:
     head = _text(os.path.join(own, "HEAD")).strip()
     if not head.startswith("ref:"):
         return head if _is_commit(head) else ""
-    ref, common = head.removeprefix("ref:").strip(), _common_directory(dot_git)
+    ref, common = head.removeprefix("ref:").strip(), common_directory(dot_git)
     if ".." in ref or not ref.startswith("refs/"):
         return ""
     found = _text(os.path.join(own, ref)).strip() or _text(os.path.join(common, ref)).strip()

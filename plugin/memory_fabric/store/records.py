@@ -112,16 +112,21 @@ def find(
     return [_of_row(row) for row in rows]
 
 
-def about(db: Database, match: str, types: Sequence[str], limit: int) -> list[Record]:
+def about(
+    db: Database, match: str, types: Sequence[str], limit: int, *, candidates: bool = False
+) -> list[Record]:
     """Active records of these types that nothing has replaced and that match, best first; ours,
     then as many of others.
+
+    With `candidates` also what waits for a second sighting.
     """
     marks = ", ".join("?" * len(types))
+    active = "('active', 'candidate')" if candidates else "('active')"
     rows: list[tuple[Any, ...]] = []
     for sign in ("<>", "="):
         rows += db.rows(
             f"SELECT {_SELECT_R} FROM records_fts AS t JOIN records AS r ON r.seq = t.rowid "
-            f"WHERE records_fts MATCH ? AND r.type IN ({marks}) AND r.status = 'active' "
+            f"WHERE records_fts MATCH ? AND r.type IN ({marks}) AND r.status IN {active} "
             f"AND r.superseded_by = '' AND r.valid_to = '' AND r.source {sign} ? "
             "ORDER BY bm25(records_fts, 1.0, 0.3, 0.7, 0.4) LIMIT ?",
             (match, *types, OTHERS, limit),

@@ -23,7 +23,7 @@ OPEN_TASKS_KEPT = 50
 # An agent without an id, among those that were offered a task.
 NAMELESS = "?"
 TURNS_PER_QUERY = 400
-CHANNELS = ("session", "prompt", "subagent", "compact")
+CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
 
 
 def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:

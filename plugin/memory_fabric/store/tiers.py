@@ -116,16 +116,31 @@ def expire_episodes(memory: Memory, before: str) -> None:
 
 
 def expire_sessions(memory: Memory, before: str) -> None:
-    """Drop what belonged to sessions that were not seen since, records of scope local among it.
-
-    A session that broke off had nobody to do it.
-    """
+    """Drop what belonged to sessions that were not seen since."""
     for database in memory.databases():
         sessions.expire(database, before)
+
+
+def expire_local(memory: Memory, before: str) -> None:
+    """Drop the local records of sessions that were not seen since: who broke off forgot nothing."""
+    for database in memory.databases():
         with database.transaction() as c:
             c.execute(
-                "DELETE FROM records WHERE scope = 'local' AND created_at < ? "
-                "AND session NOT IN (SELECT id FROM sessions)",
+                "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
+                "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
+                (before,),
+            )
+
+
+def expire_candidates(memory: Memory, before: str) -> None:
+    """Drop candidates of before that nobody has said again: they never became memories.
+
+    Nothing of them is in the graph, and no tombstone keeps them from being said anew.
+    """
+    for database in memory.databases():
+        with database.transaction() as c:
+            c.execute(
+                "DELETE FROM records WHERE status = 'candidate' AND pinned = 0 AND created_at < ?",
                 (before,),
             )
 

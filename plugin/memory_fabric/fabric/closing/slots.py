@@ -12,6 +12,8 @@ _COPULA = (
     r"^(?:the |our |my )?(?P<subject>[^,;:.?!]{3,60}?)(?: (?:is|are|must be|should be|will be)|\s?"
     r"[:=])(?: now| always| set to| still)? (?P<value>[^,;?!]{1,40}?)\.?$"
 )
+# "The default port is 9090, not 8080" sets one value.
+_NOT_THAT = r", (?:and )?not \S{1,40}$"
 # Sentences about one of these set a single value.
 _SLOT_NOUNS = frozenset(
     """port branch timeout limit region language timezone encoding license licence owner prefix
@@ -34,6 +36,7 @@ _DROPPED_IN_SLOTS = frozenset(
 
 def slot_of(text: str) -> tuple[tuple[str, ...], str]:
     """The subject and the value of a sentence that sets exactly one value."""
+    text = re.sub(_NOT_THAT, "", text)
     return _number_slot(text) or _named_slot(text) or ((), "")
 
 

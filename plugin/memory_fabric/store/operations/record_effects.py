@@ -18,7 +18,7 @@ from memory_fabric.models import (
     stated_at,
 )
 from memory_fabric.store import records
-from memory_fabric.store.operations import returns, rows, supersede_effects, tombstones
+from memory_fabric.store.operations import returns, rows, sightings, supersede_effects, tombstones
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -36,11 +36,12 @@ def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
     """A record, landed in the graph; a repeat of a known one only strengthens it.
 
     Result: `record` as stored (None when it was forgotten before), and `repeated`. A candidate
-    becomes active when a second session sees it. What was forgotten comes back only when the user
-    says it again, later. Records that the payload `supersedes` are closed, if this one may.
+    becomes active when a second session sees it, and a correction counts its turns; an `echo` of
+    what was said before is no sighting. What was forgotten comes back only when the user says it
+    again, later. Records that the payload `supersedes` are closed, if this one may.
     """
     new = records.from_object(payload["record"])
-    told, inverse = _remembered(c, new, by)
+    told, inverse = _remembered(c, new, by, echo=payload.get("echo") is True)
     stored = told["record"]
     if stored is None or not payload.get("supersedes"):
         return told, inverse
@@ -49,7 +50,7 @@ def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
     return told | closed, [*supersede_effects.back(links), *inverse]
 
 
-def _remembered(c: sqlite3.Connection, new: Record, by: Provenance) -> Result:
+def _remembered(c: sqlite3.Connection, new: Record, by: Provenance, *, echo: bool) -> Result:
     # A shared journal may have brought our own words back before we have them again: they are ours.
     c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
     known = _same(c, new)
@@ -64,8 +65,12 @@ def _remembered(c: sqlite3.Connection, new: Record, by: Provenance) -> Result:
         change = _replace(c, None, stored, [new.session])
         return _told(stored, repeated=False), [_op("forget", ids=[new.id]), *change.undo]
     old, seen = known
-    sessions = list(dict.fromkeys([*seen, new.session]))
-    stored = _strengthened(old, new, len(sessions) > len(seen))
+    sessions = seen if echo else list(dict.fromkeys([*seen, new.session]))
+    # Nobody knows whether a sighting without a session is another one.
+    second = len(sessions) > len(seen) and bool(new.session)
+    stored = _strengthened(old, new, second)
+    if not echo:
+        stored = stored._replace(evidence=sightings.counted(old, new, new.session in seen))
     if stored == old and sessions == seen:
         return _told(old, repeated=True), []
     change = _replace(c, old, stored, sessions)
@@ -235,7 +240,9 @@ def _leave(c: sqlite3.Connection, table: str, row: dict[str, Any], heirs: list[s
 
 
 def _said(record: Record) -> str:
-    return f"{record.what} — because {record.why}" if record.why else record.what
+    if not record.why or record.why.lower() in record.what.lower():
+        return record.what
+    return f"{record.what} — because {record.why}"
 
 
 def _said_by(record: Record) -> Provenance:

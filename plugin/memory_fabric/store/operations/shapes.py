@@ -97,7 +97,7 @@ SHAPES: dict[str, dict[str, Check]] = {
     "delete_entities": {"entityNames": _texts},
     "delete_observations": {"deletions": _objects(entityName=_text, observations=_texts)},
     "delete_relations": {"relations": _objects(**_RELATION)},
-    "remember": {"record": _RECORD, "supersedes": _optional(_texts)},
+    "remember": {"record": _RECORD, "supersedes": _optional(_texts), "echo": _optional(_flag)},
     "supersede": {"links": _objects(id=_text, by=_text, at=_text, was=_object(by=_text, at=_text))},
     "put_record": {"record": _RECORD, "seen_in": _texts, "rows": _optional(_object(**_ROWS))},
     "forget": {

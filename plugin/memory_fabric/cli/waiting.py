@@ -1,0 +1,113 @@
+"""candidates: what waits for somebody's word before it is a memory, or a pinned one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from memory_fabric.cli import here, named, show
+from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.ids import short_id, timestamp
+from memory_fabric.models import Record
+from memory_fabric.store import candidates as store
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations import sightings
+from memory_fabric.text import cut, one_line
+
+MAX_TEXT_CHARS = 160
+NOTHING = (
+    "Nothing waits. What is said once without a reason is kept here until another session says it, "
+    "too; a rule that you had to correct twice is proposed here to be pinned."
+)
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+
+
+def candidates(
+    keep: Annotated[
+        str, typer.Option("--keep", metavar="ID", help="Remember it; pin a rule corrected twice.")
+    ] = "",
+    drop: Annotated[
+        str, typer.Option("--drop", metavar="ID", help="Forget it; leave such a rule unpinned.")
+    ] = "",
+    as_json: AsJson = False,
+) -> int:
+    """List what was heard once and is no memory yet, and rules that were corrected twice."""
+    if keep and drop:
+        raise BadInput("--keep", "Both --keep and --drop: say one of them.")
+    with here.open_memory() as memory:
+        if keep or drop:
+            done, record = _settled(memory, keep or drop, bool(keep))
+            memory.flush()
+            if as_json:
+                show.json_out({"done": done, "record": named.as_json(record)})
+            else:
+                show.line(f"{done.capitalize()}: {_line(record)}")
+            return 0
+        found = store.waiting(memory)
+        store.note_shown(memory, found, timestamp())
+    if as_json:
+        show.json_out(_as_json(found))
+    else:
+        _show(found)
+    return 0
+
+
+def _settled(memory: Memory, identifier: str, keep: bool) -> tuple[str, Record]:
+    """What was done, and the record as it is (or was) now."""
+    record, seen, kind = store.named(memory, identifier)
+    by = here.said_here()
+    if record.status != "candidate":
+        settle, done = (store.pin, "pinned") if keep else (store.decline, "left unpinned")
+        return done, settle(memory, record, seen, kind, by)
+    if not keep:
+        memory.forget([record.id], by)
+        return "forgotten", record
+    from memory_fabric.fabric import remember  # listing needs none of the fabric
+
+    kept = remember.keep(memory, record, by)
+    if kept is None:
+        raise StoreUnavailable("", "It was not kept.", remedy="Run memory-fabric doctor.")
+    return "remembered", kept
+
+
+def _as_json(found: store.Waiting) -> dict[str, Any]:
+    return {
+        "candidates": [named.as_json(r) | {"missing": store.MISSING} for r in found.candidates],
+        "corrected_twice": [
+            named.as_json(r) | {"corrected": sightings.times(r)} for r in found.proposals
+        ],
+    }
+
+
+def _show(found: store.Waiting) -> None:
+    if not (found.candidates or found.proposals):
+        show.line(NOTHING)
+        return
+    if found.candidates:
+        show.line("Heard once, no memory yet", style="bold")
+        columns = ("id", "type", "since", "session", "sure", "what")
+        show.table(columns, [_row(r) for r in found.candidates])
+        show.line(f"Missing: {store.MISSING}. --keep ID remembers one, --drop ID forgets it.")
+    if found.proposals:
+        show.line("Corrected twice, not pinned", style="bold")
+        show.table(("id", "corrected", "what"), [_proposal(r) for r in found.proposals])
+        show.line("--keep ID (or memory-fabric pin ID) pins one, --drop ID leaves it unpinned.")
+
+
+def _row(record: Record) -> Sequence[str]:
+    said = cut(one_line(record.what), MAX_TEXT_CHARS)
+    where = f"{short_id(record.session)}, {record.source}" if record.session else record.source
+    day = record.created_at[:10]
+    return (short_id(record.id), record.type, day, where, f"{record.confidence:.2f}", said)
+
+
+def _proposal(record: Record) -> Sequence[str]:
+    days = ", ".join(dict.fromkeys(at[:10] for at in sightings.times(record)))
+    times = f"{len(sightings.times(record))} times, {days}"
+    return (short_id(record.id), times, cut(one_line(record.what), MAX_TEXT_CHARS))
+
+
+def _line(record: Record) -> str:
+    return f"{record.type} {short_id(record.id)}, {one_line(record.what)}"

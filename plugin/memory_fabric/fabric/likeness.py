@@ -1,0 +1,69 @@
+"""Whether two records say the same in nearly the same words; pure."""
+
+from __future__ import annotations
+
+from memory_fabric.fabric.closing.statements import reading
+from memory_fabric.fabric.dedupe import NEGATIONS
+from memory_fabric.fabric.vocabulary import entity_type
+from memory_fabric.text import STOPWORDS, jaccard, stem, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memory_fabric.models import Record
+
+ALIKE_FROM = 0.8
+# Of fewer words one is too much of the whole: then all must be the same.
+MIN_STEMS = 4
+
+
+def twin(record: Record, known: Iterable[Record]) -> Record | None:
+    """The first of the known records that says the same as this one."""
+    return next((old for old in known if says_the_same(record, old)), None)
+
+
+def says_the_same(a: Record, b: Record) -> bool:
+    """Whether two records of one scope and domain differ in nothing that tells.
+
+    Nearly all of their words are the same, and none that denies, counts or names differs; or both
+    take the same thing over the same other one for the same.
+    """
+    if (a.scope, a.domain) != (b.scope, b.domain):
+        return False
+    return _near(a, b) or _same_choice(a, b)
+
+
+def _near(a: Record, b: Record) -> bool:
+    left, right = words(a.what), words(b.what)
+    telling = set(left) ^ set(right)
+    names = {word for r in (a, b) for e in r.entities for word in words(e.name)}
+    if any(_tells(word, names) for word in telling):
+        return False
+    stems = [{stem(w) for w in some if w not in STOPWORDS} for some in (left, right)]
+    if not all(stems):
+        return left == right
+    if min(map(len, stems)) < MIN_STEMS:
+        return stems[0] == stems[1]
+    return jaccard(*stems) >= ALIKE_FROM
+
+
+def _tells(word: str, names: set[str]) -> bool:
+    if word in NEGATIONS or any(c.isdigit() for c in word):
+        return True
+    return word in names or bool(entity_type(word))
+
+
+def _same_choice(a: Record, b: Record) -> bool:
+    """ "Use pnpm, not npm" and "we use pnpm instead of npm here"."""
+    left, right = reading(a), reading(b)
+    if not (left.taken and right.taken and left.settled and right.settled):
+        return False
+    rejected = [frozenset().union(*r.left, *r.away) for r in (left, right)]
+    taken = [frozenset().union(*r.taken) for r in (left, right)]
+    return (
+        bool(rejected[0])
+        and rejected[0] == rejected[1]
+        and taken[0] == taken[1]
+        and (left.use == right.use)
+    )

@@ -1,0 +1,218 @@
+"""BR-18 through hooks and commands: who knows what, how long, and what is taken out before."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+import pytest
+
+from house import House
+from memory_fabric.ids import timestamp
+from memory_fabric.models import Entity, Provenance, Record, Relation
+from memory_fabric.store import maintenance
+
+LOCAL = "The staging freeze of the invoice exporter ends on Friday"
+USERS = "Always write commit messages in the imperative mood"
+ASKED = "When does the staging freeze of the invoice exporter end?"
+
+
+def remember(house: House, *words: str, session: str = "") -> dict[str, Any]:
+    if session:
+        house.environ["CLAUDE_CODE_SESSION_ID"] = session
+    done = house.command("remember", "--json", *words)
+    house.environ.pop("CLAUDE_CODE_SESSION_ID", None)
+    assert done.returncode == 0, done.stderr
+    record: dict[str, Any] = json.loads(done.stdout)
+    return record
+
+
+def move_to(house: House, name: str) -> None:
+    other = house.project.parent / name
+    (other / ".git").mkdir(parents=True)
+    house.project = other
+    house.environ["CLAUDE_PROJECT_DIR"] = str(other)
+
+
+# --- local -------------------------------------------------------------------------------------
+
+
+def test_local_is_known_to_its_session_and_to_no_other(house: House) -> None:
+    house.fire("SessionStart", "session-1", source="startup")
+    remember(house, LOCAL, "--scope", "local", session="session-1")
+
+    assert "Friday" in house.prompt(ASKED, "session-1")
+    assert "Friday" not in house.prompt(ASKED, "session-2")
+    assert "Friday" not in house.context("SessionStart", "session-2", source="startup")
+
+
+def test_local_goes_with_its_session_and_was_in_no_other_tier(house: House) -> None:
+    house.fire("SessionStart", "session-1", source="startup")
+    remember(house, LOCAL, "--scope", "local", session="session-1")
+    house.fire("Stop", last_assistant_message="Done.")
+    journal = house.project / ".claude" / "memory" / "decisions.jsonl"
+    notes = house.native_notes()
+    assert not journal.exists() or "Friday" not in journal.read_text()
+    assert not notes.exists() or "Friday" not in notes.read_text()
+
+    house.fire("SessionEnd", reason="other")
+
+    assert house.records("1") == []
+    assert "Friday" not in house.command("history").stdout
+
+
+def ended_days_ago(house: House, days: float) -> None:
+    memory = house.memory()
+    then = timestamp(time.time() - days * 24 * 3600)
+    with memory.session_database().transaction() as c:
+        c.execute("UPDATE sessions SET seen_at = ?, started_at = ?", (then, then))
+        c.execute("UPDATE records SET created_at = ?", (then,))
+    memory.close()
+
+
+@pytest.mark.parametrize(("days", "left"), [(0.5, 1), (2, 0)])
+def test_local_goes_a_day_after_a_session_that_broke_off(
+    house: House, days: float, left: int
+) -> None:
+    house.fire("SessionStart", "session-1", source="startup")
+    remember(house, LOCAL, "--scope", "local", session="session-1")
+    ended_days_ago(house, days)
+    house.fire("SessionStart", "session-2", source="startup")
+
+    memory = house.memory()
+    maintenance.run(memory, keep_days=90)
+
+    assert len(house.records("scope = 'local'")) == left
+
+
+def test_no_backup_keeps_what_a_broken_session_had_for_itself(house: House) -> None:
+    house.fire("SessionStart", "session-1", source="startup")
+    remember(house, LOCAL, "--scope", "local", session="session-1")
+    ended_days_ago(house, 2)
+
+    maintenance.run(house.memory(), keep_days=90)
+
+    copies = [p for p in house.fabric_home.rglob("backups/*") if p.is_file()]
+    assert copies
+    assert not any(b"staging freeze" in p.read_bytes() for p in copies)
+
+
+# --- user --------------------------------------------------------------------------------------
+
+
+def test_user_scope_is_known_in_another_project_and_team_scope_is_not(house: House) -> None:
+    remember(house, USERS, "--scope", "user")
+    remember(house, "Always write commit messages behind the ticket number")
+    move_to(house, "other")
+
+    start = house.context("SessionStart", "session-2", source="startup")
+    given = house.prompt("How do I write commit messages?", "session-3")
+
+    for shown in (start, given, house.command("recall", "commit messages").stdout):
+        assert "imperative mood" in " ".join(shown.split())
+        assert "ticket number" not in shown
+
+
+# --- global ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def told(house: House) -> House:
+    """A project with a remote of a company's own, and a machine and a person with names."""
+    config = house.project / ".git" / "config"
+    config.write_text(
+        '[core]\n\tbare = false\n[remote "origin"]\n'
+        "\turl = git@git.acme-corp.example:payments-guild/ledgerly.git\n"
+    )
+    house.environ |= {"USER": "annabel"}
+    return house
+
+
+TELLING = ("ledgerly", "payments-guild", "acme-corp", "annabel", "shop")
+
+
+def test_global_tells_nothing_of_where_it_comes_from(told: House) -> None:
+    secret_path = told.project / "src" / "pool.py"
+    text = (
+        f"Ledgerly of payments-guild uses PgBouncer, see {secret_path} on {os.uname().nodename}, "
+        "ask annabel@git.acme-corp.example"
+    )
+    why = "annabel found that Ledgerly ran out of connections"
+    remember(told, "--global", text, "--why", why, "--category", "ledgerly-db")
+    move_to(told, "second")
+
+    (record,) = told.records()
+    whole = str(record).lower()
+    assert record.scope == "global"
+    assert "pgbouncer" in whole
+    for name in (*TELLING, os.uname().nodename.lower(), "pool.py", str(told.project.parent)):
+        assert name not in whole, name
+
+
+def test_neither_do_its_entities_relations_alternatives_and_evidence(told: House) -> None:
+    memory = told.memory()
+    record = Record(
+        "decision",
+        "Use PgBouncer",
+        alternatives=("the pool of Ledgerly", "HAProxy"),
+        constraints=("payments-guild approves",),
+        tradeoffs=("annabel has to run it",),
+        entities=(Entity("ledgerly", "project"), Entity("PgBouncer", "technology")),
+        relations=(
+            Relation("ledgerly", "chose", "PgBouncer"),
+            Relation("PgBouncer", "replaces", "HAProxy"),
+        ),
+        category="ledgerly",
+        confidence=0.9,
+        scope="global",
+        evidence={"file": "/home/annabel/ledgerly/a.py", "commit": "abc"},
+    )
+    stored = memory.remember(record, Provenance("cli", trust="user", session="session-1"))
+    memory.close()
+
+    assert stored is not None
+    whole = str(stored).lower()
+    assert [name for name in TELLING if name in whole] == []
+    assert stored.relations == (Relation("PgBouncer", "replaces", "HAProxy"),)
+    assert (stored.session, stored.author, stored.origin, stored.evidence) == ("", "", "", {})
+    graph = told.command("export").stdout.lower()
+    assert "pgbouncer" in graph
+    assert [name for name in TELLING if name in graph] == []
+
+
+# --- generalizable -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "marked"),
+    [
+        (["Use PostgreSQL for analytics because it has window functions"], True),
+        (["Use PostgreSQL for analytics", "--why", "it has window functions"], True),
+        (["Use PostgreSQL for analytics"], False),
+        (["Use the big table for analytics because it is there"], False),
+    ],
+)
+def test_generalizable_needs_sureness_a_reason_and_a_known_thing(
+    house: House, words: list[str], marked: bool
+) -> None:
+    record = remember(house, *words)
+
+    assert record.get("generalizable", False) is marked
+    assert record["scope"] == "team"
+    move_to(house, "other")
+    assert house.command("recall", "PostgreSQL analytics table").returncode == 3
+
+
+def test_a_reason_that_stands_in_the_sentence_is_not_said_twice(house: House) -> None:
+    remember(house, "Use PostgreSQL for analytics because it has window functions")
+
+    assert house.command("export").stdout.count("window functions") == 1
+
+
+def test_a_prompt_marks_it_too_and_keeps_it_here(house: House) -> None:
+    house.prompt("We decided to use PostgreSQL over MySQL because it has window functions.")
+
+    (record,) = house.records()
+    assert (record.generalizable, record.scope) == (True, "team")
