@@ -32,6 +32,7 @@ PASSED_ON = frozenset(
     ("LANG", "LC_ALL", "TERM", "TMPDIR", "PYENV_ROOT", "SSL_CERT_FILE", "SSL_CERT_DIR")
 )
 PASSED_ON_PREFIXES = ("PIP_", "UV_")
+ATTENDED = '[capture]\nunattended = "full"\n'
 QUIET = {
     "DISABLE_TELEMETRY": "1",
     "DISABLE_AUTOUPDATER": "1",
@@ -92,6 +93,10 @@ class Home:
         path = self.memory / "logs/memory-fabric.log"
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
+    def forget_log(self) -> None:
+        """Take away lines of the log that a test has seen and expected."""
+        (self.memory / "logs/memory-fabric.log").unlink()
+
     def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         """The whole environment of a client here: an allow-list, a dummy key, a quiet client."""
         kept = {k: v for k, v in os.environ.items() if _passed_on(k)}
@@ -104,8 +109,11 @@ class Home:
 
     def claude(self, *arguments: str) -> str:
         """Run one of the client's own commands; its output, or an AssertionError with it."""
+        return self._run(str(client_path()), *arguments)
+
+    def _run(self, *command: str) -> str:
         done = subprocess.run(
-            [str(client_path()), *arguments],
+            command,
             env=self.environment({}),
             cwd=self.project,
             stdin=subprocess.DEVNULL,
@@ -131,6 +139,19 @@ class Home:
         lock = (self.data / "install.lock").open("a", encoding="utf-8")
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._locks.append(lock)
+
+    def attend(self) -> None:
+        """Have what is said here count as the user's own word, as in a session at a terminal.
+
+        Print mode is unattended, and what such a session captures has the assistant's trust.
+        """
+        self.memory.mkdir(parents=True, exist_ok=True)
+        (self.memory / "config.toml").write_text(ATTENDED, encoding="utf-8")
+
+    def fabric(self, *arguments: str) -> str:
+        """Run a command of the installed plugin in the project; its output, or an error with it."""
+        [program] = self.config.glob("plugins/cache/*/*/*/bin/memory-fabric")
+        return self._run(str(program), *arguments)
 
     def close(self) -> None:
         """Let go of what the home holds."""

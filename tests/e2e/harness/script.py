@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from e2e.harness.wire import Turn
+from e2e.harness.wire import Cue, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +16,8 @@ class Script:
     """
 
     prompts: tuple[str, ...] = ()
-    main: tuple[Turn, ...] = ()
-    subagent: tuple[Turn, ...] = ()
+    main: tuple[Cue, ...] = ()
+    subagent: tuple[Cue, ...] = ()
     summary: str = "<analysis>done</analysis><summary>A summary without particulars.</summary>"
     arguments: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing import IO
 
 from e2e.harness.result import Result
 from e2e.harness.stub import StubAPI
-from e2e.harness.wire import Json, Turn
+from e2e.harness.wire import Cue, Json
 
 # A session of a few prompts takes one to four seconds; one that hangs fails its test here.
 PATIENCE_S = 120
@@ -48,16 +48,25 @@ class Session:
 
     def say(self, prompt: str) -> None:
         """Send one prompt and wait until the turn is over."""
-        message = {"type": "user", "message": {"role": "user", "content": prompt}}
-        stdin = _open(self._process.stdin)
-        stdin.write(json.dumps(message) + "\n")
-        stdin.flush()
+        self.send(prompt)
         for line in _open(self._process.stdout):
             if self._take(line).get("type") == "result":
                 return
         raise AssertionError(f"the client ended during {prompt!r}: {''.join(self._errors)}")
 
-    def queue(self, *turns: Turn) -> None:
+    def send(self, prompt: str) -> None:
+        """Send one prompt and wait for nothing."""
+        message = {"type": "user", "message": {"role": "user", "content": prompt}}
+        stdin = _open(self._process.stdin)
+        stdin.write(json.dumps(message) + "\n")
+        stdin.flush()
+
+    def kill(self) -> None:
+        """End the client as a crash does: by SIGKILL, without any hook."""
+        self._process.kill()
+        self._process.wait()
+
+    def queue(self, *turns: Cue) -> None:
         """Have the model say these next in the main loop."""
         self._stub.queue(*turns)
 

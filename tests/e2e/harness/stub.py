@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import cast
 
 from e2e.harness.script import Script
-from e2e.harness.wire import Json, Turn, answer, classify, request_text, stream_events
+from e2e.harness.wire import Cue, Json, answer, classify, request_text, stream_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class StubAPI:
         """What ANTHROPIC_BASE_URL must be."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
-    def queue(self, *turns: Turn) -> None:
+    def queue(self, *turns: Cue) -> None:
         """Append turns to the main loop's queue."""
         with self._lock:
             self._queues["main"].extend(turns)
@@ -60,9 +60,11 @@ class StubAPI:
         with self._lock:
             self.requests.append(Request(kind, body, headers.get("x-claude-code-agent-id", "")))
             turn = self._next_turn(kind)
+        if callable(turn):
+            turn = turn()
         return answer(turn, str(body.get("model", "stub")))
 
-    def _next_turn(self, kind: str) -> Turn:
+    def _next_turn(self, kind: str) -> Cue:
         if kind == "compact":
             return self.summary
         if kind == "aux":

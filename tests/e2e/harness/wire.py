@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
 Turn: TypeAlias = str | Mapping[str, Any]
+# A turn, or what gives it once it is due: so that the model speaks only after something happened.
+Cue: TypeAlias = Turn | Callable[[], Turn]
 
 SUMMARY_MARKERS = (
     "create a detailed summary of the conversation",

@@ -153,6 +153,21 @@ def test_a_correction_needs_its_word_and_the_same_use() -> None:
     assert closes(a_record("We use tabs in templates"), [old], said=["no"]) == []
 
 
+@pytest.mark.parametrize("old", ["Let's use npm for the web app", "Always use npm for installs"])
+def test_a_correction_that_says_what_not_is_for_whatever_it_was_used(old: str) -> None:
+    before = a_record(old)
+    assert closes(a_record("No, we use pnpm here, not npm"), [before]) == [before]
+    assert closes(a_record("We use pnpm, not npm"), [before], said=["no"]) == [before]
+    assert closes(a_record("We use pnpm, not npm"), [before]) == []
+    assert closes(a_record("No, we use pnpm for the docs, not npm"), [before]) == []
+
+
+def test_a_correction_closes_none_of_several_uses() -> None:
+    olds = [a_record("Use Redis for sessions"), a_record("Use Redis for rate limiting")]
+    assert closes(a_record("No, we use Valkey here, not Redis"), olds) == []
+    assert closes(a_record("No, we use Valkey here, not Redis"), olds[:1]) == olds[:1]
+
+
 def test_a_move_that_does_not_say_of_what_closes_none_of_several_uses() -> None:
     olds = [a_record("Use Redis for sessions"), a_record("Use Redis for rate limiting")]
     assert closes(a_record("We moved from Redis to Postgres"), olds) == []

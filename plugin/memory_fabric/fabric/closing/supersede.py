@@ -170,7 +170,7 @@ def _is_over(over: Departure, old: Description) -> bool:
 
 def _closes(new: Reading, old: Reading, *, corrects: bool) -> bool:
     return (
-        _leaves(new, old)
+        _leaves(new, old, corrects=corrects)
         or _forbids(new, old)
         or _allows(new, old)
         or _sets_anew(new, old)
@@ -178,11 +178,14 @@ def _closes(new: Reading, old: Reading, *, corrects: bool) -> bool:
     )
 
 
-def _leaves(new: Reading, old: Reading) -> bool:
-    """Left behind is exactly what the older one took, and for as much as it took it."""
+def _leaves(new: Reading, old: Reading, *, corrects: bool) -> bool:
+    """Left behind is exactly what the older one took, and for as much as it took it.
+
+    "No, we use X here, not Y" corrects what was said of Y, whatever it was said for.
+    """
     if not new.left or not _is_all(old, new.left) or not _names_the_rest(new, old):
         return False
-    if new.how is COMPARED:
+    if new.how is COMPARED and not (corrects and not new.use):
         return _same_use(new, old)
     return _covers(new, old)
 
@@ -242,7 +245,7 @@ def _corrects(new: Reading, old: Reading) -> bool:
 
 
 def _unambiguous(newer: _Newer, hit: Sequence[_Hit]) -> list[Record]:
-    """Without those of several uses, where a move did not say which of them it is about.
+    """Without those of several uses, where a move or correction did not say which it is about.
 
     Uses of which one says all that the other says are one; a value alone may be that of one only.
     """
@@ -250,7 +253,7 @@ def _unambiguous(newer: _Newer, hit: Sequence[_Hit]) -> list[Record]:
         hit = [found for found in hit if not found.by_value_alone]
     named = [found.use for found in hit if found.use]
     several = any(not (one <= other or other <= one) for one in named for other in named)
-    moves = newer.read.how is MOVED and not newer.read.use
+    moves = (newer.read.how is MOVED or newer.corrects) and not newer.read.use
     moves |= any(over.how is MOVED and not over.use for over in newer.leaves)
     if not moves or not several:
         return [found.record for found in hit]

@@ -1,0 +1,130 @@
+"""The three tiers beside the real client: each holds what was stated, none holds a secret."""
+
+from __future__ import annotations
+
+import pytest
+
+from e2e.harness.home import Home
+from e2e.harness.result import blocks
+from e2e.harness.script import Script, call
+from e2e.harness.tiers import files_holding, notes_path, tiers
+
+pytestmark = pytest.mark.e2e
+
+BR_11 = "Use cursor-based pagination for all list endpoints"
+NOTES = (
+    b"# My notes\r\n\r\n- tabs \tand trailing blanks   \n- a look-alike: "
+    b"`<!-- memory-fabric:begin -->` in a line\n"
+    b"- Gr\xc3\xb6\xc3\x9fe, \xf0\x9f\x90\x98\n\n\n- the last line"
+)
+MORE = b"\n## Written below, by hand\n- keep me  \n"
+TO_A_PROMPT = 12
+
+
+def secrets() -> dict[str, str]:
+    """Values of the shapes that secrets have, made here: no file holds one, not even this."""
+    letters = "xUe5QaT1gFj6PcH3dYs8WnB4tKv9XmL2rZ7q"[::-1]
+    return {
+        "token": "gh" + "p_" + letters,
+        "key id": "AK" + "IA" + letters[:16].upper(),
+        "in a URL": "pw" + letters[3:19],
+        "assigned": letters[5:29],
+        "private": "hush" + letters[9:21],
+    }
+
+
+def imports(first: int) -> str:
+    """A prompt that states twelve decisions."""
+    numbers = range(first, first + TO_A_PROMPT)
+    return "\n".join(f"We decided to use queue-{n:03} for the import-{n:03} job." for n in numbers)
+
+
+def test_br_11_stated_once_in_a_session_is_remembered_in_all_three_tiers(home: Home) -> None:
+    home.attend()
+
+    session = home.session(Script(prompts=(BR_11,), main=("Understood.",)))
+
+    kept = tiers(home)
+    [record] = kept.records
+    assert (record.type, record.what, record.trust) == ("decision", BR_11, "user")
+    assert kept.entities["cursor-pagination"] == "pattern"
+    assert kept.entities["list-endpoints"] == "component"
+    assert ("project", "chose", "cursor-pagination") in kept.relations
+    assert {(line["id"], line["what"]) for line in kept.journal} == {(record.id, BR_11)}
+    assert (kept.before, kept.after) == (b"", b"")
+    assert BR_11 in kept.fence
+    assert any(BR_11 in notice for notice in session.own_notices)
+
+
+def test_br_11_is_known_to_the_next_session_from_memory_md_and_else_from_the_graph(
+    home: Home,
+) -> None:
+    home.attend()
+    home.session(Script(prompts=(BR_11,), main=("Understood.",)))
+
+    by_the_client = home.session(Script(prompts=("Hello there.",)))
+    notes_path(home).unlink()
+    by_us = home.session(Script(prompts=("Hello there.",)))
+
+    assert by_the_client.main_texts[0].count(BR_11) == 1
+    assert blocks(by_the_client.main_texts[0]) == []
+    assert any(BR_11 in block for block in blocks(by_us.main_texts[0]))
+
+
+def test_a_secret_stays_in_the_clients_own_transcript_alone(home: Home) -> None:
+    home.attend()
+    hidden = secrets()
+    url = f"postgres://app:{hidden['in a URL']}@db.example.com/shop"
+    failing = f"echo 'login failed for {url}' >&2; exit 1"
+    script = Script(
+        prompts=(
+            f"We decided to use the token {hidden['token']} for the deploy job because CI asks.",
+            f"Always sign with aws_access_key_id={hidden['key id']} and never with another key.",
+            f"Let's use PostgreSQL at {url} because it scales.\nDB_PASSWORD={hidden['assigned']}",
+            f"We prefer tabs. <private>We use {hidden['private']} at home.</private>",
+        ),
+        main=(
+            f"We decided to keep {hidden['token']} because it works.",
+            call("Bash", {"command": failing, "description": "log in"}),
+            "The login fails.",
+        ),
+    )
+
+    first = home.session(script)
+    home.fabric("backup")
+    home.fabric("remember", f"The staging password is {hidden['assigned']}")
+    later = home.session(Script(prompts=("Which token does the deploy job use?",)))
+
+    # The client's own record of that conversation; in print mode it writes no history.jsonl.
+    [transcript] = home.config.glob(f"projects/*/{first.session_id}.jsonl")
+    for kind, value in hidden.items():
+        assert files_holding(home.root, value) == [transcript], kind
+        assert value not in later.all_text, kind
+    assert len(tiers(home).records) >= 4
+
+
+def test_notes_in_memory_md_are_byte_for_byte_the_same_after_two_hundred_records(
+    home: Home,
+) -> None:
+    home.attend()
+    path = notes_path(home)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(NOTES)
+    home.session(Script(prompts=(BR_11,)))
+    with path.open("ab") as file:
+        file.write(MORE)
+    prompts = [imports(first) for first in range(0, 204, TO_A_PROMPT)]
+
+    home.session(Script(prompts=(*prompts, "We decided to use Redis for the last job.")))
+
+    kept = tiers(home)
+    assert len(kept.records) == 1 + 204 + 1
+    assert kept.notes.startswith(NOTES)
+    assert kept.notes.endswith(MORE)
+    ours = kept.notes[len(NOTES) : -len(MORE)].decode()
+    assert "Redis for the last job" in ours
+    assert ours.startswith("\r\n<!-- memory-fabric:begin -->")
+    assert ours.endswith("<!-- memory-fabric:end -->\r\n")
+    # The client strips comment lines before it counts.
+    assert len([line for line in ours.splitlines() if line and "<!--" not in line]) <= 40
+    assert kept.notes.count(b"\n") <= 200
