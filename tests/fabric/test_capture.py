@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.fabric.capture import MAX_RECORDS, capture
-from memory_fabric.fabric.phrases import PHRASES
+from memory_fabric.fabric.phrases.table import PHRASES
 from memory_fabric.models import PROMOTED_FROM, RECORD_TYPES, STORED_FROM, Record
 from memory_fabric.text import words
 

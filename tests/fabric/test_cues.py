@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from memory_fabric.fabric.capture import capture
 from memory_fabric.fabric.cues import CUES, WORLD_CUES, has_cue
-from memory_fabric.fabric.phrases import PHRASES, RULES
+from memory_fabric.fabric.phrases.phrase import RULES
+from memory_fabric.fabric.phrases.table import PHRASES
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ from memory_fabric.fabric.confidence import confidence
 from memory_fabric.fabric.cues import has_cue
 from memory_fabric.fabric.extract import extract
 from memory_fabric.fabric.modality import is_status, modality
-from memory_fabric.fabric.phrases import PAIR, PHRASES, REASON, RULE, RULES, SUPPORT, Phrase
+from memory_fabric.fabric.phrases.phrase import PAIR, REASON, RULE, RULES, SUPPORT, Phrase
+from memory_fabric.fabric.phrases.table import PHRASES
 from memory_fabric.fabric.segments import segments
 from memory_fabric.fabric.vocabulary import entity_type
 from memory_fabric.models import CANDIDATE_FROM, GENERALIZABLE_FROM, Record
