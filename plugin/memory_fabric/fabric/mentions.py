@@ -196,7 +196,12 @@ def _is_span_name(inside: str, used: int) -> bool:
     """Whether what stands between backticks is a name: of code, a file, an option, a command."""
     if not 2 <= len(inside) <= _MAX_SPAN_CHARS or used > _MAX_SPAN_WORDS:
         return False
-    if "://" in inside or not inside.isascii() or inside.lower() in _LITERALS:
+    if (
+        "://" in inside
+        or "[redacted" in inside
+        or not inside.isascii()
+        or inside.lower() in _LITERALS
+    ):
         return False
     if not any(c.isalpha() for c in inside) or not _span_pattern().fullmatch(inside):
         return False

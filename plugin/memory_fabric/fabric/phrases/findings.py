@@ -42,7 +42,8 @@ FINDINGS = (
         r"culprit)|the (?:culprit|bug|problem|issue|cause))(?: (?:here|"
         r"with [^:,]{1,60}?|in [^:,]{1,60}?|of [^:,]{1,60}?|for [^:,]{1,60}?)|"
         r", .{1,50}?,)?(?: (?:was|is|were|turned out to be)(?: that| because)?,? |: |"
-        r" — )(?P<what>(?!(?:fixed|resolved|gone|now|still|not (?:that|with|in|the)|solved|likely|"
+        r" — )(?P<what>(?!(?:in|with|inside|within|at|here|there|fixed|resolved|gone|now|"
+        r"still|not (?:that|with|in|the)|solved|likely|"
         r"probably|whether|closed|unclear|unknown)\b).{8,})",
         explicit=False,
     ),
@@ -95,8 +96,8 @@ FINDINGS = (
     ),
     Phrase(
         ("blocked", "blocker"), "blocker",
-        r"^blocker\s?[:—-] (?P<what>.{8,})|(?:^|\b(?:is|are|we're|i'm|am|been|still|was) )blocked "
-        r"(?:by|on|until|because) \w+",
+        r"^blocker\s?[:—-] (?P<what>.{8,})|(?:^|\b(?:is|are|we're|i'm|am|been|still|was) )blocked"
+        r"(?: (?:by|on|until|because)|:) \w+",
         explicit=False,
     ),
     Phrase(

@@ -21,7 +21,7 @@ GERMAN = (
         ("wir verwenden", r"\bwir verwenden (?:ab jetzt |künftig |nur )?\w+.{0,80}?\b(?:für|"
         r"statt|als)\b"),
         ("wir nutzen", r"\bwir nutzen (?:ab jetzt |künftig |nur )?\w+.{0,80}?\b(?:für|statt|"
-        r"als)\b"),
+        r"als|weil|nicht)\b"),
         ("wir nehmen", r"\bwir nehmen \w+.{0,80}?\b(?:für|statt|weil|als)\b"),
         ("wir setzen", r"\bwir setzen (?:\w+ )?auf \w+"),
         ("lass uns", r"\blass uns \S+.{0,80}?\b(?:für|statt|weil)\b.{0,80}?(?:verwenden|nutzen|"
@@ -30,6 +30,7 @@ GERMAN = (
     *_rows(
         "constraint",
         ("immer", r"^(?:bitte )?(?:immer|\w+en immer|\w+e immer) \w+"),
+        ("nie ", r"\b(?:soll|sollen|sollst|sollt|darf|dürfen|darfst|dürft) (?:\w+ ){0,3}?nie \w+"),
         ("niemals", r"^(?:bitte )?niemals \w+|\b(?:darf|dürfen) niemals\b"),
         ("ab sofort", r"\bab sofort\b"),
     ),

@@ -23,7 +23,9 @@ PAIR = "pair"  # a problem captured in the same text
 class Phrase(Value):
     """One way of saying: its triggers (lower case), its type, its expression, what it needs.
 
-    `explicit` is a first-person decision or a standing rule; `speakers` are those it counts for.
+    `explicit` is a first-person decision or a standing rule; `speakers` are those it counts for;
+    `sure` ones need no second opinion; `late` ones are too common to be looked for in every prompt
+    while the user waits, and are found when the turn is over.
     """
 
     triggers: tuple[str, ...]
@@ -33,6 +35,8 @@ class Phrase(Value):
     explicit: bool = True
     speakers: str = "user assistant subagent summary"
     outcome: str = "neutral"
+    sure: bool = False
+    late: bool = False
 
 
 # Words that may stand between "we" and what it did, and forms of "have".

@@ -6,6 +6,7 @@ from memory_fabric.fabric.phrases.phrase import (
     REASON,
     RULE,
     RULES,
+    SUPPORT,
     Phrase,
 )
 
@@ -26,7 +27,10 @@ RULES_AND_TASTES = (
         ("always", "never"), "constraint",
         r"(?:^|; |: |, (?:and |but )?| and | but )(?:you (?:should|must) )?(?:always|never) "
         r"(?!(?:been|be able|mind|had|was|were|seen|got|gets|know|knew|said|did|ends|returns|has|"
-        r"sees|runs|fires|reach\w*|happen\w*|true|false|wanted|worked|works|a |the |an |"
+        r"sees|runs|fires|"
+        r"read|set|used|called|shown|shows|sent|declared|written|reach\w*|happen\w*|true|false|"
+        r"wanted|worked|works|locally|a |the |an |crash\w*|fail\w*|break\w*|hits?|see|los[et]s?|"
+        r"hang\w*|times?|throw\w*|error\w*|"
         r"in )\b)[a-z`]",
         speakers="user summary",
     ),
@@ -34,7 +38,8 @@ RULES_AND_TASTES = (
         ("always", "never"), "constraint",
         r"(?:(?:^|[,;:.—-] |\b(?:and|so|but|because) )(?:we|you) (?:should |must )?|\bmust |"
         r"\bshall |\bshould )(?:always|never) (?!(?:\w+ed|wrote|had|got|saw|did|was|were|been|"
-        r"made|went|said|knew|really|quite|seem|want|need)\b)\w+",
+        r"made|went|said|knew|really|quite|seem|want|need|have|get|hit|see|lose|crash|fail|break|"
+        r"hang|throw|time)\b)\w+",
         speakers="user summary assistant",
     ),
     Phrase(
@@ -75,7 +80,7 @@ RULES_AND_TASTES = (
     Phrase(
         ("must ",), "constraint",
         r"^(?!(?:it|this|that|you|there|i|they|he|she)\b)[^,;:?]{2,110}?\bmust (?!(?:have been|"
-        r"be a|be some|be that|be because|mean)\b)",
+        r"have \w+(?:ed|en|wn|lt|ft|nt)|be a|be some|be that|be because|mean)\b)",
         speakers="user summary",
     ),
     Phrase(
@@ -85,7 +90,8 @@ RULES_AND_TASTES = (
     ),
     Phrase(
         ("we can't", "we cannot", "we can not", "we may not"), "constraint",
-        r"\bwe (?:can't|cannot|can not|may not|aren't allowed to|are not allowed to) \w+",
+        r"\bwe (?:can't|cannot|can not|may not|aren't allowed to|are not allowed to) "
+        r"(?!(?:reproduce|find|see|tell|figure|connect|log|open|know|get|reach|seem|really)\b)\w+",
         REASON, speakers="user summary",
     ),
     Phrase(
@@ -106,11 +112,44 @@ RULES_AND_TASTES = (
         r"snake_case|kebab-case|pascalcase|\d-space|line length|\d-character)\b",
         speakers="user",
     ),
+    Phrase(
+        ("remember", "forget", "til "), "constraint",
+        r"^(?:(?:please )?remember(?: that|:|,)|(?:please )?remember (?=(?:to|the|we|our|all|every|"
+        r"never|always)\b)|(?:don't|do not|never) forget (?:that|to)|til:?(?: that)?)\s+"
+        r"(?P<what>(?!(?:when|how|what|where|why|the (?:time|last|bug|issue|error|problem))\b)"
+        r".{10,})",
+        speakers="user", late=True,
+    ),
+    Phrase(
+        ("we're on ", "we are on "), "constraint",
+        r"^we(?:'re| are) (?:still |currently )?on (?!(?:it|the same|track|time|hold|this|that)\b)"
+        r"\S+",
+        SUPPORT, speakers="user", late=True,
+    ),
+    Phrase(
+        (" only ",), "constraint",
+        r"^(?!(?:it|this|that|i|you|there|he|she|we|they|which|and|but|if|the (?:only|error|bug|"
+        r"issue)|when)\b)[^,;:?]{3,50} only (?:happens?|runs?|goes?|ships?|via|through|from|by) "
+        r"\S+",
+        speakers="user", late=True,
+    ),
+    Phrase(
+        ("no more ",), "constraint", r"^no more (?!(?:than|questions?|of (?:this|that))\b)\S+",
+        speakers="user", late=True,
+    ),
+    Phrase(
+        ("make sure", "ensure"), "constraint",
+        r"^(?:make sure|ensure) .{3,100}?\b(?:before (?:you|we|any|every|each|committing|pushing|"
+        r"merging|deploying)|after (?:every|each)|on every|each time|every time|whenever)\b",
+        speakers="user", late=True,
+    ),
     # --- preferences -----------------------------------------------------------------------
     Phrase(
         ("prefer", "favor", "favour"), "preference",
         r"\b(?:i|we)(?:'d| would)?(?: (?:strongly|really|generally|usually|much|always|still|"
-        r"personally)){0,2} (?:prefer|favou?r)\b",
+        r"personally)){0,2} (?:prefer|favou?r)\b(?! (?:the|your) (?:first|second|third|last|other|"
+        r"previous|old|new|\w+ (?:version|option|one))\b)",
+        speakers="user summary",
     ),
     Phrase(
         ("prefer", "favor", "favour"), "preference",
@@ -126,6 +165,14 @@ RULES_AND_TASTES = (
     ),
     Phrase(
         ("avoid",), "constraint", r"^avoid \w+(?: \S+){1,}", RULE, speakers="user",
+    ),
+    Phrase(
+        ("rather have", "rather use", "rather keep", "rather see"), "preference",
+        r"\bi(?:'d| would) rather (?:have|use|keep|see)\b", speakers="user summary", late=True,
+    ),
+    Phrase(
+        ("i use ",), "preference", r"^i (?:only |mainly |always )?use [^,;:]{2,40}, not \S+",
+        speakers="user", late=True,
     ),
     Phrase(
         ("like to keep", "like to use", "like to have", "like to see", "like it when", "hate ",

@@ -16,7 +16,9 @@ _STEPS = (
     r"(?:see|need|look|check|discuss|decide|consider|get|come|talk|find|audit|review|plan|revisit|"
     r"know|try|proceed|wait|figure|think|ask|be able|test|tackle|address|work|do|go|explore|"
     r"investigate|continue|start with|want|have to|circle|verify|iterate|cover|walk|learn|evaluate|"
-    r"like|be (?:doing|looking|working|testing|adding|discussing|evaluating))"
+    r"like|lose|get|gain|become|end up|run into|break|fail|"
+    r"have (?:a |an |no |some |more |less |to |the )|"
+    r"be (?:doing|looking|working|testing|adding|discussing|evaluating))"
 )
 SETTLED = (
     # --- decisions -------------------------------------------------------------------------
@@ -52,8 +54,94 @@ SETTLED = (
         ("let's", "lets "), "decision",
         r"\blet'?s (?:(?:also|just|always|only|definitely|instead) ){0,2}(?:use|go with|"
         r"stick (?:with|to)|standardi[sz]e|adopt|switch|move to|prefer|default|keep|make|call|"
-        r"name|store|put|treat|require|ban|pin|align|have|enforce|drop)\b",
+        r"name|store|put|treat|require|ban|pin|align|have|enforce|drop|allow|offer|assume|ensure|"
+        r"support|limit|restrict|exclude|include|replace)\b",
         SUPPORT, speakers="user",
+    ),
+    Phrase(
+        ("let's", "lets "), "decision",
+        r"^let'?s (?:just )?go (?:with|for) (?!(?:it|that|this|both|your|what|whatever|the "
+        r"(?:first|second|third|last|recommended|suggested))\b)\S+",
+        speakers="user",
+    ),
+    Phrase(
+        (" should ", "should be", "should have", "should use"), "decision",
+        r"^(?:the|all|every|each|any|both|our) (?:[\w`'./@-]+ ){1,6}?should (?:(?:not|only|always|"
+        r"never|also|just|really|simply|default(?:ly)?) ){0,2}(?!(?:be (?:fixed|able|done|working|"
+        r"something|good|fine|ok|okay|like|easy|updated|changed|removed|added|possible|there)|"
+        r"work|look|now|already|see|we|you|i)\b)\w+(?: \S+){1,}",
+        RULE, speakers="user summary", late=True,
+    ),
+    Phrase(
+        ("all ", "every ", "each ", "any "), "decision",
+        r"^(?:all|every|each|any) (?:[\w`'./@-]+ ){1,5}?(?:will|must|shall|has to|have to|needs to|"
+        r"need to|goes|go|lives?|belongs?|gets?|stays?) (?!(?:see|know|probably|likely)\b)\w+",
+        speakers="user summary", late=True,
+    ),
+    Phrase(
+        ("default",), "decision",
+        r"^(?:default to|(?:the )?default(?: \w+)?(?: is|:| should be| will be| stays| remains)) "
+        r"(?!(?:what|not|the same|a |an )\b)\S+",
+        speakers="user", late=True,
+    ),
+    Phrase(
+        ("goes in", "goes to", "goes into", "go in", "go into", "belongs in", "belong in",
+         "belongs to", "lives in", "live in", "lives on", "live under", "lives under"), "decision",
+        r"^(?!(?:it|this|that|these|those|they|where|what|which|if|when)\b)[^,;:?]{2,80}? (?:goes? "
+        r"(?:in|to|into|under)|belongs? (?:in|to|under)|lives? (?:in|on|under|at)) \S+",
+        speakers="user", late=True,
+    ),
+    Phrase(
+        ("what we use", "what we're", "what we are"), "decision",
+        r"\bis what we(?:'re| are)? (?:use|using|(?:going|go) with|standardi[sz]ing on)\b",
+        speakers="user summary", late=True,
+    ),
+    Phrase(
+        (" it is",), "decision",
+        r"(?:^|[,;:.…—-] |\bso )(?P<what>(?!(?:what|how|that|where|who|when|why|as|if|so|because|"
+        r"sure|yes|and|but|or|than)\b)[\w./+#-]+(?: [\w./+#-]+){0,3} it is)[.!]?$",
+        speakers="user", late=True,
+    ),
+    Phrase(
+        ("let's use", "lets use"), "decision",
+        r"^let'?s use (?!(?:this|that|it|these|those|your|what|both|the (?:first|second|third|last|"
+        r"other|same|existing))\b)[\w'./+#-]+(?: [\w'./+#-]+)?[.!]?$",
+        speakers="user",
+    ),
+    Phrase(
+        ("we go with", "we're going with", "we are going with", "we went for"), "decision",
+        r"\bwe(?:'re| are)? (?:go|going|went) (?:with|for) (?!(?:it|that|this|the (?:first|second|"
+        r"third|last))\b)\S+",
+        speakers="user summary", late=True,
+    ),
+    Phrase(
+        ("instead of", "rather than", " over "), "decision",
+        r"^(?!(?:prefer|use|choose|pick|take|favou?r|put|run|do)\b)(?:(?-i:[A-Z`])[\w.+`#-]*|"
+        r"\w+[.+#-]\w+)(?: [\w.-]+){0,2} (?:instead of|rather than|over) \S+",
+        REASON, speakers="user", late=True,
+    ),
+    Phrase(
+        ("use ",), "decision",
+        r"^use (?:the )?(?:(?:[\w-]+ ){1,2}(?:pattern|strategy|convention|style)\b|(?!(?:this|that|"
+        r"it|the|a|an|these|those)\b)\S+ for (?!(?:this|that|it|now|these|me)\b)\S+)",
+        SUPPORT, speakers="user", late=True,
+    ),
+    Phrase(
+        (", not ",), "decision",
+        r"^(?P<what>[\w /-]{2,30}: [^,;:]{2,40}, not [^,;:]{2,40})[.!]?$",
+        speakers="user", late=True,
+    ),
+    Phrase(
+        ("keep ",), "decision",
+        r"^keep (?:it|them|that|this|everything|\S+) (?:in|as|on|inside|out of) \S+", REASON,
+        speakers="user", late=True,
+    ),
+    Phrase(
+        ("no need", "don't need", "do not need"), "decision",
+        r"^(?:we (?:really )?(?:don't|do not) need|(?:there is |there's )?no need (?:for|to have)) "
+        r"(?!(?:to (?:see|check|run|do|worry|go|change|touch|look)|that|this|it|more|any more)\b)"
+        r"\S+",
+        REASON, speakers="user", late=True,
     ),
     Phrase(
         ("let's not", "lets not", "let's never", "let's avoid"), "decision",
@@ -71,7 +159,7 @@ SETTLED = (
         r"^(?!(?:it|this|that|you|they|he|she|i|there|here|if|when|once|then|now|what|and|or|as|"
         r"we|which|who)\b)[^,;:]{3,120}? will (?:(?:not|only|always|never|still|also|"
         r"continue to) )?(?:be (?:\w+(?:ed|en|t|ne|d)\b|the\b|a\b|in\b|our\b)|remain|stay|use|"
-        r"hold|have|live|support|default|own|become|require|replace|serve|act as|contain|follow)\b",
+        r"hold|have|live|support|default|own|require|replace|serve|act as|contain|follow)\b",
         speakers="assistant user summary",
     ),
     Phrase(
@@ -158,14 +246,16 @@ SETTLED = (
     ),
     Phrase(
         ("we should",), "decision",
-        r"^(?:(?:instead|therefore|so),? )?we should (?!(?:be able|probably|see|check|also|"
+        r"^(?:(?:instead|therefore|so),? )?we should (?!(?:(?:never|not|always) have|"
+        r"be able|probably|see|check|also|"
         r"consider|discuss|talk|look|add|ask|test|start|plan|review|try|wait|think|have a|get|"
         r"first)\b)(?:\S+ ){3,}",
         SUPPORT,
     ),
     Phrase(
         ("should always", "should never", "should not", "should only"), "constraint",
-        r"^(?!(?:you|i|it|this|that|there)\b)[^,;:?]{2,100}? should (?:always|never|not|only)\b",
+        r"^(?!(?:you|i|it|this|that|there)\b)[^,;:?]{2,100}? should (?:always|never|not|only)\b"
+        r"(?! have\b)",
     ),
     Phrase(
         ("we want", "don't want", "do not want", "only want", "just want", "i want"), "decision",
