@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.fabric.capture import MAX_RECORDS, capture
-from memory_fabric.fabric.phrases import PHRASES
-from memory_fabric.models import PROMOTED_FROM, RECORD_TYPES, STORED_FROM, Record
+from memory_fabric.fabric.phrases.table import PHRASES
+from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, RECORD_TYPES, Record
 from memory_fabric.text import words
 
 
@@ -292,7 +292,7 @@ def test_any_text_gives_records_made_of_its_own_words(text: str, speaker: str) -
     spoken = set(words(text))
     for record in capture(text, speaker=speaker):
         assert record.type in RECORD_TYPES
-        assert STORED_FROM <= record.confidence <= 1.0
+        assert CANDIDATE_FROM <= record.confidence <= 1.0
         assert record.id == ""
         for part in (record.what, record.why, *record.alternatives):
             assert set(words(part)) <= spoken

@@ -6,17 +6,8 @@ import re
 
 import pytest
 
-from memory_fabric.fabric.phrases import (
-    LANGUAGES,
-    NOTHING,
-    PAIR,
-    PHRASES,
-    REASON,
-    RULE,
-    RULES,
-    SUPPORT,
-    Phrase,
-)
+from memory_fabric.fabric.phrases.phrase import NOTHING, PAIR, REASON, RULE, RULES, SUPPORT, Phrase
+from memory_fabric.fabric.phrases.table import LANGUAGES, PHRASES
 from memory_fabric.models import OUTCOMES, RECORD_TYPES
 
 SPEAKERS = {"user", "assistant", "subagent", "summary"}

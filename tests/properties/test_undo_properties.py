@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.errors import BadInput, NotFound
@@ -112,8 +112,22 @@ def test_undoing_everything_backwards_restores_every_state(changes: list[Change]
         check_full_text(db)
 
 
+def made(*names: str) -> Change:
+    entities = [{"name": n, "entityType": "component", "observations": []} for n in names]
+    return ("create_entities", {"entities": entities}), "2026-02-01"
+
+
 @settings(max_examples=300)
 @given(STEPS, st.lists(st.integers(0, 7), min_size=1, max_size=3))
+@example(
+    # An entity is made under a name that is another one's alias since they were merged.
+    [
+        made("api", "Redis"),
+        (("merge", {"into": "api", "names": ["Redis"]}), "2026-02-01"),
+        made("Redis"),
+    ],
+    [1],
+)
 def test_undoing_an_undo_restores_exactly_what_was_in_any_order(
     changes: list[Change], which: list[int]
 ) -> None:

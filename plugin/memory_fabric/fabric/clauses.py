@@ -11,7 +11,7 @@ from memory_fabric.values import Value
 _LEAD_IN = (
     r"(?:(?:ok(?:ay)?|yes|yep|yup|yeah|nope?|right|sure|so|and|but|also|well|agreed?|good|great|"
     r"perfect|cool|hmm+|mmk|alright|actually|lastly|finally|fine|thanks|oh|uh+|note(?: that)?|"
-    r"remember(?: that)?|fyi|please|btw|for the record|to be clear|in general|generally|"
+    r"never mind|i changed my mind|fyi|please|btw|for the record|to be clear|in general|generally|"
     r"instead(?! of\b)|therefore|thus|additionally|however|of course|nah)(?:[\s,.!:…—-]+|$)){1,5}"
 )
 # Where one clause ends and another begins, to the left of what was found and to its right.
@@ -58,7 +58,7 @@ _OVER = (
 _OVER_CHOICE = (
     r"\b(?:cho(?:se|sen|ose)|prefer(?:s|red)?|favou?r(?:s|ed)?|picked|selected|go(?:ing)? with|"
     r"went with|use[ds]?|using|opted for|take|adopt(?:ed)?|settled on|it's)\b.{1,80}? (?:over|"
-    r"not) (?P<over>.{1,100})"
+    r"not|never) (?P<over>.{1,100})"
 )
 _FROM_TO = r"\b(?:from|away from|off(?: of)?) (?P<over>(?:\S+ ){1,6}?)(?:on)?to (?=\S)"
 _REPLACED = r"\breplac(?:e|ed|ing) (?P<over>(?:\S+ ){1,6}?)(?:with|by) (?=\S)"
@@ -153,7 +153,7 @@ def _reason(sentence: str, marker: re.Match[str]) -> str:
     word = marker.group().strip(" ,").lower()
     start = marker.start() + marker.group().find("to") if word == "to" else marker.end()
     tail = sentence[start:]
-    stop = _pattern(r"; | — |, (?:but|and|so) (?:we|i|let's)\b").search(tail)
+    stop = _pattern(r"; | — |, (?:but|and) (?:we|i|let's)\b|, so \w").search(tail)
     return _trimmed(tail[: stop.start()] if stop else tail)
 
 
@@ -205,7 +205,11 @@ def _names(text: str) -> list[str]:
             "", name
         )
         name = _trimmed(name)
-        if name and len(name.split()) <= 8 and name.lower() not in ("it", "that", "this", "them"):
+        if (
+            len(name) > 1
+            and len(name.split()) <= 8
+            and name.lower() not in ("it", "that", "this", "them", "an", "the")
+        ):
             names.append(name)
     return names
 

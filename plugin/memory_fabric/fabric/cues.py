@@ -49,7 +49,7 @@ CUES = (
 
 # The same for other languages.
 WORLD_CUES = (
-    "a décidé", "a partir de agora", "a partir de ahora", "ab sofort", "allons utiliser",
+    "nie ",    "a décidé", "a partir de agora", "a partir de ahora", "ab sofort", "allons utiliser",
     "avons décidé", "beschlossen", "bevorzug", "causa raiz", "causa raíz", "cause racine",
     "decidimos", "désormais", "entschieden", "hemos decidido", "immer", "jamais", "lass uns",
     "niemals", "nunca", "preferimos", "prefiero", "prefiro", "préfér", "sempre", "siempre",

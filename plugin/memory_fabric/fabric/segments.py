@@ -20,13 +20,15 @@ MAX_CHARS = 65536
 # A longer "sentence" is a dump, not something said; the expressions after this stage rely on it.
 MAX_SENTENCE_CHARS = 700
 _WRAPPED_FROM = 55  # a line at least this long without an end is one that an editor wrapped
+_WRAPPED_LOWER_FROM = 30  # so is a shorter one that goes on in lower case
 _QUOTED_FROM_WORDS = 9  # a quotation this long is somebody else's words, a shorter one a name
 
 _MACHINE_TAGS = (
     "local-command-stdout local-command-stderr local-command-caveat command-name command-message "
     "command-args command-contents task-notification bash-input bash-stdout bash-stderr "
     "system-reminder tool_use_error user-prompt-submit-hook function_results private analysis "
-    "example examples template"
+    "example examples template ide_selection ide_opened_file ide_diagnostics attached_files "
+    "attached-files file_contents open_and_recently_viewed_files additional_data user_info"
 ).split()
 _PASTE_LEADS = (
     "review comment", "review feedback", "this comment", "this feedback", "review says",
@@ -248,7 +250,7 @@ def _blocks(lines: list[str]) -> Iterator[_Block]:
         bare = line.strip()
         title = _heading(bare)
         starts_bullet = _bullet_length(bare)
-        if not bare or title or starts_bullet or not _continues(open_lines):
+        if not bare or title or starts_bullet or not _continues(open_lines, bare):
             done = closed()
             yield from done
             if done and not bullet:
@@ -275,11 +277,13 @@ def _lead(paragraph: str) -> str:
     return bare.rpartition(". ")[2] if paragraph.endswith(":") else ""
 
 
-def _continues(open_lines: list[str]) -> bool:
+def _continues(open_lines: list[str], bare: str) -> bool:
     """Whether the next line belongs to the paragraph: an editor wrapped the last one."""
     if not open_lines:
         return True
     last = open_lines[-1]
+    if len(last) >= _WRAPPED_LOWER_FROM and bare[:1].islower() and last[-1] not in ".!?:":
+        return True
     return len(last) >= _WRAPPED_FROM or last[-1] in ",;(" or last.endswith((" and", " or"))
 
 
@@ -309,6 +313,8 @@ def _plain(text: str) -> str:
     """The text without marks of emphasis and without check boxes."""
     if text[:4].lower() in ("[ ] ", "[x] "):
         text = text[4:]
+    while text and text[0] > "\u2190" and not text[0].isalnum() and text[0] not in "「『《【（":
+        text = text[1:].lstrip()  # ticks, crosses, arrows and their kin before an item
     return text.replace("**", "") if "*" in text else text
 
 

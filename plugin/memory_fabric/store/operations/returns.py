@@ -152,8 +152,7 @@ def _put_names(
         if now["record"] == expected.get("record", ""):
             given = _stamped(c, row, by)
             rows.hand_to(c, rows.nothing() | {"entities": [now]}, given["record"] if given else "")
-        free = [p for p in _pairs(row.get("aliases")) if rows.entity_id(c, p[1]) is None]
-        rows.add_aliases(c, now["id"], free)
+        rows.add_aliases(c, now["id"], _pairs(row.get("aliases")))
         new["entities"].append(row)
     there = [found for row in new["entities"] for found in _like(c, "entities", row, ())]
     return rows.nothing() | {"entities": there}

@@ -1,0 +1,1 @@
+"""What people say when something is worth keeping, language by language."""
