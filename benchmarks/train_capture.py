@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capture import ROOT, items
-from memory_fabric.fabric.capture import judged
+from memory_fabric.fabric.hearing import judged
 from memory_fabric.text import without_injected, words
 
 TARGET = os.path.join(ROOT, "plugin", "memory_fabric", "fabric", "worth", "weights.py")
@@ -79,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def read(item: dict[str, Any]) -> list[Example]:
     """The sentences of a labelled text, without those whose label is optional."""
-    seen = judged(without_injected(item["text"]), item["role"])
+    seen = list(judged(without_injected(item["text"]), item["role"]))
     labels: dict[int, dict[str, Any]] = {}
     for wanted in item["expect"]:
         alike = [likeness(one.parts.what, wanted["what"]) for one in seen]

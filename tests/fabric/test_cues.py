@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.fabric.capture import judged
 from memory_fabric.fabric.cues import CUES, WORLD_CUES, has_cue
+from memory_fabric.fabric.hearing import judged
 from memory_fabric.fabric.phrases.phrase import RULES
 from memory_fabric.fabric.phrases.table import PHRASES
 

@@ -58,8 +58,8 @@ _KINDS = {
     "may": "can may allowed able cannot",
 }
 _KIND_OF: dict[str, tuple[str, ...]] = {}
-for _kind, _words in _KINDS.items():
-    for _word in _words.split():
+for _kind, _listed in _KINDS.items():
+    for _word in _listed.split():
         _KIND_OF[_word] = (*_KIND_OF.get(_word, ()), _kind)
 _IMPERATIVES = frozenset(
     """use add keep avoid prefer write run make put place follow never always do don't ensure
