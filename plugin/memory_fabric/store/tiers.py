@@ -46,6 +46,20 @@ def drain(memory: Memory) -> int:
     return done
 
 
+def restore_journals(memory: Memory) -> int:
+    """Write again what the journals have lost and the graph still has; returns how many lines."""
+    done = 0
+    for database in memory.databases():
+        if database.newer or database.read_only:
+            continue
+        folder = memory.queue_folder(database.kind)
+        try:
+            done += journal.restore(database, memory.journal_of(database.kind), folder)
+        except _FAILURES as error:
+            memory.fail(f"journal ({database.kind}): {error}")
+    return done
+
+
 def promote(memory: Memory) -> None:
     """Refresh our fence in MEMORY.md and note in the project's database what it shows."""
     if memory.project is None:
