@@ -24,6 +24,8 @@ def may_hold_secret(text: str) -> bool:
         if len(word) >= MIN_WORD_CHARS and sum(map(word.count, "0123456789")) >= MIN_DIGITS:
             return True
     folded = text.casefold()
+    if " as " in folded and any(part in folded for part in NAME_PARTS):
+        return True  # "use hunter42x as the password"
     return "<private" in folded or any(_is_given(folded, part) for part in NAME_PARTS)
 
 
