@@ -9,8 +9,10 @@ from __future__ import annotations
 NAME_PARTS = "pass secret token key credential pwd auth cookie phrase login identified".split()
 SIGNS = ("=", ":", " is ", " to ", " for ", "|", '"', "'", "`")
 # What stands in URLs, command lines, key blocks, XML, .pgpass.
-MARKS = ("://", "--", "</", "/>", " -p", " -u ", " -U ", " -a ", " -w ", ":54", ":64")
-MARKS += (":*:", ":26257:", "pass:", "Private-Lines:")
+MARKS = (
+    *("://", "--", "</", "/>", " -p", " -u ", " -U ", " -a ", " -w ", "pass:", "Private-Lines:"),
+    *(":54", ":64", ":*:", ":26257:"),
+)
 # No issuer's shape is shorter; one without a digit is one in hundreds.
 MIN_WORD_CHARS, MIN_DIGITS = 18, 1
 REACH_CHARS = 24

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memory_fabric import events
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
+from memory_fabric.store.clients import is_our_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +27,17 @@ LISTS = {
 
 def handle(event: Event, fabric: Fabric) -> None:
     """Fires after a tool of an MCP server. Reads the arguments of creating tools, stores the same;
-    storing twice changes nothing. Our own server's calls are no news; no reply.
+    storing twice changes nothing. Our own server's calls are no news, under whichever name the
+    client was told to start it; no reply.
     """
     name = events.tool_name(event)
     kind = name.rsplit("__", 1)[-1]
     if kind not in LISTS or not name.startswith("mcp__"):
         return
     if name.startswith(OUR_TOOLS) or events.mcp_server(event) in OUR_SERVERS:
+        return
+    server = events.mcp_server(event) or name.removeprefix("mcp__").rpartition("__")[0]
+    if is_our_server(server, fabric.memory.settings):
         return
     payload = _usable(kind, events.tool_input(event))
     if not payload:
