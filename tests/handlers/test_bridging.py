@@ -70,12 +70,22 @@ def test_entities_relations_and_observations_come_over_with_the_trust_of_a_tool(
 
 def test_what_comes_over_twice_is_there_once(house: House) -> None:
     all_three(house)
-    before = rows(house, OBSERVED), rows(house, LINKED)
+    changes = "SELECT count(*) FROM operations"
+    before = rows(house, OBSERVED), rows(house, LINKED), rows(house, changes)
 
     for _ in range(3):
         all_three(house)
 
-    assert (rows(house, OBSERVED), rows(house, LINKED)) == before
+    assert (rows(house, OBSERVED), rows(house, LINKED), rows(house, changes)) == before
+
+
+def test_what_is_new_beside_what_is_known_comes_over(house: House) -> None:
+    all_three(house)
+
+    more = {**ENTITY, "observations": ["written in Go", "runs in Frankfurt"]}
+    call(house, "create_entities", {"entities": [more, {**ENTITY, "name": "Cart"}]})
+
+    assert {row[:2] for row in rows(house, OBSERVED)} >= {("Cart", "written in Go")}
 
 
 def test_deletions_on_the_other_side_take_nothing_away_here(house: House) -> None:
