@@ -162,6 +162,39 @@ def test_what_is_no_secret_stays_byte_for_byte(text: str) -> None:
     assert redact(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("mysql -u app -p{} shop", "mysql -u app -p[redacted: password] shop"),
+        ("curl -u app:{} https://a.example", "curl -u app:[redacted: password] https://a.example"),
+        ("deploy --password {} --now", "deploy --password [redacted: password] --now"),
+        ("db.internal:5432:shop:app:{}", "db.internal:5432:shop:app:[redacted: password]"),
+        ("Cookie: theme=dark; sid={}", "Cookie: theme=dark; sid=[redacted: cookie]"),
+        ("Server=db;Password={};Encrypt=yes", "Server=db;Password=[redacted: secret];Encrypt=yes"),
+        ("<password>{}</password>", "<password>[redacted: secret]</password>"),
+        ("password={})x]y and", "password=[redacted: secret] and"),
+        ('{"Authorization": "Token {}"}', '{"Authorization": "Token [redacted: token]"}'),
+        ("the password for the staging db is {}.", None),
+        ("log in with password {} on staging", None),
+        ("use {} as the password", "use [redacted: secret] as the password"),
+    ],
+)
+def test_only_the_secret_leaves_and_what_stands_around_it_stays(
+    text: str, kept: str | None
+) -> None:
+    secret = random_text(20)
+    found = redact(text.replace("{}", secret))
+    if kept is None:
+        assert secret not in found and found.startswith(text.partition("{}")[0])
+    else:
+        assert found == kept.replace("{}", secret)
+
+
+def test_the_secret_half_of_a_pair_of_keys_leaves_with_its_id() -> None:
+    half = random_text(40, ALNUM + "+/")
+    assert half not in redact(f"{made_secrets()['aws id']} {half}")
+
+
 def test_uuids_and_hashes_stay_under_any_name_but_that_of_a_secret() -> None:
     for value in (str(uuid.uuid4()), uuid.uuid4().hex, secrets.token_hex(20)):
         assert redact(f"commit: {value}") == f"commit: {value}"
@@ -238,6 +271,28 @@ def test_plain_prose_without_the_names_of_secrets_stays(text: str) -> None:
 
 
 ADVERSARIES = [
+    "'mysql ' * (n // 6)",
+    "'mysql -p' * (n // 8)",
+    "'curl -u ' * (n // 8)",
+    "'docker login ' * (n // 13)",
+    "'--password ' * (n // 11)",
+    "'password for a ' * (n // 15)",
+    "'password=(' * (n // 10)",
+    "'token=\"' * (n // 7)",
+    "('token=' + '(a' * 250) * (n // 506)",
+    "'<password>' * (n // 10)",
+    "'cookie: a=' * (n // 10)",
+    "'cookie: ' + 'a=b; ' * (n // 5)",
+    "'authorization: ' * (n // 15)",
+    "'login a password ' * (n // 17)",
+    "'seed phrase: ' + 'apple ' * (n // 6)",
+    "'db:5432:a:b:' * (n // 12)",
+    "'1//0' * (n // 4)",
+    "'AK' 'IA' * (n // 4)",
+    "('.atl' 'asv1.') * (n // 9)",
+    "'M' * 24 + '.' * n",
+    "'a' * 30 + ' as the' * (n // 7)",
+    "'LS0tLS1CRUdJTi' 'BQUklWQVRF' * (n // 24)",
     "'a' * n",
     "'-' * n",
     "'<private' * (n // 8)",

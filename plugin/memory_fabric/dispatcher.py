@@ -11,10 +11,11 @@ import os
 import time
 
 from memory_fabric.config import home_path, read_settings
-from memory_fabric.errors import BadInput, DeadlinePassed
+from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event
 from memory_fabric.ids import timestamp
 from memory_fabric.reply import Reply, encode, merge
+from memory_fabric.suspicion import shown
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -63,6 +64,8 @@ PROMPT_PATH = frozenset(("UserPromptSubmit", "SubagentStart", "PreToolUse"))
 DEADLINE_S = 0.5
 # Of which so much is left for the work itself, however slowly a cold disk started Python.
 LEAST_WORK_S = 0.1
+# Events whose notice says that a tier fails, once.
+TELLING = frozenset(("SessionStart", "UserPromptSubmit", "Stop"))
 # Events that have the time to mend what an interrupted process left behind.
 REPAIRING = frozenset(("SessionStart", "Stop", "SessionEnd"))
 
@@ -152,6 +155,8 @@ def _answer(
         reply = merge(_replies(event, memory, names, load, log))
         for failure in memory.failures:
             log(f"{event.name}: {failure}")
+        reply = merge((reply, _trouble(event.name, memory)))
+        reply = reply._replace(context=shown(reply.context))
         hurried = event.name in PROMPT_PATH
         outcome = Outcome(encode(event.name, reply), reply.receipts, memory, hurried, log)
         return outcome
@@ -220,10 +225,33 @@ def _replies(
             break
         except Exception as error:  # noqa: BLE001 - one handler's failure is not the next one's
             log(f"{event.name}: {name} failed: {_named(error)}")
+            if isinstance(error, StoreUnavailable):
+                memory.fail(f"graph: {error}")
             continue
         if reply is not None:
             replies.append(reply)
     return replies
+
+
+def _trouble(event_name: str, memory: Memory) -> Reply:
+    """What the user has not been told yet of tiers that fail."""
+    if event_name not in TELLING or memory.settings.notices == "off":
+        return Reply()
+    if not memory.failures and event_name != "Stop":
+        return Reply()
+    from memory_fabric.store import trouble  # late: it is rare
+
+    places = (memory.settings.home, memory.settings.data_dir)
+    if event_name == "Stop":  # which tried all tiers
+        trouble.over(memory.failures, places)
+    text = trouble.news(
+        memory.failures,
+        places,
+        only_refused=event_name == "UserPromptSubmit",
+        unmarked=event_name == "SessionStart",
+    )
+    hint = "`memory-fabric status` says more"
+    return Reply(notice=f"memory-fabric: {text}; {hint}") if text else Reply()
 
 
 def _load(name: str) -> Handler:

@@ -3,39 +3,70 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from memory_fabric.cli.named import native_notes
-from memory_fabric.store import journal, native
+from memory_fabric.errors import FabricError
+from memory_fabric.ids import timestamp
+from memory_fabric.store import backup, files, journal, native
 from memory_fabric.store.database import Database
-from memory_fabric.store.files import read_lines, read_text
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.sharing import place, reading
+from memory_fabric.store.sharing import place
 
 HEALTHY, DEGRADED, UNAVAILABLE = "healthy", "degraded", "unavailable"
 MAX_QUEUED = 50
 MAX_QUEUED_AGE_S = 3600
 COUNTED = ("entities", "observations", "relations", "records", "episodes")
+MAX_LINES_NAMED = 5
+# Reading a larger backup through would keep a person waiting; it was verified when it was made.
+MAX_VERIFIED_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be, and what helps."""
+    """Something that is not as it should be, what helps, and in which lines of which file it is."""
 
     state: str
     reason: str
     remedy: str = ""
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Changes that wait for the graph: how many, and for how long the oldest has, in seconds."""
+
+    count: int = 0
+    oldest_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """The newest backup of the graph; `sound` is None where nothing was read through."""
+
+    path: str
+    age_s: float
+    sound: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """One tier: where it lies, what is in it, and what was found."""
+    """One tier: where it lies, what is in it, when it was used, and what was found.
+
+    Times are ISO 8601, empty when it never was or cannot be known. `read_at`: of the graph when
+    it last served a session, of the others when it was last read without an error: now.
+    """
 
     name: str
     where: str
     counts: dict[str, int] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    written_at: str = ""
+    read_at: str = ""
+    queue: Queue = Queue()
+    backup: Backup | None = None
 
     @property
     def state(self) -> str:
@@ -46,11 +77,11 @@ class Tier:
 
 def tiers(memory: Memory, now_s: float) -> tuple[Tier, Tier, Tier]:
     """The state of graph, local journal and native notes, in this order."""
-    return graph_tier(memory, now_s), local_tier(memory, now_s), native_tier(memory)
+    return graph_tier(memory, now_s), local_tier(memory, now_s), native_tier(memory, now_s)
 
 
 def graph_tier(memory: Memory, now_s: float) -> Tier:
-    """The databases: opened, countable, and not behind the queue."""
+    """The databases: opened, countable, backed up, and not behind the queue."""
     databases = memory.databases()
     findings = [
         Finding(UNAVAILABLE, failure, "memory-fabric repair rebuilds a damaged database.")
@@ -65,86 +96,126 @@ def graph_tier(memory: Memory, now_s: float) -> Tier:
             findings.append(
                 Finding(DEGRADED, f"{database.path} cannot be written.", "Check its permissions.")
             )
-    findings += _behind(memory, now_s)
+    for path in dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user")):
+        findings += _lines(path)
+    folders = _queue_folders(memory)
+    newest = _backup(databases, now_s)
+    if newest is not None and newest.sound is False:
+        reason = f"The newest backup, {newest.path}, cannot be read."
+        findings.append(Finding(DEGRADED, reason, "memory-fabric backup makes a new one."))
     counts: dict[str, int] = {}
     for database in databases:
         for name, number in _counts(database).items():
             counts[name] = counts.get(name, 0) + number
-    return Tier("graph", memory.path_of("project"), counts, tuple(findings))
+    return Tier(
+        "graph",
+        memory.path_of("project"),
+        counts,
+        (*findings, *_behind(folders, now_s)),
+        _newest(databases, "SELECT max(created_at) FROM operations"),
+        _newest(
+            databases,
+            "SELECT max(at) FROM (SELECT max(created_at) AS at FROM injections "
+            "UNION ALL SELECT max(loaded_at) FROM sessions)",
+        ),
+        _queue(folders, now_s),
+        newest,
+    )
 
 
 def local_tier(memory: Memory, now_s: float) -> Tier:
-    """The project's journal and queue: readable, writable, and not waiting for long."""
+    """The project's journal and queues: readable, writable, whole, and not waiting for long."""
     folder = memory.queue_folder("project")
     decisions = place.journal_file(memory)
     findings: list[Finding] = []
-    counts = {"lines": 0, "queued": 0}
     if os.path.isdir(folder) and not os.access(folder, os.W_OK):
         findings.append(
             Finding(UNAVAILABLE, f"{folder} cannot be written.", "Check its permissions.")
         )
-    for key, path in (("lines", decisions), ("queued", os.path.join(folder, journal.QUEUE))):
-        try:
-            lines, bad = read_lines(path)
-        except OSError as error:
-            findings.append(_unreadable(path, error))
-            continue
-        counts[key] = len(lines)
-        if bad:
-            remedy = f"Look at line {bad[0]}; delete what cannot be saved."
-            if reading.has_conflict(path):
-                remedy = f"A merge left markers at line {bad[0]}: keep what both sides say."
-            findings.append(Finding(DEGRADED, f"{path}: {_many(len(bad))} unreadable.", remedy))
-    aside = os.path.join(folder, journal.BAD)
-    if os.path.exists(aside):
-        findings.append(
-            Finding(
-                DEGRADED, f"{aside} holds changes that could not be read.", "Look, then delete it."
-            )
-        )
-    return Tier("local", decisions, counts, (*findings, *_behind(memory, now_s)))
+    findings += _lines(decisions)
+    folders = _queue_folders(memory)
+    for waiting in folders:
+        for name in (journal.QUEUE, journal.CLAIMED):
+            findings += _lines(os.path.join(waiting, name))
+        aside = os.path.join(waiting, journal.BAD)
+        if os.path.exists(aside):
+            reason = f"{aside} holds changes that could not be read or applied."
+            findings.append(Finding(DEGRADED, reason, "Look at it, then delete it."))
+    findings += _missing(memory)
+    count = _count_lines(decisions)
+    queue = _queue(folders, now_s)
+    return Tier(
+        "local",
+        decisions,
+        {"lines": count or 0, "queued": queue.count},
+        (*findings, *_behind(folders, now_s)),
+        _changed_at(decisions),
+        timestamp(now_s) if count is not None and os.path.exists(decisions) else "",
+        queue,
+    )
 
 
-def native_tier(memory: Memory) -> Tier:
+def native_tier(memory: Memory, now_s: float) -> Tier:
     """MEMORY.md: readable, our fence whole, and allowed."""
     if memory.project is None:
-        return Tier(
-            "native", "", {"shown": 0}, (Finding(UNAVAILABLE, "There is no project here."),)
-        )
+        reason = "There is no project here."
+        return Tier("native", "", {"shown": 0}, (Finding(UNAVAILABLE, reason),))
     notes = native_notes(memory)
     if notes.off_because:
         return Tier("native", notes.path, {"shown": 0}, (Finding(UNAVAILABLE, notes.off_because),))
     try:
-        text = read_text(notes.path)
+        text = files.read_text(notes.path)
     except OSError as error:
         return Tier("native", notes.path, {}, (_unreadable(notes.path, error),))
     findings = []
-    if text is not None and (native.BEGIN in text) != (native.END in text):
+    begun = text is not None and (native.BEGIN in text or native.BEGIN_JOINED in text)
+    if text is not None and begun != (native.END in text):
         findings.append(
             Finding(DEGRADED, "Half of our fence is missing in it.", "Delete the other half.")
         )
     elif text is None and memory.find_records("promoted_at <> ''", limit=1):
         findings.append(Finding(DEGRADED, "It is gone.", "memory-fabric sync writes it again."))
-    return Tier("native", notes.path, {"shown": len(native.shown_ids(notes))}, tuple(findings))
+    if text is not None and not os.access(notes.path, os.W_OK):
+        reason = "It cannot be written: what is new does not get into it."
+        findings.append(Finding(DEGRADED, reason, "Check its permissions."))
+    return Tier(
+        "native",
+        notes.path,
+        {"shown": len(native.shown_ids(notes))},
+        tuple(findings),
+        _changed_at(notes.path) if begun else "",
+        timestamp(now_s) if text is not None else "",
+    )
 
 
-def _behind(memory: Memory, now_s: float) -> list[Finding]:
-    """Whether changes wait too many or too long for the graph."""
-    findings = []
-    for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
+def _queue_folders(memory: Memory) -> list[str]:
+    """Where changes may wait: in the project and in the user's home."""
+    return list(dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")))
+
+
+def _queue(folders: list[str], now_s: float) -> Queue:
+    ages: list[float] = []
+    for folder in folders:
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # the local tier names it
-        age_s = max((_age_s(line, now_s) for line in waiting), default=0.0)
-        if len(waiting) > MAX_QUEUED:
-            reason = f"{len(waiting)} changes wait for the graph."
-        elif age_s > MAX_QUEUED_AGE_S:
-            reason = f"A change has waited for the graph for {age_s / 3600:.0f} h."
+            continue  # named with its file
+        ages += [_age_s(line, now_s) for line in waiting]
+    return Queue(len(ages), max(ages, default=0.0))
+
+
+def _behind(folders: list[str], now_s: float) -> Iterator[Finding]:
+    """Whether changes wait too many or too long for the graph, in each place."""
+    for folder in folders:
+        queue = _queue([folder], now_s)
+        if queue.count > MAX_QUEUED:
+            reason = f"{queue.count} changes wait for the graph in {folder}."
+        elif queue.oldest_s > MAX_QUEUED_AGE_S:
+            hours = queue.oldest_s / 3600
+            reason = f"A change in {folder} has waited for the graph for {hours:.0f} h."
         else:
             continue
-        findings.append(Finding(DEGRADED, reason, "memory-fabric sync brings them in."))
-    return findings
+        yield Finding(DEGRADED, reason, "memory-fabric sync brings them in.")
 
 
 def _age_s(line: dict[str, object], now_s: float) -> float:
@@ -154,6 +225,69 @@ def _age_s(line: dict[str, object], now_s: float) -> float:
         return now_s - datetime.fromisoformat(at).astimezone(UTC).timestamp()
     except ValueError:
         return 0.0
+
+
+def _lines(path: str) -> Iterator[Finding]:
+    """Lines that cannot be read, and those that an unfinished merge of git left."""
+    try:
+        _, bad = files.read_lines(path)
+        marks = set(journal.conflict_markers(path)) if bad else set()
+    except OSError as error:
+        yield _unreadable(path, error)
+        return
+    torn = [number for number in bad if number not in marks]
+    if marks:
+        named = _named(sorted(marks))
+        reason = f"{path}: conflict markers of an unfinished merge in {named}."
+        remedy = "Delete these lines and keep all others: each is whole and counts once by its id."
+        yield Finding(DEGRADED, reason, remedy, tuple(sorted(marks)))
+    if torn:
+        reason = f"{path}: {_many(len(torn))} unreadable, {_named(torn)}."
+        remedy = f"Look at line {torn[0]}; delete what cannot be saved."
+        yield Finding(DEGRADED, reason, remedy, tuple(torn))
+
+
+def _missing(memory: Memory) -> Iterator[Finding]:
+    """Records of the graph that their journal has lost, with its folder or a part of it."""
+    for database in memory.databases():
+        try:
+            lost = len(journal.lost(database, place.told_in(memory, database.kind)))
+        except (FabricError, OSError):
+            continue  # named with its file or its database
+        if lost:
+            reason = f"{_several(lost)} in the graph and no more in {journal.DECISIONS}."
+            yield Finding(DEGRADED, reason, "memory-fabric repair writes them again.")
+
+
+def _backup(databases: list[Database], now_s: float) -> Backup | None:
+    """Of the databases' newest backups the oldest: so much may be missing after a loss."""
+    newest = [copies[0] for database in databases if (copies := backup.every(database.path))]
+    if not newest:
+        return None
+    path = min(newest, key=os.path.getmtime)
+    small = os.path.getsize(path) <= MAX_VERIFIED_BYTES
+    sound = all(backup.is_sound(copy) for copy in newest) if small else None
+    return Backup(path, now_s - os.path.getmtime(path), sound)
+
+
+def _newest(databases: list[Database], query: str) -> str:
+    found = [row[0] for database in databases if (row := database.row(query)) and row[0]]
+    return max(found, default="")
+
+
+def _changed_at(path: str) -> str:
+    try:
+        return timestamp(os.path.getmtime(path))
+    except OSError:
+        return ""
+
+
+def _count_lines(path: str) -> int | None:
+    """The readable lines of a journal; None when it cannot be read at all."""
+    try:
+        return len(files.read_lines(path)[0])
+    except OSError:
+        return None
 
 
 def _counts(database: Database) -> dict[str, int]:
@@ -175,3 +309,15 @@ def _unreadable(path: str, error: OSError) -> Finding:
 
 def _many(lines: int) -> str:
     return "1 line" if lines == 1 else f"{lines} lines"
+
+
+def _several(records: int) -> str:
+    return "1 record is" if records == 1 else f"{records} records are"
+
+
+def _named(numbers: list[int]) -> str:
+    more = len(numbers) - MAX_LINES_NAMED
+    shown = ", ".join(map(str, numbers[:MAX_LINES_NAMED]))
+    return f"line{'s' if len(numbers) > 1 else ''} {shown}" + (
+        f" and {more} more" if more > 0 else ""
+    )

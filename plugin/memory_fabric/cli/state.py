@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +13,6 @@ from rich.text import Text
 from memory_fabric import __version__
 from memory_fabric.cli import health, here, show
 from memory_fabric.errors import NotFound
-from memory_fabric.store import backup
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import others, place
 
@@ -25,11 +26,12 @@ def status(as_json: AsJson = False) -> int:
     Fails (exit code 1) only when the graph is unavailable.
     """
     with here.open_memory() as memory:
-        tiers = health.tiers(memory, time.time())
+        now_s = time.time()
+        tiers = health.tiers(memory, now_s)
         if as_json:
             show.json_out(_as_json(memory, tiers))
         else:
-            _show(memory, tiers)
+            _show(memory, tiers, now_s)
     return 1 if tiers[0].state == health.UNAVAILABLE else 0
 
 
@@ -56,22 +58,33 @@ def project(as_json: AsJson = False) -> int:
     return 0
 
 
-def _show(memory: Memory, tiers: tuple[health.Tier, ...]) -> None:
+def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     name = f"{memory.project.name} ({memory.project.id})" if memory.project else "none"
     show.line(f"memory-fabric {__version__}, project {name}", style="bold")
     show.line(f"recall is {_on(memory.settings.reads)}, capture is {_on(memory.settings.writes)}")
     show.line(_sharing_line(memory))
-    rows = [(t.name, Text(t.state, style=STYLES[t.state]), _counted(t.counts)) for t in tiers]
-    show.table(("tier", "state", "holds"), rows)
-    for tier in tiers:
-        if tier.where:
-            show.line(f"{tier.name} lies in {tier.where}", style="dim")
+    rows = [
+        (
+            t.name,
+            Text(t.state, style=STYLES[t.state]),
+            _counted(t.counts),
+            _ago(t.written_at, now_s),
+            _ago(t.read_at, now_s),
+        )
+        for t in tiers
+    ]
+    show.table(("tier", "state", "holds", "last write", "last read"), rows)
     for tier in tiers:
         for finding in tier.findings:
             show.line(f"{tier.name}: {finding.reason} {finding.remedy}".rstrip())
+    show.facts((tier.name, tier.where) for tier in tiers)
+    queue, kept = tiers[0].queue, tiers[0].backup
+    if queue.count:
+        waits = f"{queue.count} changes wait for the graph, the oldest for {_span(queue.oldest_s)}."
+        show.line(waits, style="yellow")
     for complaint in memory.settings.complaints:
         show.complain(complaint)
-    show.line(_backup_line(memory), style="dim")
+    show.line(_backup_line(kept), style="dim")
 
 
 def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
@@ -83,16 +96,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "writes": memory.settings.writes,
         "sharing": _sharing(memory),
         "complaints": list(memory.settings.complaints),
-        "tiers": [
-            {
-                "tier": t.name,
-                "state": t.state,
-                "where": t.where,
-                "counts": t.counts,
-                "findings": [{"reason": f.reason, "remedy": f.remedy} for f in t.findings],
-            }
-            for t in tiers
-        ],
+        "tiers": [_tier_as_json(t) for t in tiers],
     }
 
 
@@ -116,12 +120,47 @@ def _sharing_line(memory: Memory) -> str:
     return line
 
 
-def _backup_line(memory: Memory) -> str:
-    ages = [backup.age_s(database.path) for database in memory.databases()]
-    made = [age for age in ages if age is not None]
-    if not made:
+def _tier_as_json(tier: health.Tier) -> dict[str, Any]:
+    """One tier for programs; docs/tiers.md names the fields."""
+    found: dict[str, Any] = {
+        "tier": tier.name,
+        "state": tier.state,
+        "where": tier.where,
+        "counts": tier.counts,
+        "written_at": tier.written_at,
+        "read_at": tier.read_at,
+        "queue": asdict(tier.queue),
+        "findings": [asdict(finding) for finding in tier.findings],
+    }
+    if tier.name == "graph":
+        found["backup"] = asdict(tier.backup) if tier.backup else None
+    return found
+
+
+def _backup_line(kept: health.Backup | None) -> str:
+    if kept is None:
         return "No backup yet; one is made at the end of a session, at most one a day."
-    return f"The newest backup is {min(made) / 3600:.0f} h old."
+    read = {True: "verified now", False: "unreadable", None: "verified when it was made"}
+    return f"The newest backup is {_span(kept.age_s)} old, {read[kept.sound]}."
+
+
+def _ago(at: str, now_s: float) -> str:
+    """How long ago a time was, for people."""
+    if not at:
+        return "never"
+    try:
+        age_s = now_s - datetime.fromisoformat(at).timestamp()
+    except ValueError:
+        return at
+    return "now" if age_s < 1 else f"{_span(age_s)} ago"
+
+
+def _span(seconds: float) -> str:
+    """A span of time in its largest unit: 40 s, 12 min, 3 h, 5 d."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size or (unit == "min" and seconds >= size):
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(0.0, seconds):.0f} s"
 
 
 def _counted(counts: dict[str, int]) -> str:

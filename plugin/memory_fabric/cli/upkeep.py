@@ -23,12 +23,21 @@ def sync(as_json: AsJson = False) -> int:
     with here.open_memory() as memory:
         drained = tiers.drain(memory)
         memory.flush()
+        restored = tiers.restore_journals(memory)
         shown = len(native.shown_ids(named.native_notes(memory))) if memory.project else 0
         failures = list(memory.failures)
     if as_json:
-        show.json_out({"drained": drained, "in_memory_md": shown, "failures": failures})
+        show.json_out(
+            {
+                "drained": drained,
+                "restored": restored,
+                "in_memory_md": shown,
+                "failures": failures,
+            }
+        )
     else:
         show.line(f"{drained} waiting changes applied; {shown} memories stand in MEMORY.md.")
+        _tell_restored(restored)
         _complain(failures)
     return 1 if failures else 0
 
@@ -57,9 +66,10 @@ def repair(
     yes: Annotated[bool, typer.Option("--yes", help="With --orphans: take them out.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Rebuild a damaged or lost database.
+    """Rebuild a damaged or lost database, and journals that were lost.
 
-    From its newest sound backup and its journal; the damaged file is kept beside it.
+    The database from its newest sound backup and its journal, the damaged file is kept beside it;
+    journals from the database.
     """
     if orphans:
         return _without_orphans(yes, as_json)
@@ -70,14 +80,16 @@ def repair(
         sound = [database.path for database in memory.databases()]
         told = list(memory.told)
         memory.flush()
+        restored = tiers.restore_journals(memory)
         failures = list(memory.failures)
     if as_json:
-        show.json_out({"sound": sound, "rebuilt": told, "failures": failures})
+        show.json_out({"sound": sound, "rebuilt": told, "restored": restored, "failures": failures})
     else:
         for sentence in told:
             show.line(sentence)
         for path in sound:
             show.line(f"{path} is sound.")
+        _tell_restored(restored)
         if not sound and not failures:
             show.line("There is nothing to repair: nothing is stored yet.")
         _complain(failures)
@@ -98,6 +110,11 @@ def backup(as_json: AsJson = False) -> int:
             show.line("There is nothing to copy: nothing is stored yet.")
         _complain(failures)
     return 1 if failures else 0
+
+
+def _tell_restored(lines: int) -> None:
+    if lines:
+        show.line(f"{lines} lines that the journals had lost are written again.")
 
 
 def _without_orphans(yes: bool, as_json: bool) -> int:

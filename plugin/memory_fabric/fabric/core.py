@@ -19,6 +19,7 @@ from memory_fabric.fabric.rank import rank, with_score_parts
 from memory_fabric.fabric.rerank import measured, rerank
 from memory_fabric.fabric.staleness import mark_stale
 from memory_fabric.models import Answer, Filters, Query
+from memory_fabric.suspicion import shown
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -82,8 +83,8 @@ class Fabric:
         if as_of:
             query = query._replace(filters=query.filters._replace(as_of=as_of))
         if not (query.terms or query.entity_hints or query.phrases):
-            return self._newest(query, limit, session)
-        return self._answer(query, limit, session, explain=explain)
+            return without_secrets(self._newest(query, limit, session))
+        return without_secrets(self._answer(query, limit, session, explain=explain))
 
     def push(
         self,
@@ -184,6 +185,16 @@ class Fabric:
         hits = collapse(normalize(found, query, self.now))
         hits.sort(key=lambda hit: hit.timestamp, reverse=True)
         return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
+
+
+def without_secrets(answer: Answer) -> Answer:
+    """The answer by today's rules of redaction: a row may be older than a rule."""
+    return answer._replace(hits=tuple(map(_without_secrets, answer.hits)))
+
+
+def _without_secrets(hit: Hit) -> Hit:
+    metadata = {k: shown(v) if isinstance(v, str) else v for k, v in hit.metadata.items()}
+    return hit._replace(text=shown(hit.text), metadata=metadata)
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import events
+from memory_fabric.errors import StoreUnavailable
 from memory_fabric.handlers import wording
 from memory_fabric.handlers.follow_transcript import follow
 from memory_fabric.handlers.speaking import speak
@@ -13,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
     from memory_fabric.fabric.core import Fabric
+    from memory_fabric.models import Record
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
@@ -21,9 +23,13 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     context: that would make the turn go on.
     """
     memory = fabric.memory
-    new = follow(fabric, event.session, event.transcript_path)
-    # The transcript may lag behind, or be missing: the message in the event is the surer source.
-    new += speak(memory, event.session, "assistant", events.last_message(event))
+    new: list[Record] = []
+    try:
+        new += follow(fabric, event.session, event.transcript_path)
+        # The transcript may lag behind, or be missing: the event's message is the surer source.
+        new += speak(memory, event.session, "assistant", events.last_message(event))
+    except StoreUnavailable as error:  # the transcript is read again by the next Stop
+        memory.fail(f"graph: {error}")
     memory.flush()
     # A turn that goes on is not interrupted: what waits is told when it ends.
     waiting = [] if events.stop_active(event) else _waiting(fabric)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.errors import NotFound
+from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
+from memory_fabric.store import graph, write
+from memory_fabric.store.clients import is_our_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.events import Event
     from memory_fabric.fabric.core import Fabric
+    from memory_fabric.store.memory import Memory
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
@@ -26,7 +29,8 @@ LISTS = {
 
 def handle(event: Event, fabric: Fabric) -> None:
     """Fires after a tool of an MCP server. Reads the arguments of creating tools, stores the same;
-    storing twice changes nothing. Our own server's calls are no news; no reply.
+    storing twice changes nothing. Our own server's calls are no news, under whichever name the
+    client was told to start it; no reply.
     """
     name = events.tool_name(event)
     kind = name.rsplit("__", 1)[-1]
@@ -34,14 +38,37 @@ def handle(event: Event, fabric: Fabric) -> None:
         return
     if name.startswith(OUR_TOOLS) or events.mcp_server(event) in OUR_SERVERS:
         return
+    server = events.mcp_server(event) or name.removeprefix("mcp__").rpartition("__")[0]
+    if is_our_server(server, fabric.memory.settings):
+        return
     payload = _usable(kind, events.tool_input(event))
-    if not payload:
+    if not payload or _is_known(fabric.memory, kind, payload):
         return
     by = Provenance("mcp", trust="tool", session=event.session, agent=event.agent_type)
     try:
         fabric.memory.write(kind, payload, by)
     except NotFound:
         _with_entities(fabric, payload, by)
+
+
+def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
+    """Whether all of it is in memory already: saying it again would only lengthen the history."""
+    items = write.cleaned(payload)[LISTS[kind][0]]
+    ends = ("name", "entityName", "from", "to")
+    names = list(dict.fromkeys(item[end] for item in items for end in ends if end in item))
+    try:
+        parts = [graph.open_nodes(database, names) for database in memory.databases()]
+    except StoreUnavailable:
+        return False  # the change is queued
+    said = {e.name: set(e.observations) for e in graph.by_name(p.entities for p in parts).values()}
+    links = {(r.source, r.type, r.target) for part in parts for r in part.relations}
+    if kind == "create_relations":
+        return all((i["from"], i["relationType"], i["to"]) in links for i in items)
+    return all(
+        (name := item.get("name", item.get("entityName"))) in said
+        and said[name].issuperset((*item["observations"], *item["contents"]))
+        for item in items
+    )
 
 
 def _with_entities(fabric: Fabric, payload: Mapping[str, Any], by: Provenance) -> None:

@@ -15,7 +15,7 @@ from memory_fabric.store import files, records, seal, write
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.models import Operation, Record
@@ -29,6 +29,7 @@ BAD = "graph-queue.bad.jsonl"
 OPERATIONS = "operations.jsonl"
 SESSIONS = "sessions"
 BATCH = 500
+MARKERS = frozenset(("<<<<<<<", "|||||||", "=======", ">>>>>>>"))
 
 
 def prepare_folder(folder: str) -> None:
@@ -124,6 +125,54 @@ def rescue(db: Database, operations_path: str) -> int:
     )
     files.append_lines(operations_path, [_line(db.kind, row) for row in rows])
     return len(rows)
+
+
+def restore(
+    db: Database, operations_path: str, decisions_folder: str, told_in: Sequence[str]
+) -> int:
+    """Write what the journals have lost again, from the graph; returns how many lines.
+
+    The project's folder may have been deleted, or a file, or a part of it with a careless hand.
+    Records that none of the files `told_in` has go to `decisions_folder`.
+    Raises OSError, StoreUnavailable.
+    """
+    missing = [r for id_ in lost(db, told_in) for r in _to_tell(db.connection, id_)]
+    if missing:
+        prepare_folder(decisions_folder)
+        lines = [records.as_object(record) for record in missing]
+        files.append_lines(os.path.join(decisions_folder, DECISIONS), lines)
+    operations = _journalled(db) if not files.size_of(operations_path) else []
+    files.append_lines(operations_path, [_line(db.kind, row) for row in operations])
+    return len(missing) + len(operations)
+
+
+def lost(db: Database, told_in: Sequence[str]) -> list[str]:
+    """Ids of records that none of these journals has any more, oldest first.
+
+    Raises OSError, StoreUnavailable.
+    """
+    if db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1"):
+        return []  # an export is due: it writes what is new
+    known = db.rows(
+        "SELECT id FROM records WHERE status = 'active' AND scope <> 'local' "
+        "AND type <> 'session' AND source <> ? ORDER BY created_at",
+        (OTHERS,),
+    )
+    there = {line.get("id") for path in told_in for line in files.read_lines(path)[0]}
+    return [row[0] for row in known if row[0] not in there]
+
+
+def conflict_markers(path: str) -> list[int]:
+    """The numbers (from 1) of lines that an unfinished merge of git left. Raises OSError."""
+    lines = (files.read_text(path) or "").split("\n")
+    return [n for n, line in enumerate(lines, start=1) if line[:7] in MARKERS]
+
+
+def _journalled(db: Database) -> list[tuple[Any, ...]]:
+    return db.rows(
+        "SELECT seq, id, kind, payload, provenance, inverse FROM operations WHERE journaled = 1 "
+        "ORDER BY seq"
+    )
 
 
 def _export_some(db: Database, operations_path: str, decisions_folder: str) -> int:

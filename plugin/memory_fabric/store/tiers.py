@@ -60,6 +60,23 @@ def share(memory: Memory) -> int:
     return others.take_in(memory)
 
 
+def restore_journals(memory: Memory) -> int:
+    """Write again what the journals have lost and the graph still has; returns how many lines."""
+    from memory_fabric.store.sharing import place  # no session's start needs it
+
+    done = 0
+    for database in memory.databases():
+        if database.newer or database.read_only:
+            continue
+        folder = place.journal_folder(memory, database.kind)
+        told_in = place.told_in(memory, database.kind)
+        try:
+            done += journal.restore(database, memory.journal_of(database.kind), folder, told_in)
+        except _FAILURES as error:
+            memory.fail(f"journal ({database.kind}): {error}")
+    return done
+
+
 def promote(memory: Memory) -> None:
     """Refresh our fence in MEMORY.md and note in the project's database what it shows."""
     if memory.project is None:

@@ -72,6 +72,12 @@ def files_of(memory: Memory) -> list[str]:
     return [os.path.join(folder, journal.DECISIONS) for folder in folders]
 
 
+def told_in(memory: Memory, kind: str) -> list[str]:
+    """Every decisions.jsonl that may tell a record of the database of this kind."""
+    path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
+    return list(dict.fromkeys([path, *(files_of(memory) if kind == "project" else [])]))
+
+
 def is_in_home(memory: Memory, project: Project) -> bool:
     """Whether the local tier lies in home anyway: no repository has it."""
     return project.local == kept_folder(memory, project)

@@ -1,0 +1,131 @@
+"""Shapes of credentials that their issuers publish, so that scanners can find them.
+
+Each stands beside a piece of text without which it cannot match: looking for that piece costs a
+hundredth of matching, and an expression is compiled when its piece was seen. All are linear.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Between words, where `-` and `_` belong to a word: `task-` and `mask_` begin nothing of ours.
+_START = r"(?<![A-Za-z0-9_-])"
+# A key has a digit in it; a name of words and hyphens has none.
+_WITH_DIGIT = r"(?=[A-Za-z_-]{0,255}[0-9])"
+
+# (what must be in the text, the expression); several pieces mean any of them.
+SHAPES: tuple[tuple[str, str], ...] = (
+    ("AKIA ASIA ABIA ACCA", r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b"),
+    ("ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{30,255}\b"),
+    ("github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{40,255}\b"),
+    (
+        "glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glimt- glagent- gloas-",
+        r"\bgl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas)-[A-Za-z0-9_.-]{20,100}",
+    ),
+    ("sk-", rf"\bsk-{_WITH_DIGIT}[A-Za-z0-9_-]{{20,255}}"),
+    ("k_live_ k_test_", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,128}\b"),
+    ("whsec_", r"\bwhsec_[A-Za-z0-9+/=]{20,128}"),
+    ("xox", r"\bxox[abeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,255}"),
+    ("xapp-", r"\bxapp-\d-[A-Za-z0-9-]{10,255}"),
+    ("hooks.slack.com/", r"(?<=hooks\.slack\.com/)[a-z]{1,20}/[A-Za-z0-9/_-]{20,128}"),
+    ("/api/webhooks/", r"(?<=/api/webhooks/)\d{15,20}/[A-Za-z0-9_-]{40,128}"),
+    (".webhook.office.com/", r"(?<=\.webhook\.office\.com/)[A-Za-z0-9@/_-]{40,256}"),
+    ("AIza", r"\bAIza[A-Za-z0-9_-]{35}"),
+    ("ya29.", r"\bya29\.[A-Za-z0-9_-]{20,512}"),
+    ("GOCSPX-", r"\bGOCSPX-[A-Za-z0-9_-]{20,64}"),
+    ("1//0", r"(?<![\w/.:])1//0[A-Za-z0-9_-]{30,256}"),
+    ("npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("pypi-", r"\bpypi-[A-Za-z0-9_-]{40,512}"),
+    ("rubygems_", r"\brubygems_[a-f0-9]{48}\b"),
+    ("cio", rf"\bcio{_WITH_DIGIT}[A-Za-z0-9]{{32}}\b"),
+    ("oy2", r"\boy2[a-z0-9]{43}\b"),
+    ("hf_", r"\bhf_[A-Za-z0-9]{30,64}\b"),
+    ("r8_", r"\br8_[A-Za-z0-9]{37,40}\b"),
+    ("gsk_", r"\bgsk_[A-Za-z0-9]{40,64}\b"),
+    ("pplx-", r"\bpplx-[A-Za-z0-9]{40,64}\b"),
+    ("xai-", r"\bxai-[A-Za-z0-9]{60,100}\b"),
+    ("SG.", r"\bSG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}"),
+    ("key-", r"\bkey-[a-f0-9]{32}\b"),
+    ("-us", r"\b[a-f0-9]{32}-us\d{1,2}\b"),
+    ("SK", r"\bSK[a-f0-9]{32}\b"),
+    ("xkeysib-", r"\bxkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    (":AA", r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
+    (
+        ".",
+        r"(?<![A-Za-z0-9_.-])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
+        r"(?![A-Za-z0-9_.-])",
+    ),
+    ("shpat_ shpca_ shppa_ shpss_ shptka_", r"\bshp(?:at|ca|pa|ss|tka)_[a-fA-F0-9]{32}\b"),
+    ("sq0", r"\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,64}"),
+    ("EAAA EAAC EAAB EAAG", rf"\bEAA[ABCG]{_WITH_DIGIT}[A-Za-z0-9_-]{{56,255}}"),
+    ("ATATT3 ATCTT3 ATBB", r"\b(?:ATATT3|ATCTT3|ATBB)[A-Za-z0-9_=-]{20,255}"),
+    ("lin_api_", r"\blin_api_[A-Za-z0-9]{32,64}\b"),
+    ("ntn_", r"\bntn_[A-Za-z0-9]{40,64}\b"),
+    ("secret_", rf"\bsecret_{_WITH_DIGIT}[A-Za-z0-9]{{43}}\b"),
+    ("figd_", r"\bfigd_[A-Za-z0-9_-]{30,64}"),
+    ("PMAK-", r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}\b"),
+    ("pul-", r"\bpul-[a-f0-9]{40}\b"),
+    ("pat", r"\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}\b"),
+    ("pat-", r"\bpat-[a-z]{2}\d-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
+    ("dop_v1_ doo_v1_ dor_v1_", r"\bdo[opr]_v1_[a-f0-9]{64}\b"),
+    ("dapi", r"\bdapi[a-f0-9]{32}(?:-\d)?\b"),
+    ("dckr_", r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,64}"),
+    ("dp.", r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,100}"),
+    ("hvs. hvb. hvr.", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,300}"),
+    (".atlasv1.", r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,100}"),
+    ("HRKU-", r"\bHRKU-[A-Za-z0-9_-]{30,80}"),
+    ("NRAK- NRJS- NRII-", r"\bNR(?:AK|JS|II)-[A-Za-z0-9_-]{19,64}"),
+    ("glsa_ glc_", r"\b(?:glsa|glc)_[A-Za-z0-9_+/=]{32,400}"),
+    ("sntrys_ sntryu_", r"\bsntry[su]_[A-Za-z0-9_+/=-]{32,300}"),
+    ("sbp_", r"\bsbp_[a-f0-9]{40}\b"),
+    ("sb_secret_", r"\bsb_secret_[A-Za-z0-9_-]{20,80}"),
+    ("pscale_", r"\bpscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}"),
+    ("FlyV1 fo1_ fm2_", r"\b(?:FlyV1 )?f(?:o1|m2)_[A-Za-z0-9+/=_,-]{30,600}"),
+    ("tskey-", r"\btskey-[a-z]{2,10}-[A-Za-z0-9-]{20,100}"),
+    ("ops_eyJ", r"\bops_eyJ[A-Za-z0-9_-]{50,2000}"),
+    ("sl.", rf"\bsl\.{_WITH_DIGIT}[A-Za-z0-9_-]{{100,300}}"),
+    ("LTAI", r"\bLTAI[A-Za-z0-9]{12,30}\b"),
+    ("AKID", rf"\bAKID{_WITH_DIGIT}[A-Za-z0-9]{{28,40}}\b"),
+    ("EZAK EZTK", r"\bEZ[AT]K[A-Za-z0-9]{54}\b"),
+    ("phx_", r"\bphx_[A-Za-z0-9_]{40,64}\b"),
+    ("sgp_", r"\bsgp_[A-Za-z0-9_]{40,80}\b"),
+    ("nfp_", r"\bnfp_[A-Za-z0-9]{30,64}\b"),
+    ("rnd_", rf"\brnd_{_WITH_DIGIT}[A-Za-z0-9]{{28,40}}\b"),
+    ("re_", rf"{_START}re_{_WITH_DIGIT}[A-Za-z0-9]{{6,12}}_[A-Za-z0-9]{{20,32}}\b"),
+    ("sha256~", r"\bsha256~[A-Za-z0-9_-]{43}"),
+    ("Q~", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])"),
+    ("AGE-SECRET-KEY-", r"\bAGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{50,120}\b"),
+    # "-----BEGIN … PRIVATE" in base64, as a kubeconfig or a CI variable holds it.
+    (
+        "LS0tLS1CRUdJTi",
+        r"\bLS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJVkFURS|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZBVEUg"
+        r"|BFTkNSWVBURUQgUFJJVkFURS|BEU0EgUFJJVkFURS)[A-Za-z0-9+/=_-]{20,20000}",
+    ),
+    (
+        "eyJ",
+        rf"{_START}eyJ[A-Za-z0-9_-]{{10,4096}}\.eyJ[A-Za-z0-9_-]{{10,4096}}"
+        r"\.[A-Za-z0-9_-]{8,1024}",
+    ),
+    # Encrypted (JWE): five parts, the second and others random.
+    (
+        "eyJ",
+        rf"{_START}eyJ[A-Za-z0-9_-]{{10,4096}}\.[A-Za-z0-9_-]{{0,1024}}\.[A-Za-z0-9_-]{{8,64}}"
+        r"\.[A-Za-z0-9_-]{8,8192}\.[A-Za-z0-9_-]{8,64}",
+    ),
+)
+_PIECES = tuple((tuple(pieces.split()), shape) for pieces, shape in SHAPES)
+
+
+def shapes_in(text: str) -> Iterable[re.Pattern[str]]:
+    """The expressions that could match in this text, in the order of SHAPES."""
+    return [_compiled(shape) for pieces, shape in _PIECES if any(p in text for p in pieces)]
+
+
+@cache
+def _compiled(shape: str) -> re.Pattern[str]:
+    return re.compile(shape)

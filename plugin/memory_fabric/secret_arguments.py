@@ -1,0 +1,233 @@
+"""Secrets known by the form around them: in URLs, headers, command lines, files of clients."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from memory_fabric.secret_names import (
+    MIN_ENTROPY_CHARS,
+    NAME_PARTS,
+    NAMES,
+    is_hex,
+    is_placeholder,
+    is_words,
+    looks_random,
+)
+
+MIN_COOKIE_CHARS = 12
+# Programs that take a password as `-psecret`, and others with a flag of their own for it.
+_WITH_P = r"(?:mysql\w{0,12}|mariadb[\w-]{0,12}|mongo\w{0,10}|7za?|unrar|rar)"
+_PROGRAMS = (
+    "mysql mariadb sshpass mongo 7z rar docker podman helm redis-cli curl wget http ldap smbclient "
+    "psexec keytool jarsigner"
+).split()
+
+
+def without_url_secrets(text: str) -> str:
+    """The text without passwords, tokens and signatures in its URLs."""
+    text = _credentials_in_url().sub(r"\1[redacted: password]@", text)
+    text = _token_in_url().sub(_hide_token_in_url, text)
+    return _signature_in_url().sub(_hide_signature, text)
+
+
+def without_headers(text: str, folded: str) -> str:
+    """The text without secrets of HTTP headers; `folded` is it in small letters."""
+    if "bearer" in folded or "basic" in folded:
+        text = _bearer().sub(_hide_bearer, text)
+    if "authorization" in folded or '"auth"' in folded:
+        text = _authorization().sub(_hide_bearer, text)
+    if "cookie:" in folded or 'cookie":' in folded:
+        text = _cookie().sub(_hide_cookies, text)
+    return text
+
+
+def without_arguments(text: str, folded: str) -> str:
+    """The text without secrets that programs are given on their command line, or in .pgpass."""
+    if " -" in text and any(name in folded for name in _PROGRAMS):
+        text = _short_flag().sub(_hide_flag, text)
+        text = _user_flag().sub(_hide_flag, text)
+    if "--" in text and any(part in folded for part in (*NAME_PARTS, "auth", "pw")):
+        text = _long_flag().sub(_hide_flag, text)
+    if "identified " in folded or "password '" in folded:
+        text = _quoted_in_sql().sub(_hide_flag, text)
+    if "login" in folded and "password" in folded:
+        text = _netrc().sub(_hide_flag, text)
+    if "</" in text or "/>" in text:
+        text = _xml().sub(_hide_element, text)
+    if "pass:" in folded:
+        text = _openssl_pass().sub(_hide_flag, text)
+    if any(port in text for port in (":54", ":64", ":*:", ":26257:")):
+        text = _pgpass().sub(r"\1[redacted: password]", text)
+    return text
+
+
+@cache
+def _credentials_in_url() -> re.Pattern[str]:
+    return re.compile(
+        r"((?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,100}:)"
+        r"(?!\[redacted)[^\s'\"/?]{1,256}@",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _token_in_url() -> re.Pattern[str]:
+    return re.compile(r"(://)([A-Za-z0-9_~.-]{16,256})@")
+
+
+@cache
+def _signature_in_url() -> re.Pattern[str]:
+    return re.compile(
+        r"([?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|code|auth|"
+        r"key|sid|hmac|apikey|jwt|state)=)([^&\s\"'<>]{16,2048})",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _bearer() -> re.Pattern[str]:
+    return re.compile(r"(\b(?:bearer|basic)\s{1,4})([A-Za-z0-9+/._~=-]{16,4096})", re.IGNORECASE)
+
+
+@cache
+def _authorization() -> re.Pattern[str]:
+    return re.compile(
+        r"((?:authorization|\"auth)\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\?[\"'`]?"
+        r"(?:[A-Za-z][\w-]{1,30} {1,2})?)([A-Za-z0-9+/._~=:@-]{8,4096})",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _cookie() -> re.Pattern[str]:
+    pair = r"[\w.%-]{1,80}=[^\s;\"'\\]{0,4096}"
+    return re.compile(
+        rf"(\b(?:set-)?cookie\\?[\"']?: ?\\?[\"']?)({pair}(?:; ?{pair}){{0,50}})", re.IGNORECASE
+    )
+
+
+@cache
+def _short_flag() -> re.Pattern[str]:
+    return re.compile(
+        rf"(\b{_WITH_P}\b[^\n|;&]{{0,200}}?\s-p(?:\\?[\"'])?|"
+        r"\bsshpass\s{1,4}-p ?(?:\\?[\"'])?|"
+        r"\b(?:docker|podman|helm)\b[^\n|;&]{0,200}?\slogin\b[^\n|;&]{0,200}?\s-p[ =](?:\\?[\"'])?|"
+        r"\s-(?:store|key|src|dest)pass\s(?:\\?[\"'])?|"
+        r"\bredis-cli\b[^\n|;&]{0,200}?\s-a\s(?:\\?[\"'])?|"
+        r"\bldap\w{3,10}\b[^\n|;&]{0,200}?\s-w\s(?:\\?[\"'])?)"
+        r"([^\s\"'\\-][^\s\"'\\]{3,255})",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _user_flag() -> re.Pattern[str]:
+    return re.compile(
+        r"(\b(?:curl|wget|https?|smbclient)\b[^\n|;]{0,300}?\s(?:-u|-U|-a|--user|--auth)[ =]?"
+        r"(?:\\?[\"'])?[^\s:\"'\\%]{0,80}[:%])([^\s\"'\\/][^\s\"'\\]{3,255})"
+    )
+
+
+@cache
+def _long_flag() -> re.Pattern[str]:
+    return re.compile(
+        r"(--[\w-]{0,30}(?:pass(?:word|wd|phrase)?|pw|secret|token|auth|(?:api|access|secret|"
+        r"account|private|storage|encryption)-?key)[ =](?:\\?[\"'`])?)"
+        r"([^\s\"'\\`-][^\s\"'\\`]{3,511})",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _quoted_in_sql() -> re.Pattern[str]:
+    return re.compile(
+        r"(\b(?:identified (?:with \w{1,40} )?by|password) {1,2})\\?['\"]"
+        r"([^'\"\n\\]{4,128})\\?['\"]",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _xml() -> re.Pattern[str]:
+    name = rf"[\w.:-]{{0,40}}(?:{NAMES})\d{{0,3}}"
+    return re.compile(
+        rf"(<{name}(?: [^<>\n]{{0,100}})?>)([^<>\n]{{6,512}})(?=</)|"
+        rf"(\b(?:key|name)=[\"']{name}[\"'] value=[\"'])([^\"'<>\n]{{6,512}})",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _netrc() -> re.Pattern[str]:
+    return re.compile(r"(\blogin\s{1,4}\S{1,100}\s{1,8}password\s{1,4})(\S{4,255})", re.IGNORECASE)
+
+
+@cache
+def _openssl_pass() -> re.Pattern[str]:
+    return re.compile(r"(\bpass:)([^\s\"'`:]{4,255})")
+
+
+@cache
+def _pgpass() -> re.Pattern[str]:
+    return re.compile(
+        r"^([ \t]{0,8}[\w.*-]{1,100}:(?:54\d\d|64\d\d|26257|\*):"
+        r"[\w*-]{1,63}:[\w*.-]{1,63}:)\S{4,255}[ \t]*$",
+        re.MULTILINE,
+    )
+
+
+def _hide_bearer(match: re.Match[str]) -> str:
+    lead, value = match.group(1), match.group(2)
+    plain = value.rstrip(".")
+    is_short = len(plain) < MIN_ENTROPY_CHARS and not any(c.isdigit() for c in plain)
+    if is_short or is_words(plain) or is_placeholder(plain):
+        return match.group(0)
+    return f"{lead}[redacted: token]"
+
+
+def _hide_cookies(match: re.Match[str]) -> str:
+    pairs = [pair.partition("=") for pair in match.group(2).split(";")]
+    return match.group(1) + ";".join(
+        f"{name}=[redacted: cookie]" if _is_session(value) else name + sign + value
+        for name, sign, value in pairs
+    )
+
+
+def _is_session(value: str) -> bool:
+    """Whether the value of a cookie is an identifier, and no word, number or date."""
+    return (
+        len(value) >= MIN_COOKIE_CHARS
+        and any(c.isdigit() for c in value)
+        and any(c.isalpha() for c in value)
+    )
+
+
+def _hide_flag(match: re.Match[str]) -> str:
+    lead, value = match.group(1), match.group(2)
+    behind = match.string[match.end() : match.end() + 2]
+    is_prose = value.isalpha() and behind[:1] == " " and behind[1:].isalpha()
+    if is_placeholder(value) or is_prose or value.startswith(("/", "./", "~/", "@")):
+        return match.group(0)
+    if value.isalpha() and value.lower() in ("option", "options", "flag", "argument", "value"):
+        return match.group(0)
+    return f"{lead}[redacted: password]"
+
+
+def _hide_token_in_url(match: re.Match[str]) -> str:
+    value = match.group(2)
+    digits = sum(c.isdigit() for c in value)
+    return f"{match.group(1)}[redacted: token]@" if digits > 1 else match.group(0)
+
+
+def _hide_signature(match: re.Match[str]) -> str:
+    value = match.group(2)
+    is_secret = looks_random(value) or is_hex(value)
+    return f"{match.group(1)}[redacted: secret]" if is_secret else match.group(0)
+
+
+def _hide_element(match: re.Match[str]) -> str:
+    lead, value = match.group(1) or match.group(3), match.group(2) or match.group(4)
+    if any(c.isspace() for c in value) or is_words(value) or is_placeholder(value):
+        return match.group(0)
+    return f"{lead}[redacted: secret]"

@@ -1,0 +1,215 @@
+"""Whether what stands behind the name of a secret is one, or prose, code or a placeholder.
+
+`password=hunter42` is one; `password = get_password()` and `token: string` are not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+
+NAMES = (
+    r"pass(?:word|wd|phrase|code)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|"
+    r"client[_-]?secret|auth[_-]?key|credentials?|encryption[_-]?key|signing[_-]?key|"
+    r"(?:account|shared|storage|master|license|service|deploy|webhook)[_-]?key|pwd|"
+    r"(?<=_)pass(?![a-z])|(?<=db)pass(?![a-z])|(?<![a-z])_auth(?![a-z])"
+)
+NAME_PARTS = "pass secret token key credential pwd _auth".split()
+# What may follow in a name: `tokens`, `token_2`, `secretKey`; not `tokenizer`, `secretary`.
+ENDINGS = r"(?:[_-][\w-]{0,20}|(?-i:(?<=[a-z])[A-Z])\w{0,20}|s?\d{0,3})"
+# A name that ends so tells about a secret; only what looks random is one then.
+_ABOUT = frozenset(
+    "id ids name names type types url uri path file files count limit length size policy field "
+    "label hint reset expired expiry expires expiration ttl rotation ref refs class kind manager "
+    "provider store service format column min max regex pattern header prefix budget usage index "
+    "env var param required enabled strength rules algorithm version age date at in endpoint "
+    "message error status title text placeholder help description prompt scope scopes "
+    "issuer".split()
+)
+# Words that stand where a secret would, and are none: values of settings, and names of types.
+_PLACEHOLDERS = frozenset(
+    "true false none null undefined required optional changeme example secret password "
+    "token your_token your_password redacted hidden placeholder environment string integer number "
+    "boolean bytes object secretstr include same-origin".split()
+)
+# What people write instead of a secret is made of these, and of nothing else.
+_STAND_INS = frozenset(
+    "a abc access account api auth bar bearer baz change changeme ci client db default demo dev "
+    "dummy example expired fake foo foobar goes here id insert invalid it jwt key local me mock my "
+    "new not of old pass password placeholder private public real refresh replace sample secret "
+    "service signing some string super test testing the this todo token user valid value wrong "
+    "your webhook xxx xyz".split()
+)
+# With these a sentence about passwords goes on.
+_PROSE = frozenset(
+    "always between cannot change changed enter expired expires forgot forgotten hashed encrypted "
+    "invalid length login maximum minimum missing mismatch needed please policy protected reset "
+    "should stored incorrect rotated rejected accepted wrong characters authentication "
+    "validation".split()
+)
+_PLACES = ("http://", "https://", "./", "../", "~/")
+_OBJECTS = frozenset(
+    "process env os config settings self this cfg ctx req request args options opts props state "
+    "app secrets vars var data params module input inputs body user event credentials steps "
+    "github import local conf context response res".split()
+)
+_SYMBOLS = frozenset("!#$%^&*?~@+")
+MIN_SECRET_CHARS = 6
+# Prose and tables name no secret so short.
+MIN_STRONG_CHARS = 8
+# A random base64 string of 24 characters has about 4.2 bits a character; English words about 3.
+MIN_ENTROPY_BITS = 3.7
+MIN_ENTROPY_CHARS = 24
+MIN_HEX_CHARS = 32
+# Letters of either case and digits follow one another at random in a key, in runs in a name:
+# 62 of 100 neighbours differ in kind there, fewer than 30 in CamelCase.
+MIN_CHANGES = 0.35
+# Of a key a tenth stands in runs of four small letters or more, of names in CamelCase most.
+WORD_CHARS = 4
+MAX_IN_WORDS = 0.45
+
+
+def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
+    """Whether the value behind `lead` (name and sign) is prose, code or a placeholder.
+
+    `follower` is what comes next in the text, a few dozen characters of it.
+    """
+    plain = value.rstrip(".!?:,;").lower()
+    if len(plain) < MIN_SECRET_CHARS or is_placeholder(value) or value.startswith(_PLACES):
+        return True
+    if value[0] == "/" and not looks_random(value):
+        return True  # where a secret lies
+    name, sign = parted(lead)
+    if plain.isdigit() and name.startswith("token"):
+        return True  # how many tokens
+    if _is_about(name) and not (looks_random(value) or is_hex(value)):
+        return True
+    if sign in ("to", "|"):
+        return not is_strong(value)
+    if sign == "is":
+        return not any(c.isdigit() or c in _SYMBOLS for c in plain)
+    if any(c.isspace() for c in value):
+        return not _is_passphrase(name, value)
+    if not _names_password(name) and _is_identifier(plain, quoted=quoted):
+        return True
+    if quoted:
+        return False
+    if lead.rstrip().endswith("=="):
+        return True  # a comparison
+    return _is_code(value, follower) or _is_prose(name, sign, plain, follower)
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether the value only stands in for a secret: `your-token-here`, `xxxx`, `$TOKEN`."""
+    plain = value.strip(".!?:,;`*\"'").lower()
+    if plain in _PLACEHOLDERS or len(set(plain)) <= 2 or "[redacted" in plain or "..." in plain:
+        return True
+    if value[0] in "$%<{":
+        inner = value.strip("$%<>{}()")
+        return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
+    parts = re.split(r"[-_.\s]+", plain)
+    return all(part.strip("0123456789") in _STAND_INS for part in parts if not part.isdigit())
+
+
+def is_words(text: str) -> bool:
+    """Whether this is plain words, at most joined by hyphens, apostrophes or slashes."""
+    return all(part.isalpha() for part in re.split(r"[-'/]", text.strip("*_`")) if part)
+
+
+def is_strong(value: str) -> bool:
+    """Whether letters stand with digits or symbols, as in passwords and hardly in prose."""
+    plain = value.strip(".,;:!?*`\"'()")
+    if len(plain) < MIN_STRONG_CHARS or not any(c.isalpha() for c in plain):
+        return False
+    digits = sum(c.isdigit() for c in plain)
+    return digits > 1 or (any(c in _SYMBOLS for c in plain) and "://" not in plain)
+
+
+def is_hex(value: str) -> bool:
+    """Whether this is 32 or more hexadecimal digits, as a hash or a key in hex."""
+    return len(value) >= MIN_HEX_CHARS and all(c in "0123456789abcdefABCDEF" for c in value)
+
+
+def looks_random(value: str) -> bool:
+    """Whether mixed classes and entropy speak for a key; hashes, UUIDs, names and paths stay."""
+    plain = "".join(c for c in value if c.isalnum())
+    if len(plain) < MIN_ENTROPY_CHARS:
+        return False
+    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in plain]
+    if len(set(kinds)) < 3:
+        return False
+    in_words = sum(len(run) for run in re.findall(rf"[a-z]{{{WORD_CHARS},}}", plain))
+    if in_words > MAX_IN_WORDS * len(plain):
+        return False
+    changes = sum(kinds[i] != kinds[i + 1] for i in range(len(kinds) - 1))
+    return changes >= MIN_CHANGES * (len(kinds) - 1) and _entropy_bits(value) >= MIN_ENTROPY_BITS
+
+
+def parted(lead: str) -> tuple[str, str]:
+    """The name of the secret, in its own case, and the sign behind it."""
+    bare = lead.rstrip("\"'` \t\\*")
+    for sign in ("is", "to"):
+        if bare.endswith((" " + sign, "\t" + sign)):
+            return bare[:-2].rstrip("\"'` \t\\*"), sign
+    sign = bare[-1:]
+    return bare.rstrip("=:>|").rstrip("\"'` \t\\*"), sign
+
+
+def _is_about(name: str) -> bool:
+    """Whether the name's last part says that it holds something about a secret: `token_type`."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
+    return len(words) > 1 and words[-1].lower() in _ABOUT
+
+
+def _is_passphrase(name: str, value: str) -> bool:
+    """Whether several words are a secret: only under its very name, and unlike a sentence."""
+    if not re.fullmatch(r"(?i)pass(?:word|wd|phrase|code)|secret|pwd", name):
+        return False
+    words = value.split()
+    return not value.endswith((".", "?", "!", ":")) and (
+        any(is_strong(word) for word in words)
+        or (len(words) >= 4 and value == value.lower() and not _PROSE & set(words))
+    )
+
+
+def _is_code(value: str, follower: str) -> bool:
+    """Whether the value is an expression of a programming language."""
+    if follower.startswith(("(", "[", "<")) or _path_of_names().fullmatch(value):
+        return True
+    bare = value.lstrip("&*!@")
+    if re.split(r"\.|\?\.|::|->", bare, maxsplit=1)[0] in _OBJECTS and bare.isascii():
+        return len(re.split(r"\.|\?\.|::|->", bare)) > 1
+    if bare != value and bare.isalpha() and follower[:1] in ("", " ", ",", ")", ";", "\n", "="):
+        return True  # a reference, a type, a tag of YAML
+    is_name = bare.replace("_", "").replace("?", "").isalpha()
+    return is_name and any(part in bare.lower() for part in NAME_PARTS)
+
+
+def _is_prose(name: str, sign: str, plain: str, follower: str) -> bool:
+    """ "Token: expires after 15 minutes", but not "password: opensesame"."""
+    if sign != ":" or not (follower[:1] == " " and follower[1:2].isalpha()):
+        return False
+    return is_words(plain) and (not _names_password(name) or plain in _PROSE)
+
+
+def _names_password(name: str) -> bool:
+    return name.lower().startswith(("pass", "pwd", "secret"))
+
+
+def _is_identifier(plain: str, *, quoted: bool) -> bool:
+    """Whether the value is a name, too: `token = Whitespace`, `token: "x-token"`."""
+    if not plain.replace("_", "").replace("-", "").isalpha() or len(plain) >= MIN_ENTROPY_CHARS:
+        return False
+    return not quoted or any(part in plain for part in NAME_PARTS)
+
+
+@cache
+def _path_of_names() -> re.Pattern[str]:
+    return re.compile(r"[A-Za-z_]+(?:(?:\.|\?\.|::|->)[A-Za-z_]+)+")
+
+
+def _entropy_bits(value: str) -> float:
+    size = len(value)
+    counts = (value.count(c) / size for c in set(value))
+    return -sum(share * math.log2(share) for share in counts)

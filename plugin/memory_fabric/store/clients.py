@@ -1,0 +1,65 @@
+"""Which MCP servers the client was told to start, and whether one of them is ours."""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from memory_fabric.config import Settings
+
+# In the command or an argument of our server, however it is started.
+OUR_MARKS = ("memory-fabric", "memory_fabric")
+# The client's state file grows with its history; one that is larger than this is not read.
+MAX_CONFIG_BYTES = 16 << 20
+
+
+def is_our_server(name: str, settings: Settings) -> bool:
+    """Whether a server of this name is configured here with a command of ours.
+
+    `name` as in the client's tool names: what is no letter, digit, `_` or `-` may be `_` there.
+    """
+    return any(
+        _slug(known) == _slug(name) and _is_ours(server)
+        for path in _config_files(settings)
+        for known, server in _servers(path, settings.project_dir)
+    )
+
+
+def _config_files(settings: Settings) -> list[str]:
+    """The project's .mcp.json, and the client's state beside or in its config folder."""
+    return [
+        os.path.join(settings.project_dir, ".mcp.json"),
+        os.path.join(settings.config_dir, ".claude.json"),
+        os.path.join(os.path.dirname(settings.config_dir), ".claude.json"),
+        os.path.join(settings.config_dir, "settings.json"),
+    ]
+
+
+def _servers(path: str, project_dir: str) -> Iterator[tuple[str, Any]]:
+    if files.size_of(path) > MAX_CONFIG_BYTES:
+        return
+    config = files.read_json(path)
+    projects = config.get("projects")
+    own = projects.get(project_dir) if isinstance(projects, dict) else None
+    for table in (config, own):
+        servers = table.get("mcpServers") if isinstance(table, dict) else None
+        if isinstance(servers, dict):
+            yield from servers.items()
+
+
+def _is_ours(server: Any) -> bool:
+    if not isinstance(server, dict):
+        return False
+    arguments = server.get("args")
+    words = [server.get("command"), *(arguments if isinstance(arguments, list) else ())]
+    return any(mark in word for word in words if isinstance(word, str) for mark in OUR_MARKS)
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)

@@ -1,0 +1,200 @@
+"""BR-17 and U3: the state of every tier, with counts, times, queues, lines, backup and remedy."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.shell import Shell
+from memory_fabric.ids import timestamp
+
+DECISION = "Use cursor-based pagination for all list endpoints"
+MARKED = '<<<<<<< HEAD\n{"id":"a"}\n=======\n{"id":"b"}\n>>>>>>> theirs\n'
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    """A shell whose project remembers one thing."""
+    shell.remember(DECISION)
+    return shell
+
+
+def tier(shell: Shell, name: str) -> dict[str, Any]:
+    """What status says of a tier."""
+    found = {t["tier"]: t for t in shell.run("status", "--json").json["tiers"]}
+    one: dict[str, Any] = found[name]
+    return one
+
+
+def journal_of(shell: Shell) -> Path:
+    return shell.project / ".claude/memory/decisions.jsonl"
+
+
+def waiting(at: str) -> str:
+    """A line of a queue."""
+    line = {"id": "x", "kind": "forget", "payload": {"ids": []}, "provenance": {"at": at}}
+    return json.dumps(line) + "\n"
+
+
+def test_every_tier_has_the_documented_fields(filled: Shell) -> None:
+    found = filled.run("status", "--json").json["tiers"]
+
+    always = {"tier", "state", "where", "counts", "written_at", "read_at", "queue", "findings"}
+    assert [t.keys() - always for t in found] == [{"backup"}, set(), set()]
+    assert all(always <= t.keys() for t in found)
+    assert found[0]["backup"] is None
+
+
+def test_each_tier_tells_when_it_was_last_written_and_read(filled: Shell) -> None:
+    began = timestamp(time.time() - 60)
+
+    graph, local, native = (tier(filled, name) for name in ("graph", "local", "native"))
+
+    assert all(began < t["written_at"] <= timestamp() for t in (graph, local, native))
+    assert graph["read_at"] == "" and min(local["read_at"], native["read_at"]) > began
+    event = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
+    filled.run("hook", stdin=json.dumps(event), CLAUDE_PROJECT_DIR=str(filled.project))
+    assert tier(filled, "graph")["read_at"] > began
+
+
+def test_the_backup_has_an_age_and_was_read_through(filled: Shell) -> None:
+    (made,) = filled.run("backup", "--json").json["made"]
+
+    sound = tier(filled, "graph")
+    Path(made).write_bytes(Path(made).read_bytes()[:5000])
+    torn = tier(filled, "graph")
+
+    assert sound["backup"]["path"] == made and 0 <= sound["backup"]["age_s"] < 600
+    assert (sound["state"], sound["backup"]["sound"]) == ("healthy", True)
+    assert (torn["state"], torn["backup"]["sound"]) == ("degraded", False)
+    assert "memory-fabric backup" in torn["findings"][0]["remedy"]
+
+
+def test_conflict_markers_are_named_with_their_lines_and_what_to_do(filled: Shell) -> None:
+    with journal_of(filled).open("a", encoding="utf-8") as stream:
+        stream.write(MARKED + "{torn\n")
+
+    markers, torn = tier(filled, "local")["findings"]
+
+    assert (
+        markers["lines"] == [2, 4, 6] and "unfinished merge in lines 2, 4, 6" in markers["reason"]
+    )
+    assert "keep all others" in markers["remedy"]
+    assert torn["lines"] == [7]
+    assert "lines 2, 4, 6" in filled.run("status").out
+
+
+@pytest.mark.parametrize("place", ["project", "home"])
+@pytest.mark.parametrize(
+    ("count", "age_s", "state"),
+    [(50, 0, "healthy"), (51, 0, "degraded"), (1, 3500, "healthy"), (1, 3700, "degraded")],
+)
+def test_br_17_queues_in_project_and_home_count_up_to_their_limits(
+    filled: Shell, place: str, count: int, age_s: int, state: str
+) -> None:
+    folder = journal_of(filled).parent if place == "project" else filled.memory / "local"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "graph-queue.jsonl").write_text(waiting(timestamp(time.time() - age_s)) * count)
+
+    graph, local = tier(filled, "graph"), tier(filled, "local")
+
+    assert (graph["state"], local["state"]) == (state, state)
+    assert graph["queue"]["count"] == local["counts"]["queued"] == count
+    assert age_s <= graph["queue"]["oldest_s"] < age_s + 60
+    if state == "degraded":
+        assert str(folder) in graph["findings"][0]["reason"]
+        assert "memory-fabric sync" in graph["findings"][0]["remedy"]
+
+
+def test_a_torn_line_of_the_operations_journal_degrades_the_graph(filled: Shell) -> None:
+    journal = filled.database.with_name("operations.jsonl")
+    with journal.open("a", encoding="utf-8") as stream:
+        stream.write("{torn\n")
+
+    (finding,) = tier(filled, "graph")["findings"]
+
+    assert finding["lines"] == [len(journal.read_text("utf-8").splitlines())]
+
+
+def test_a_deleted_project_folder_is_named_and_written_again_by_repair(filled: Shell) -> None:
+    filled.remember("--failed", "Offset pagination caused timeouts at 1M rows")
+    before = sorted(json.loads(x)["id"] for x in journal_of(filled).read_text().splitlines())
+    shutil.rmtree(filled.project / ".claude")
+
+    lost = tier(filled, "local")
+    done = filled.run("repair", "--json")
+
+    assert (
+        lost["state"] == "degraded"
+        and "2 records are in the graph" in lost["findings"][0]["reason"]
+    )
+    assert "memory-fabric repair" in lost["findings"][0]["remedy"]
+    assert done.json["restored"] == 2
+    after = sorted(json.loads(x)["id"] for x in journal_of(filled).read_text().splitlines())
+    assert after == before
+    assert (journal_of(filled).parent / ".gitignore").read_text() == "*\n"
+    assert tier(filled, "local")["state"] == "healthy"
+    assert filled.run("sync", "--json").json["restored"] == 0
+
+
+def test_a_line_that_was_cut_out_comes_back_and_no_other_twice(filled: Shell) -> None:
+    filled.remember("--failed", "Offset pagination caused timeouts at 1M rows")
+    first, second = journal_of(filled).read_text().splitlines()
+    journal_of(filled).write_text(second + "\n")
+
+    assert filled.run("sync", "--json").json["restored"] == 1
+
+    assert sorted(journal_of(filled).read_text().splitlines()) == sorted([first, second])
+
+
+def test_a_lost_operations_journal_is_written_again(filled: Shell) -> None:
+    journal = filled.database.with_name("operations.jsonl")
+    before = [json.loads(line)["id"] for line in journal.read_text().splitlines()]
+    journal.unlink()
+
+    filled.run("repair")
+
+    assert [json.loads(line)["id"] for line in journal.read_text().splitlines()] == before
+
+
+def test_what_was_forgotten_does_not_come_back_into_the_journal(filled: Shell) -> None:
+    filled.run("forget", "pagination", "--yes", "--all")
+    os.unlink(journal_of(filled))
+
+    assert filled.run("repair", "--json").json["restored"] == 0
+
+    assert not journal_of(filled).exists()
+
+
+def test_notes_that_cannot_be_written_are_named(filled: Shell) -> None:
+    filled.notes.write_text(filled.notes.read_text().replace("<!-- memory-fabric:end -->\n", ""))
+
+    found = tier(filled, "native")
+
+    assert (found["state"], found["findings"][0]["remedy"]) == (
+        "degraded",
+        "Delete the other half.",
+    )
+
+
+def test_the_table_has_a_line_for_each_tier_and_one_for_each_finding(filled: Shell) -> None:
+    with journal_of(filled).open("a", encoding="utf-8") as stream:
+        stream.write("{torn\n")
+
+    lines = filled.run("status").out.splitlines()
+
+    head = next(i for i, line in enumerate(lines) if line.startswith("tier"))
+    assert lines[head].split("  ")[-1].strip() == "last read"
+    assert [line.split()[:2] for line in lines[head + 1 : head + 4]] == [
+        ["graph", "healthy"],
+        ["local", "degraded"],
+        ["native", "healthy"],
+    ]
+    assert lines[head + 4].startswith("local: ") and "Look at line 2" in lines[head + 4]
+    assert lines[-1].startswith("No backup yet")

@@ -1,0 +1,153 @@
+"""C5: what other memory servers are told is known here, once, redacted, and never our own echo."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import string
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from house import House
+
+ENTITY = {"name": "Billing", "entityType": "service", "observations": ["written in Go"]}
+LINK = {"from": "Billing", "to": "Ledger", "relationType": "writes"}
+MORE = {"entityName": "Billing", "contents": ["has two owners"]}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def call(house: House, tool: str, asked: dict[str, Any], server: str = "notes") -> dict[str, Any]:
+    slug = server.replace(":", "_")
+    return house.fire(
+        "PostToolUse",
+        tool_name=f"mcp__{slug}__{tool}",
+        tool_input=asked,
+        mcp_server={"name": server, "source": "user"},
+        tool_response="{}",
+    )
+
+
+def all_three(house: House, server: str = "notes") -> None:
+    call(house, "create_entities", {"entities": [ENTITY]}, server)
+    call(house, "create_relations", {"relations": [LINK]}, server)
+    call(house, "add_observations", {"observations": [MORE]}, server)
+
+
+def rows(house: House, query: str) -> list[tuple[Any, ...]]:
+    memory = house.memory()
+    try:
+        return [row for db in memory.databases() for row in db.rows(query)]
+    finally:
+        memory.close()
+
+
+OBSERVED = (
+    "SELECT e.name, o.text, o.trust FROM observations AS o JOIN entities AS e ON e.id = o.entity"
+)
+LINKED = (
+    "SELECT s.name, r.type, t.name FROM relations AS r JOIN entities AS s ON s.id = r.source "
+    "JOIN entities AS t ON t.id = r.target"
+)
+
+
+def test_entities_relations_and_observations_come_over_with_the_trust_of_a_tool(
+    house: House,
+) -> None:
+    all_three(house)
+
+    assert rows(house, OBSERVED) == [
+        ("Billing", "written in Go", "tool"),
+        ("Billing", "has two owners", "tool"),
+    ]
+    assert rows(house, LINKED) == [("Billing", "writes", "Ledger")]
+
+
+def test_what_comes_over_twice_is_there_once(house: House) -> None:
+    all_three(house)
+    changes = "SELECT count(*) FROM operations"
+    before = rows(house, OBSERVED), rows(house, LINKED), rows(house, changes)
+
+    for _ in range(3):
+        all_three(house)
+
+    assert (rows(house, OBSERVED), rows(house, LINKED), rows(house, changes)) == before
+
+
+def test_what_is_new_beside_what_is_known_comes_over(house: House) -> None:
+    all_three(house)
+
+    more = {**ENTITY, "observations": ["written in Go", "runs in Frankfurt"]}
+    call(house, "create_entities", {"entities": [more, {**ENTITY, "name": "Cart"}]})
+
+    assert {row[:2] for row in rows(house, OBSERVED)} >= {("Cart", "written in Go")}
+
+
+def test_deletions_on_the_other_side_take_nothing_away_here(house: House) -> None:
+    all_three(house)
+
+    call(house, "delete_entities", {"entityNames": ["Billing"]})
+    gone = {"entityName": "Billing", "observations": ["written in Go"]}
+    call(house, "delete_observations", {"deletions": [gone]})
+    call(house, "delete_relations", {"relations": [LINK]})
+
+    assert len(rows(house, OBSERVED)) == 2 and len(rows(house, LINKED)) == 1
+
+
+def test_a_secret_does_not_come_over(house: House) -> None:
+    letters = string.ascii_letters + string.digits
+    secret = "gh" + "p_" + "".join(secrets.choice(letters) for _ in range(36))
+    entity = {"name": "api", "entityType": "x", "observations": [f"uses {secret}"]}
+
+    call(house, "create_entities", {"entities": [entity]})
+
+    assert rows(house, OBSERVED) == [("api", "uses [redacted: token]", "tool")]
+
+
+OURS = [
+    {"command": "memory-fabric", "args": ["mcp"]},
+    {"command": "/usr/bin/python3", "args": ["-m", "memory_fabric.cli", "mcp"]},
+    {"command": "uvx", "args": ["--from", "memory-fabric", "memory-fabric", "mcp"]},
+]
+
+
+@pytest.mark.parametrize("server", OURS, ids=["command", "module", "uvx"])
+@pytest.mark.parametrize("name", ["memory", "my graph"])
+@pytest.mark.parametrize("place", ["project", "user", "user and project"])
+def test_our_own_server_under_another_name_has_no_echo(
+    house: House, server: dict[str, Any], name: str, place: str
+) -> None:
+    servers = {"mcpServers": {"other": {"command": "x"}, name: server}}
+    path = house.project / ".mcp.json" if place == "project" else house.home / ".claude.json"
+    nested = {"projects": {str(house.project): servers}} if place == "user and project" else servers
+    path.write_text(json.dumps(nested))
+
+    all_three(house, name)
+
+    assert rows(house, OBSERVED) == []
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "{",
+        "[]",
+        '{"mcpServers": 3}',
+        '{"mcpServers": {"memory": 3}}',
+        '{"mcpServers": {"memory": {"command": 3, "args": {"a": 1}}}}',
+        '{"mcpServers": {"memory": {"command": "npx", "args": ["server-memory"]}}}',
+        '{"mcpServers": {"other": {"command": "memory-fabric"}}}',
+    ],
+)
+def test_a_strangers_server_named_memory_is_mirrored(house: House, config: str) -> None:
+    (house.project / ".mcp.json").write_text(config)
+
+    all_three(house, "memory")
+
+    assert len(rows(house, OBSERVED)) == 2
+    assert house.log == ""

@@ -1,0 +1,328 @@
+"""C10: no file of ours ever holds a secret, by whichever door it came; proven on the bytes."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import sqlite3
+import string
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from memory_fabric.config import read_settings
+from memory_fabric.store.memory import Memory
+from replay.door import ROOT, Door
+
+Way = Callable[[Door, str], None]
+DECISION = "We decided to use {} for the API key of Stripe because it works."
+SERVE = "from memory_fabric.servers.mcp_stdio import serve; serve()"
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Door:
+    door = Door(tmp_path)
+    (door.project / ".git").mkdir()
+    return door
+
+
+def token() -> str:
+    """A credential of a published shape, with what JSON must escape beside it."""
+    letters = string.ascii_letters + string.digits
+    return "gh" + "p_" + "".join(secrets.choice(letters) for _ in range(36))
+
+
+def ring(door: Door, name: str, **fields: Any) -> None:
+    path = str(theirs(door))
+    event = {"hook_event_name": name, "session_id": "s1", "transcript_path": path, **fields}
+    assert door.ring(event).status == 0
+
+
+def theirs(door: Door) -> Path:
+    """The client's own transcript: not ours, and allowed to hold what was said."""
+    return door.folder / "theirs" / "transcript.jsonl"
+
+
+def say(door: Door, role: str, *blocks: dict[str, Any] | str) -> None:
+    path = theirs(door)
+    path.parent.mkdir(exist_ok=True)
+    content = [{"type": "text", "text": b} if isinstance(b, str) else b for b in blocks]
+    entry = {
+        "type": role,
+        "uuid": secrets.token_hex(8),
+        "sessionId": "s1",
+        "timestamp": "2026-03-01T10:00:00.000Z",
+        "cwd": str(door.project),
+        "message": {"role": role, "content": content},
+    }
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(entry) + "\n")
+
+
+def prompt(door: Door, secret: str) -> None:
+    ring(door, "UserPromptSubmit", prompt=DECISION.format(secret))
+
+
+def transcript(door: Door, secret: str) -> None:
+    command = f"curl -H 'Authorization: Bearer {secret}' https://x.example"
+    say(door, "user", DECISION.format(secret))
+    say(
+        door,
+        "assistant",
+        f"The root cause was that {secret} had expired.",
+        {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command}},
+        {"type": "tool_use", "id": "t2", "name": "Edit", "input": {"file_path": f"/{secret}.py"}},
+    )
+    failed = {"type": "tool_result", "tool_use_id": "t1", "content": secret, "is_error": True}
+    say(door, "user", failed)
+    say(
+        door,
+        "assistant",
+        {"type": "tool_use", "id": "t3", "name": "Bash", "input": {"command": command}},
+    )
+    say(door, "user", {"type": "tool_result", "tool_use_id": "t3", "content": f"ok {secret}"})
+    ring(door, "Stop", last_assistant_message=DECISION.format(secret), stop_hook_active=False)
+
+
+def subagent(door: Door, secret: str) -> None:
+    text = DECISION.format(secret)
+    ring(door, "SubagentStop", agent_id="a", agent_type="reviewer", last_assistant_message=text)
+
+
+def summary(door: Door, secret: str) -> None:
+    text = f"<summary>\n1. {DECISION.format(secret)}\n</summary>"
+    ring(door, "PostCompact", trigger="auto", compact_summary=text)
+
+
+def checkpoint(door: Door, secret: str) -> None:
+    todo = {"todos": [{"content": f"rotate {secret}", "status": "pending", "activeForm": secret}]}
+    say(door, "user", f"Rotate {secret} in the config, please.")
+    say(door, "assistant", {"type": "tool_use", "id": "t", "name": "TodoWrite", "input": todo})
+    ring(door, "PreCompact", trigger="auto")
+
+
+def task(door: Door, secret: str) -> None:
+    asked = {"prompt": f"Log in with {secret}", "description": secret, "subagent_type": "tester"}
+    ring(door, "PreToolUse", tool_name="Agent", tool_use_id="t", tool_input=asked)
+
+
+def bridge(door: Door, secret: str) -> None:
+    entity = {"name": f"api {secret}", "entityType": secret, "observations": [f"key {secret}"]}
+    ring(
+        door, "PostToolUse", tool_name="mcp__x__create_entities", tool_input={"entities": [entity]}
+    )
+    link = {"from": secret, "to": f"b {secret}", "relationType": secret}
+    ring(
+        door, "PostToolUse", tool_name="mcp__x__create_relations", tool_input={"relations": [link]}
+    )
+    said = {"entityName": f"c {secret}", "contents": [secret]}
+    asked = {"observations": [said]}
+    ring(door, "PostToolUse", tool_name="mcp__x__add_observations", tool_input=asked)
+
+
+def command(door: Door, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "memory_fabric.cli", *words],
+        env={**door.environ, "PYTHONPATH": str(ROOT / "plugin"), **more},
+        cwd=door.project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def remember(door: Door, secret: str) -> None:
+    done = command(door, "remember", f"Use {secret} for Stripe", "--category", secret)
+    assert done.returncode == 0, done.stderr
+    command(door, "alias", "stripe", secret)
+
+
+def imported(door: Door, secret: str) -> None:
+    lines = [
+        {"type": "entity", "name": f"n {secret}", "entityType": "x", "observations": [secret]},
+        {"type": "relation", "from": f"n {secret}", "to": "b", "relationType": secret},
+    ]
+    path = theirs(door).parent / "memory.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(map(json.dumps, lines)) + f"\ntorn {secret}\n")
+    command(door, "import", str(path))
+
+
+def serve(door: Door, calls: list[tuple[str, dict[str, Any]]], **more: str) -> list[Any]:
+    """The answers of the server to these calls of tools."""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    hello["clientInfo"] = {"name": "t", "version": "0"}
+    asked = [("initialize", hello)]
+    asked += [("tools/call", {"name": name, "arguments": given}) for name, given in calls]
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": n, "method": method, "params": params})
+        for n, (method, params) in enumerate(asked)
+    ]
+    lines.insert(1, json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+    done = subprocess.run(
+        [sys.executable, "-c", SERVE],
+        input="\n".join(lines) + "\n",
+        env={**door.environ, "PYTHONPATH": str(ROOT / "plugin"), **more},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len([a for a in answers if "result" in a]) == len(asked), done.stdout
+    return answers
+
+
+def tools(secret: str) -> list[tuple[str, dict[str, Any]]]:
+    """Every tool that takes a text, given the secret wherever there is room for it."""
+    entity = {"name": f"n {secret}", "entityType": secret, "observations": [f"o {secret}"]}
+    link = {"from": "api", "to": f"b {secret}", "relationType": secret}
+    more = {"entityName": "api", "contents": [secret, f'{{"password": "{secret}"}}']}
+    api = {"name": "api", "entityType": "service", "observations": []}
+    gone = {"entityName": "api", "observations": [secret]}
+    return [
+        ("create_entities", {"entities": [entity, api]}),
+        ("create_relations", {"relations": [link]}),
+        ("add_observations", {"observations": [more]}),
+        ("add_observations", {"observations": [{"entityName": secret, "contents": ["x"]}]}),
+        ("search_nodes", {"query": secret}),
+        ("open_nodes", {"names": [secret]}),
+        ("read_graph", {}),
+        ("recall", {"query": secret}),
+        ("remember", {"text": f"Use {secret} for Stripe", "why": secret, "entities": [secret]}),
+        ("history", {"name": secret}),
+        ("forget", {"query": secret}),
+        ("delete_observations", {"deletions": [gone]}),
+        ("delete_relations", {"relations": [link]}),
+        ("delete_entities", {"entityNames": [secret]}),
+    ]
+
+
+def server(door: Door, secret: str) -> None:
+    answers = serve(door, tools(secret))
+    failed = [a for a in answers[1:] if a["result"].get("isError")]
+    assert len(failed) < len(answers) / 2, failed
+
+
+def served_file(door: Door, secret: str) -> None:
+    """The file is the user's, what we keep beside it is ours."""
+    path = theirs(door).parent / "memory.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    line = {"type": "entity", "name": "theirs", "entityType": "x", "observations": [secret]}
+    path.write_text(json.dumps(line) + "\n")
+    serve(door, tools(secret), MEMORY_FILE_PATH=str(path))
+
+
+def queued(door: Door, secret: str) -> None:
+    """While another process writes, what is said waits in a file."""
+    ring(door, "UserPromptSubmit", prompt="We decided to use Redis because it is fast.")
+    (path,) = door.memory.glob("projects/*/graph.db")
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    ring(door, "UserPromptSubmit", prompt=DECISION.format(secret))
+    assert list(door.project.rglob("graph-queue.jsonl"))
+    assert found_in(door, secret) == []
+    holder.execute("ROLLBACK")
+    holder.close()
+
+
+def complained(door: Door, secret: str) -> None:
+    """Errors and their log name what came in."""
+    ring(door, "Brewed", prompt=secret, source=secret)
+    door.ring(f'{{"hook_event_name": "Token {secret}"}}'.encode())
+    ring(door, "Stop", transcript_path=7, last_assistant_message=[secret])
+    command(door, "forget", secret)
+    command(door, "why", secret)
+    assert door.log
+
+
+WAYS: list[Way] = [
+    prompt, transcript, subagent, summary, checkpoint, task, bridge, remember, imported, server,
+    served_file, queued, complained,
+]  # fmt: skip
+
+
+def forms(secret: str) -> Iterator[bytes]:
+    """The secret as it is, percent-encoded, and in base64 wherever it may begin in a group."""
+    yield secret.encode()
+    yield quote(secret).encode()
+    for before in range(3):
+        whole = base64.b64encode(b"x" * before + secret.encode())
+        yield whole[4:-4]
+
+
+def found_in(door: Door, secret: str) -> list[str]:
+    """Files of ours that hold the secret in any form."""
+    wanted = list(forms(secret))
+    found = []
+    for folder, _, names in os.walk(door.folder):
+        if Path(folder) == theirs(door).parent:
+            continue
+        for name in names:
+            path = Path(folder) / name
+            if path.is_file() and any(form in path.read_bytes() for form in wanted):
+                found.append(str(path.relative_to(door.folder)))
+    return found
+
+
+def everything(door: Door) -> bytes:
+    return b"\0".join(p.read_bytes() for p in door.folder.rglob("*") if p.is_file())
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_no_file_of_ours_holds_what_came_by(door: Door, way: Way) -> None:
+    secret = token()
+
+    way(door, secret)
+    during = found_in(door, secret)
+    for name in ("Stop", "SessionEnd"):
+        ring(door, name, last_assistant_message="Done.")
+    ring(door, "SessionStart", source="startup")
+    command(door, "backup")
+    command(door, "export", str(door.folder / "exported.jsonl"))
+
+    assert during == []
+    assert found_in(door, secret) == []
+    assert b"[redacted: " in everything(door)
+
+
+def test_the_search_would_see_it(door: Door) -> None:
+    secret = token()
+    for number, form in enumerate(forms(secret)):
+        (door.folder / f"leak-{number}").write_bytes(b"..." + form + b"...")
+
+    assert len(found_in(door, secret)) == 5
+
+
+def test_rows_of_an_older_release_are_shown_without_their_secret(door: Door) -> None:
+    """They were stored before a rule knew them: neither a prompt nor recall gives them out."""
+    secret = token()
+    ring(
+        door,
+        "UserPromptSubmit",
+        prompt="We decided to use Stripe with the payment KEYTEXT because it works well.",
+    )
+    memory = Memory.open(read_settings(door.environ, {}))
+    database = memory.database("project", create=False)
+    assert database is not None
+    with database.transaction() as c:
+        c.execute("UPDATE records SET what = replace(what, 'KEYTEXT', ?)", (secret,))
+        c.execute("UPDATE observations SET text = replace(text, 'KEYTEXT', ?)", (secret,))
+    memory.close()
+
+    asked = {"session_id": "s2", "prompt": "How do we use Stripe for payment?"}
+    given = door.ring({"hook_event_name": "UserPromptSubmit", **asked})
+    start = door.ring({"hook_event_name": "SessionStart", "session_id": "s3", "source": "startup"})
+    recalled = command(door, "recall", "Stripe payment", "--json")
+    loaded = command(door, "load")
+    by_tool = serve(door, [("recall", {"query": "Stripe payment"})])
+
+    for said in (given.context, start.context, recalled.stdout, loaded.stdout, str(by_tool)):
+        assert "[redacted: token]" in said
+        assert secret not in said

@@ -1,0 +1,49 @@
+"""What is shown is redacted by today's rules, and most texts never load them."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.redact import redact
+from memory_fabric.suspicion import may_hold_secret, shown
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+import redaction
+
+
+@pytest.mark.parametrize("split", ["tune", "held"])
+def test_no_text_that_redaction_changes_is_waved_through(split: str) -> None:
+    changed = [case.text for case in redaction.cases(split, 1) if redact(case.text) != case.text]
+
+    assert len(changed) > 500
+    assert [text for text in changed if not may_hold_secret(text)] == []
+
+
+@given(st.text(max_size=200))
+def test_what_is_shown_is_what_redaction_leaves(text: str) -> None:
+    assert shown(text) == redact(text)
+
+
+@given(
+    st.lists(st.sampled_from("password token is = : hunter42 the a1b2 key".split()), max_size=12)
+)
+def test_texts_about_secrets_are_shown_redacted(parts: list[str]) -> None:
+    text = " ".join(parts)
+    assert shown(text) == redact(text)
+
+
+def test_ordinary_memories_are_waved_through() -> None:
+    chance = random.Random(1)
+    names = ["PostgreSQL", "cursor-based pagination", "Redis 7", "list_endpoints", "CI"]
+    for _ in range(50):
+        text = (
+            f"- [decision 2026-01-15 team a1b2c3d4] Use {chance.choice(names)} (because of speed)"
+        )
+        assert not may_hold_secret(text)
