@@ -22,9 +22,8 @@ from typing import Any
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "plugin"))
 
-from memory_fabric.fabric.capture import capture  # noqa: E402
 from memory_fabric.fabric.mentions import mentions  # noqa: E402
-from memory_fabric.fabric.remember import MAX_RECORDS_PER_TEXT  # noqa: E402
+from memory_fabric.fabric.remember import found_in  # noqa: E402
 from memory_fabric.models import PROMOTED_FROM, STORED_FROM, Record  # noqa: E402
 from memory_fabric.text import without_injected  # noqa: E402
 
@@ -52,7 +51,8 @@ def items(path: str) -> Iterator[dict[str, Any]]:
 
 def predicted(item: dict[str, Any], *, promoted: bool = False) -> list[dict[str, Any]]:
     """The records that a hook would store of the text, in the form of the labelled file."""
-    found = capture(without_injected(item["text"]), speaker=item["role"])[:MAX_RECORDS_PER_TEXT]
+    text, speaker = without_injected(item["text"]), item["role"]
+    found = found_in(text, speaker, corrects=speaker == "user")
     least = PROMOTED_FROM if promoted else STORED_FROM
     if promoted and item["role"] != "user":
         return []

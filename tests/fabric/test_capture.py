@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memory_fabric.fabric.capture import MAX_RECORDS, capture
 from memory_fabric.fabric.phrases.table import PHRASES
-from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, RECORD_TYPES, Record
+from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, RECORD_TYPES, STORED_FROM, Record
 from memory_fabric.text import words
 
 
@@ -187,6 +187,70 @@ def test_two_statements_are_two_records_and_a_repeated_one_is_one() -> None:
 def test_a_decision_before_a_question_is_kept() -> None:
     text = "We decided to drop the legacy importer. Can you remove it?"
     assert one(text).what == "We decided to drop the legacy importer"
+
+
+@pytest.mark.parametrize(
+    ("text", "record_type"),
+    [
+        ("ok scrap the moment.js thing, dayjs is what we're standardising on", "decision"),
+        ("We're on Node 20, don't use anything newer until the cluster is upgraded", "constraint"),
+        ("I'd rather have explicit types than inference in exported functions", "preference"),
+        ("don't touch anything in legacy/, it's frozen until the audit is done", "constraint"),
+        ("We tried federation and it was a disaster. REST it is.", "decision"),
+        ("Use the repository pattern like in orders/", "decision"),
+        ("Deploys only happen Tuesday to Thursday", "constraint"),
+        ("Let's use tabs.", "decision"),
+        ("remember that the staging db is reset every night at 3am", "constraint"),
+        ("tests: pytest, not unittest", "decision"),
+        ("ci is blocked: the runner has no disk space left", "blocker"),
+        ("We go with hexagonal architecture: ports and adapters", "decision"),
+        ("I changed my mind: Stripe instead of Adyen, because of the fees", "decision"),
+        ("No more lodash, please.", "constraint"),
+        ("Secrets only via Vault, no .env in prod", "constraint"),
+        ("Make sure the tests pass before you push", "constraint"),
+        ("TIL sqlite needs PRAGMA foreign_keys=ON for every connection", "constraint"),
+        ("We use tabs for indentation in this repo.", "decision"),
+        ("Du sollst nie direkt auf main pushen, immer über einen PR", "constraint"),
+        ("Wir nutzen Terraform, weil Pulumi in der CI zu langsam war.", "decision"),
+    ],
+)
+def test_what_developers_say_in_passing_is_kept(text: str, record_type: str) -> None:
+    found = [r.type for r in capture(text, speaker="user") if r.confidence >= STORED_FROM]
+    assert found == [record_type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "we always crash here",
+        "It always fails on CI but never locally",
+        "we never get past the login screen",
+        "we must have broken this in the last release",
+        "we can't reproduce it because the logs are gone",
+        "we should never have merged that PR",
+        "I prefer the second version you showed",
+        "Error: ECONNREFUSED 127.0.0.1:5432, we always get this when docker isn't up",
+        "Don't use a for loop here, use a comprehension",
+        "keep it in mind",
+        "this only happens on Safari",
+    ],
+)
+def test_complaints_and_choices_of_the_moment_are_no_records(text: str) -> None:
+    assert [r for r in capture(text, speaker="user") if r.confidence >= STORED_FROM] == []
+
+
+def test_what_lacks_support_waits_as_a_candidate() -> None:
+    (record,) = capture("let's prefer short names", speaker="user")
+    assert CANDIDATE_FROM <= record.confidence < STORED_FROM
+    assert capture("let's prefer short names", speaker="assistant") == []
+
+
+def test_a_choice_ends_where_its_consequence_begins() -> None:
+    found = capture("We can't use Lambda because of the limit, so Fargate it is.", speaker="user")
+    assert [(r.what, r.why) for r in found] == [
+        ("Fargate it is", ""),
+        ("We can't use Lambda", "the limit"),
+    ]
 
 
 # --- what leaves nothing -----------------------------------------------------------------------

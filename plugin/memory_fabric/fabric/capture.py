@@ -13,7 +13,7 @@ from memory_fabric.fabric.clauses import Parts, parts_at
 from memory_fabric.fabric.confidence import confidence, of_candidate
 from memory_fabric.fabric.extract import extract
 from memory_fabric.fabric.generalizing import is_generalizable
-from memory_fabric.fabric.hearing import Judged, is_clause, judged
+from memory_fabric.fabric.hearing import FACTS, Judged, is_clause, judged
 from memory_fabric.fabric.modality import is_status, modality
 from memory_fabric.fabric.phrases.phrase import PAIR, Phrase
 from memory_fabric.fabric.vocabulary import entity_type
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from memory_fabric.models import Entity
 
 MAX_RECORDS = 40
-# A sentence is kept from this chance on, one with a phrase that settles something from the lower.
-KEPT_FROM, KEPT_FROM_HEARD = 0.8, 0.25
+# A sentence is kept from this chance on; one with a phrase that settles something from the second;
+# from the third, where its paragraph has settled something before.
+KEPT_FROM, KEPT_FROM_HEARD, KEPT_FROM_BESIDE = 0.8, 0.25, 0.75
 # From here on it waits as a candidate until somebody says it again.
 WAITS_FROM, WAITS_FROM_HEARD = 0.5, 0.35
 # Below this chance nothing is so sure that it goes into every later session unasked.
@@ -73,7 +74,9 @@ def _settled(one: Judged, speaker: str) -> list[_Found]:
     for heard in one.heard:
         if not heard.held or any(_overlap(heard.parts.what, f.parts.what) for f in found):
             continue
-        if sure >= KEPT_FROM_HEARD or heard.phrase.sure:
+        elaborates = heard.phrase.type not in FACTS and _elaborates(one)
+        least = KEPT_FROM_BESIDE if elaborates else KEPT_FROM_HEARD
+        if sure >= least or heard.phrase.sure:
             found.append(_Found(heard.phrase, heard.parts, sure))
     if found or not is_clause(one.parts.what) or _is_unmeant(one):
         return found
@@ -88,6 +91,11 @@ def _settled(one: Judged, speaker: str) -> list[_Found]:
         phrase = Phrase((), kind(one.signs), "", explicit=False)
         return [_Found(phrase, one.parts, sure, waits=True)]
     return []
+
+
+def _elaborates(one: Judged) -> bool:
+    """Whether the paragraph has settled something already: what follows mostly explains it."""
+    return not one.sentence.bullet and one.around.paragraph == one.sentence.paragraph
 
 
 def _is_unmeant(one: Judged) -> bool:

@@ -47,7 +47,7 @@ _SCOPE = (
     r"anything|everything|in (?:this|our|the) (?:repo(?:sitory)?|project|code ?base|team))\b"
 )
 # What is found out, not chosen: it has no alternatives, and a report of work may hold it.
-_FACTS = frozenset("problem solution antipattern blocker".split())
+FACTS = frozenset("problem solution antipattern blocker".split())
 BROKEN_TYPES = ("problem", "antipattern")
 _FORBIDDEN = Phrase((), "constraint", "")
 _UNDER_DECISION = Phrase((), "decision", "")
@@ -154,7 +154,7 @@ def _heard(
         if not is_clause(parts.what):
             continue
         parts = _with_neighbours(parts, sentences, place)
-        if phrase.type in _FACTS:
+        if phrase.type in FACTS:
             parts = parts._replace(over=())
         elif not parts.over and place and sentence.text.lower().startswith("instead"):
             parts = parts._replace(over=declined_in(sentences[place - 1].text))
@@ -256,7 +256,7 @@ def _holds(
         after_another = not sentence.opens and sentence.text.lower().startswith(_FIX_LABELS)
         return around.problem or after_another
     reasoned = bool(parts.why or parts.over)
-    is_fact = phrase.type in _FACTS
+    is_fact = phrase.type in FACTS
     done = not is_fact and speaker in ("assistant", "subagent") and is_status(sentence.text)
     if done and not reasoned:
         return False

@@ -58,7 +58,8 @@ _SHOUTED = frozenset(
     optional default""".split()
 )
 _TRADE_LETTERS = frozenset(
-    """api apis ui uis ux url urls uri uris id ids uuid uuids ip ips os db dbs pr prs mr mrs ci cd
+    """api apis cli clis env envs ssl md ui uis ux url urls uri uris id ids uuid uuids ip ips os db
+    dbs pr prs mr mrs ci cd
     qa faq faqs rfc adr adrs todo todos fixme wip tbd mvp poc eol eof utf ascii kb mb gb tb
     ms io cpu gpu ram ssd crud dto orm sdk ide gui i ai ml it hr ceo cto am pm utc gmt usa
     eu us uk""".split()
@@ -231,7 +232,7 @@ def _words(text: str, spans: list[tuple[int, int]]) -> list[_Word]:
         first = not words or text[words[-1].end : words[-1].end + 1] in (".", "!", "?")
         first = first or any(sign in gap for sign in '\n:;(.!?"')
         end = match.end()
-        if word:
+        if word and text[match.end() : match.end() + 3] != "://":
             words.append(
                 _Word(
                     word, match.start(), match.start() + len(word), name_key(word), first,
@@ -355,7 +356,7 @@ def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
 def _is_identifier(text: str) -> bool:
     """Whether a word of prose is a file, a folder, an option, or shaped like a name in code."""
     text = text.removesuffix("()")
-    if not 2 < len(text) <= 80 or "://" in text or not text.isascii():
+    if not 2 < len(text) <= 80 or "//" in text or not text.isascii():
         return False
     stem, dot, ending = text.rpartition(".")
     if dot and ending in _FILE_ENDINGS and stem.strip("./") and not stem.endswith("e.g"):

@@ -17,7 +17,7 @@ from memory_fabric.text import cut, name_key, without_injected, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from memory_fabric.config import Settings
     from memory_fabric.store.memory import Memory
@@ -55,14 +55,25 @@ def remember_text(
     neither be stored nor queued.
     """
     text = without_injected(text)
-    known = known_names(memory, text)
+    corrects = speaker == "user" and provenance.trust == "user"
+    found = found_in(text, speaker, known_names(memory, text), corrects=corrects)
+    found = [record._replace(valid_from=said_at) for record in found]
+    return store(memory, found, provenance, text)
+
+
+def found_in(
+    text: str, speaker: str, known: Mapping[str, str] = {}, *, corrects: bool = False
+) -> list[Record]:
+    """The records and candidates that one text may bring, the user's corrections among them.
+
+    `corrects` says that the text is the user's own. Nothing is stored.
+    """
     found = capture(text, speaker=speaker, known=known)
-    if speaker == "user" and provenance.trust == "user" and may_correct(text):
+    if corrects and may_correct(text):
         from memory_fabric.fabric.corrections import corrections, joined  # only behind its cues
 
         found = joined(found, corrections(text, known))
-    found = [record._replace(valid_from=said_at) for record in _most_sure(found)]
-    return store(memory, found, provenance, text)
+    return _most_sure(found)
 
 
 def store(

@@ -25,6 +25,7 @@ _OPEN_LEADS = (
     "pros", "cons", "recommended", "recommendation", "out of scope", "summary of changes",
 )  # fmt: skip
 _DECISION_LEADS = ("decision outcome", "decision", "the decision", "our decision", "resolution")
+_ABOUT_DECISIONS = ("driver", "record", "log", "criteria", "process", "maker", "date", "matrix")
 _RULE_STARTS = (
     "always", "never", "do not", "don't", "avoid", "prefer", "only", "no ", "use ", "must", "keep ",
     "ensure", "make sure", "when ", "follow", "every ", "all ", "each ", "write ", "run ", "add ",
@@ -76,7 +77,9 @@ def forbids(sentence: Sentence) -> bool:
 
 def decides(sentence: Sentence) -> bool:
     """Whether it stands under a heading that announces what was decided."""
-    return sentence.heading.startswith(_DECISION_LEADS) and not is_open(sentence)
+    heading = sentence.heading
+    about = any(word in heading for word in _ABOUT_DECISIONS)
+    return heading.startswith(_DECISION_LEADS) and not about and not is_open(sentence)
 
 
 def are_rules(sentences: Sequence[Sentence]) -> bool:
