@@ -116,6 +116,13 @@ def stated_at(record: Record) -> str:
     return record.valid_from or record.created_at
 
 
+def said(record: Record) -> str:
+    """What a record says, with its reason where that does not stand in it already."""
+    if not record.why or record.why.lower() in record.what.lower():
+        return record.what
+    return f"{record.what} — because {record.why}"
+
+
 class Episode(Value):
     """One turn of a past session, kept for search; `id` is the message's uuid in the transcript."""
 

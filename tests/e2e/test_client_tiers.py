@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from e2e.harness.home import Home
 from e2e.harness.result import blocks
 from e2e.harness.script import Script, call
-from e2e.harness.tiers import files_holding, notes_path, tiers
+from e2e.harness.tiers import files_holding, journal_path, notes_path, tiers
 
 pytestmark = pytest.mark.e2e
 
@@ -128,3 +130,16 @@ def test_notes_in_memory_md_are_byte_for_byte_the_same_after_two_hundred_records
     # The client strips comment lines before it counts.
     assert len([line for line in ours.splitlines() if line and "<!--" not in line]) <= 40
     assert kept.notes.count(b"\n") <= 200
+
+
+@pytest.mark.parametrize("command", ["repair", "sync"])
+def test_a_deleted_journal_is_written_again_from_the_graph(home: Home, command: str) -> None:
+    home.attend()
+    home.session(Script(prompts=(BR_11, imports(0)), main=("Understood.", "Understood.")))
+    before = {line["id"]: line["what"] for line in tiers(home).journal}
+    shutil.rmtree(journal_path(home).parent)
+
+    home.fabric(command)
+
+    assert {line["id"]: line["what"] for line in tiers(home).journal} == before
+    assert len(before) == 1 + TO_A_PROMPT

@@ -10,6 +10,7 @@ import os
 import re
 
 from memory_fabric.errors import StoreReadOnly, StoreUnavailable
+from memory_fabric.models import said
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line
 from memory_fabric.values import Value
@@ -193,8 +194,7 @@ def _chosen(records: Sequence[Record], others: str) -> tuple[list[str], tuple[st
 
 
 def _line(record: Record) -> str:
-    why = f" — because {one_line(record.why)}" if record.why else ""
-    text = cut(neutralised(f"{one_line(record.what)}{why}"), MAX_LINE_CHARS)
+    text = cut(neutralised(one_line(said(record))), MAX_LINE_CHARS)
     text = text.replace("<!--", "‹!--").replace("-->", "--›")
     return f"- [{record.type} {record.created_at[:10]}] {text}"
 

@@ -15,6 +15,7 @@ from memory_fabric.models import (
     TRUST_ORDER,
     Provenance,
     Record,
+    said,
     stated_at,
 )
 from memory_fabric.store import records
@@ -164,21 +165,21 @@ def _graph_part(record: Record) -> tuple[Any, ...]:
     """What the record brings into the graph, and that it does: not what others claim."""
     if record.status != "active" or record.scope == "local" or record.source == OTHERS:
         return ()
-    return (_said(record), record.entities, record.relations)
+    return (said(record), record.entities, record.relations)
 
 
 def _land(c: sqlite3.Connection, record: Record) -> list[list[Any]]:
     """Let the record say what it says on its entities; tombstones that are lifted by that."""
     if not _graph_part(record):
         return []
-    by, said = _said_by(record), _said(record)
+    by, text = _said_by(record), said(record)
     graves = tombstones.Graves(c, by)
     for entity in record.entities:
         id_ = _meant(c, entity.name, entity.type, by, record.id, graves)
-        if id_ is None or _stays_away(c, id_, said, graves):
+        if id_ is None or _stays_away(c, id_, text, graves):
             continue
-        rows.add_texts(c, id_, (said,), by, record.id)
-        rows.claim(c, "observations", rows.text_id(c, id_, said) or 0, record.id)
+        rows.add_texts(c, id_, (text,), by, record.id)
+        rows.claim(c, "observations", rows.text_id(c, id_, text) or 0, record.id)
     for relation in record.relations:
         source = _meant(c, relation.source, rows.UNKNOWN_TYPE, by, record.id, graves)
         target = _meant(c, relation.target, rows.UNKNOWN_TYPE, by, record.id, graves)
@@ -207,11 +208,11 @@ def _meant(
     return rows.add_entity(c, name, kind, by, record)
 
 
-def _stays_away(c: sqlite3.Connection, entity: int, said: str, graves: tombstones.Graves) -> bool:
-    if rows.text_id(c, entity, said) is not None:
+def _stays_away(c: sqlite3.Connection, entity: int, text: str, graves: tombstones.Graves) -> bool:
+    if rows.text_id(c, entity, text) is not None:
         return False
     name = c.execute("SELECT name FROM entities WHERE id = ?", (entity,)).fetchone()[0]
-    return graves.refuse_text(name, said)
+    return graves.refuse_text(name, text)
 
 
 def _lift(c: sqlite3.Connection, record: Record) -> rows.Rows:
@@ -219,15 +220,15 @@ def _lift(c: sqlite3.Connection, record: Record) -> rows.Rows:
 
     Returns all rows that it said or brought, as they were: put back, they are its own again.
     """
-    said = rows.claimed(c, record.id)
+    claimed = rows.claimed(c, record.id)
     rows.unclaim(c, record.id)
     for table in ("observations", "relations"):
-        for row in said[table]:
+        for row in claimed[table]:
             if row["record"] == record.id:
                 _leave(c, table, row, [id_ for id_ in row["claims"] if id_ != record.id])
-    for row in said["entities"]:
+    for row in claimed["entities"]:
         _leave(c, "entities", row, rows.users_of(c, row["id"]))
-    return said
+    return claimed
 
 
 def _leave(c: sqlite3.Connection, table: str, row: dict[str, Any], heirs: list[str]) -> None:
@@ -237,12 +238,6 @@ def _leave(c: sqlite3.Connection, table: str, row: dict[str, Any], heirs: list[s
         rows.hand_to(c, one, heirs[0])
     else:
         rows.remove(c, one)
-
-
-def _said(record: Record) -> str:
-    if not record.why or record.why.lower() in record.what.lower():
-        return record.what
-    return f"{record.what} — because {record.why}"
 
 
 def _said_by(record: Record) -> Provenance:
