@@ -52,7 +52,7 @@ def items(path: str) -> Iterator[dict[str, Any]]:
 def predicted(item: dict[str, Any], *, promoted: bool = False) -> list[dict[str, Any]]:
     """The records that a hook would store of the text, in the form of the labelled file."""
     text, speaker = without_injected(item["text"]), item["role"]
-    found = found_in(text, speaker, corrects=speaker == "user")
+    found = found_in(text, speaker)
     least = PROMOTED_FROM if promoted else STORED_FROM
     if promoted and item["role"] != "user":
         return []

@@ -126,7 +126,7 @@ def test_a_repository_that_names_another_project_is_told_nothing_of_it(home: Hom
     home.attend()
     home.session(Script(prompts=(OWN,)))
     [theirs] = (path.parent.name for path in home.memory.glob("projects/*/graph.db"))
-    before = rows(home, "SELECT id FROM records")
+    before = rows(home, "SELECT id FROM records WHERE type <> 'session'")
     home.project = home.root / "cloned"
     plant(home.project, theirs)
 
@@ -135,7 +135,7 @@ def test_a_repository_that_names_another_project_is_told_nothing_of_it(home: Hom
     )
 
     assert "PostgreSQL" not in later.main_texts[0]
-    after = rows(home, "SELECT id FROM records")
+    after = rows(home, "SELECT id FROM records WHERE type <> 'session'")
     assert len(after) == len(before) + 1
     assert len(list(home.memory.glob("projects/*/graph.db"))) == 2
 
@@ -173,11 +173,13 @@ def test_nothing_is_written_where_a_repositorys_links_lead(
     home.session(Script(prompts=(OWN,), main=("Understood.",)))
 
     assert snapshot(outside) == before
-    assert rows(home, "SELECT what FROM records") == [(OWN.partition(" because")[0],)]
+    assert rows(home, "SELECT what FROM records WHERE type <> 'session'") == [
+        (OWN.partition(" because")[0],)
+    ]
     assert "PostgreSQL" in notes_path(home).read_text("utf-8")
     if lead_away is files_led_away:
-        assert "decisions.jsonl" in home.log
-        home.forget_log()
+        kept = home.config.glob("memory-fabric/projects/*/local/decisions.jsonl")
+        assert [OWN.partition(" because")[0] in path.read_text("utf-8") for path in kept] == [True]
 
 
 def test_a_repositorys_settings_do_not_lead_memory_md_elsewhere(home: Home) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -45,7 +46,8 @@ PRIVATE = "We decided to use Vault for the payroll because auditors insist."
 ECHO = f"I was told:\n{OPEN}\nWe decided to use Neo4j for routes because it fits.\n{CLOSE}\nDone."
 COMMAND = "Ship it.\nWe decided to use Puppet for the hosts because it is proven.\n$ARGUMENTS\n"
 
-CHECK = "test -f schema.sql || { echo 'schema.sql is missing' >&2; exit 1; }"
+CHECK = "./check.sh"
+CHECKS = "test -f schema.sql || { echo 'schema.sql is missing' >&2; exit 1; }\n"
 AGENT = "---\nname: bug-hunter\ndescription: Finds the causes of bugs.\n---\nYou look for causes.\n"
 FINDING = "We decided to use Flyway for the migrations because it is plain SQL."
 
@@ -109,7 +111,7 @@ def test_a_correction_takes_the_place_of_what_was_stated_before(home: Home) -> N
     assert "pnpm" in new.what
     later = home.session(Script(prompts=("Which package manager does the web app use?",)))
     assert "Let's use npm" not in later.main_texts[0]
-    assert "we use pnpm here" in later.main_texts[0]
+    assert "use pnpm here" in later.main_texts[0]
 
 
 def test_a_preference_stated_in_german_is_remembered(home: Home) -> None:
@@ -131,6 +133,9 @@ def test_a_command_that_fails_and_passes_after_a_change_is_remembered_as_solved(
         until(lambda: said(home, "user", "Bash completed with no output"))
         return "It passes now."
 
+    check = home.project / "check.sh"
+    check.write_text(f"#!/bin/sh\n{CHECKS}", "utf-8")
+    check.chmod(0o755)
     path = str(home.project / "schema.sql")
     script = Script(
         prompts=("Please make the check pass.",),
@@ -144,8 +149,9 @@ def test_a_command_that_fails_and_passes_after_a_change_is_remembered_as_solved(
 
     home.session(script)
 
-    [solution] = tiers(home).records
-    assert solution.type == "solution"
+    problem, solution = tiers(home).records
+    assert (problem.type, solution.type) == ("problem", "solution")
+    assert "schema.sql is missing" in problem.what
     assert "schema.sql is missing" in solution.what
     assert solution.what.endswith("it passed after changing schema.sql")
     later = home.session(Script(prompts=("The check says that schema.sql is missing.",)))
@@ -173,6 +179,8 @@ def test_a_session_that_was_killed_is_caught_up_at_a_later_start(home: Home) -> 
 
     earlier = datetime.now(UTC) - timedelta(minutes=20)
     rows(home, "UPDATE sessions SET seen_at = ?", (f"{earlier:%Y-%m-%dT%H:%M:%S}.000Z",))
+    for transcript in home.config.glob("projects/*/*.jsonl"):  # a growing one is alive, too
+        os.utime(transcript, (earlier.timestamp(), earlier.timestamp()))
     home.session(Script(prompts=("Hello.",)))
 
     assert tiers(home).told == [FINDING.partition(" because")[0]]

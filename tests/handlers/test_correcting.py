@@ -31,7 +31,8 @@ def waiting(house: House) -> dict[str, list[dict[str, object]]]:
 
 
 def only(house: House) -> Record:
-    (record,) = house.records()
+    """The one record there is, beside what was noted of the session itself."""
+    (record,) = (record for record in house.records() if record.type != "session")
     return record
 
 

@@ -33,7 +33,7 @@ MAX_RECORDS = 40
 # from the third, where its paragraph has settled something before.
 KEPT_FROM, KEPT_FROM_HEARD, KEPT_FROM_BESIDE = 0.8, 0.25, 0.75
 # From here on it waits as a candidate until somebody says it again.
-WAITS_FROM, WAITS_FROM_HEARD = 0.5, 0.35
+WAITS_FROM, WAITS_FROM_HEARD = 0.6, 0.4
 # Below this chance nothing is so sure that it goes into every later session unasked.
 PROMOTED_CHANCE = 0.7
 _NO_PROBLEM = ("that ", "this worked", "it works", "it worked", "thanks", "works", "done")
@@ -147,7 +147,7 @@ def _record(found: _Found, speaker: str, known: Container[str], names: Mapping[s
             known_entities=known_names,
             by_user=by_user,
         )
-        if found.chance < PROMOTED_CHANCE:
+        if found.chance < PROMOTED_CHANCE and not phrase.sure:
             score = min(score, PROMOTED_FROM - 0.01)
     return Record(
         type=record_type,

@@ -9,7 +9,7 @@ from memory_fabric.values import Value
 
 # What opens a sentence without belonging to it.
 _LEAD_IN = (
-    r"(?:(?:ok(?:ay)?|yes|yep|yup|yeah|nope?|right|sure|so|and|but|also|well|agreed?|good|great|"
+    r"(?:(?:ok(?:ay)?|yes|yep|yup|yeah|nope|no(?=[,!])|right|sure|so|and|but|also|well|agreed?|good|great|"
     r"perfect|cool|hmm+|mmk|alright|actually|lastly|finally|fine|thanks|oh|uh+|note(?: that)?|"
     r"never mind|i changed my mind|fyi|please|btw|for the record|to be clear|in general|generally|"
     r"instead(?! of\b)|therefore|thus|additionally|however|of course|nah)(?:[\s,.!:…—-]+|$)){1,5}"

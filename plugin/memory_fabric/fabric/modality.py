@@ -47,7 +47,8 @@ _MODALITIES = {
     "reported": r"\b(?:they|he|she|the (?:customer|client|vendor|article|author|docs?|"
     r"documentation|post|blog|paper|book|upstream|maintainers?|competitors?|other team|reviewer|"
     r"library|spec)(?:'s)?|customers?|upstream|google|microsoft|amazon|apple|facebook|netflix|"
-    r"uber) (?:have |has |also |has also |had |all )?(?:decided|chose|chosen|use[sd]?|prefers?|"
+    r"uber|their \w+|the (?-i:[A-Z])\w+(?:'s)? (?:team|engineers|devs|developers|people|folks|"
+    r"guys)) (?:have |has |also |has also |had |all )?(?:decided|chose|chosen|use[sd]?|prefers?|"
     r"preferred|will|went with|switched|moved|recommends?|says?|said|claims?|suggests?|always|"
     r"never|wants?|must|should)\b|\baccording to\b|\b(?:as|like) (?:they|he|she|the docs?) (?:say|"
     r"said)\b",

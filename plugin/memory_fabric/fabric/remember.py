@@ -10,6 +10,7 @@ from memory_fabric.fabric.confidence import confidence
 from memory_fabric.fabric.correction_cues import CATEGORY as CORRECTION
 from memory_fabric.fabric.correction_cues import may_correct
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
+from memory_fabric.redact import redact
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
 from memory_fabric.store.operations.sightings import CORRECTED
@@ -54,22 +55,20 @@ def remember_text(
     earlier than now. Raises StoreUnavailable when something could
     neither be stored nor queued.
     """
-    text = without_injected(text)
-    corrects = speaker == "user" and provenance.trust == "user"
-    found = found_in(text, speaker, known_names(memory, text), corrects=corrects)
+    # Before names are read out of it: one alone would not look like a secret.
+    text = redact(without_injected(text))
+    found = found_in(text, speaker, known_names(memory, text))
     found = [record._replace(valid_from=said_at) for record in found]
     return store(memory, found, provenance, text)
 
 
-def found_in(
-    text: str, speaker: str, known: Mapping[str, str] = {}, *, corrects: bool = False
-) -> list[Record]:
-    """The records and candidates that one text may bring, the user's corrections among them.
+def found_in(text: str, speaker: str, known: Mapping[str, str] = {}) -> list[Record]:
+    """The records and candidates that one text may bring, a user's corrections among them.
 
-    `corrects` says that the text is the user's own. Nothing is stored.
+    Nothing is stored.
     """
     found = capture(text, speaker=speaker, known=known)
-    if corrects and may_correct(text):
+    if speaker == "user" and may_correct(text):
         from memory_fabric.fabric.corrections import corrections, joined  # only behind its cues
 
         found = joined(found, corrections(text, known))

@@ -12,6 +12,7 @@ from memory_fabric.fabric.remember import trust_for
 from memory_fabric.handlers.copied_turns import sorted_out
 from memory_fabric.handlers.speaking import speak
 from memory_fabric.models import Provenance
+from memory_fabric.redact import redact
 from memory_fabric.store import notices, sessions
 from memory_fabric.text import cut, without_injected
 from memory_fabric.transcript import MISSING, REPLACED, UNREADABLE, read_on
@@ -63,7 +64,7 @@ def follow(
     reading = read_on(path, offset, mark, max_bytes, max_said=max_chars)
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
     if is_here:
-        notes["attended"] = memory.settings.attended
+        notes["attended"] = trust_for(memory.settings, "user") == "user"
         if notes.pop("presumed", False):
             notes["revived"] = True  # it was taken for dead, and was not
     _complain(memory, path, offset, reading, notes)
@@ -138,8 +139,8 @@ def _keep_episodes(memory: Memory, heard: Sequence[Heard]) -> None:
 
 
 def kept_text(said: str) -> str:
-    """What an episode holds of a turn, before it is cleaned."""
-    return cut(without_injected(said).strip(), MAX_EPISODE_CHARS)
+    """What an episode holds of a turn: without secrets before it is cut, which might hide one."""
+    return cut(redact(without_injected(said)).strip(), MAX_EPISODE_CHARS)
 
 
 def _complain(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from memory_fabric.fabric import remember
-from memory_fabric.fabric.cues import has_cue
 from memory_fabric.models import Provenance
 
 TYPE_CHECKING = False
@@ -20,7 +19,7 @@ def speak(
     `trust` is what it deserves at most, if that is not the speaker's.
     """
     trust = remember.trust_for(memory.settings, trust or role)
-    if not trust or not text.strip() or (role == "user" and not has_cue(text)):
-        return []  # before names are looked up for it
+    if not trust or not text.strip():
+        return []
     by = Provenance("prompt" if role == "user" else "assistant", trust=trust, session=session)
     return remember.remember_text(memory, text, role, by, said_at)

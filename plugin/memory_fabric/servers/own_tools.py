@@ -60,13 +60,15 @@ def _record(memory: Memory, arguments: Mapping[str, Any]) -> Record:
     from memory_fabric.fabric.extract import extract
     from memory_fabric.fabric.generalizing import is_generalizable
     from memory_fabric.fabric.remember import known_names
+    from memory_fabric.redact import redact
 
-    text = one_line(arguments["text"])
+    # Before names are read out of it: one alone would not look like a secret.
+    text = redact(one_line(arguments["text"]))
     known = known_names(memory, text)
     # Read as a person's statement, which it repeats; its trust stays the assistant's.
     captured = capture(text, speaker="user", known=known)
     guessed = captured[0] if captured else Record(type="note", what=text)
-    why = arguments.get("why") or guessed.why
+    why = redact(arguments.get("why") or guessed.why)
     alternatives = tuple(arguments.get("alternatives", ())) or guessed.alternatives
     extracted, relations = extract(f"{text}. {why}", known=known)
     entities = _named(arguments.get("entities", ()), extracted)

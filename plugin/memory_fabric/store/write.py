@@ -15,7 +15,7 @@ from memory_fabric.text import encodable, neutralised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from memory_fabric.store.database import Database
@@ -53,7 +53,7 @@ def apply(db: Database, operation: Operation) -> dict[str, Any]:
             connection, operation.payload, operation.provenance
         )
         result |= integrity.verify(connection, operation.kind, operation.payload, result)
-        if is_logged(operation):
+        if is_logged(operation) and not _changed_nothing(result, inverse):
             connection.execute(
                 "INSERT INTO operations (id, kind, payload, inverse, provenance, session, "
                 "created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -73,6 +73,11 @@ def apply(db: Database, operation: Operation) -> dict[str, Any]:
 def is_logged(operation: Operation) -> bool:
     """Whether the operation is kept and journalled: not turns, what others wrote, what is local."""
     return operation.kind not in UNLOGGED and not is_local(operation)
+
+
+def _changed_nothing(result: Mapping[str, Any], inverse: Sequence[Any]) -> bool:
+    """Whether a record was only read again: nothing to tell, to take back, to apply elsewhere."""
+    return bool(result.get("repeated")) and not inverse
 
 
 def is_local(operation: Operation) -> bool:

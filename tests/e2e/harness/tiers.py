@@ -37,7 +37,9 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """Graph (records, entities with their types, relations, turns), journal lines, MEMORY.md."""
+    """Graph (records but the sessions' own, entities with their types, relations, turns),
+    journal lines, MEMORY.md.
+    """
 
     records: tuple[Kept, ...]
     entities: dict[str, str]
@@ -84,7 +86,10 @@ def tiers(home: Home) -> Tiers:
     lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
     columns = "id, type, what, why, confidence, trust, source, superseded_by"
     return Tiers(
-        records=tuple(Kept(*row) for row in rows(home, f"SELECT {columns} FROM records")),
+        records=tuple(
+            Kept(*row)
+            for row in rows(home, f"SELECT {columns} FROM records WHERE type <> 'session'")
+        ),
         entities={row[0]: row[1] for row in rows(home, "SELECT name, type FROM entities")},
         relations=frozenset((a, b, c) for a, b, c in rows(home, RELATIONS)),
         turns=tuple(row[0] for row in rows(home, "SELECT text FROM episodes")),

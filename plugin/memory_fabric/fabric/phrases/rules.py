@@ -21,7 +21,7 @@ RULES_AND_TASTES = (
          "circumstances", "by convention"), "constraint",
         r"\b(?:from now on|going forward|no exceptions?|as a rule|by convention|at all times|under "
         r"no circumstances)\b",
-        speakers="user summary",
+        speakers="user summary", sure=True,
     ),
     Phrase(
         ("always", "never"), "constraint",
@@ -149,7 +149,7 @@ RULES_AND_TASTES = (
         r"\b(?:i|we)(?:'d| would)?(?: (?:strongly|really|generally|usually|much|always|still|"
         r"personally)){0,2} (?:prefer|favou?r)\b(?! (?:the|your) (?:first|second|third|last|other|"
         r"previous|old|new|\w+ (?:version|option|one))\b)",
-        speakers="user summary",
+        speakers="user summary", sure=True,
     ),
     Phrase(
         ("prefer", "favor", "favour"), "preference",

@@ -30,7 +30,7 @@ SETTLED = (
     Phrase(
         ("decided", "agreed", "opted", "chose", "settled", "standardi", "committed to"), "decision",
         rf"\b(?:we|i|the team){HAVE}{HEDGELESS} (?:decided|agreed|opted|chose|chosen|settled|"
-        r"standardi[sz]ed|committed)\b",
+        r"standardi[sz]ed|committed)\b", sure=True,
     ),
     Phrase(
         ("picked", "selected", "went with", "gone with", "rejected", "ruled out"), "decision",
@@ -116,7 +116,7 @@ SETTLED = (
     ),
     Phrase(
         ("instead of", "rather than", " over "), "decision",
-        r"^(?!(?:prefer|use|choose|pick|take|favou?r|put|run|do)\b)(?:(?-i:[A-Z`])[\w.+`#-]*|"
+        r"^(?!(?:prefer|use|choose|pick|take|favou?r|put|run|do|i|we|you|it|they|this|that)\b)(?:(?-i:[A-Z`])[\w.+`#-]*|"
         r"\w+[.+#-]\w+)(?: [\w.-]+){0,2} (?:instead of|rather than|over) \S+",
         REASON, speakers="user", late=True,
     ),

@@ -291,7 +291,7 @@ def _said_before_it_was_over(c: sqlite3.Connection, new: Record) -> Record | Non
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
-    confidence = max(old.confidence, new.confidence)
+    confidence = old.confidence if _adds_nothing(old, new) else max(old.confidence, new.confidence)
     active = old.status == "active" or confidence >= STORED_FROM
     if second_sighting and confidence >= CANDIDATE_FROM:
         active, confidence = True, max(confidence, STORED_FROM)
@@ -307,6 +307,14 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
         pinned=old.pinned or new.pinned,
         status="active" if active else "candidate",
     )
+
+
+def _adds_nothing(old: Record, new: Record) -> bool:
+    """Whether this is the same sentence read again: the names that it brought itself are known now,
+    and make it no surer.
+    """
+    same = (old.session, old.source, old.why, old.alternatives)
+    return bool(old.session) and same == (new.session, new.source, new.why, new.alternatives)
 
 
 def is_forgotten(c: sqlite3.Connection, new: Record) -> bool:
