@@ -49,7 +49,20 @@ CUES = (
 
 # The same for other languages.
 WORLD_CUES = (
-    "nie ",    "a décidé", "a partir de agora", "a partir de ahora", "ab sofort", "allons utiliser",
+    "nur noch", "wir bleiben", "wir wechseln", "wir stellen", "nehmen wir", "fliegt raus",
+    "festgelegt", "kein", "nicht mehr", "müssen", "künftig", "lieber", "lag daran", "problem war",
+    "nos quedamos con", "vamos a", "cambiamos", "se guarda", "se decidió", "no uses", "deben",
+    "prohibido", "el problema era", "on garde", "on reste", "on passe", "on part sur",
+    "on utilise", "nous adoptons", "nous gardons", "a été retenu", "pas de", "interdit",
+    "doivent", "garder", "le problème", "foi adotado", "foi escolhid", "ficamos com",
+    "vamos manter", "mudamos", "ficou decidido", "não use", "devem", "proibido", "o problema era",
+    "统一", "以后", "选用", "选择了", "放弃", "换成", "不要用", "不允许", "一律",
+    "只能", "不得", "严禁", "问题出在", "原因是",
+    "統一", "移行", "やめ", "しないことに", "変更しました", "すべて", "しないでください",
+    "提供しない", "しないこと", "問題は", "않기로",
+    "통일하자", "통일합니다", "바꾸기로", "전환하기로", "무조건", "앞으로 ", "하지 마",
+    "쓰지 마", "문제는", "nie ", "préfèr",
+    "a décidé", "a partir de agora", "a partir de ahora", "ab sofort", "allons utiliser",
     "avons décidé", "beschlossen", "bevorzug", "causa raiz", "causa raíz", "cause racine",
     "decidimos", "désormais", "entschieden", "hemos decidido", "immer", "jamais", "lass uns",
     "niemals", "nunca", "preferimos", "prefiero", "prefiro", "préfér", "sempre", "siempre",

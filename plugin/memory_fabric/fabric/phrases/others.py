@@ -36,6 +36,33 @@ GERMAN = (
     ),
     *_rows("preference", ("bevorzug", r"\b(?:ich|wir) bevorzugen? \w+")),
     *_rows("problem", ("ursache", r"\bursache (?:war|ist)(?:,? dass)? (?P<what>.{8,})")),
+    *_rows(
+        "decision",
+        ("nur noch", r"\b(?:wird|werden|nutzen|verwenden|nehmen|speichern) .{0,60}?nur noch .{3,}"),
+        ("wir bleiben", r"\bwir bleiben bei \S+"),
+        ("wir wechseln", r"\bwir wechseln .{0,60}?\b(?:auf|zu|von)\b"),
+        ("wir stellen", r"\bwir stellen .{2,60}? (?:auf \S+ )?um\b"),
+        ("nehmen wir", r"\b(?:statt|anstelle|anstatt) .{2,40}? nehmen wir \S+"),
+        ("fliegt raus", r"\S+ fliegt raus\b"),
+        ("festgelegt", r"\b(?:wir haben|es wurde|wurde|haben wir) .{0,80}?\bfestgelegt\b.*"),
+    ),
+    *_rows(
+        "constraint",
+        ("kein", r"^keine?[nr]? \S+.{8,}"),
+        ("nicht mehr", r"^(?:bitte )?(?!ich\b|es\b|das\b)\S+ .{0,60}?\bnicht mehr "
+            r"(?:verwenden|nutzen|benutzen|einbauen|committen|pushen)\b"),
+        ("müssen", r"^(?:alle|jede[rns]?|sämtliche) .{3,80}?\b(?:muss|müssen)\b.*"),
+        ("künftig", r"^künftig \S+.{8,}"),
+    ),
+    *_rows(
+        "preference",
+        ("lieber", r"\b(?:ich|wir) (?:hätten?|haben|habe|mag|mögen|nehmen|nehme|nutzen|nutze) .{0,60}?\blieber\b.*"),
+    ),
+    *_rows(
+        "problem",
+        ("lag daran", r"\blag daran,? dass (?P<what>.{8,})"),
+        ("problem war", r"\bproblem war(?:,? dass)? (?P<what>.{8,})"),
+    ),
 )  # fmt: skip
 SPANISH = (
     *_rows(
@@ -59,6 +86,29 @@ SPANISH = (
         ("prefiero", r"\bprefiero \w+.{0,80}?\b(?:a|en lugar de|sobre|antes que)\b"),
     ),
     *_rows("problem", ("causa raíz", r"\bcausa raíz (?:era|fue|es) (?:que )?(?P<what>.{8,})")),
+    *_rows(
+        "decision",
+        ("nos quedamos con", r"\bnos quedamos con \S+"),
+        ("vamos a", r"\bvamos a (?:guardar|dejar|mantener|migrar|cambiar) \S+"),
+        ("cambiamos", r"\bcambiamos (?:de|a) \S+"),
+        ("se guarda", r"\bse guardan? (?:solo|sólo|en) \S+"),
+        ("se decidió", r"\bse (?:decidió|acordó) \S+"),
+    ),
+    *_rows(
+        "constraint",
+        ("siempre", r"\b(?:se|los|las|todos?|todas?) .{2,60}?\bsiempre \S+"),
+        ("no uses", r"^no uses (?:nunca |más )?\S+.{6,}"),
+        ("deben", r"^(?:todos?|todas?|cada|los|las|el|la) .{3,80}?\bdeben?\b .{4,}"),
+        ("prohibido", r"\b(?:está |queda )?prohibido \S+"),
+    ),
+    *_rows(
+        "preference",
+        ("prefiero que", r"\bprefiero que \S+.*"),
+    ),
+    *_rows(
+        "problem",
+        ("el problema era", r"\bel problema (?:era|fue) que (?P<what>.{8,})"),
+    ),
 )  # fmt: skip
 FRENCH = (
     *_rows(
@@ -75,8 +125,32 @@ FRENCH = (
         ("jamais", r"^(?:ne )?jamais \w+|\bne (?:\w+ )?jamais \w+er\b|^ne \w+ez jamais\b"),
         ("désormais", r"\bdésormais\b"),
     ),
-    *_rows("preference", ("préfér", r"\b(?:je préfère|nous préférons|on préfère) \w+")),
+    *_rows("preference", ("préfèr", r"\b(?:je préfère|on préfère) \w+"),
+        ("préfér", r"\b(?:je préfère|nous préférons|on préfère) \w+")),
     *_rows("problem", ("cause racine", r"\bcause racine (?:était|est) (?:que )?(?P<what>.{8,})")),
+    *_rows(
+        "decision",
+        ("on garde", r"\bon garde \S+"),
+        ("on reste", r"\bon reste (?:sur|avec) \S+"),
+        ("on passe", r"\bon passe (?:à|sur) \S+"),
+        ("on part sur", r"\bon part sur \S+"),
+        ("on utilise", r"\bon utilise(?:ra)? \S+.{0,80}?\b(?:pour|au lieu de|plutôt que|parce que|car)\b"),
+        ("nous adoptons", r"\bnous adoptons \S+"),
+        ("nous gardons", r"\bnous gardons \S+"),
+        ("a été retenu", r"\S+.{0,80}? a été retenue?\b"),
+    ),
+    *_rows(
+        "constraint",
+        ("ne jamais", r"^ne jamais \S+"),
+        ("pas de", r"^pas de \S+.{6,}"),
+        ("interdit", r"\b(?:est|sont) interdite?s?\b|^interdit (?:de|d\")"),
+        ("doivent", r"^(?:tous|toutes|chaque|les|le|la) .{3,80}?\b(?:doit|doivent)\b .{4,}"),
+        ("garder", r"^garder \S+.{10,}"),
+    ),
+    *_rows(
+        "problem",
+        ("le problème", r"\ble problème (?:venait|était|vient) (?:de |du |que )?(?P<what>.{8,})"),
+    ),
 )  # fmt: skip
 PORTUGUESE = (
     *_rows(
@@ -98,6 +172,30 @@ PORTUGUESE = (
         ("prefiro", r"\bprefiro \w+.{0,80}?\b(?:a|em vez de)\b"),
     ),
     *_rows("problem", ("causa raiz", r"\bcausa raiz (?:era|foi|é) (?:que )?(?P<what>.{8,})")),
+    *_rows(
+        "decision",
+        ("foi adotado", r"\bfoi adotad[oa] \S+"),
+        ("foi escolhid", r"\bfoi escolhid[oa] \S+"),
+        ("ficamos com", r"\bficamos com \S+"),
+        ("vamos manter", r"\bvamos manter \S+"),
+        ("mudamos", r"\bmudamos (?:de|para|do|da) \S+"),
+        ("ficou decidido", r"\bficou decidido \S+"),
+    ),
+    *_rows(
+        "constraint",
+        ("não use", r"^não use (?:nunca |mais )?\S+.{6,}"),
+        ("devem", r"^(?:todos?|todas?|cada|os|as) .{3,80}?\bdevem?\b .{4,}"),
+        ("proibido", r"\b(?:é |está )?proibido \S+"),
+        ("nunca mais", r"\bnunca mais \S+"),
+    ),
+    *_rows(
+        "preference",
+        ("prefiro que", r"\bprefiro que \S+.*"),
+    ),
+    *_rows(
+        "problem",
+        ("o problema era", r"\bo problema (?:era|foi) que (?P<what>.{8,})"),
+    ),
 )  # fmt: skip
 CHINESE = (
     *_rows(
@@ -116,6 +214,29 @@ CHINESE = (
     ),
     *_rows("preference", ("首选", r"首选.{1,}"), ("优先使用", r"优先使用.{1,}")),
     *_rows("problem", ("根本原因", r"根本原因(?:是|在于)(?P<what>.{3,})")),
+    *_rows(
+        "decision",
+        ("统一", r"统一(?:用|使用|走|改为|改成).{1,}"),
+        ("以后", r"以后(?:都|统一)?(?:用|使用|走).{1,}"),
+        ("选用", r"选用.{1,}"),
+        ("选择了", r"(?:我们|最终)?选择了.{1,}"),
+        ("放弃", r"(?:我们|已经?|决定)?放弃.{1,30}(?:改|用|转).{1,}"),
+        ("换成", r".{1,20}换成.{1,}"),
+    ),
+    *_rows(
+        "constraint",
+        ("不要用", r"不要用.{1,}"),
+        ("不允许", r"不允许.{2,}"),
+        ("一律", r"一律.{2,}"),
+        ("只能", r"只能(?:用|使用|通过|在|由).{1,}"),
+        ("不得", r"不得.{2,}"),
+        ("严禁", r"严禁.{2,}"),
+    ),
+    *_rows(
+        "problem",
+        ("问题出在", r"问题出在(?P<what>.{3,})"),
+        ("原因是", r"原因是(?P<what>.{3,})"),
+    ),
 )  # fmt: skip
 JAPANESE = (
     *_rows(
@@ -136,6 +257,25 @@ JAPANESE = (
     ),
     *_rows("preference", ("優先", r".{2,}を優先(?:します|する)")),
     *_rows("problem", ("原因は", r"原因は(?P<what>.{3,})")),
+    *_rows(
+        "decision",
+        ("統一", r".{2,}に統一(?:する|します|しました|した)"),
+        ("移行", r".{2,}(?:に|へ)移行(?:する|します|しました|した)"),
+        ("やめ", r".{2,}(?:は|を)やめ(?:る|ます|ました|た)"),
+        ("しないことに", r".{2,}しないことに(?:する|します|しました|した)"),
+        ("変更しました", r".{2,}(?:から|に).{1,}変更しました"),
+    ),
+    *_rows(
+        "constraint",
+        ("すべて", r"すべて.{2,}(?:する|します|ください|こと)"),
+        ("しないでください", r".{2,}しないでください"),
+        ("提供しない", r".{2,}は.{1,}提供しない"),
+        ("しないこと", r".{2,}しないこと"),
+    ),
+    *_rows(
+        "problem",
+        ("問題は", r"問題は(?P<what>.{3,})"),
+    ),
 )  # fmt: skip
 KOREAN = (
     *_rows(
@@ -154,4 +294,24 @@ KOREAN = (
     ),
     *_rows("preference", ("선호", r".{2,}선호(?:합니다|한다|해)")),
     *_rows("problem", ("원인은", r"원인은 (?P<what>.{3,})")),
+    *_rows(
+        "decision",
+        ("않기로", r".{2,}않기로 (?:함|했|하였|결정)"),
+        ("통일하자", r".{2,}통일하자"),
+        ("통일합니다", r".{2,}통일합니다"),
+        ("바꾸기로", r".{2,}바꾸기로 (?:함|했|결정)"),
+        ("전환하기로", r".{2,}전환하기로 (?:함|했|결정)"),
+    ),
+    *_rows(
+        "constraint",
+        ("무조건", r"무조건 .{2,}"),
+        ("앞으로 ", r"^앞으로 .{4,}"),
+        ("하지 마", r".{2,}하지 (?:마|말)"),
+        ("쓰지 마", r".{2,}쓰지 (?:마|말)"),
+        ("사용하지 마", r".{2,}사용하지 (?:마|말)"),
+    ),
+    *_rows(
+        "problem",
+        ("문제는", r"문제는 (?P<what>.{3,})"),
+    ),
 )  # fmt: skip
