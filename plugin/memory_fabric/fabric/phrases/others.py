@@ -56,7 +56,8 @@ GERMAN = (
     ),
     *_rows(
         "preference",
-        ("lieber", r"\b(?:ich|wir) (?:hätten?|haben|habe|mag|mögen|nehmen|nehme|nutzen|nutze) .{0,60}?\blieber\b.*"),
+        ("lieber", r"\b(?:ich|wir) (?:hätten?|haben|habe|mag|mögen|nehmen|nehme|nutzen|nutze) "
+            r".{0,60}?\blieber\b.*"),
     ),
     *_rows(
         "problem",
