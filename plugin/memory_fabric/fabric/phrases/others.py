@@ -135,7 +135,8 @@ FRENCH = (
         ("on reste", r"\bon reste (?:sur|avec) \S+"),
         ("on passe", r"\bon passe (?:à|sur) \S+"),
         ("on part sur", r"\bon part sur \S+"),
-        ("on utilise", r"\bon utilise(?:ra)? \S+.{0,80}?\b(?:pour|au lieu de|plutôt que|parce que|car)\b"),
+        ("on utilise", r"\bon utilise(?:ra)? \S+.{0,80}?\b(?:pour|au lieu de|plutôt que|"
+            r"parce que|car)\b"),
         ("nous adoptons", r"\bnous adoptons \S+"),
         ("nous gardons", r"\bnous gardons \S+"),
         ("a été retenu", r"\S+.{0,80}? a été retenue?\b"),
