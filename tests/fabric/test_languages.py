@@ -116,7 +116,12 @@ LEFT = {
         "Adicione um botão na página inicial.",
         "Os testes passam e o ramo está pronto.",
     ),
-    "zh": ("我们应该使用 PostgreSQL 还是 MySQL？", "也许以后可以用 Redis。", "在首页加一个按钮。", "测试都通过了。"),
+    "zh": (
+        "我们应该使用 PostgreSQL 还是 MySQL？",
+        "也许以后可以用 Redis。",
+        "在首页加一个按钮。",
+        "测试都通过了。",
+    ),
     "ja": (
         "PostgreSQL と MySQL のどちらを使いますか？",
         "たぶん後で Redis を採用するかもしれません。",
@@ -129,7 +134,7 @@ LEFT = {
         "첫 화면에 버튼을 추가해 주세요.",
         "테스트가 모두 통과했습니다.",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "type_"), [pair for pairs in KEPT.values() for pair in pairs])
