@@ -53,14 +53,15 @@ Change = tuple[tuple[str, dict[str, Any]], str]
 
 
 def done(db: Database, kind: str, payload: dict[str, Any], at: str) -> str:
-    """Apply one operation; its id, or nothing when it was refused."""
+    """Apply one operation; its id, or nothing when it was refused or a record only read again."""
     by = Provenance("mcp", trust="tool", session="s9", at=at)
     operation = Operation(new_id(), kind, write.cleaned(payload), by)
     try:
         write.apply(db, operation)
     except (NotFound, BadInput):
         return ""
-    return operation.id
+    logged = db.row("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
+    return operation.id if logged else ""
 
 
 def all_done(db: Database, changes: Sequence[Change]) -> list[str]:

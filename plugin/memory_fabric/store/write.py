@@ -39,6 +39,7 @@ def cleaned_provenance(by: Provenance) -> Provenance:
 def apply(db: Database, operation: Operation) -> dict[str, Any]:
     """The result of an operation, durable on return; an operation is applied at most once by id.
 
+    A record that was only read again leaves no operation: nothing has changed.
     `{"applied_before": True}` when it had been. Raises NotFound and BadInput (nothing changed),
     StoreUnavailable (nothing changed; it may be queued).
     """
