@@ -79,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def read(item: dict[str, Any]) -> list[Example]:
     """The sentences of a labelled text, without those whose label is optional."""
-    seen = list(judged(without_injected(item["text"]), item["role"]))
+    seen = list(judged(without_injected(item["text"]), item["role"], every=True))
     labels: dict[int, dict[str, Any]] = {}
     for wanted in item["expect"]:
         alike = [likeness(one.parts.what, wanted["what"]) for one in seen]
@@ -91,7 +91,7 @@ def read(item: dict[str, Any]) -> list[Example]:
     return [
         Example(one.signs, int(place in labels), labels.get(place, {}).get("type", ""), source)
         for place, one in enumerate(seen)
-        if place not in labels or _is_required(labels[place])
+        if one.signs and (place not in labels or _is_required(labels[place]))
     ]
 
 

@@ -19,9 +19,9 @@ from memory_fabric.reply import Reply
 
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
 
-    Handler = Callable[[Event, Fabric], Reply | None]
+    Handler = Callable[[Event, WorkTable], Reply | None]
 
 ROOT = Path(__file__).parents[1]
 HANDLER_NAMES = [name for names in HANDLERS.values() for name in names]
@@ -58,7 +58,7 @@ def loading(**handlers: Handler) -> Callable[[str], Handler]:
     return handlers.__getitem__
 
 
-def silent(event: Event, fabric: Fabric) -> None:
+def silent(event: Event, fabric: WorkTable) -> None:
     return None
 
 
@@ -67,7 +67,7 @@ def saying(text: str) -> Handler:
 
 
 def failing(error: Exception) -> Handler:
-    def handle(event: Event, fabric: Fabric) -> Reply | None:
+    def handle(event: Event, fabric: WorkTable) -> Reply | None:
         raise error
 
     return handle
@@ -137,7 +137,7 @@ def test_a_handler_that_cannot_be_imported_does_not_stop_the_next_one(house: Hou
 
 
 def test_a_passed_deadline_ends_the_event_with_a_line_in_the_log(house: House) -> None:
-    def unreachable(event: Event, fabric: Fabric) -> Reply | None:
+    def unreachable(event: Event, fabric: WorkTable) -> Reply | None:
         raise AssertionError("the time was over")
 
     load = loading(recall_for_prompt=failing(DeadlinePassed("late")), capture_intent=unreachable)
@@ -208,7 +208,7 @@ def test_an_unreadable_config_leaves_the_defaults_and_says_so_at_session_start(
 def test_the_project_is_where_the_session_was_launched_not_where_cd_went(house: House) -> None:
     seen: list[str] = []
 
-    def handle(event: Event, fabric: Fabric) -> Reply | None:
+    def handle(event: Event, fabric: WorkTable) -> Reply | None:
         seen.append(fabric.memory.settings.project_dir)
         return None
 
@@ -222,7 +222,7 @@ def test_the_project_is_where_the_session_was_launched_not_where_cd_went(house: 
 def test_the_events_session_wins_over_the_variable(house: House) -> None:
     seen: list[str] = []
 
-    def handle(event: Event, fabric: Fabric) -> Reply | None:
+    def handle(event: Event, fabric: WorkTable) -> Reply | None:
         seen.append(fabric.memory.settings.session)
         return None
 
@@ -239,7 +239,7 @@ def test_receipts_run_after_the_output_and_one_failing_does_not_stop_the_next(
     def broken() -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
-    def handle(event: Event, fabric: Fabric) -> Reply:
+    def handle(event: Event, fabric: WorkTable) -> Reply:
         return Reply(context="facts", receipts=(broken, lambda: done.append("second")))
 
     monkeypatch.setattr(dispatcher, "_load", lambda name: handle)

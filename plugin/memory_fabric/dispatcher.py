@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.store.memory import Memory
 
-    Handler = Callable[[Event, Fabric], Reply | None]
+    Handler = Callable[[Event, WorkTable], Reply | None]
 
 # Modules of memory_fabric.handlers by event, in the order in which their replies are joined.
 HANDLERS: Mapping[str, tuple[str, ...]] = {
@@ -64,6 +64,8 @@ PROMPT_PATH = frozenset(("UserPromptSubmit", "SubagentStart", "PreToolUse"))
 DEADLINE_S = 0.5
 # Of which so much is left for the work itself, however slowly a cold disk started Python.
 LEAST_WORK_S = 0.1
+# Events that recall.
+RECALLING = frozenset(("UserPromptSubmit", "SubagentStart"))
 # Events whose notice says that a tier fails, once.
 TELLING = frozenset(("SessionStart", "UserPromptSubmit", "Stop"))
 # Events that have the time to mend what an interrupted process left behind.
@@ -213,13 +215,11 @@ def _replies(
     load: Callable[[str], Handler],
     log: Callable[[str], None],
 ) -> list[Reply]:
-    from memory_fabric.fabric.core import Fabric  # late: an unusable event needs no fabric
-
     replies: list[Reply] = []
-    fabric = Fabric(memory, timestamp())
+    table = _table(event.name, memory)
     for name in names:
         try:
-            reply = load(name)(event, fabric)
+            reply = load(name)(event, table)
         except DeadlinePassed as error:
             log(f"{event.name}: {name} ran out of time: {error}")
             break
@@ -231,6 +231,16 @@ def _replies(
         if reply is not None:
             replies.append(reply)
     return replies
+
+
+def _table(event_name: str, memory: Memory) -> WorkTable:
+    if event_name not in RECALLING:
+        from memory_fabric.fabric.table import WorkTable  # late: an unusable event needs none
+
+        return WorkTable(memory, timestamp())
+    from memory_fabric.fabric.core import Fabric  # late: the stages of recall cost their imports
+
+    return Fabric(memory, timestamp())
 
 
 def _trouble(event_name: str, memory: Memory) -> Reply:

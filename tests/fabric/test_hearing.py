@@ -37,6 +37,12 @@ def test_an_imperative_counts_in_a_list_of_rules_and_not_in_one_of_requests() ->
     assert held(requests) == []
 
 
+def test_an_assistants_sentence_without_a_phrase_costs_no_signs() -> None:
+    text = "I looked at the parser. The bug was a missing index on the table."
+    assert [bool(one.signs) for one in judged(text, "assistant")] == [False, True]
+    assert all(one.signs for one in judged(text, "assistant", every=True))
+
+
 def test_what_was_named_before_is_a_sign_of_what_follows() -> None:
     first, second = judged("We decided to use Redis. It will hold sessions.", "user")
     assert "earlier:0" in first.signs

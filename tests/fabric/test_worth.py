@@ -48,7 +48,7 @@ def test_what_is_settled_is_likelier_than_what_is_asked_or_reported(
     ],
 )
 def test_signs_tell_the_type(text: str, type_: str) -> None:
-    (one,) = judged(text, "assistant")
+    (one,) = judged(text, "assistant", every=True)
     assert kind(one.signs) == type_
 
 

@@ -69,6 +69,8 @@ def capture(text: str, *, speaker: str, known: Container[str] = ()) -> list[Reco
 
 def _settled(one: Judged, speaker: str) -> list[_Found]:
     """What the sentence settles, no clause twice: by its phrases, else by its signs alone."""
+    if not one.signs:
+        return []
     sure = chance(one.signs)
     found: list[_Found] = []
     for heard in one.heard:

@@ -18,6 +18,7 @@ from memory_fabric.fabric.parse import parse
 from memory_fabric.fabric.rank import rank, with_score_parts
 from memory_fabric.fabric.rerank import measured, rerank
 from memory_fabric.fabric.staleness import mark_stale
+from memory_fabric.fabric.table import WorkTable
 from memory_fabric.models import Answer, Filters, Query
 from memory_fabric.suspicion import shown
 from memory_fabric.values import Value
@@ -48,14 +49,15 @@ class Pushed(Value):
     ids: tuple[str, ...] = ()
 
 
-class Fabric:
+class Fabric(WorkTable):
     """Recall over one memory at one moment; `now` is ISO 8601 in UTC.
 
     With a `similarity` what is recalled is ranked by nearness of meaning, too (the warm path).
     """
 
     def __init__(self, memory: Memory, now: str, similarity: Similarity | None = None) -> None:
-        self.memory, self.now, self.similarity = memory, now, similarity
+        super().__init__(memory, now)
+        self.similarity = similarity
 
     def recall(
         self,
@@ -187,13 +189,17 @@ class Fabric:
         return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
 
 
+# What of a hit's metadata people or tools have said.
+SAID = ("why", "outcome", "category", "quote", "note")
+
+
 def without_secrets(answer: Answer) -> Answer:
     """The answer by today's rules of redaction: a row may be older than a rule."""
     return answer._replace(hits=tuple(map(_without_secrets, answer.hits)))
 
 
 def _without_secrets(hit: Hit) -> Hit:
-    metadata = {k: shown(v) if isinstance(v, str) else v for k, v in hit.metadata.items()}
+    metadata = {k: shown(v) if k in SAID else v for k, v in hit.metadata.items()}
     return hit._replace(text=shown(hit.text), metadata=metadata)
 
 

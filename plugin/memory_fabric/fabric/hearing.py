@@ -22,7 +22,7 @@ from memory_fabric.fabric.phrases.phrase import PAIR, REASON, RULE, RULES, SUPPO
 from memory_fabric.fabric.phrases.table import PHRASES
 from memory_fabric.fabric.segments import segments
 from memory_fabric.fabric.vocabulary import entity_type
-from memory_fabric.fabric.worth.signs import signs, tokens
+from memory_fabric.fabric.worth.signs import Spoken, signs
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -114,17 +114,25 @@ class Judged(Value):
     signs: tuple[str, ...] = ()
 
 
-def judged(text: str, speaker: str, names: Mapping[str, str] = {}) -> Iterator[Judged]:
-    """Every sentence of a text with its signs; training reads a text as capture does."""
+def judged(
+    text: str, speaker: str, names: Mapping[str, str] = {}, *, every: bool = False
+) -> Iterator[Judged]:
+    """Every sentence of a text, as capture and training read it.
+
+    Signs are costly: an assistant's sentence in which nothing was heard has them only with `every`.
+    """
     sentences = segments(text)[:MAX_SENTENCES]
-    spoken = [tokens(without_lead_in(sentence.text)) for sentence in sentences]
+    spoken = Spoken(sentences)
+    every = every or speaker in ("user", "summary")
     around, before = Around(rules=sections.are_rules(sentences)), None
     for place, sentence in enumerate(sentences):
         whole = parts_at(without_lead_in(sentence.text), 0, 0, whole=True)
         whole = _with_neighbours(whole, sentences, place)
         heard = tuple(_heard(sentences, place, speaker, names, around))
-        told = [*(sign for one in heard for sign in one.signs), *around.signs(sentence)]
-        found = signs(sentences, spoken, place, speaker, whole, told)
+        found: list[str] = []
+        if heard or (every and not sentence.question):
+            told = [*(sign for one in heard for sign in one.signs), *around.signs(sentence)]
+            found = signs(sentences, spoken, place, speaker, whole, told)
         one = Judged(sentence, before, around, whole, heard, tuple(found))
         yield one
         around, before = around.after(one), sentence

@@ -116,7 +116,9 @@ def _remembered(
         record = record._replace(evidence={CORRECTED: [at]})
         opened = (*opened, "no")
     record = witnesses.in_known_words(memory, record, by)
-    closed = closed_by(memory, record, by, opened)
+    # What stands as this session said it has closed what it closes.
+    stands = witnesses.stands(memory, record, by)
+    closed = [] if stands else closed_by(memory, record, by, opened)
     echo = (unsure or bool(said_at)) and witnesses.is_echo(memory, record, by, said_at)
     stored = memory.remember(record, by, closed, echo=echo)
     if stored is not None and is_correction:

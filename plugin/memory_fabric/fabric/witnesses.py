@@ -32,6 +32,19 @@ PROPOSED_FROM = 2
 MAX_TOLD_CHARS = 80
 
 
+def stands(memory: Memory, record: Record, by: Provenance) -> bool:
+    """Whether this session has said just this already, and nothing has replaced it since."""
+    if not by.session:
+        return False
+    known = memory.find_records(
+        "key = ? AND scope = ? AND session = ? AND type = ? AND status = 'active' "
+        "AND superseded_by = '' AND valid_to = ''",
+        (records.key_of(record), record.scope, by.session, record.type),
+    )
+    domain = record.domain if record.domain != "general" else by.domain
+    return any(k.domain == domain for k in known)
+
+
 def in_known_words(memory: Memory, record: Record, by: Provenance) -> Record:
     """The record in the words of a known one that says nearly the same, where it may repeat one.
 

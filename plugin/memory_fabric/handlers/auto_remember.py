@@ -13,11 +13,11 @@ from memory_fabric.store import notices
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.models import Record
 
 
-def handle(event: Event, fabric: Fabric) -> Reply | None:
+def handle(event: Event, fabric: WorkTable) -> Reply | None:
     """Fires when a turn ends. Reads the transcript's new part and the last message; stores records,
     solved problems and episodes. Replies with a notice when something is new or wrong, never with
     context: that would make the turn go on.
@@ -39,7 +39,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     return Reply(notice=notice) if notice else None
 
 
-def _waiting(fabric: Fabric) -> list[str]:
+def _waiting(fabric: WorkTable) -> list[str]:
     memory = fabric.memory
     try:
         return [*memory.told, *notices.take(memory.settings.home)]

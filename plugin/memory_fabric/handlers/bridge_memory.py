@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.store.memory import Memory
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
@@ -27,7 +27,7 @@ LISTS = {
 }
 
 
-def handle(event: Event, fabric: Fabric) -> None:
+def handle(event: Event, fabric: WorkTable) -> None:
     """Fires after a tool of an MCP server. Reads the arguments of creating tools, stores the same;
     storing twice changes nothing. Our own server's calls are no news, under whichever name the
     client was told to start it; no reply.
@@ -71,7 +71,7 @@ def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
     )
 
 
-def _with_entities(fabric: Fabric, payload: Mapping[str, Any], by: Provenance) -> None:
+def _with_entities(fabric: WorkTable, payload: Mapping[str, Any], by: Provenance) -> None:
     """Observations of entities that the other server knew before we did: make them first."""
     entities = [
         {"name": item["entityName"], "entityType": "unknown", "observations": item["contents"]}

@@ -11,10 +11,10 @@ from memory_fabric.reply import Reply
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
 
 
-def handle(event: Event, fabric: Fabric) -> Reply | None:
+def handle(event: Event, fabric: WorkTable) -> Reply | None:
     """Fires on each prompt; costs nothing unless a cue word stands in it. Reads the prompt, stores
     its records in tier 1, and replies with a notice when something is new.
 

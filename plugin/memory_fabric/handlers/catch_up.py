@@ -14,7 +14,7 @@ from memory_fabric.store import sessions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.store.database import Database
 
 # Somebody waits for the start of a session: more is read at the next one.
@@ -26,7 +26,7 @@ UNSEEN_FOR_S = 600
 REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
-def catch_up(fabric: Fabric, event: Event) -> None:
+def catch_up(fabric: WorkTable, event: Event) -> None:
     """Read what unfinished sessions have left; those that are read to their end have ended.
 
     A session whose transcript grows is alive. One that ended this way and goes on later is alive
@@ -47,7 +47,7 @@ def catch_up(fabric: Fabric, event: Event) -> None:
             done += 1
 
 
-def _catch_up(fabric: Fabric, session: str, path: str) -> None:
+def _catch_up(fabric: WorkTable, session: str, path: str) -> None:
     memory = fabric.memory
     if is_behind(memory, session, path):
         before = read_to(memory, session)

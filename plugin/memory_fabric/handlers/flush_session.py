@@ -13,13 +13,13 @@ from memory_fabric.store import maintenance, sessions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
 
 # The client gives all SessionEnd hooks together about 1.5 s.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 
-def handle(event: Event, fabric: Fabric) -> Reply | None:
+def handle(event: Event, fabric: WorkTable) -> Reply | None:
     """Fires when a session ends. Reads what no Stop has read, stores what the session was about,
     forgets what was local to it, writes the other tiers; a backup, when due, is made by a detached
     process. No reply.

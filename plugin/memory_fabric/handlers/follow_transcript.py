@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.handlers.copied_turns import Heard
     from memory_fabric.models import Record
     from memory_fabric.store.memory import Memory
@@ -41,7 +41,7 @@ COMPLAINTS = {
 
 
 def follow(
-    fabric: Fabric,
+    fabric: WorkTable,
     session: str,
     path: str,
     max_bytes: int = MAX_NEW_BYTES,

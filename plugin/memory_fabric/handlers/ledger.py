@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Set
 
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.store.database import Database
 
 
@@ -30,7 +30,7 @@ class Ledger:
     block was delivered.
     """
 
-    def __init__(self, event: Event, fabric: Fabric) -> None:
+    def __init__(self, event: Event, fabric: WorkTable) -> None:
         self._event, self._memory, self._now = event, fabric.memory, fabric.now
         self.started_at, self.loaded = fabric.now, False
         self._taken: Set[str] = frozenset()

@@ -19,7 +19,7 @@ from memory_fabric.values import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.models import Record
     from memory_fabric.store.memory import Memory
 
@@ -31,7 +31,7 @@ MAX_READ = 60
 HANDED_ON_FOR_S = 3 * 24 * 3600
 
 
-def handle(event: Event, fabric: Fabric) -> Reply | None:
+def handle(event: Event, fabric: WorkTable) -> Reply | None:
     """Fires on startup, resume, clear and fork. Reads recent and pinned records; replies with the
     session block, unless the session has it already, and with notices of what went wrong.
 
@@ -62,7 +62,7 @@ class Block(Value):
     given: tuple[str, ...] = ()
 
 
-def session_block(event: Event, fabric: Fabric) -> Block:
+def session_block(event: Event, fabric: WorkTable) -> Block:
     """What the session has not been given yet, with the receipt that notes it."""
     memory = fabric.memory
     ledger = Ledger(event, fabric)
@@ -131,7 +131,7 @@ def left_open(memory: Memory, event: Event) -> Record | None:
     return None if given else last
 
 
-def _put_in_order(event: Event, fabric: Fabric) -> None:
+def _put_in_order(event: Event, fabric: WorkTable) -> None:
     memory = fabric.memory
     from memory_fabric.store import tiers  # on the session's first event only
 

@@ -10,7 +10,7 @@ from memory_fabric.store import sessions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
 
 TOOLS = frozenset(("Agent", "Task"))
 DEFAULT_AGENT = "general-purpose"
@@ -18,7 +18,7 @@ DEFAULT_AGENT = "general-purpose"
 HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
 
-def handle(event: Event, fabric: Fabric) -> None:
+def handle(event: Event, fabric: WorkTable) -> None:
     """Fires before a subagent is asked for. Reads the task, keeps it redacted; no reply."""
     if events.tool_name(event) not in TOOLS:
         return

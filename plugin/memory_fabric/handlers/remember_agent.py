@@ -10,10 +10,10 @@ from memory_fabric.models import Provenance
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
 
 
-def handle(event: Event, fabric: Fabric) -> None:
+def handle(event: Event, fabric: WorkTable) -> None:
     """Fires when a subagent ends. Reads its last message, stores its records; no reply.
 
     A compaction runs as an agent without a type: its summary comes with PostCompact.

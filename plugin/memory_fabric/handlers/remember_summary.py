@@ -11,12 +11,12 @@ from memory_fabric.models import Provenance
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
 
 ANALYSIS = r"<analysis>.*?(?:</analysis>|\Z)"
 
 
-def handle(event: Event, fabric: Fabric) -> None:
+def handle(event: Event, fabric: WorkTable) -> None:
     """Fires after a compaction. Reads the summary without its analysis, stores its records; prints
     nothing, since what this event prints reaches the model as raw text.
     """

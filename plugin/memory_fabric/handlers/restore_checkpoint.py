@@ -12,7 +12,7 @@ from memory_fabric.store import tiers
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.models import Record
 
 
@@ -22,7 +22,7 @@ MAX_OWN, MAX_PINNED = 40, 20
 HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' "
 
 
-def handle(event: Event, fabric: Fabric) -> Reply | None:
+def handle(event: Event, fabric: WorkTable) -> Reply | None:
     """Fires on SessionStart with source compact. Reads the checkpoint, this session's records and
     the project's standing ones; replies with them within the session budget.
 
@@ -41,7 +41,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
 
 
 def _worth_restoring(
-    fabric: Fabric, session: str, started_at: str
+    fabric: WorkTable, session: str, started_at: str
 ) -> tuple[list[Record], list[Record], list[Record]]:
     """This session's own records, decisions and constraints first; pinned ones; the project's.
 

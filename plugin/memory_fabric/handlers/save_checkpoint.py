@@ -13,13 +13,13 @@ from memory_fabric.transcript import read_turns
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
 
 # The end of the transcript in which the open task and the files in work are looked for.
 TAIL_BYTES = 2 << 20
 
 
-def handle(event: Event, fabric: Fabric) -> None:
+def handle(event: Event, fabric: WorkTable) -> None:
     """Fires before a compaction. Reads the transcript's new part (remembered as at Stop) and its
     end (the checkpoint). Never blocks and prints nothing: that would reach the summariser.
 

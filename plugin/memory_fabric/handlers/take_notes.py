@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.models import Record
     from memory_fabric.transcript import Turn
 
@@ -37,7 +37,7 @@ def taken(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[
     )
 
 
-def conclude(fabric: Fabric, session: str) -> Record | None:
+def conclude(fabric: WorkTable, session: str) -> Record | None:
     """Store what the session was about, or bring what was stored up to date; None without work.
 
     What was forgotten stays away, what somebody pinned stays pinned.
@@ -77,7 +77,7 @@ def conclude(fabric: Fabric, session: str) -> Record | None:
     return _put(fabric, record, by)
 
 
-def _put(fabric: Fabric, record: Record, by: Provenance) -> Record:
+def _put(fabric: WorkTable, record: Record, by: Provenance) -> Record:
     memory = fabric.memory
     known = records.find(memory.session_database().connection, "id = ?", (record.id,))
     if known:

@@ -8,6 +8,7 @@ from functools import partial
 from memory_fabric import ids
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, journal, native, seal, sessions
+from memory_fabric.store.sharing import switch
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -52,7 +53,10 @@ def share(memory: Memory) -> int:
 
     Returns how many records of others are new or changed. Raises OSError, StoreUnavailable.
     """
-    from memory_fabric.store.sharing import holding, others, place  # no session's start needs it
+    project = memory.project
+    if project is None or not switch.is_on(memory.settings.home, project.id):
+        return 0
+    from memory_fabric.store.sharing import holding, others, place  # only where somebody shares
 
     if not place.is_on(memory):
         return 0

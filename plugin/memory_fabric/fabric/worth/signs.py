@@ -9,6 +9,7 @@ import re
 from functools import cache
 
 from memory_fabric.fabric import sections
+from memory_fabric.fabric.clauses import without_lead_in
 from memory_fabric.fabric.mentions import mentions
 from memory_fabric.fabric.modality import is_status, modality
 
@@ -95,9 +96,22 @@ def tokens(sentence: str) -> list[str]:
     return found
 
 
+class Spoken:
+    """The `tokens` of each sentence without its lead-in, read when somebody asks for them."""
+
+    def __init__(self, sentences: Sequence[Sentence]) -> None:
+        self._sentences = sentences
+        self._known: dict[int, list[str]] = {}
+
+    def __getitem__(self, place: int) -> list[str]:
+        if place not in self._known:
+            self._known[place] = tokens(without_lead_in(self._sentences[place].text))
+        return self._known[place]
+
+
 def signs(
     sentences: Sequence[Sentence],
-    spoken: Sequence[Sequence[str]],
+    spoken: Spoken,
     place: int,
     speaker: str,
     parts: Parts,
@@ -105,8 +119,8 @@ def signs(
 ) -> list[str]:
     """The signs of one sentence, each once.
 
-    `spoken` are the `tokens` of every sentence without its lead-in, `parts` the sentence as a
-    whole clause, `heard` the names of the phrases that were found in it.
+    `parts` are the sentence as a whole clause, `heard` the names of the phrases that were found in
+    it.
     """
     sentence, own = sentences[place], spoken[place]
     found = [f"by:{speaker}", f"length:{min(len(own) // 6, 6)}", *heard]
@@ -153,9 +167,7 @@ def _place(sentences: Sequence[Sentence], place: int, speaker: str) -> list[str]
     ]
 
 
-def _company(
-    sentences: Sequence[Sentence], spoken: Sequence[Sequence[str]], place: int
-) -> list[str]:
+def _company(sentences: Sequence[Sentence], spoken: Spoken, place: int) -> list[str]:
     found = []
     for step, name in ((1, "next"), (-1, "before")):
         other = place + step
@@ -170,13 +182,11 @@ def _company(
     return found
 
 
-def _list_around(
-    sentences: Sequence[Sentence], spoken: Sequence[Sequence[str]], heading: str
-) -> list[str]:
+def _list_around(sentences: Sequence[Sentence], spoken: Spoken, heading: str) -> list[str]:
     """How much the list that a sentence stands in is one of orders, and whether for good."""
     items = [
-        own
-        for sentence, own in zip(sentences, spoken, strict=True)
+        spoken[place]
+        for place, sentence in enumerate(sentences)
         if sentence.bullet and sentence.opens and sentence.heading == heading
     ]
     if len(items) < 2:
