@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.redact import redact
-from memory_fabric.suspicion import may_hold_secret, shown
+from memory_fabric.redact import redact, redacted_object
+from memory_fabric.suspicion import may_hold_secret, object_without_secrets, without_secrets
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
@@ -26,9 +26,18 @@ def test_no_text_that_redaction_changes_is_waved_through(split: str) -> None:
     assert [text for text in changed if not may_hold_secret(text)] == []
 
 
+@pytest.mark.parametrize("split", ["tune", "held"])
+def test_an_object_is_left_as_redaction_leaves_it(split: str) -> None:
+    for case in redaction.cases(split, 1):
+        payload = {"record": {"what": case.text, "why": ""}, "seen_in": [case.text]}
+        assert object_without_secrets(payload) == redacted_object(payload)
+    named = {"password": "opensesame", "what": "plain"}
+    assert object_without_secrets(named) == redacted_object(named)
+
+
 @given(st.text(max_size=200))
 def test_what_is_shown_is_what_redaction_leaves(text: str) -> None:
-    assert shown(text) == redact(text)
+    assert without_secrets(text) == redact(text)
 
 
 @given(
@@ -36,7 +45,7 @@ def test_what_is_shown_is_what_redaction_leaves(text: str) -> None:
 )
 def test_texts_about_secrets_are_shown_redacted(parts: list[str]) -> None:
     text = " ".join(parts)
-    assert shown(text) == redact(text)
+    assert without_secrets(text) == redact(text)
 
 
 def test_ordinary_memories_are_waved_through() -> None:

@@ -15,7 +15,7 @@ from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event
 from memory_fabric.ids import timestamp
 from memory_fabric.reply import Reply, encode, merge
-from memory_fabric.suspicion import shown
+from memory_fabric.suspicion import without_secrets
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -158,7 +158,7 @@ def _answer(
         for failure in memory.failures:
             log(f"{event.name}: {failure}")
         reply = merge((reply, _trouble(event.name, memory)))
-        reply = reply._replace(context=shown(reply.context))
+        reply = reply._replace(context=without_secrets(reply.context))
         hurried = event.name in PROMPT_PATH
         outcome = Outcome(encode(event.name, reply), reply.receipts, memory, hurried, log)
         return outcome

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from memory_fabric.text import CLOSE_FENCE
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 NAME_PARTS = "pass secret token key credential pwd auth cookie phrase login identified".split()
+# What the rules look for in the key of a JSON object ("author" is none).
+KEY_PARTS = "pass secret token key credential pwd _auth".split()
 PASSWORDS = frozenset("pass pwd phrase login".split())
 SIGNS = ("=", ":", "|", '"', "'", "`")
 SAID = (" is ", " to ", " for ")
@@ -19,7 +26,10 @@ MARKS = (
 )
 # No issuer's shape is shorter; one in which letters and digits never mix is one in hundreds.
 MIN_WORD_CHARS, MIN_MIXED_CHARS = 18, 5
+UUID_CHARS = 36
 REACH_CHARS = 24
+# A value begins within so many words behind its name; no shorter one is taken for a secret.
+WORDS_BEHIND, FAR_CHARS, MIN_SECRET_CHARS = 5, 400, 6
 
 
 def may_hold_secret(text: str) -> bool:
@@ -28,7 +38,7 @@ def may_hold_secret(text: str) -> bool:
     if any(mark in text for mark in MARKS):
         return True
     for word in text.split():
-        if len(word) >= MIN_WORD_CHARS and _mixes(word):
+        if len(word) >= MIN_WORD_CHARS and _mixes(word) and not _is_mark(word):
             return True
     folded = text.casefold()
     if " as " in folded and any(part in folded for part in NAME_PARTS):
@@ -49,8 +59,15 @@ def _mixes(word: str) -> bool:
     return False
 
 
-def shown(text: str) -> str:
-    """The text as it may be shown: redacted by today's rules."""
+def _is_mark(word: str) -> bool:
+    """Whether a word is an id or a time of ours."""
+    if len(word) == UUID_CHARS and [word[i] for i in (8, 13, 18, 23)] == ["-"] * 4:
+        return word.replace("-", "").isalnum()
+    return word[:1] == "2" and word[4:5] + word[7:8] + word[10:11] + word[-1:] == "--TZ"
+
+
+def without_secrets(text: str) -> str:
+    """The text as `redact` leaves it."""
     if not may_hold_secret(text):
         return text
     from memory_fabric.redact import redact  # its expressions cost: only doubtful texts pay them
@@ -58,17 +75,42 @@ def shown(text: str) -> str:
     return redact(text)
 
 
+def object_without_secrets(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The same JSON object as `redacted_object` leaves it."""
+    if not _is_doubtful(value):
+        return dict(value)
+    from memory_fabric.redact import redacted_object
+
+    return redacted_object(value)
+
+
+def _is_doubtful(value: Any) -> bool:
+    if isinstance(value, str):
+        return may_hold_secret(value)
+    if isinstance(value, dict):
+        keys = (str(key).casefold() for key in value)
+        named = any(part in key for key in keys for part in KEY_PARTS)
+        return named or any(_is_doubtful(part) for pair in value.items() for part in pair)
+    return isinstance(value, list | tuple) and any(map(_is_doubtful, value))
+
+
 def _is_given(folded: str, part: str) -> bool:
     """Whether the name of a secret stands before something that could be its value."""
     at = folded.find(part)
     while at >= 0:
-        behind = folded[at + len(part) : at + len(part) + REACH_CHARS]
-        if any(sign in behind for sign in SIGNS) or any(c.isdigit() for c in behind):
+        at += len(part)
+        behind = folded[at : at + REACH_CHARS]
+        if any(sign in behind for sign in SIGNS):
             return True
         # In a sentence only a password is a plain word; "requires tokens for all" tells nothing.
         if part in PASSWORDS and any(sign in behind for sign in SAID):
             return True
-        if any(not word.strip(".,;!?()-").isalpha() for word in behind.split()):
+        near = folded[at : at + FAR_CHARS].split()[:WORDS_BEHIND]
+        if any(len(word) >= MIN_SECRET_CHARS and not _is_plain(word) for word in near):
             return True
-        at = folded.find(part, at + 1)
+        at = folded.find(part, at)
     return False
+
+
+def _is_plain(word: str) -> bool:
+    return word.strip(".,;!?()-").isalpha()

@@ -12,7 +12,7 @@ from memory_fabric.cli import here, named, show
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Answer, Hit
 from memory_fabric.store import sessions
-from memory_fabric.suspicion import shown
+from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, one_line
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def load(as_json: AsJson = False) -> int:
     text = recent_decisions(
         [r for r in records if not r.pinned], pinned=[r for r in records if r.pinned], asked=asked
     )
-    text = shown(text)
+    text = without_secrets(text)
     if as_json:
         show.json_out({"text": text, "failures": failures})
     else:

@@ -7,7 +7,7 @@ one does not need goes to the others.
 from __future__ import annotations
 
 from memory_fabric.fabric.render import SESSION_CHARS, record_line
-from memory_fabric.redact import redact
+from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import (
     CLOSE_FENCE,
     OPEN_FENCE,
@@ -81,14 +81,14 @@ def checkpoint(
     files = [*reversed(earlier.get("files", ())), *changed]
     return {
         "at": now,
-        "task": _ends(redact(task), MAX_TASK_CHARS),
-        "follow_up": _ends(redact(follow_up), MAX_FOLLOW_UP_CHARS),
-        "said": [cut(redact(one_line(a)), MAX_SAID_CHARS) for a in answers[-LAST_SAID:]],
+        "task": _ends(without_secrets(task), MAX_TASK_CHARS),
+        "follow_up": _ends(without_secrets(follow_up), MAX_FOLLOW_UP_CHARS),
+        "said": [cut(without_secrets(one_line(a)), MAX_SAID_CHARS) for a in answers[-LAST_SAID:]],
         "files": _latest(files, MAX_FILES),
         "read": [] if files else _latest(read, MAX_READ),
         "items": list(earlier.get("items", ()))
         if items is None
-        else [cut(redact(one_line(item)), MAX_ITEM_CHARS) for item in items[:MAX_ITEMS]],
+        else [cut(without_secrets(one_line(item)), MAX_ITEM_CHARS) for item in items[:MAX_ITEMS]],
     }
 
 

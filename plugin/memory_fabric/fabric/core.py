@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory_fabric import suspicion
 from memory_fabric.fabric import push, render
 from memory_fabric.fabric.boost import boost
 from memory_fabric.fabric.dedupe import collapse, dedupe, is_of_others
@@ -20,7 +21,6 @@ from memory_fabric.fabric.rerank import measured, rerank
 from memory_fabric.fabric.staleness import mark_stale
 from memory_fabric.fabric.table import WorkTable
 from memory_fabric.models import Answer, Filters, Query
-from memory_fabric.suspicion import shown
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -199,8 +199,10 @@ def without_secrets(answer: Answer) -> Answer:
 
 
 def _without_secrets(hit: Hit) -> Hit:
-    metadata = {k: shown(v) if k in SAID else v for k, v in hit.metadata.items()}
-    return hit._replace(text=shown(hit.text), metadata=metadata)
+    metadata = {
+        k: suspicion.without_secrets(v) if k in SAID else v for k, v in hit.metadata.items()
+    }
+    return hit._replace(text=suspicion.without_secrets(hit.text), metadata=metadata)
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:

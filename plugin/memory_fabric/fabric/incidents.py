@@ -10,7 +10,7 @@ from memory_fabric.fabric.commands import Command, command_in, covers
 from memory_fabric.fabric.confidence import BASE
 from memory_fabric.fabric.failures import is_no_failure, outcome, telling_line
 from memory_fabric.models import Record
-from memory_fabric.redact import redact
+from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, one_line
 from memory_fabric.values import Value
 
@@ -110,8 +110,8 @@ def cause_in(said: str) -> str:
 
 def incident(failure: Failure) -> Incident:
     """The problem that a failure was, and its solution, not yet linked."""
-    command = cut(redact(one_line(failure.command.text)), MAX_COMMAND_CHARS)
-    error = cut(redact(failure.error), MAX_ERROR_CHARS)
+    command = cut(without_secrets(one_line(failure.command.text)), MAX_COMMAND_CHARS)
+    error = cut(without_secrets(failure.error), MAX_ERROR_CHARS)
     names = ", ".join(failure.files[:MAX_FILES_NAMED])
     more = len(failure.files) - MAX_FILES_NAMED
     names += f" and {more} more" if more > 0 else ""
@@ -172,7 +172,10 @@ def _ran(step: Step, open_: list[Failure]) -> tuple[list[Failure], list[Failure]
         error = telling_line(step.output)
         command = command._replace(speaks=True)
         kept = [failure for failure in open_ if failure is not known]
-        return [*kept, Failure(command, cut(redact(error), MAX_ERROR_CHARS), files, cause)], []
+        return [
+            *kept,
+            Failure(command, cut(without_secrets(error), MAX_ERROR_CHARS), files, cause),
+        ], []
     over = [failure for failure in open_ if covers(command, failure.command)]
     solved = [f for f in over if any(not file.endswith(_PROSE) for file in f.files)]
     return [failure for failure in open_ if failure not in over], solved

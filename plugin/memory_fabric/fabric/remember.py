@@ -10,10 +10,10 @@ from memory_fabric.fabric.confidence import confidence
 from memory_fabric.fabric.correction_cues import CATEGORY as CORRECTION
 from memory_fabric.fabric.correction_cues import may_correct
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
-from memory_fabric.redact import redact
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
 from memory_fabric.store.operations.sightings import CORRECTED
+from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, name_key, without_injected, words
 
 TYPE_CHECKING = False
@@ -56,7 +56,7 @@ def remember_text(
     neither be stored nor queued.
     """
     # Before names are read out of it: one alone would not look like a secret.
-    text = redact(without_injected(text))
+    text = without_secrets(without_injected(text))
     found = found_in(text, speaker, known_names(memory, text))
     found = [record._replace(valid_from=said_at) for record in found]
     return store(memory, found, provenance, text)

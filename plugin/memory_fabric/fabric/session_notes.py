@@ -9,7 +9,7 @@ from __future__ import annotations
 from memory_fabric.fabric.checkpoint import INTERRUPTED, own_words
 from memory_fabric.fabric.confidence import BASE
 from memory_fabric.models import Record
-from memory_fabric.redact import redact
+from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, one_line, without_injected
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ def noted(
     tasks, asked = list(notes.get("tasks", ())), int(notes.get("asked", 0))
     last, waiting = str(notes.get("said", "")), bool(notes.get("waiting"))
     for role, text in said:
-        text = one_line(redact(without_injected(text)))
+        text = one_line(without_secrets(without_injected(text)))
         if role == "assistant":
             last, waiting = text[-MAX_SAID_CHARS:] or last, False
         elif text.startswith(INTERRUPTED):
@@ -140,6 +140,5 @@ def question_in(said: str) -> str:
 
 def _bounded(items: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
     latest = list(items.items())[-MAX_ITEMS:]
-    return {
-        key: [cut(redact(one_line(what)), MAX_ITEM_CHARS), state] for key, (what, state) in latest
-    }
+    said = ((key, without_secrets(one_line(what)), state) for key, (what, state) in latest)
+    return {key: [cut(what, MAX_ITEM_CHARS), state] for key, what, state in said}

@@ -12,8 +12,8 @@ from memory_fabric.fabric.remember import trust_for
 from memory_fabric.handlers.copied_turns import sorted_out
 from memory_fabric.handlers.speaking import speak
 from memory_fabric.models import Provenance
-from memory_fabric.redact import redact
 from memory_fabric.store import notices, sessions
+from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, without_injected
 from memory_fabric.transcript import MISSING, REPLACED, UNREADABLE, read_on
 
@@ -140,7 +140,7 @@ def _keep_episodes(memory: Memory, heard: Sequence[Heard]) -> None:
 
 def kept_text(said: str) -> str:
     """What an episode holds of a turn: without secrets before it is cut, which might hide one."""
-    return cut(redact(without_injected(said)).strip(), MAX_EPISODE_CHARS)
+    return cut(without_secrets(without_injected(said)).strip(), MAX_EPISODE_CHARS)
 
 
 def _complain(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from memory_fabric import events
 from memory_fabric.fabric.errands import text_of
-from memory_fabric.redact import redact
 from memory_fabric.store import sessions
+from memory_fabric.suspicion import without_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def handle(event: Event, fabric: WorkTable) -> None:
         events.tool_use_id(event) or fabric.now,
         event.session,
         kind if isinstance(kind, str) and kind else DEFAULT_AGENT,
-        _both_ends(redact(text_of(asked.get("description"), prompt))),
+        _both_ends(without_secrets(text_of(asked.get("description"), prompt))),
         fabric.now,
     )
 

@@ -6,11 +6,10 @@ import json
 
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Operation, Provenance
-from memory_fabric.redact import redact
-from memory_fabric.redact import redacted as without_secrets
 from memory_fabric.store import integrity
 from memory_fabric.store.operations import shapes
 from memory_fabric.store.operations.effects import EFFECTS
+from memory_fabric.suspicion import object_without_secrets, without_secrets
 from memory_fabric.text import encodable, neutralised
 
 TYPE_CHECKING = False
@@ -27,13 +26,13 @@ UNLOGGED = frozenset(("add_episodes", "take_in", "let_go"))
 
 def cleaned(payload: Mapping[str, Any]) -> dict[str, Any]:
     """The payload as it may be stored: no secrets, no fence of ours that opens, valid UTF-8."""
-    found = _harmless(without_secrets(dict(payload)))
+    found = _harmless(object_without_secrets(payload))
     return dict(found)
 
 
 def cleaned_provenance(by: Provenance) -> Provenance:
     """The same for who said it: names and ids come from outside, too."""
-    return Provenance(*(encodable(redact(part)) for part in by))
+    return Provenance(*(encodable(without_secrets(part)) for part in by))
 
 
 def apply(db: Database, operation: Operation) -> dict[str, Any]:
