@@ -44,6 +44,6 @@ def test_an_assistants_sentence_without_a_phrase_costs_no_signs() -> None:
 
 
 def test_what_was_named_before_is_a_sign_of_what_follows() -> None:
-    first, second = judged("We decided to use Redis. It will hold sessions.", "user")
+    first, second = judged("We decided to use Redis. It will hold sessions.", "user", every=True)
     assert "earlier:0" in first.signs
     assert {"earlier:1", "earlier here:1"} <= set(second.signs)

@@ -13,7 +13,7 @@ from memory_fabric.fabric.worth.weigh import chance, kind
 
 
 def sure(text: str, speaker: str = "user") -> float:
-    (one,) = judged(text, speaker)
+    (one,) = judged(text, speaker, every=True)
     return chance(one.signs)
 
 

@@ -13,7 +13,7 @@ from memory_fabric.fabric.clauses import Parts, parts_at
 from memory_fabric.fabric.confidence import confidence, of_candidate
 from memory_fabric.fabric.extract import extract
 from memory_fabric.fabric.generalizing import is_generalizable
-from memory_fabric.fabric.hearing import FACTS, Judged, is_clause, judged
+from memory_fabric.fabric.hearing import FACTS, Judged, is_certain, is_clause, judged
 from memory_fabric.fabric.modality import is_status, modality
 from memory_fabric.fabric.phrases.phrase import PAIR, Phrase
 from memory_fabric.fabric.vocabulary import entity_type
@@ -69,16 +69,17 @@ def capture(text: str, *, speaker: str, known: Container[str] = ()) -> list[Reco
 
 def _settled(one: Judged, speaker: str) -> list[_Found]:
     """What the sentence settles, no clause twice: by its phrases, else by its signs alone."""
-    if not one.signs:
+    certain = is_certain(one.heard)
+    if not (one.signs or certain):
         return []
-    sure = chance(one.signs)
+    sure = 1.0 if certain else chance(one.signs)
     found: list[_Found] = []
     for heard in one.heard:
         if not heard.held or any(_overlap(heard.parts.what, f.parts.what) for f in found):
             continue
         elaborates = heard.phrase.type not in FACTS and _elaborates(one)
         least = KEPT_FROM_BESIDE if elaborates else KEPT_FROM_HEARD
-        if sure >= least or heard.phrase.sure:
+        if sure >= least:
             found.append(_Found(heard.phrase, heard.parts, sure))
     if found or not is_clause(one.parts.what) or _is_unmeant(one):
         return found
@@ -149,7 +150,7 @@ def _record(found: _Found, speaker: str, known: Container[str], names: Mapping[s
             known_entities=known_names,
             by_user=by_user,
         )
-        if found.chance < PROMOTED_CHANCE and not phrase.sure:
+        if found.chance < PROMOTED_CHANCE:
             score = min(score, PROMOTED_FROM - 0.01)
     return Record(
         type=record_type,

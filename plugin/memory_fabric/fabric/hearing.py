@@ -16,6 +16,7 @@ from memory_fabric.fabric.clauses import (
     reason_of_next,
     without_lead_in,
 )
+from memory_fabric.fabric.cues import has_cue
 from memory_fabric.fabric.extract import extract
 from memory_fabric.fabric.modality import is_status, modality
 from memory_fabric.fabric.phrases.phrase import PAIR, REASON, RULE, RULES, SUPPORT, Phrase
@@ -114,23 +115,31 @@ class Judged(Value):
     signs: tuple[str, ...] = ()
 
 
+def is_certain(heard: Sequence[Heard]) -> bool:
+    """Whether a phrase was heard that needs no second opinion."""
+    return any(one.held and one.phrase.sure for one in heard)
+
+
 def judged(
     text: str, speaker: str, names: Mapping[str, str] = {}, *, every: bool = False
 ) -> Iterator[Judged]:
     """Every sentence of a text, as capture and training read it.
 
-    Signs are costly: an assistant's sentence in which nothing was heard has them only with `every`.
+    Signs are costly: without `every` only sentences have them that are neither certain nor
+    hopeless, which an assistant's is in which nothing was heard, and anybody's in a text without a
+    cue.
     """
     sentences = segments(text)[:MAX_SENTENCES]
     spoken = Spoken(sentences)
-    every = every or speaker in ("user", "summary")
+    hopeful = speaker in ("user", "summary") and has_cue(text)
     around, before = Around(rules=sections.are_rules(sentences)), None
     for place, sentence in enumerate(sentences):
         whole = parts_at(without_lead_in(sentence.text), 0, 0, whole=True)
         whole = _with_neighbours(whole, sentences, place)
         heard = tuple(_heard(sentences, place, speaker, names, around))
         found: list[str] = []
-        if heard or (every and not sentence.question):
+        open_ = (heard or hopeful) and not is_certain(heard) and not sentence.question
+        if every or open_:
             told = [*(sign for one in heard for sign in one.signs), *around.signs(sentence)]
             found = signs(sentences, spoken, place, speaker, whole, told)
         one = Judged(sentence, before, around, whole, heard, tuple(found))

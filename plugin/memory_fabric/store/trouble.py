@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.suspicion import without_secrets
 from memory_fabric.store import files
+from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, one_line
 
 TYPE_CHECKING = False
@@ -51,7 +51,8 @@ def news(
         found = {"refused": found["refused"]}
     fresh = [kind for kind in found if _first(kind, places, unmarked)]
     return " · ".join(
-        without_secrets(cut(f"{MEANINGS[kind]} ({_cause(found[kind])})", MAX_CHARS)) for kind in fresh
+        without_secrets(cut(f"{MEANINGS[kind]} ({_cause(found[kind])})", MAX_CHARS))
+        for kind in fresh
     )
 
 

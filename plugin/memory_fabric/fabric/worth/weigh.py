@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from math import exp
 
-from memory_fabric.fabric.worth.weights import BIAS, KIND_BIASES, KINDS, SCALE, WEIGHTS
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,14 +11,19 @@ if TYPE_CHECKING:
 
 def chance(signs: Iterable[str]) -> float:
     """How likely a sentence with these signs is worth keeping, 0 to 1."""
-    total = BIAS + sum(WEIGHTS[sign][0] for sign in signs if sign in WEIGHTS)
-    return 1 / (1 + exp(-max(-30.0, min(30.0, total / SCALE))))
+    from memory_fabric.fabric.worth import weights  # two thousand: only who is in doubt loads them
+
+    known = weights.WEIGHTS
+    total = weights.BIAS + sum(known[sign][0] for sign in signs if sign in known)
+    return 1 / (1 + exp(-max(-30.0, min(30.0, total / weights.SCALE))))
 
 
 def kind(signs: Iterable[str]) -> str:
     """The type of record that such a sentence would make."""
-    totals = list(KIND_BIASES)
+    from memory_fabric.fabric.worth import weights
+
+    totals = list(weights.KIND_BIASES)
     for sign in signs:
-        for place, weight in enumerate(WEIGHTS.get(sign, ())[1:]):
+        for place, weight in enumerate(weights.WEIGHTS.get(sign, ())[1:]):
             totals[place] += weight
-    return KINDS[max(range(len(KINDS)), key=lambda place: totals[place])]
+    return weights.KINDS[max(range(len(totals)), key=lambda place: totals[place])]
