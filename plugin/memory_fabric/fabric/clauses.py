@@ -14,6 +14,13 @@ _LEAD_IN = (
     r"never mind|i changed my mind|fyi|please|btw|for the record|to be clear|in general|generally|"
     r"instead(?! of\b)|therefore|thus|additionally|however|of course|nah)(?:[\s,.!:…—-]+|$)){1,5}"
 )
+# The first words of all of these: most sentences have none, and compile nothing.
+_LEAD_WORDS = frozenset(
+    """ok okay yes yep yup yeah nope no right sure so and but also well agree agreed good great
+    perfect cool hm hmm hmmm mmk alright actually lastly finally fine thanks oh uh uhh uhhh note
+    never i fyi please btw for to in generally instead therefore thus additionally however of
+    nah""".split()
+)
 # Where one clause ends and another begins, to the left of what was found and to its right.
 _LEFT = r"; | — | – |, but |,? so (?!that\b)|, and (?=(?:we|i|the|let's|use)\b)|: |… ?|\.\.\. ?|\) "
 _RIGHT = (
@@ -72,6 +79,15 @@ _REJECTED_FOR = (
     r"(?<!to )\b(?:avoid|don't use|do not use|never use|won't use|will not use|"
     r"stop using)(?: using)? (?P<over>.{2,80}?)(?=[,;.:—](?: and| but)? use |.{0,80}\binstead\b)"
 )
+# Each way of rejecting, and words of which one stands in all that it matches.
+_OVER_FORMS = (
+    (_OVER, ("instead", "rather", "opposed", "statt", "lugar", "vez", "lieu", "plutôt", "而不是")),
+    (_OVER_CHOICE, (" over ", " not ", " never ")),
+    (_FROM_TO, ("from", "off")),
+    (_REPLACED, ("replac",)),
+    (_REJECTED, ("reject", "ruled", "against", "longer", "stopped", "more", "favo")),
+    (_REJECTED_FOR, ("avoid", "use ", "using")),
+)
 _DECLINED = (
     r"\b(?:not|won't|don't)(?: \w+)? (?:want|use|implement|fetch|build|add|take|keep|run|store|"
     r"adopt) (?P<over>.{2,80})"
@@ -97,6 +113,8 @@ def _pattern(expression: str) -> re.Pattern[str]:
 
 def without_lead_in(sentence: str) -> str:
     """The sentence without "OK, so", "Yes," and their kin at its beginning."""
+    if sentence.partition(" ")[0].strip(".,!:;…—-").lower() not in _LEAD_WORDS:
+        return sentence
     match = _pattern(_LEAD_IN).match(sentence)
     rest = sentence[match.end() :] if match else sentence
     return rest if len(rest) >= 8 else sentence
@@ -178,7 +196,10 @@ def reason_of_next(sentence: str) -> str:
 def over_in(clause: str) -> tuple[str, ...]:
     """The rejected alternatives that a clause names, shortest form, each once."""
     found: list[str] = []
-    for expression in (_OVER, _OVER_CHOICE, _FROM_TO, _REPLACED, _REJECTED, _REJECTED_FOR):
+    folded = clause.lower()
+    for expression, words in _OVER_FORMS:
+        if not any(word in folded for word in words):
+            continue
         match = _pattern(expression).search(clause)
         if match:
             found += _names(next(filter(None, match.groups())))

@@ -49,6 +49,8 @@ _TEMPLATE = (
     r"(?-i:\[[A-Z][A-Z _/-]{2,40}\])|\{\{|<your|\bxxx\b"
 )
 
+_TEMPLATE_MARKS = ("[", "{{", "<your", "xxx")
+
 
 @cache
 def _template_pattern() -> re.Pattern[str]:
@@ -102,4 +104,6 @@ def gives_reasons(sentence: Sentence) -> bool:
 
 def is_template(sentence: str) -> bool:
     """Whether the sentence waits to be filled in: "Chosen option: [option 1]"."""
+    if not any(mark in sentence.lower() for mark in _TEMPLATE_MARKS):
+        return False
     return bool(_template_pattern().search(sentence))
