@@ -20,9 +20,10 @@ import redaction
 
 @pytest.mark.parametrize("split", ["tune", "held"])
 def test_no_text_that_redaction_changes_is_waved_through(split: str) -> None:
-    changed = [case.text for case in redaction.cases(split, 1) if redact(case.text) != case.text]
+    # Many of each: what one key in thousands looks like would otherwise get by.
+    changed = [case.text for case in redaction.cases(split, 20) if redact(case.text) != case.text]
 
-    assert len(changed) > 500
+    assert len(changed) > 10_000
     assert [text for text in changed if not may_hold_secret(text)] == []
 
 

@@ -24,8 +24,8 @@ MARKS = (
     *("://", "--", "</", "/>", " -p", " -u ", " -U ", " -a ", " -w ", "pass:", "Private-Lines:"),
     *(":54", ":64", ":*:", ":26257:"),
 )
-# No issuer's shape is shorter; one in which letters and digits never mix is one in hundreds.
-MIN_WORD_CHARS, MIN_MIXED_CHARS = 18, 5
+# No issuer's shape is shorter.
+MIN_WORD_CHARS = 18
 UUID_CHARS = 36
 REACH_CHARS = 24
 # A value begins within so many words behind its name; no shorter one is taken for a secret.
@@ -38,7 +38,7 @@ def may_hold_secret(text: str) -> bool:
     if any(mark in text for mark in MARKS):
         return True
     for word in text.split():
-        if len(word) >= MIN_WORD_CHARS and _mixes(word) and not _is_mark(word):
+        if len(word) >= MIN_WORD_CHARS and not (_is_made_of_words(word) or _is_mark(word)):
             return True
     folded = text.casefold()
     if " as " in folded and any(part in folded for part in NAME_PARTS):
@@ -46,17 +46,21 @@ def may_hold_secret(text: str) -> bool:
     return "<private" in folded or any(_is_given(folded, part) for part in NAME_PARTS)
 
 
-def _mixes(word: str) -> bool:
-    """Whether letters and digits mix somewhere in a word, as in a key and not in `worker-12`."""
-    run = ""
+def _is_made_of_words(word: str) -> bool:
+    """Whether a long word is words and numbers with signs between, as in `billing-worker-12`.
+
+    Letters beside digits, and capitals within, may be a key.
+    """
+    part = ""
     for character in word + " ":
         if character.isalnum():
-            run += character
-        elif run:
-            if len(run) >= MIN_MIXED_CHARS and not run.isalpha() and not run.isdigit():
-                return True
-            run = ""
-    return False
+            part += character
+        elif part:
+            is_word = part.isalpha() and (part[1:].islower() or len(part) == 1)
+            if not (is_word or part.isdigit()):
+                return False
+            part = ""
+    return True
 
 
 def _is_mark(word: str) -> bool:
