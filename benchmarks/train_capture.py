@@ -82,7 +82,7 @@ def read(item: dict[str, Any]) -> list[Example]:
     seen = list(judged(without_injected(item["text"]), item["role"], every=True))
     labels: dict[int, dict[str, Any]] = {}
     for wanted in item["expect"]:
-        alike = [likeness(one.parts.what, wanted["what"]) for one in seen]
+        alike = [likeness(one.whole.what, wanted["what"]) for one in seen]
         best = max(range(len(seen)), key=lambda place: alike[place], default=-1)
         if best >= 0 and alike[best] >= LEAST_ALIKE and not _is_required(labels.get(best)):
             labels[best] = wanted

@@ -81,10 +81,10 @@ def _settled(one: Judged, speaker: str) -> list[_Found]:
         least = KEPT_FROM_BESIDE if elaborates else KEPT_FROM_HEARD
         if sure >= least:
             found.append(_Found(heard.phrase, heard.parts, sure))
-    if found or not is_clause(one.parts.what) or _is_unmeant(one):
+    if found or not is_clause(one.whole.what) or _is_unmeant(one):
         return found
     if sure >= KEPT_FROM:
-        return [_Found(Phrase((), kind(one.signs), "", explicit=False), one.parts, sure)]
+        return [_Found(Phrase((), kind(one.signs), "", explicit=False), one.whole, sure)]
     if speaker not in ("user", "summary"):
         return []
     for heard in one.heard:
@@ -92,7 +92,7 @@ def _settled(one: Judged, speaker: str) -> list[_Found]:
             return [_Found(heard.phrase, heard.parts, sure, waits=True)]
     if sure >= WAITS_FROM:
         phrase = Phrase((), kind(one.signs), "", explicit=False)
-        return [_Found(phrase, one.parts, sure, waits=True)]
+        return [_Found(phrase, one.whole, sure, waits=True)]
     return []
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from memory_fabric.fabric.segments import Sentence
-    from memory_fabric.models import Entity
 
 MAX_SENTENCES = 1500
 _SHORT_REMARK_CHARS = 90
@@ -105,14 +104,16 @@ def _pattern(expression: str) -> re.Pattern[str]:
 
 
 class Judged(Value):
-    """A sentence as capture sees it: its whole clause, the phrases in it, and all its signs."""
+    """A sentence as capture sees it: the phrases in it; where it is in doubt, also its signs and
+    itself as one clause.
+    """
 
     sentence: Sentence
     before: Sentence | None
     around: Around
-    parts: Parts
     heard: tuple[Heard, ...] = ()
     signs: tuple[str, ...] = ()
+    whole: Parts = Parts("")
 
 
 def is_certain(heard: Sequence[Heard]) -> bool:
@@ -134,15 +135,14 @@ def judged(
     hopeful = speaker in ("user", "summary") and has_cue(text)
     around, before = Around(rules=sections.are_rules(sentences)), None
     for place, sentence in enumerate(sentences):
-        whole = parts_at(without_lead_in(sentence.text), 0, 0, whole=True)
-        whole = _with_neighbours(whole, sentences, place)
         heard = tuple(_heard(sentences, place, speaker, names, around))
-        found: list[str] = []
-        open_ = (heard or hopeful) and not is_certain(heard) and not sentence.question
-        if every or open_:
-            told = [*(sign for one in heard for sign in one.signs), *around.signs(sentence)]
+        one = Judged(sentence, before, around, heard)
+        doubtful = (heard or hopeful) and not is_certain(heard) and not sentence.question
+        if every or doubtful:
+            whole = _whole(sentences, place)
+            told = [*(sign for each in heard for sign in each.signs), *around.signs(sentence)]
             found = signs(sentences, spoken, place, speaker, whole, told)
-        one = Judged(sentence, before, around, whole, heard, tuple(found))
+            one = one._replace(whole=whole, signs=tuple(found))
         yield one
         around, before = around.after(one), sentence
 
@@ -164,7 +164,6 @@ def _heard(
             yield Heard(_FORBIDDEN, parts)
         return
     spoken = without_lead_in(sentence.text)
-    entities, _ = extract(spoken, known=names)
     following = sentences[place + 1].text if place + 1 < len(sentences) else ""
     for phrase, start, end, whole in _matches(spoken, speaker):
         parts = parts_at(spoken, start, end, whole=whole)
@@ -176,14 +175,20 @@ def _heard(
         elif not parts.over and place and sentence.text.lower().startswith("instead"):
             parts = parts._replace(over=declined_in(sentences[place - 1].text))
         meant = modality(sentence, _context(spoken, parts), following, phrase.type)
-        held = not meant and _holds(phrase, parts, sentence, entities, speaker, around)
+        held = not meant and _holds(phrase, parts, sentence, names, speaker, around)
         yield Heard(phrase, parts, meant, held)
     if sections.decides(sentence):
         before = sum(1 for other in sentences[:place] if other.heading == sentence.heading)
-        parts = _with_neighbours(parts_at(spoken, 0, 0, whole=True), sentences, place)
+        parts = _whole(sentences, place)
         meant = modality(sentence, spoken, following, "decision")
         if before < _DECIDING_SENTENCES and is_clause(parts.what):
             yield Heard(_UNDER_DECISION, parts, meant, not meant)
+
+
+def _whole(sentences: Sequence[Sentence], place: int) -> Parts:
+    """The sentence as one clause."""
+    parts = parts_at(without_lead_in(sentences[place].text), 0, 0, whole=True)
+    return _with_neighbours(parts, sentences, place)
 
 
 def _forbidden(sentences: Sequence[Sentence], place: int) -> Parts:
@@ -264,7 +269,7 @@ def _holds(
     phrase: Phrase,
     parts: Parts,
     sentence: Sentence,
-    entities: Sequence[Entity],
+    names: Mapping[str, str],
     speaker: str,
     around: Around,
 ) -> bool:
@@ -286,6 +291,8 @@ def _holds(
         general = sentence.bullet or bool(_pattern(_SCOPE).search(parts.what))
         return reasoned or general or ruled
     if phrase.needs == SUPPORT:
-        named = any(entity_type(entity.name) for entity in entities)
-        return reasoned or named or bool(_pattern(_SCOPE).search(parts.what))
+        if reasoned or _pattern(_SCOPE).search(parts.what):
+            return True
+        entities, _ = extract(without_lead_in(sentence.text), known=names)
+        return any(entity_type(entity.name) for entity in entities)
     return True
