@@ -82,17 +82,20 @@ def _orphans(payload: Payload, inverse: Inverse) -> str:
 
 
 def _remembered(payload: Payload, inverse: Inverse) -> str:
-    again = any(step["kind"] == "put_record" for step in inverse)
+    known = [step["payload"]["record"]["id"] for step in inverse if step["kind"] == "put_record"]
     closed = [short_id(link["id"]) for link in _field(inverse, "supersede", "links")]
     replaced = f", in the place of {_names(closed)}" if closed else ""
-    return f"{'heard again' if again else 'remembered'} {_record(payload['record'])}{replaced}"
+    if not known:
+        return f"remembered {_record(payload['record'])}{replaced}"
+    # Said again it is no record of its own: it stands under the id that it has.
+    return f"heard again {_record({**payload['record'], 'id': known[0]})}{replaced}"
 
 
 def _changed(payload: Payload, inverse: Inverse) -> str:
     new = payload["record"]
     old = next((s["payload"]["record"] for s in inverse if s["kind"] == "put_record"), None)
     if old is None:
-        return f"put back {_record(new)}"
+        return f"stored {_record(new)}"
     if bool(old.get("pinned")) != bool(new.get("pinned")):
         return f"{'pinned' if new.get('pinned') else 'unpinned'} {_record(new)}"
     if new.get("superseded_by") and not old.get("superseded_by"):
