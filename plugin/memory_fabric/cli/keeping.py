@@ -158,13 +158,13 @@ def _completed(memory: Memory, stated: Record) -> Record:
     from memory_fabric.fabric.confidence import confidence
     from memory_fabric.fabric.extract import extract
     from memory_fabric.fabric.generalizing import is_generalizable
-    from memory_fabric.fabric.remember import known_names
+    from memory_fabric.fabric.known_names import KnownNames
     from memory_fabric.redact import redact
 
     # Before names are read out of it: one alone would not look like a secret.
     stated = stated._replace(what=redact(stated.what), why=redact(stated.why))
     text = f"{stated.what} {stated.why}"
-    known = known_names(memory, text)
+    known = KnownNames(memory, text)
     told = next(iter(capture(stated.what, speaker="user", known=known)), None)
     told = told or _plainly_told(stated.what)
     entities, relations = extract(text, known=known)

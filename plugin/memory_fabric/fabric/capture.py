@@ -24,7 +24,7 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from memory_fabric.models import Entity
 
@@ -47,19 +47,18 @@ class _Found(Value):
     waits: bool = False
 
 
-def capture(text: str, *, speaker: str, known: Container[str] = ()) -> list[Record]:
+def capture(text: str, *, speaker: str, known: Mapping[str, str] = {}) -> list[Record]:
     """The records that the text holds, in the order they were said, each once.
 
-    `speaker` is `user`, `assistant`, `subagent` or `summary`. `known` holds the names (or
-    `name_key`s) of existing entities; a mapping of key to name also resolves variants. Records
-    come without id and provenance. Reads 64 KB; never raises on any text.
+    `speaker` is `user`, `assistant`, `subagent` or `summary`. `known` maps the
+    `name_key`s of existing entities to their names. Records come without id and provenance.
+    Reads 64 KB; never raises on any text.
     """
-    names: Mapping[str, str] = known if isinstance(known, dict) else {}
     records: dict[str, Record] = {}
-    for one in judged(text, speaker, names):
+    for one in judged(text, speaker, known):
         found = _settled(one, speaker)
         for each in (*_problem_before(found, one), *found):
-            record = _record(each, speaker, known, names)
+            record = _record(each, speaker, known)
             if record.confidence >= CANDIDATE_FROM:
                 records.setdefault(name_key(record.what), record)
         if len(records) >= MAX_RECORDS:
@@ -133,10 +132,10 @@ def _overlap(left: str, right: str) -> bool:
     return left in right or right in left
 
 
-def _record(found: _Found, speaker: str, known: Container[str], names: Mapping[str, str]) -> Record:
+def _record(found: _Found, speaker: str, known: Mapping[str, str]) -> Record:
     phrase, parts = found.phrase, found.parts
     said = f"{parts.what}. {parts.why}" if parts.why else parts.what
-    entities, relations = extract(said, known=names)
+    entities, relations = extract(said, known=known)
     record_type = _settled_type(phrase, entities)
     known_names = sum(1 for entity in entities if _is_known(entity, known))
     by_user = speaker in ("user", "summary")
@@ -173,7 +172,5 @@ def _settled_type(phrase: Phrase, entities: Sequence[Entity]) -> str:
     return phrase.type
 
 
-def _is_known(entity: Entity, known: Container[str]) -> bool:
-    if entity_type(entity.name):
-        return True
-    return entity.name in known or name_key(entity.name) in known
+def _is_known(entity: Entity, known: Mapping[str, str]) -> bool:
+    return bool(entity_type(entity.name)) or name_key(entity.name) in known

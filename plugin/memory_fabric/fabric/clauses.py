@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.values import Value
 
 # What opens a sentence without belonging to it.
@@ -106,16 +106,11 @@ class Parts(Value):
     over: tuple[str, ...] = ()
 
 
-@cache
-def _pattern(expression: str) -> re.Pattern[str]:
-    return re.compile(expression, re.IGNORECASE)
-
-
 def without_lead_in(sentence: str) -> str:
     """The sentence without "OK, so", "Yes," and their kin at its beginning."""
     if sentence.partition(" ")[0].strip(".,!:;…—-").lower() not in _LEAD_WORDS:
         return sentence
-    match = _pattern(_LEAD_IN).match(sentence)
+    match = pattern(_LEAD_IN).match(sentence)
     rest = sentence[match.end() :] if match else sentence
     return rest if len(rest) >= 8 else sentence
 
@@ -126,7 +121,7 @@ def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
     With `whole` the clause begins at `start`; else it reaches back to where the clause begins.
     """
     sentence, why = sentence.rstrip(" .。!"), ""
-    first = _pattern(_REASON_FIRST).match(sentence)
+    first = pattern(_REASON_FIRST).match(sentence)
     if first and first.start("rest") <= start:
         left, why = first.start("rest"), first.group("why").strip()
     else:
@@ -146,20 +141,20 @@ def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
 
 def _left(sentence: str, start: int) -> int:
     left = 0
-    for match in _pattern(_LEFT).finditer(sentence, 0, start + 1):
+    for match in pattern(_LEFT).finditer(sentence, 0, start + 1):
         if match.end() <= start:
             left = match.end()
     return left
 
 
 def _right(sentence: str, end: int) -> int:
-    match = _pattern(_RIGHT).search(sentence, min(end, len(sentence)))
+    match = pattern(_RIGHT).search(sentence, min(end, len(sentence)))
     return match.start() if match else len(sentence)
 
 
 def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
     """The first marker of a reason; the "to" of "decided to keep" opens no purpose."""
-    for match in _pattern(_REASON).finditer(sentence, start):
+    for match in pattern(_REASON).finditer(sentence, start):
         before = sentence[: match.start()].rstrip(" ,").rpartition(" ")[2].lower()
         if match.group().strip(" ,").lower() != "to" or before not in _TAKES_TO:
             return match
@@ -171,7 +166,7 @@ def _reason(sentence: str, marker: re.Match[str]) -> str:
     word = marker.group().strip(" ,").lower()
     start = marker.start() + marker.group().find("to") if word == "to" else marker.end()
     tail = sentence[start:]
-    stop = _pattern(r"; | — |, (?:but|and) (?:we|i|let's)\b|, so \w").search(tail)
+    stop = pattern(r"; | — |, (?:but|and) (?:we|i|let's)\b|, so \w").search(tail)
     return _trimmed(tail[: stop.start()] if stop else tail)
 
 
@@ -186,7 +181,7 @@ def _consequence(sentence: str, left: int) -> str:
 
 def reason_of_next(sentence: str) -> str:
     """The reason, where the sentence after a decision gives one, else empty."""
-    match = _pattern(_NEXT_REASON).match(sentence)
+    match = pattern(_NEXT_REASON).match(sentence)
     if not match:
         return ""
     keeps = sentence.lower().startswith(_KEPT_REASON_WORDS)
@@ -200,7 +195,7 @@ def over_in(clause: str) -> tuple[str, ...]:
     for expression, words in _OVER_FORMS:
         if not any(word in folded for word in words):
             continue
-        match = _pattern(expression).search(clause)
+        match = pattern(expression).search(clause)
         if match:
             found += _names(next(filter(None, match.groups())))
     return tuple(dict.fromkeys(found))[:4]
@@ -208,7 +203,7 @@ def over_in(clause: str) -> tuple[str, ...]:
 
 def declined_in(sentence: str) -> tuple[str, ...]:
     """What a sentence says no to; the next one, with "instead", says what is taken."""
-    match = _pattern(_DECLINED).search(sentence)
+    match = pattern(_DECLINED).search(sentence)
     return tuple(_names(match.group("over")))[:2] if match else ()
 
 
@@ -218,11 +213,11 @@ def named_after_use(rule: str) -> tuple[str, ...]:
 
 
 def _names(text: str) -> list[str]:
-    end = _pattern(_OVER_END).search(text)
+    end = pattern(_OVER_END).search(text)
     text = text[: end.start()] if end else text
     names = []
-    for name in _pattern(r",? (?:or|and|oder|ou|y|e) |, ").split(text):
-        name = _pattern(r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) ").sub(
+    for name in pattern(r",? (?:or|and|oder|ou|y|e) |, ").split(text):
+        name = pattern(r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) ").sub(
             "", name
         )
         name = _trimmed(name)

@@ -8,9 +8,6 @@ says it again), and whether what follows is a rule. A bare "no" asks more of the
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from memory_fabric.fabric.clauses import parts_at
 from memory_fabric.fabric.confidence import confidence
 from memory_fabric.fabric.correction_cues import CATEGORY, CUES, WORLD_CUES, may_correct
@@ -40,6 +37,7 @@ from memory_fabric.fabric.correction_forms import (
     WANT_NOT,
     WORLD,
 )
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.extract import extract
 from memory_fabric.fabric.generalizing import is_generalizable
 from memory_fabric.fabric.modality import modality
@@ -51,7 +49,7 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from memory_fabric.fabric.segments import Sentence
 
@@ -74,12 +72,7 @@ class _Rule(Value):
     over: tuple[str, ...] = ()
 
 
-@cache
-def _pattern(expression: str) -> re.Pattern[str]:
-    return re.compile(expression, re.IGNORECASE)
-
-
-def corrections(text: str, known: Container[str] = ()) -> list[Record]:
+def corrections(text: str, known: Mapping[str, str] = {}) -> list[Record]:
     """The rules that a user's text states by correcting, in order, each once.
 
     Constraints with a confidence of 0.85 or more: an explicit rule, by the user, against what was
@@ -88,13 +81,12 @@ def corrections(text: str, known: Container[str] = ()) -> list[Record]:
     """
     if not may_correct(text):
         return []
-    names: Mapping[str, str] = known if isinstance(known, dict) else {}
     found: dict[str, Record] = {}
     sentences = segments(text)[:_MAX_SENTENCES]
     for place in range(len(sentences)):
-        rule = _rule(sentences, place, names)
+        rule = _rule(sentences, place, known)
         if rule:
-            found.setdefault(name_key(rule.what), _record(rule, known, names))
+            found.setdefault(name_key(rule.what), _record(rule, known))
         if len(found) >= MAX_CORRECTIONS:
             break
     return list(found.values())
@@ -133,7 +125,7 @@ def _stems(text: str) -> set[str]:
 def _rule(sentences: Sequence[Sentence], place: int, names: Mapping[str, str]) -> _Rule | None:
     sentence = sentences[place]
     text = sentence.text
-    said = _pattern(SAYING).match(text)
+    said = pattern(SAYING).match(text)
     if sentence.question and not (said and not text.rstrip().endswith("?")):
         return None
     following = sentences[place + 1].text if place + 1 < len(sentences) else ""
@@ -147,7 +139,7 @@ def _rule(sentences: Sequence[Sentence], place: int, names: Mapping[str, str]) -
         if rule and MIN_WHAT_CHARS <= len(rule.what) <= MAX_WHAT_CHARS:
             what = rule.what[:1].upper() + rule.what[1:]
             return rule._replace(what=what, over=rule.over or _over(body))
-        if clause is not body and _pattern(OTHERS).match(clause):
+        if clause is not body and pattern(OTHERS).match(clause):
             mark = max(mark, DENIED)  # "you are using npm again, we use pnpm": the first corrects
     return _abroad(text)
 
@@ -156,11 +148,11 @@ def _marked(text: str) -> tuple[int, str]:
     """How the sentence corrects, and what it says without that."""
     mark, body = UNMARKED, text
     for _ in range(4):
-        match = _pattern(TOLD).match(body) or _pattern(SAYING).match(body)
+        match = pattern(TOLD).match(body) or pattern(SAYING).match(body)
         if match:
             mark, body = REPEATED, body[match.end() :]
             continue
-        match = _pattern(MARK).match(body)
+        match = pattern(MARK).match(body)
         if not match:
             break
         mark, body = max(mark, DENIED), body[match.end() :]
@@ -178,7 +170,7 @@ def _is_bare_denial(before: Sentence, sentence: Sentence) -> bool:
 def _clauses(body: str) -> Iterator[str]:
     """The whole, then what stands behind a comma or a colon where a rule may begin."""
     yield body
-    for match in _pattern(r"(?:,|;|:| -| —| –) (?=(?:so |but |and )?(?:we|here|our|use|never|always"
+    for match in pattern(r"(?:,|;|:| -| —| –) (?=(?:so |but |and )?(?:we|here|our|use|never|always"
                           r"|don't|do not)\b)").finditer(body):  # fmt: skip
         yield body[: match.start()]
         yield body[match.end() :]
@@ -190,7 +182,7 @@ def _clauses(body: str) -> Iterator[str]:
 
 def _read(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | None:
     clause = clause.strip(" ,;:.!—–-")
-    if not clause or _pattern(LOCAL).search(clause) or _pattern(DEICTIC).search(clause):
+    if not clause or pattern(LOCAL).search(clause) or pattern(DEICTIC).search(clause):
         return None
     for reader in (_stopped, _kept_on, _forbidden, _of_the_house, _placed, _named, _imperative):
         rule = reader(clause, mark, names)
@@ -201,58 +193,58 @@ def _read(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | None:
 
 def _stopped(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | None:
     """ "Stop adding comments to every line"."""
-    match = _pattern(STOP).match(clause)
-    if not match or _pattern(VAGUE_STOP).match(match["rest"]) or not _says(match["rest"], 2):
+    match = pattern(STOP).match(clause)
+    if not match or pattern(VAGUE_STOP).match(match["rest"]) or not _says(match["rest"], 2):
         return None
     return _cut(f"Stop {match['rest']}")
 
 
 def _kept_on(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | None:
     """ "You keep adding type: ignore comments"."""
-    match = _pattern(KEEP).match(clause)
+    match = pattern(KEEP).match(clause)
     if not match or not _says(match["rest"], 2):
         return None
-    forgotten = _pattern(r"forget(?:ting)? to (?P<what>.+)").match(match["rest"])
+    forgotten = pattern(r"forget(?:ting)? to (?P<what>.+)").match(match["rest"])
     if forgotten:
         return _cut(f"Don't forget to {forgotten['what']}")
-    if _pattern(VAGUE_STOP).match(match["rest"]) or not match["rest"].split()[0].endswith("ing"):
+    if pattern(VAGUE_STOP).match(match["rest"]) or not match["rest"].split()[0].endswith("ing"):
         return None
     return _cut(f"Stop {match['rest']}")
 
 
 def _forbidden(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | None:
     """ "Don't delete migrations again", "never push to main" behind a mark, "no inline styles"."""
-    want = _pattern(WANT_NOT).match(clause)
+    want = pattern(WANT_NOT).match(clause)
     clause = f"Don't {clause[want.end() :]}" if want else clause
-    match = _pattern(FORBIDDEN).match(clause)
+    match = pattern(FORBIDDEN).match(clause)
     if match:
-        forever = _pattern(r"\b(?:again|ever|never)\b").search(clause)
-        again = _pattern(r"\bagain\b").search(clause)
-        never = _pattern(r"\b(?:never|ever)\b").search(clause)
-        literal = _pattern(LITERAL_AGAIN).match(match["rest"]) and not never
+        forever = pattern(r"\b(?:again|ever|never)\b").search(clause)
+        again = pattern(r"\bagain\b").search(clause)
+        never = pattern(r"\b(?:never|ever)\b").search(clause)
+        literal = pattern(LITERAL_AGAIN).match(match["rest"]) and not never
         strong = mark == REPEATED or (mark == DENIED and (never or _general(clause)))
         if not _says(match["rest"], 2) or not (strong or (again and not literal)):
             return None
         return _cut(clause) if forever or mark else None
-    if mark == REPEATED and _pattern(NO_THINGS).match(clause):
+    if mark == REPEATED and pattern(NO_THINGS).match(clause):
         return _cut(clause)
     return None
 
 
 def _of_the_house(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | None:
     """ "We use pnpm here", "our convention is kebab-case", "this project uses Poetry"."""
-    owned = _pattern(OWN).match(clause)
+    owned = pattern(OWN).match(clause)
     if owned and mark:
         return _cut(clause)
-    match = _pattern(HOUSE).match(clause) or _pattern(HOUSE_FIRST).match(clause)
+    match = pattern(HOUSE).match(clause) or pattern(HOUSE_FIRST).match(clause)
     if not match:
         return None
     rest = clause[match.end() :].strip()
     bare = bool(
-        _pattern(r"(?!(?:the|a|an|it|them|his|her|my|your|its|what|both|some)\b)\S").match(rest)
+        pattern(r"(?!(?:the|a|an|it|them|his|her|my|your|its|what|both|some)\b)\S").match(rest)
     )
-    here = bool(_pattern(r"\bhere\b|\bin (?:this|our) ").search(clause))
-    strict = bool(_pattern(r"\b(?:never|don't|do not|only|always)\b").search(match[0]))
+    here = bool(pattern(r"\bhere\b|\bin (?:this|our) ").search(clause))
+    strict = bool(pattern(r"\b(?:never|don't|do not|only|always)\b").search(match[0]))
     if not _says(rest, 1):
         return None
     if mark and (bare or _general(clause) or _over(clause)):
@@ -262,7 +254,7 @@ def _of_the_house(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | N
 
 def _placed(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | None:
     """ "The config lives in config/app.toml", "the default branch is develop, not main"."""
-    match = _pattern(PLACE).match(clause)
+    match = pattern(PLACE).match(clause)
     if not mark or not match:
         return None
     what = match["what"].lower()
@@ -278,7 +270,7 @@ def _placed(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | None:
 
 def _named(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | None:
     """ "Not npm, pnpm": at least one of them must be known."""
-    match = _pattern(NOT_THAT).match(clause)
+    match = pattern(NOT_THAT).match(clause)
     if not match or not _is_named(clause, names):
         return None
     return _Rule(f"Use {match['taken'].strip()}, not {match['left']}", "", (match["left"],))
@@ -286,22 +278,20 @@ def _named(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | None:
 
 def _imperative(clause: str, mark: int, names: Mapping[str, str]) -> _Rule | None:
     """ "Use X, not Y", "run the linter before each commit"; general, or said again."""
-    match = _pattern(USE).match(clause)
+    match = pattern(USE).match(clause)
     if not match:
         return None
     rest = match["rest"]
     general, standing = _general(clause), bool(match["standing"])
-    if _pattern(EDIT).match(match["verb"] + " " + rest) and not general:
+    if pattern(EDIT).match(match["verb"] + " " + rest) and not general:
         return None
     if not _says(rest, 1):
         return None
     if mark == REPEATED or (mark == DENIED and general) or standing:
         return _cut(clause)
-    bare = not _pattern(r"(?:the|a|an|my|your|some|one)\b").match(rest)
+    bare = not pattern(r"(?:the|a|an|my|your|some|one)\b").match(rest)
     compared = bool(_over(clause)) and bare and _is_named(rest, names)
-    lasting = bool(
-        _pattern(r"\b(?:from now on|going forward|in future|next time)\b").search(clause)
-    )
+    lasting = bool(pattern(r"\b(?:from now on|going forward|in future|next time)\b").search(clause))
     return _cut(clause) if (mark and compared) or lasting else None
 
 
@@ -309,7 +299,7 @@ def _abroad(text: str) -> _Rule | None:
     """The few forms of other languages."""
     for cue, expression in WORLD:
         if cue in text.lower():
-            match = _pattern(expression).search(text)
+            match = pattern(expression).search(text)
             if match:
                 what = match["what"].strip(" ,，.。!！、")
                 over = match.groupdict().get("over") or ""
@@ -323,14 +313,14 @@ def _cut(clause: str) -> _Rule:
     what = parts.what
     if what.lower().startswith("not to "):
         what = f"Do not {what[7:]}"
-    left_off = _pattern(LEFT_OFF).match(what)  # "stop using X instead of Y" rejects X
+    left_off = pattern(LEFT_OFF).match(what)  # "stop using X instead of Y" rejects X
     over = (left_off["over"],) if left_off else _over(clause) or parts.over
     return _Rule(what, parts.why, over)
 
 
 def _over(clause: str) -> tuple[str, ...]:
     """What is rejected: "not Y", "instead of Y", "you keep using Y"."""
-    match = _pattern(OVER).search(clause)
+    match = pattern(OVER).search(clause)
     if not match:
         return ()
     name = next(filter(None, match.groups())).strip().rstrip(".,;:!")
@@ -338,7 +328,7 @@ def _over(clause: str) -> tuple[str, ...]:
 
 
 def _general(clause: str) -> bool:
-    return bool(_pattern(GENERAL).search(clause))
+    return bool(pattern(GENERAL).search(clause))
 
 
 def _is_named(clause: str, names: Mapping[str, str]) -> bool:
@@ -356,9 +346,9 @@ def _says(rest: str, least: int) -> bool:
     return sum(1 for word in words(rest) if word not in STOPWORDS or not word.isascii()) >= least
 
 
-def _record(rule: _Rule, known: Container[str], names: Mapping[str, str]) -> Record:
+def _record(rule: _Rule, known: Mapping[str, str]) -> Record:
     entities, relations = extract(
-        f"{rule.what}. {rule.why}" if rule.why else rule.what, known=names
+        f"{rule.what}. {rule.why}" if rule.why else rule.what, known=known
     )
     named = [e for e in entities if entity_type(e.name) or name_key(e.name) in known]
     sure = confidence(

@@ -4,9 +4,6 @@ are meant, and whether they have what they need beside themselves.
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from memory_fabric.fabric import sections
 from memory_fabric.fabric.clauses import (
     Parts,
@@ -17,6 +14,7 @@ from memory_fabric.fabric.clauses import (
     without_lead_in,
 )
 from memory_fabric.fabric.cues import has_cue
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.extract import extract
 from memory_fabric.fabric.modality import is_status, modality
 from memory_fabric.fabric.phrases.phrase import PAIR, REASON, RULE, RULES, SUPPORT, Phrase
@@ -96,11 +94,6 @@ class Heard(Value):
             return (f"{said}:meant", "heard:meant", f"heard:{self.meant}")
         reasoned = ("heard:reasoned",) if self.parts.why or self.parts.over else ()
         return (said, "heard", *((f"{said}:held", "heard:held") if self.held else ()), *reasoned)
-
-
-@cache
-def _pattern(expression: str) -> re.Pattern[str]:
-    return re.compile(expression, re.IGNORECASE)
 
 
 class Judged(Value):
@@ -211,7 +204,7 @@ def _matches(spoken: str, speaker: str) -> Iterator[tuple[Phrase, int, int, bool
     for phrase in PHRASES:
         if speaker not in phrase.speakers or not any(t in lowered for t in phrase.triggers):
             continue
-        expression = _pattern(phrase.pattern)
+        expression = pattern(phrase.pattern)
         match, at = expression.search(spoken), 0
         if not match and phrase.pattern.startswith("^"):
             for at in starts:
@@ -228,7 +221,7 @@ def _matches(spoken: str, speaker: str) -> Iterator[tuple[Phrase, int, int, bool
 
 def _starts(spoken: str) -> list[int]:
     """Where a clause begins behind a label ("Tests: use") or a condition ("When X, never")."""
-    found = (_pattern(expression).match(spoken) for expression in (_LABEL, _CONDITION))
+    found = (pattern(expression).match(spoken) for expression in (_LABEL, _CONDITION))
     return [match.end() for match in found if match]
 
 
@@ -288,10 +281,10 @@ def _holds(
     if phrase.needs == RULES:
         return ruled
     if phrase.needs == RULE:
-        general = sentence.bullet or bool(_pattern(_SCOPE).search(parts.what))
+        general = sentence.bullet or bool(pattern(_SCOPE).search(parts.what))
         return reasoned or general or ruled
     if phrase.needs == SUPPORT:
-        if reasoned or _pattern(_SCOPE).search(parts.what):
+        if reasoned or pattern(_SCOPE).search(parts.what):
             return True
         entities, _ = extract(without_lead_in(sentence.text), known=names)
         return any(entity_type(entity.name) for entity in entities)

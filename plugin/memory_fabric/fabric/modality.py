@@ -6,8 +6,7 @@ question mark and a short list of hedges must do.
 
 from __future__ import annotations
 
-import re
-from functools import cache
+from memory_fabric.fabric.expressions import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,11 +68,6 @@ _STATUS = (
 _FOR_GOOD = r"\b(?:always|never|from now on|going forward|every time|again|as a rule)\b"
 
 
-@cache
-def _pattern(expression: str) -> re.Pattern[str]:
-    return re.compile(expression, re.IGNORECASE)
-
-
 def modality(sentence: Sentence, clause: str, following: str, record_type: str) -> str:
     """How the clause is meant: empty when it is stated, else the reason not to remember it."""
     if sentence.question:
@@ -81,18 +75,18 @@ def modality(sentence: Sentence, clause: str, following: str, record_type: str) 
     if record_type not in ("problem", "solution") and asks_agreement(following):
         return "supposed"
     for name, expression in _MODALITIES.items():
-        if name == "requested" and _pattern(_FOR_GOOD).search(clause):
+        if name == "requested" and pattern(_FOR_GOOD).search(clause):
             continue
         if name == "scoped" and record_type in ("problem", "solution", "blocker", "antipattern"):
             continue
-        if _pattern(expression).search(clause):
+        if pattern(expression).search(clause):
             return name
     return STATED
 
 
 def is_status(sentence: str) -> bool:
     """Whether the sentence reports work that was done, as an assistant does at the end."""
-    return bool(_pattern(_STATUS).match(sentence))
+    return bool(pattern(_STATUS).match(sentence))
 
 
 def asks_agreement(sentence: str) -> bool:

@@ -9,6 +9,7 @@ from memory_fabric.fabric.closing.older import closed_by
 from memory_fabric.fabric.confidence import confidence
 from memory_fabric.fabric.correction_cues import CATEGORY as CORRECTION
 from memory_fabric.fabric.correction_cues import may_correct
+from memory_fabric.fabric.known_names import KnownNames
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 # What one message may bring; more is a paste, or a report that should be read, not remembered.
 MAX_RECORDS_PER_TEXT = 12
 MAX_TEXT_CHARS = 16 << 10
-# Names are looked up for so many words of a text; the memory of a name is a bonus, not a duty.
-MAX_WORDS_LOOKED_UP = 400
 # "No, ", "Actually, also ": what may stand before the sentence that a record keeps.
 MAX_OPENING_CHARS = 40
 # What "the project chose X" may be about.
@@ -57,7 +56,7 @@ def remember_text(
     """
     # Before names are read out of it: one alone would not look like a secret.
     text = without_secrets(without_injected(text))
-    found = found_in(text, speaker, known_names(memory, text))
+    found = found_in(text, speaker, KnownNames(memory, text))
     found = [record._replace(valid_from=said_at) for record in found]
     return store(memory, found, provenance, text)
 
@@ -158,17 +157,6 @@ def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> No
         if free and name_key(name) in known:
             payload = {"entity": known[name_key(name)].name, "aliases": free}
             memory.write("alias", payload, provenance, store=kind)
-
-
-def known_names(memory: Memory, text: str) -> dict[str, str]:
-    """Name key to name of the known entities that the text may speak of."""
-    parts = words(text[:MAX_TEXT_CHARS])[:MAX_WORDS_LOOKED_UP]
-    pairs = [parts[i] + parts[i + 1] for i in range(len(parts) - 1)]
-    keys = [k for k in dict.fromkeys([*parts, *pairs]) if len(k) > 1]
-    found: dict[str, str] = {}
-    for database in reversed(memory.databases()):
-        found |= {key: e.name for key, e in entities_by_key(database, keys).items()}
-    return found
 
 
 def _joined_to_project(record: Record, memory: Memory) -> Record:

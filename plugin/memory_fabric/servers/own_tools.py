@@ -59,12 +59,12 @@ def _record(memory: Memory, arguments: Mapping[str, Any]) -> Record:
     from memory_fabric.fabric.confidence import confidence
     from memory_fabric.fabric.extract import extract
     from memory_fabric.fabric.generalizing import is_generalizable
-    from memory_fabric.fabric.remember import known_names
+    from memory_fabric.fabric.known_names import KnownNames
     from memory_fabric.redact import redact
 
     # Before names are read out of it: one alone would not look like a secret.
     text = redact(one_line(arguments["text"]))
-    known = known_names(memory, text)
+    known = KnownNames(memory, text)
     # Read as a person's statement, which it repeats; its trust stays the assistant's.
     captured = capture(text, speaker="user", known=known)
     guessed = captured[0] if captured else Record(type="note", what=text)

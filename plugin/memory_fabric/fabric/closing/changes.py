@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memory_fabric.fabric.closing.wording import content_stems, key_of, pattern
+from memory_fabric.fabric.closing.wording import content_stems, key_of
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.text import STOPWORDS, stem, words
 from memory_fabric.values import Value
 

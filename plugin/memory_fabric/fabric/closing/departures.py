@@ -15,8 +15,8 @@ from memory_fabric.fabric.closing.wording import (
     clauses,
     content_stems,
     keys_of,
-    pattern,
 )
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.vocabulary import TECHNOLOGIES
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 from memory_fabric.values import Value

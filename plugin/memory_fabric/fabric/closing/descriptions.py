@@ -6,7 +6,8 @@ it is what the sentence chose, or only something that it speaks of ("is blocked 
 
 from __future__ import annotations
 
-from memory_fabric.fabric.closing.wording import KINDS, content_stems, key_of, pattern
+from memory_fabric.fabric.closing.wording import KINDS, content_stems, key_of
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.extract import extract
 from memory_fabric.fabric.vocabulary import TECHNOLOGIES
 from memory_fabric.text import name_key

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memory_fabric.fabric.closing.wording import END, NAME, keys_of, pattern
+from memory_fabric.fabric.closing.wording import END, NAME, keys_of
+from memory_fabric.fabric.expressions import pattern
 
 # How far something is left behind.
 WHOLLY, MOVED, COMPARED = "wholly", "moved", "compared"

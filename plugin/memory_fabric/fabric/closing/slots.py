@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memory_fabric.fabric.closing.wording import key_of, pattern
+from memory_fabric.fabric.closing.wording import key_of
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.extract import extract
 from memory_fabric.text import stem, words
 

@@ -15,9 +15,9 @@ from memory_fabric.fabric.closing.wording import (
     content_stems,
     key_of,
     keys_of,
-    pattern,
     plain,
 )
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.extract import extract
 from memory_fabric.values import Value
 

@@ -20,7 +20,8 @@ from memory_fabric.fabric.closing.statements import (
     is_settled,
     reading,
 )
-from memory_fabric.fabric.closing.wording import KINDS, clauses, content_stems, pattern, plain
+from memory_fabric.fabric.closing.wording import KINDS, clauses, content_stems, plain
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.models import STORED_FROM, may_close
 from memory_fabric.text import stem
 from memory_fabric.values import Value

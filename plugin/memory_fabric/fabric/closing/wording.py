@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from memory_fabric.fabric.concepts import WEAK
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.extract import extract
 from memory_fabric.fabric.vocabulary import PATTERNS, TECHNOLOGIES
 from memory_fabric.text import STOPWORDS, name_key, stem, words
@@ -104,11 +102,6 @@ def content_stems(text: str) -> frozenset[str]:
         for word in words(text)
         if word not in _VAGUE and stem(word) not in _VAGUE_STEMS and len(word) > 1
     )
-
-
-@cache
-def pattern(expression: str) -> re.Pattern[str]:
-    return re.compile(expression, re.IGNORECASE)
 
 
 def plain(text: str) -> str:
