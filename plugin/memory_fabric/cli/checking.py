@@ -13,11 +13,12 @@ import typer
 from rich.text import Text
 
 from memory_fabric import installation
-from memory_fabric.cli import health, here, show
+from memory_fabric.cli import here, show
 from memory_fabric.cli.proof import FAULT, OK, WARNING, Check, prove
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.semantic import installing, measure
+from memory_fabric.store import health
 from memory_fabric.store.files import read_json, read_text
 from memory_fabric.store.log import LOG_NAME
 from memory_fabric.store.memory import Memory

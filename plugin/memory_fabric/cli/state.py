@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -11,8 +10,9 @@ import typer
 from rich.text import Text
 
 from memory_fabric import __version__
-from memory_fabric.cli import health, here, show
+from memory_fabric.cli import here, show
 from memory_fabric.errors import NotFound
+from memory_fabric.store import health
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import others, place
 
@@ -96,7 +96,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "writes": memory.settings.writes,
         "sharing": _sharing(memory),
         "complaints": list(memory.settings.complaints),
-        "tiers": [_tier_as_json(t) for t in tiers],
+        "tiers": [health.as_json(t) for t in tiers],
     }
 
 
@@ -118,23 +118,6 @@ def _sharing_line(memory: Memory) -> str:
         number, people = sum(known["others"].values()), len(known["others"])
         line += f", {number} records of {people} others"
     return line
-
-
-def _tier_as_json(tier: health.Tier) -> dict[str, Any]:
-    """One tier for programs; docs/tiers.md names the fields."""
-    found: dict[str, Any] = {
-        "tier": tier.name,
-        "state": tier.state,
-        "where": tier.where,
-        "counts": tier.counts,
-        "written_at": tier.written_at,
-        "read_at": tier.read_at,
-        "queue": asdict(tier.queue),
-        "findings": [asdict(finding) for finding in tier.findings],
-    }
-    if tier.name == "graph":
-        found["backup"] = asdict(tier.backup) if tier.backup else None
-    return found
 
 
 def _backup_line(kept: health.Backup | None) -> str:

@@ -30,7 +30,7 @@ def history(
     with here.open_memory() as memory:
         told = tracing.history(memory, name, limit)
     if as_json:
-        show.json_out([told_as_json(one) for one in told])
+        show.json_out([tracing.as_json(one) for one in told])
     elif told:
         show.table(("when", "id", "by", "what"), [_row(one) for one in told])
     else:
@@ -56,21 +56,6 @@ def why(
     else:
         _tell_entity(trace, as_json)
     return 0
-
-
-def told_as_json(told: Told) -> dict[str, Any]:
-    """A change for programs."""
-    change = told.change
-    return {
-        "id": change.id,
-        "kind": change.kind,
-        "at": change.at,
-        "by": {k: v for k, v in change.by.items() if v and k != "at"},
-        "store": change.store,
-        "what": told.what,
-        "undone": change.undone,
-        "payload": change.payload,
-    }
 
 
 def _row(told: Told) -> tuple[str, ...]:
@@ -160,7 +145,7 @@ def _record_as_json(trace: RecordTrace) -> dict[str, Any]:
         "tiers": list(trace.tiers),
         "given_to": _gifts_as_json(trace.gifts),
     }
-    return whole | ({"gone": told_as_json(trace.gone)} if trace.gone else {})
+    return whole | ({"gone": tracing.as_json(trace.gone)} if trace.gone else {})
 
 
 def _entity_as_json(trace: EntityTrace) -> dict[str, Any]:
@@ -186,7 +171,7 @@ def _entity_as_json(trace: EntityTrace) -> dict[str, Any]:
         "observations": said,
         "given_to": _gifts_as_json(trace.gifts),
     }
-    return whole | ({"gone": told_as_json(trace.gone)} if trace.gone else {})
+    return whole | ({"gone": tracing.as_json(trace.gone)} if trace.gone else {})
 
 
 def _gifts_as_json(gifts: Iterable[Gift]) -> list[dict[str, str]]:

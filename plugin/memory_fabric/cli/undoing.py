@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from memory_fabric.cli import here, named, show
-from memory_fabric.cli.tracing import told_as_json
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
 from memory_fabric.store.history import changes, tracing, undoing
@@ -88,5 +87,5 @@ def _as_json(told: list[Told], undone: list[Undone]) -> dict[str, Any]:
     for one in told:
         fate = fates.get(one.change.id)
         because = fate.because if fate else undoing.prospect(one.change)
-        rows.append(told_as_json(one) | {"undo": fate.by if fate else "", "because": because})
+        rows.append(tracing.as_json(one) | {"undo": fate.by if fate else "", "because": because})
     return {"undone": sum(bool(one.by) for one in undone), "changes": rows}

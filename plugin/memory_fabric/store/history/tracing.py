@@ -81,6 +81,21 @@ class EntityTrace:
     gone: Told | None = None
 
 
+def as_json(told: Told) -> dict[str, Any]:
+    """A change for programs."""
+    change = told.change
+    return {
+        "id": change.id,
+        "kind": change.kind,
+        "at": change.at,
+        "by": {k: v for k, v in change.by.items() if v and k != "at"},
+        "store": change.store,
+        "what": told.what,
+        "undone": change.undone,
+        "payload": change.payload,
+    }
+
+
 def history(memory: Memory, name: str | None, limit: int) -> list[Told]:
     """Changes of an entity (its other names included), of a record by its id, or all; newest first.
 

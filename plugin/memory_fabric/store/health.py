@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
-from memory_fabric.cli.named import native_notes
 from memory_fabric.errors import FabricError
 from memory_fabric.ids import timestamp
 from memory_fabric.store import backup, files, journal, native
 from memory_fabric.store.database import Database
+from memory_fabric.store.history.naming import native_notes
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import place
 
@@ -78,6 +79,23 @@ class Tier:
 def tiers(memory: Memory, now_s: float) -> tuple[Tier, Tier, Tier]:
     """The state of graph, local journal and native notes, in this order."""
     return graph_tier(memory, now_s), local_tier(memory, now_s), native_tier(memory, now_s)
+
+
+def as_json(tier: Tier) -> dict[str, Any]:
+    """One tier for programs; docs/tiers.md names the fields."""
+    found: dict[str, Any] = {
+        "tier": tier.name,
+        "state": tier.state,
+        "where": tier.where,
+        "counts": tier.counts,
+        "written_at": tier.written_at,
+        "read_at": tier.read_at,
+        "queue": asdict(tier.queue),
+        "findings": [asdict(finding) for finding in tier.findings],
+    }
+    if tier.name == "graph":
+        found["backup"] = asdict(tier.backup) if tier.backup else None
+    return found
 
 
 def graph_tier(memory: Memory, now_s: float) -> Tier:
