@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memory_fabric import suspicion
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Record
 from memory_fabric.store import records
@@ -82,7 +83,7 @@ class EntityTrace:
 
 
 def as_json(told: Told) -> dict[str, Any]:
-    """A change for programs."""
+    """A change for programs, by today's rules of redaction."""
     change = told.change
     return {
         "id": change.id,
@@ -90,9 +91,9 @@ def as_json(told: Told) -> dict[str, Any]:
         "at": change.at,
         "by": {k: v for k, v in change.by.items() if v and k != "at"},
         "store": change.store,
-        "what": told.what,
+        "what": suspicion.without_secrets(told.what),
         "undone": change.undone,
-        "payload": change.payload,
+        "payload": suspicion.object_without_secrets(change.payload),
     }
 
 
@@ -220,9 +221,7 @@ def told(memory: Memory, change: Change) -> Told:
     """A change with what it did in a phrase."""
 
     def find(id_: str) -> Change | None:
-        database = memory.database(change.store, create=False)
-        found = changes.read(database, "id = ?", (id_,), 1) if database else []
-        return found[0] if found else None
+        return changes.find(memory, change.store, id_)
 
     return Told(change, telling.summary(change, find))
 
