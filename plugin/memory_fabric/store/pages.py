@@ -16,8 +16,11 @@ MAX_NAME_CHARS = 60
 
 def path_of(home: str, project: Project | None) -> str:
     """Where the snapshot of a project lies; without one, the user's."""
-    name = f"{_plain(project.name)}-{project.id}" if project else "user"
-    return os.path.join(home, FOLDER, f"{name}.html")
+    if project is None:
+        return os.path.join(home, FOLDER, "user.html")
+    name, id_ = _plain(project.name), _plain(project.id)
+    # Most ids begin with the name.
+    return os.path.join(home, FOLDER, f"{id_ if id_.startswith(name) else f'{name}-{id_}'}.html")
 
 
 def keep(path: str, content: str) -> None:
