@@ -9,6 +9,7 @@ import pytest
 from memory_fabric.models import Entity
 from memory_fabric.store import overview as module
 from memory_fabric.store.database import Database
+from memory_fabric.store.history.undoing import undo
 from memory_fabric.store.overview import overview
 from store.support import TOOL, USER, World, create, decision, entity, pagination, relation
 
@@ -94,6 +95,21 @@ def test_changes_are_told_newest_first_with_what_they_touched(tmp_path: Path) ->
     assert [seen.nodes[n].name for n in created.nodes] == ["Redis"]
     assert remembered.records == (known.id,)
     assert "cursor-pagination" in [seen.nodes[n].name for n in remembered.nodes]
+
+
+def test_a_merge_and_its_undo_tell_the_entities_that_are_there_now(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    create(memory, entity("Kubernetes", "runs"), entity("k8s", "runs too"))
+    memory.write("merge", {"into": "Kubernetes", "names": ["k8s"]}, TOOL, store="project")
+
+    merged = overview(memory)
+    undo(memory, [merged.steps[0].change], USER)
+    apart = overview(memory)
+
+    assert [merged.nodes[n].name for n in merged.steps[0].nodes] == ["Kubernetes"]
+    assert apart.steps[0].what.startswith("undid: merged k8s into Kubernetes")
+    assert apart.steps[1].change.undone
+    assert {apart.nodes[n].name for n in apart.steps[1].nodes} == {"Kubernetes", "k8s"}
 
 
 def test_over_the_limits_the_most_connected_and_the_newest_stay_and_the_rest_is_counted(

@@ -6,7 +6,7 @@ import pytest
 
 from memory_fabric.errors import NotFound
 from memory_fabric.viewer.focus import number_of
-from viewer.pictures import picture_of
+from viewer.graphs import picture_of
 
 
 def test_the_exact_name_counts_before_another_name_and_another_spelling() -> None:

@@ -1,1 +1,1 @@
-"""A page to look at one's memory: what it shows, and drawings of the graph as text."""
+"""The page on which people look at their memory, and drawings of the graph."""

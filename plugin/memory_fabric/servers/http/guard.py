@@ -31,7 +31,8 @@ NAMES = ("127.0.0.1", "[::1]", "localhost")
 # Where a browser says that a page of somebody else asks; a person who follows a link is no page.
 STRANGERS = ("cross-site", "same-site")
 SAFE_HEADERS = {
-    "Content-Security-Policy": content_security_policy(live=True),
+    # What a page cannot say of itself, added to what it says.
+    "Content-Security-Policy": f"{content_security_policy(live=True)}; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",

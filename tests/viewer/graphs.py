@@ -1,4 +1,4 @@
-"""Pictures made by hand, and names that want to be something else."""
+"""Graphs made by hand, and names that want to be something else."""
 
 from __future__ import annotations
 
