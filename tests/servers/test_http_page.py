@@ -331,19 +331,31 @@ def test_what_is_remembered_meanwhile_is_in_the_next_answer(
     assert len(own_server.ask("/api/picture")["records"]) == before + 1
 
 
-def test_a_damaged_memory_is_an_error_with_what_helps_and_no_trace(
+def test_a_memory_that_is_damaged_meanwhile_is_an_error_with_what_helps(
     own_shell: Shell, own_server: Serving
 ) -> None:
+    own_server.ask("/api/status")
     own_shell.database.write_bytes(b"no database" * 1000)
     Path(f"{own_shell.database}-wal").unlink(missing_ok=True)
 
-    tiers = own_server.ask("/api/status")["tiers"]
-    replies = [own_server.get(path) for path in ("/api/picture", "/api/recall?q=x", "/api/history")]
+    for path in ("/api/picture", "/api/recall?q=x", "/api/history", "/api/status"):
+        reply = own_server.get(path)
 
-    assert tiers[0]["state"] == "unavailable"
-    for reply in replies:
-        assert reply.status in (200, 503)
-        assert b"Traceback" not in reply.body
+        assert (reply.status, reply.code) == (503, "unavailable")
+        assert "repair" in reply.json["error"]["remedy"]
+    assert own_server.get("/").status == 200
+
+
+def test_a_memory_that_was_damaged_before_shows_in_the_tiers(own_shell: Shell) -> None:
+    own_shell.database.write_bytes(b"no database" * 1000)
+
+    with serving(own_shell) as server:
+        picture, status = server.ask("/api/picture"), server.ask("/api/status")
+        errors = server.end(signal.SIGTERM)[1]
+
+    assert picture["entities"] == []
+    assert {t["state"] for t in (picture["tiers"][0], status["tiers"][0])} == {"unavailable"}
+    assert errors == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

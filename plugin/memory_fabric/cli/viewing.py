@@ -91,7 +91,7 @@ def _picture(memory: Memory) -> dict[str, Any]:
     found = picture(memory, ids.timestamp())
     if not (found["entities"] or found["records"]):
         if memory.failures:
-            raise StoreUnavailable("", f"Nothing can be shown: {'; '.join(memory.failures)}.")
+            raise StoreUnavailable("", f"Nothing can be shown: {'; '.join(memory.failures)}")
         raise NotFound(
             "memory",
             "Nothing is remembered here yet.",

@@ -23,8 +23,8 @@ LOCALHOST = "127.0.0.1"
 WAITING = 128
 MAX_REQUEST_BYTES = 16 << 10
 MAX_CONNECTIONS = 64
-# For answers under way when the server ends, then for the memory to close.
-ANSWERS_GRACE_S, CLOSE_GRACE_S = 1, 2.0
+# For answers under way when the server ends, then for the memory to close: it has nothing to save.
+ANSWERS_GRACE_S, CLOSE_GRACE_S = 1, 0.5
 
 
 class Server:

@@ -91,7 +91,7 @@ def as_json(told: Told) -> dict[str, Any]:
         "at": change.at,
         "by": {k: v for k, v in change.by.items() if v and k != "at"},
         "store": change.store,
-        "what": suspicion.without_secrets(told.what),
+        "what": told.what,
         "undone": change.undone,
         "payload": suspicion.object_without_secrets(change.payload),
     }
@@ -218,12 +218,12 @@ def _taken(change: Change) -> list[Mapping[str, Any]]:
 
 
 def told(memory: Memory, change: Change) -> Told:
-    """A change with what it did in a phrase."""
+    """A change with what it did in a phrase, by today's rules of redaction."""
 
     def find(id_: str) -> Change | None:
         return changes.find(memory, change.store, id_)
 
-    return Told(change, telling.summary(change, find))
+    return Told(change, suspicion.without_secrets(telling.summary(change, find)))
 
 
 def _concerning(memory: Memory, name: str) -> list[Change]:
