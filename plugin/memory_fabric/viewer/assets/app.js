@@ -5,6 +5,8 @@ const TABS = [["graph", "Graph"], ["timeline", "Timeline"], ["search", "Search"]
 
 let memory = null;
 let isReady = false;
+// How often one has moved within the page; before the first time "back" would leave it.
+let moves = 0;
 
 /** What tests and measurements may read of the page. */
 Object.defineProperty(window, "memoryFabric", {
@@ -16,11 +18,13 @@ Object.defineProperty(window, "memoryFabric", {
     get frames() { return graph.frames; },
     get scene() { return graph.scene?.kind ?? ""; },
     get zoom() { return graph.force?.zoom() ?? 0; },
-    /** Where an entity stands in the window, or null when it is not drawn. */
+    /** Where an entity of the scene stands in the window, or null. */
     spot(name) {
-      const spot = graph.drawn.spots.find((s) => memory.entities[s.i].name === name);
-      const box = graph.box?.querySelector("#canvas").getBoundingClientRect();
-      return spot ? { x: box.left + spot.sx, y: box.top + spot.sy } : null;
+      const spot = graph.scene?.spots.find((s) => memory.entities[s.i].name === name && s.x !== undefined);
+      if (!spot) return null;
+      const box = graph.box.querySelector("#canvas").getBoundingClientRect();
+      const { x, y } = graph.force.graph2ScreenCoords(spot.x, spot.y);
+      return { x: box.left + x, y: box.top + y };
     },
   }),
 });
@@ -78,7 +82,7 @@ async function readAgain() {
 }
 
 function listen() {
-  addEventListener("hashchange", arrive);
+  addEventListener("hashchange", () => { moves += 1; arrive(); });
   addEventListener("keydown", keyPressed);
   byId("skip").addEventListener("click", (event) => { event.preventDefault(); byId("main").focus(); });
   byId("theme").addEventListener("click", switchTheme);

@@ -23,6 +23,11 @@ function short(text, most = LONGEST_NAME) {
   return letters.length > most ? letters.slice(0, most - 1).join("") + "\u2026" : letters.join("");
 }
 
+/** A table without what objects inherit: a name from memory finds only what was written here. */
+function table(rows) {
+  return Object.assign(Object.create(null), rows);
+}
+
 /** An element. `on` holds listeners, `style` custom properties; texts among children are shown(). */
 function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);

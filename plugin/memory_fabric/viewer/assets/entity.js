@@ -1,6 +1,7 @@
 // One entity: what it is, what was said of it, what it is connected with, and how that came.
 
 const MOST_CHANGES = 60;
+const SCOPES = table({ both: "this project and yours everywhere", team: "this project", user: "yours, in every project" });
 
 function showEntity(place) {
   const entity = entityOf(place.name);
@@ -33,7 +34,7 @@ function section(title, count, body, without) {
 
 function entityFacts(entity) {
   const facts = [["Also called", entity.aliases.length > 0 && entity.aliases.map((a) => short(a, 80)).join(", ")], ["Domain", entity.domain],
-    ["Scope", { both: "this project and yours everywhere", team: "this project", user: "yours, in every project" }[entity.scope] ?? entity.scope],
+    ["Scope", SCOPES[entity.scope] ?? entity.scope],
     ["Trust", TRUSTS[entity.trust] ?? entity.trust], ["Last heard", entity.at && `${day(entity.at)}, ${ago(entity.at)}`]];
   return el("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { dir: "auto" }, value))));
 }

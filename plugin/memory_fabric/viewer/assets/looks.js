@@ -1,18 +1,18 @@
 // How types look: colour and shape together, so that neither has to be told apart alone.
 
-const LOOKS = {
+const LOOKS = table({
   project: "star", decision: "diamond", pattern: "hexagon", technology: "circle", component: "square",
   tool: "cross", agent: "pentagon", preference: "drop", blocker: "triangle", antipattern: "down",
   constraint: "square", problem: "triangle", solution: "circle", question: "drop", note: "circle",
   session: "cross", unknown: "circle",
-};
+});
 const OTHERS = 4;
 const strangers = new Map();
 
 /** Colour variable and shape of a type; types that the house does not know share four looks. */
 function look(type) {
   const name = String(type || "unknown").toLowerCase();
-  if (Object.hasOwn(LOOKS, name)) return { name, colour: `--t-${name}`, shape: LOOKS[name] };
+  if (LOOKS[name]) return { name, colour: `--t-${name}`, shape: LOOKS[name] };
   if (!strangers.has(name)) strangers.set(name, strangers.size % OTHERS);
   const other = strangers.get(name);
   return { name, colour: `--t-other${other}`, shape: ["pentagon", "square", "diamond", "hexagon"][other] };

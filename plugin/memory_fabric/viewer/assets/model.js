@@ -1,6 +1,6 @@
 // The picture as the page uses it: names found, ends of relations and records joined to entities.
 
-const TRUSTS = { user: "said by you", assistant: "said by the assistant", tool: "reported by a tool", foreign: "from elsewhere", "": "nothing said yet" };
+const TRUSTS = table({ user: "said by you", assistant: "said by the assistant", tool: "reported by a tool", foreign: "from elsewhere", "": "nothing said yet" });
 const DAY_MS = 86400000;
 const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
 const monthFormat = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });

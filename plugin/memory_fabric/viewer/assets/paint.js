@@ -241,7 +241,7 @@ function paintName(ctx, spot, strong, taken, forced) {
   const text = nameOf(spot.i);
   const font = strong ? STRONG_FONT : LABEL_FONT;
   const places = namePlaces(spot, widthOf(ctx, text, font) + 6);
-  const box = places.find((place) => !taken.some((other) => meet(place, other))) ?? (forced ? places[0] : null);
+  const box = places.find((place) => place[0] > 0 && place[0] + place[2] < graph.state.width && !taken.some((other) => meet(place, other))) ?? (forced ? places[0] : null);
   if (!box) return false;
   taken.push(box);
   ctx.font = font;

@@ -17,7 +17,7 @@ function glance() {
   return el("div", { class: "glance" },
     el("h1", {}, memory.project ? `What is remembered of ${short(memory.project, 60)}` : "What is remembered"),
     el("p", { class: "figures" },
-      figure(kept.entities.length, "entity", "entities", hashOf("search")), figure(relations.length, "relation", "relations", null), figure(standing.length, "record", "records", hashOf("timeline"))),
+      figure(kept.entities.length, "entity", "entities", hashOf("search")), figure(relations.length, "relation", "relations", null), figure(standing.length, "record holds", "records hold", hashOf("timeline"))),
     healthLine(),
     newest.length > 0 && [el("h2", {}, "Newest"), el("ul", { class: "plain-list" }, newest.map(glanceRecord))],
     best.length > 0 && [el("h2", {}, "Best known"), el("ul", { class: "tags" }, best.slice(0, 5).map((e) => el("li", {}, graphLink(e))))],

@@ -4,17 +4,17 @@ const RECENCY = 0.3, RELEVANCE = 0.5, AUTHORITY = 0.2;
 const IN_GRAPH = 1.1, MOST_AUTHORITY = 1.3;
 const RECENT_DAYS = 30, LEAST_RECENCY = 0.1;
 const SUPERSEDED = 0.5;
-const TRUST_FACTORS = { tool: 0.85, foreign: 0.8 };
+const TRUST_FACTORS = table({ tool: 0.85, foreign: 0.8 });
 const MOST_HITS = 50;
 // How much a word counts by where it was found.
 const WHOLE_NAME = 1, PART_OF_NAME = 0.8, WHOLE_WORD = 0.7, PART_OF_WORD = 0.4;
-const COMMON = new Set("a an and are as at be but by did do does for from had has have how i in is it its not of on or our so that the their there they this to was we were what when where which who why will with you your".split(" "));
+const COMMON = new Set("a about an and are as at be but by did do does for from had has have how i in is it its not of on or our so that the their there they this to was we were what when where which who why will with you your".split(" "));
 
 let indexed = null;
 
 /** The words of a question that tell something. */
 function wordsOf(question) {
-  const all = question.toLowerCase().match(/[\p{L}\p{N}]+(?:[.+#'-][\p{L}\p{N}+#]+)*/gu) ?? [];
+  const all = question.toLowerCase().match(/[\p{L}\p{N}]+(?:[.+#'][\p{L}\p{N}+#]+)*/gu) ?? [];
   const telling = all.filter((word) => !COMMON.has(word));
   return [...new Set(telling.length ? telling : all)].slice(0, 12);
 }
@@ -58,7 +58,8 @@ function isLetter(text, at) {
 
 function hit({ document, strengths }, words, weights, question) {
   const all = weights.reduce((sum, w) => sum + w, 0);
-  const exact = document.entity && folded(document.entity.name) === folded(question.trim());
+  const asked = [folded(question.trim()), words.join("-")];
+  const exact = document.entity && [document.entity.name, ...document.entity.aliases].some((name) => asked.includes(folded(name)));
   const relevance = exact ? 1 : strengths.reduce((sum, s, n) => sum + s * weights[n], 0) / all;
   const days = (memory.made - Date.parse(document.at)) / DAY_MS;
   const fresh = Number.isNaN(days) ? LEAST_RECENCY : Math.min(1, Math.max(LEAST_RECENCY, 1 - days / RECENT_DAYS));

@@ -1,7 +1,7 @@
 // The three tiers: where they lie, how they are, what helps.
 
-const STATES = { healthy: ["\u2713", "healthy"], degraded: ["!", "degraded"], unavailable: ["\u2717", "unavailable"] };
-const TIER_WORDS = { graph: "What everything is answered from.", local: "The journal in the project, from which the graph can be made again.", native: "What Claude reads at the start of each session." };
+const STATES = table({ healthy: ["\u2713", "healthy"], degraded: ["!", "degraded"], unavailable: ["\u2717", "unavailable"] });
+const TIER_WORDS = table({ graph: "What everything is answered from.", local: "The journal in the project, from which the graph can be made again.", native: "What Claude reads at the start of each session." });
 
 function showStatus() {
   const left = Object.entries(memory.leftOut).filter(([, n]) => n > 0);

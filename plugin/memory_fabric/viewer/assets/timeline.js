@@ -2,6 +2,7 @@
 
 const BLOCK = 40;
 const CARD_PX = 150;
+const OUTCOMES = table({ success: "\u2713 worked", failed: "\u2717 failed" });
 const MARGIN = "1500px 0px";
 
 let blocks = null;
@@ -86,7 +87,7 @@ function recordCard(record, asOf = "") {
 }
 
 function outcomeMark(record) {
-  const word = { success: "\u2713 worked", successful: "\u2713 worked", failed: "\u2717 failed", failure: "\u2717 failed" }[record.outcome];
+  const word = OUTCOMES[record.outcome];
   return word ? el("span", { class: "outcome" }, word) : null;
 }
 
