@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.config import config_path, home_path, read_settings
+from memory_fabric.config import config_path, has_display, home_path, read_settings
 
 HOME = {"HOME": "/home/ann"}
 
@@ -117,3 +117,20 @@ def test_unattended_and_ci_are_seen() -> None:
 def test_the_clients_own_switch_for_its_memory_is_respected(value: str) -> None:
     settings = read_settings(HOME | {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": value}, {})
     assert not settings.native_memory
+
+
+@pytest.mark.parametrize(
+    ("environ", "system", "seen"),
+    [
+        ({}, "linux", False),
+        ({"DISPLAY": ":0"}, "linux", True),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
+        ({"BROWSER": "firefox"}, "linux", True),
+        ({}, "darwin", True),
+        ({"SSH_CONNECTION": "x"}, "darwin", False),
+    ],
+)
+def test_a_browser_is_seen_where_there_is_a_display(
+    environ: dict[str, str], system: str, seen: bool
+) -> None:
+    assert has_display(environ, system) is seen

@@ -58,6 +58,15 @@ def config_path(environ: Mapping[str, str]) -> str:
     return _absolute(environ.get("CLAUDE_CONFIG_DIR", "") or DEFAULT_CONFIG_DIR, environ)
 
 
+def has_display(environ: Mapping[str, str], system: str) -> bool:
+    """Whether a browser that is started here would be seen; `system` is `sys.platform`."""
+    if environ.get("BROWSER"):
+        return True
+    if system in ("darwin", "win32"):
+        return not environ.get("SSH_CONNECTION")
+    return bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
+
+
 def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settings:
     """Settings from variables and the parsed config.toml; a variable wins over the file.
 

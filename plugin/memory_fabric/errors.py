@@ -7,6 +7,7 @@ FabricError
 │   ├── StoreCorrupt    the file is not a readable database
 │   ├── StoreNewer      a newer release has migrated it
 │   └── StoreReadOnly   the place cannot be written
+├── CannotListen        an address of this machine cannot be listened on
 └── DeadlinePassed      the prompt path ran out of its own time
 """
 
@@ -59,6 +60,10 @@ class StoreNewer(StoreUnavailable):
 
 class StoreReadOnly(StoreUnavailable):
     """The database's place cannot be written."""
+
+
+class CannotListen(FabricError):
+    """An address of this machine cannot be listened on: another program has it, say."""
 
 
 class DeadlinePassed(FabricError):

@@ -32,6 +32,27 @@ def test_jobs_run_one_after_another_in_the_order_they_were_asked(tmp_path: Path)
     assert store.close(WAIT_S)
 
 
+def test_a_read_that_takes_long_leaves_the_loop_to_others(tmp_path: Path) -> None:
+    store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
+    threads: list[str] = []
+    let_go = threading.Event()
+
+    def long_read(_: Memory) -> None:
+        threads.append(threading.current_thread().name)
+        assert let_go.wait(WAIT_S)
+
+    async def story() -> None:
+        await store.ask(lambda memory: None)
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: store.ask(long_read, at_once=False))
+            group.start_soon(anyio.to_thread.run_sync, let_go.set)
+
+    run(story)
+
+    assert threads == ["store"]
+    assert store.close(WAIT_S)
+
+
 def test_an_error_is_raised_where_the_job_was_asked_and_the_thread_lives_on(tmp_path: Path) -> None:
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
 

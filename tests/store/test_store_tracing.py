@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,17 @@ from memory_fabric.store import forgetting, merging, sessions
 from memory_fabric.store.history import tracing, undoing
 from memory_fabric.store.history.tracing import EntityTrace, RecordTrace
 from memory_fabric.store.memory import Memory
-from store.support import TOOL, USER, World, create, database, entity, pagination, relation
+from store.support import (
+    TOOL,
+    USER,
+    World,
+    create,
+    database,
+    entity,
+    pagination,
+    relation,
+    token,
+)
 
 BY = Provenance("cli", trust="user", author="ann")
 NOW = "2026-01-15T10:00:00.000Z"
@@ -162,3 +173,21 @@ def test_why_of_what_nobody_knows_is_said(memory: Memory) -> None:
     for unknown in ("nobody", "0123456789abcdef"):
         with pytest.raises(NotFound):
             tracing.why(memory, unknown)
+
+
+def test_a_change_that_is_older_than_a_rule_of_redaction_is_not_told_as_it_is(
+    memory: Memory,
+) -> None:
+    secret = token()
+    create(memory, entity("Redis", "waits for a text"))
+    with database(memory).transaction() as connection:
+        connection.execute(
+            "UPDATE operations SET inverse = replace(inverse, 'Redis', ?), "
+            "payload = replace(replace(payload, 'Redis', ?), 'waits for a text', ?)",
+            (secret, secret, secret),
+        )
+
+    (change,) = tracing.history(memory, None, 10)
+
+    assert secret not in json.dumps(tracing.as_json(change))
+    assert "[redacted: " in change.what

@@ -9,9 +9,8 @@ from rich.text import Text
 
 from memory_fabric import ids
 from memory_fabric.cli import here, named, show
-from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Answer, Hit
-from memory_fabric.store import sessions
 from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, one_line
 
@@ -72,21 +71,9 @@ def _explained(fabric: Fabric, text: str, limit: int, depth: int, as_of: str, as
     from memory_fabric.cli import explaining
     from memory_fabric.fabric.core import answer_as_json
     from memory_fabric.fabric.explain import as_json as explained_as_json
-    from memory_fabric.fabric.explain import explain
+    from memory_fabric.fabric.explain import explain_here
 
-    memory = fabric.memory
-    session = memory.settings.session
-    seen = sessions.injected(memory.session_database(), session, "") if session else frozenset()
-    told = explain(
-        fabric,
-        text,
-        limit=limit,
-        depth=depth,
-        as_of=as_of,
-        session=session,
-        seen=seen,
-        shown=memory.native_ids(fabric.now),
-    )
+    told = explain_here(fabric, text, limit=limit, depth=depth, as_of=as_of)
     if as_json:
         show.json_out(explained_as_json(told, answer_as_json(told.answer)))
     else:
@@ -123,14 +110,7 @@ def load(as_json: AsJson = False) -> int:
 def _moment(text: str, now: str) -> str:
     from memory_fabric.fabric import times  # only for this option
 
-    found = times.moment(text, now)
-    if not found:
-        raise BadInput(
-            "--as-of",
-            f"{text!r} names no time.",
-            remedy='Say 2026-01-15, 2026-01, 30d, "last month" or a time in ISO 8601.',
-        )
-    return found
+    return times.stated(text, now, "--as-of")
 
 
 def _show(answer: Answer) -> None:

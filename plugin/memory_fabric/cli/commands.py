@@ -27,6 +27,8 @@ COMMANDS = (
     Command("load", "asking", "load", ASK),
     Command("history", "tracing", "history", ASK),
     Command("why", "tracing", "why", ASK),
+    Command("viz", "viewing", "viz", ASK),
+    Command("serve", "serving", "serve", ASK),
     Command("remember", "keeping", "remember", KEEP),
     Command("forget", "forgetting", "forget", KEEP),
     Command("pin", "keeping", "pin", KEEP),

@@ -13,16 +13,15 @@ from typing import Annotated, Any
 import typer
 
 from memory_fabric.cli import here, show
+from memory_fabric.cli.target import STREAM, write
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.store import files
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.exchange import Imported
 
 # A file came from other programs, which nobody vouches for line by line.
 SAID_THERE = Provenance(source="import", trust="tool")
 MAX_SHOWN = 20
-STREAM = "-"
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
@@ -65,7 +64,7 @@ def export(
     if target == STREAM:
         sys.stdout.buffer.write(content)
         return 0
-    _write(target, content, force)
+    write(target, content, force)
     if as_json:
         show.json_out({"file": os.path.abspath(target), "lines": len(lines)})
     else:
@@ -103,16 +102,6 @@ def _progress() -> Iterator[Callable[[int, int], object] | None]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("Importing")
         yield lambda done, of: bar.update(task, completed=done, total=of)
-
-
-def _write(target: str, content: bytes, force: bool) -> None:
-    if os.path.isdir(target):
-        raise BadInput("FILE", f"{target} is a folder.", remedy="Name a file in it.")
-    if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
-        raise BadInput("FILE", f"There is no folder for {target}.")
-    still = None if force else lambda: not os.path.lexists(target)
-    if (still and not still()) or not files.write_atomic(target, content, still=still):
-        raise BadInput("--force", f"{target} exists; nothing was written.", remedy="Say --force.")
 
 
 def _as_json(told: Imported, failures: list[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from memory_fabric.store.history.naming import (
     record_by_id,
     tiers_holding,
 )
+from memory_fabric.store.history.telling import who
 
 __all__ = [
     "as_json",
@@ -44,11 +45,6 @@ def said_by(record: Record) -> str:
         who_ = f"{record.author or 'someone else'}, as claimed"
     agent = f" (agent {record.agent})" if record.agent else ""
     return f"{who_}{agent}, by {record.source}, on {when(record.created_at)}"
-
-
-def who(by: Any) -> str:
-    """Who made a change, and by what way, from its provenance."""
-    return " ".join(str(by[name]) for name in ("author", "agent", "source") if by.get(name))
 
 
 def when(timestamp: str) -> str:

@@ -6,6 +6,7 @@ from memory_fabric.fabric import push
 from memory_fabric.fabric.concepts import concepts
 from memory_fabric.fabric.core import Fabric
 from memory_fabric.fabric.parse import parse
+from memory_fabric.store import sessions
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -69,6 +70,28 @@ def explain(
     given = {hit.id for hit in hooks.push(text, session=session, seen=seen, shown=shown)}
     verdicts = {hit.id: _verdict(hit, of_candidate, given) for hit in answer.hits}
     return Explanation(answer, verdicts, "" if given else _silence(against), words)
+
+
+def explain_here(
+    fabric: Fabric, text: str, *, limit: int, depth: int = 0, as_of: str = ""
+) -> Explanation:
+    """The same with what the session of these settings, if there is one, was given already.
+
+    Raises DeadlinePassed and StoreUnavailable.
+    """
+    memory = fabric.memory
+    session = memory.settings.session
+    seen = sessions.injected(memory.session_database(), session, "") if session else frozenset()
+    return explain(
+        fabric,
+        text,
+        limit=limit,
+        depth=depth,
+        as_of=as_of,
+        session=session,
+        seen=seen,
+        shown=memory.native_ids(fabric.now),
+    )
 
 
 def as_json(explained: Explanation, answer: dict[str, Any]) -> dict[str, Any]:

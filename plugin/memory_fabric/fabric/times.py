@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
+from memory_fabric.errors import BadInput
 from memory_fabric.fabric.moments import CUES, MONTHS, WEEKDAYS, letters_of, parsed
 
 TYPE_CHECKING = False
@@ -55,6 +56,18 @@ def moment(text: str, now: str) -> str:
         spans = ranges(value, now)[:1]
     after = parsed(spans[-1][1]) if spans and spans[-1] else None
     return _not_after(after - timedelta(milliseconds=1), now) if after else ""
+
+
+def stated(text: str, now: str, field: str) -> str:
+    """The moment that somebody states in a field. Raises BadInput where the text names none."""
+    found = moment(text, now)
+    if not found:
+        raise BadInput(
+            field,
+            f"{text!r} names no time.",
+            remedy='Say 2026-01-15, 2026-01, 30d, "last month" or a time in ISO 8601.',
+        )
+    return found
 
 
 def _not_after(moment: datetime, now: str) -> str:

@@ -67,13 +67,17 @@ class StoreThread:
         """Open the memory now, whoever calls later; where that fails, the first call says why."""
         self._items.put((_nothing, False, None))
 
-    async def ask(self, job: Callable[[Memory], T], *, changes: bool = False) -> T:
+    async def ask(
+        self, job: Callable[[Memory], T], *, changes: bool = False, at_once: bool = True
+    ) -> T:
         """What `job(memory)` returns or raises, run in the thread; `changes` says it writes.
 
         Where nothing else is asked or under way, a read is done at once: two hand-overs between
-        threads cost more than most reads.
+        threads cost more than most reads. One that takes long is not to be done `at_once`: others
+        would wait at the door.
         """
-        if not changes and self._is_idle() and self._free.acquire(blocking=False):
+        idle = at_once and not changes and self._is_idle()
+        if idle and self._free.acquire(blocking=False):
             try:
                 settle, value = self._done(job, changes)
             finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from memory_fabric.errors import FabricError
-from memory_fabric.servers import graph_tools, history_tools, own_tools
+from memory_fabric.servers import fresh, graph_tools, history_tools, own_tools
 from memory_fabric.servers.outcome import Outcome, failure, whole_text, with_notes
 from memory_fabric.servers.schema import TOOLS
 from memory_fabric.servers.validation import known_part, problems
@@ -58,25 +58,14 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
 def call(memory: Memory, name: str, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
     """The outcome of a call that `complaint` found nothing wrong with."""
     usable = whole_text(known_part(SCHEMAS[name], arguments))
-    # A server lives long; an answer names only what failed for it.
-    memory.failures.clear()
-    memory.follow_switches()
+    fresh.renew(memory)
     if not memory.settings.reads and name in READERS:
         return failure("Memory is switched off here. Turn it on with memory-fabric on.")
     try:
         outcome = CALLS[name](memory, usable, said_by)
-        return with_notes(outcome, _told(memory))
+        return with_notes(outcome, fresh.told(memory))
     except FabricError as error:
         return failure(str(error))
     except Exception as error:  # noqa: BLE001 - one failing call must not take the server with it
         print(f"memory-fabric: {name}: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
         return failure(f"MCP error -32603: {type(error).__name__}: {error}")
-
-
-def _told(memory: Memory) -> list[str]:
-    """What happened to the memory itself while it was opened, once: it was rebuilt, say."""
-    told = list(memory.told)
-    memory.told.clear()
-    for sentence in told:
-        print(f"memory-fabric: {sentence}", file=sys.stderr)  # noqa: T201
-    return told

@@ -39,7 +39,19 @@ def read(
     database: Database, where: str = "1", values: Sequence[Any] = (), limit: int = -1
 ) -> list[Change]:
     """Operations of one database that meet a condition on their columns, newest first."""
-    undone = undone_ids(database)
+    return _read(database, where, values, limit, undone_ids(database))
+
+
+def find(memory: Memory, store: str, id_: str) -> Change | None:
+    """The operation of this id in one database; whether it was undone is not asked."""
+    database = memory.database(store, create=False)
+    found = _read(database, "id = ?", (id_,), 1, frozenset()) if database else []
+    return found[0] if found else None
+
+
+def _read(
+    database: Database, where: str, values: Sequence[Any], limit: int, undone: frozenset[str]
+) -> list[Change]:
     rows = database.rows(
         "SELECT id, kind, payload, inverse, provenance, seq FROM operations "
         f"WHERE {where} ORDER BY seq DESC LIMIT ?",

@@ -25,6 +25,11 @@ def summary(change: Change, find: Find) -> str:
     return cut(one_line(text), MAX_CHARS)
 
 
+def who(by: Mapping[str, Any]) -> str:
+    """Who made a change, and by what way, from its provenance."""
+    return " ".join(str(by[name]) for name in ("author", "agent", "source") if by.get(name))
+
+
 Payload = Mapping[str, Any]
 Inverse = Sequence[Mapping[str, Any]]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memory_fabric import suspicion
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Record
 from memory_fabric.store import records
@@ -82,7 +83,7 @@ class EntityTrace:
 
 
 def as_json(told: Told) -> dict[str, Any]:
-    """A change for programs."""
+    """A change for programs, by today's rules of redaction."""
     change = told.change
     return {
         "id": change.id,
@@ -92,7 +93,7 @@ def as_json(told: Told) -> dict[str, Any]:
         "store": change.store,
         "what": told.what,
         "undone": change.undone,
-        "payload": change.payload,
+        "payload": suspicion.object_without_secrets(change.payload),
     }
 
 
@@ -217,14 +218,12 @@ def _taken(change: Change) -> list[Mapping[str, Any]]:
 
 
 def told(memory: Memory, change: Change) -> Told:
-    """A change with what it did in a phrase."""
+    """A change with what it did in a phrase, by today's rules of redaction."""
 
     def find(id_: str) -> Change | None:
-        database = memory.database(change.store, create=False)
-        found = changes.read(database, "id = ?", (id_,), 1) if database else []
-        return found[0] if found else None
+        return changes.find(memory, change.store, id_)
 
-    return Told(change, telling.summary(change, find))
+    return Told(change, suspicion.without_secrets(telling.summary(change, find)))
 
 
 def _concerning(memory: Memory, name: str) -> list[Change]:

@@ -1,0 +1,1 @@
+"""The page on which people look at their memory, and drawings of the graph."""

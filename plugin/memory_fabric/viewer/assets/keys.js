@@ -1,0 +1,95 @@
+// The keyboard. Every key here has its line in the help, and the other way.
+
+const KEYS = [
+  ["/", "find", () => { byId("find").focus(); byId("find").select(); }],
+  ["g", "graph", () => go(hashOf("graph"))],
+  ["t", "timeline", () => go(hashOf("timeline"))],
+  ["s", "search", () => go(hashOf("search"))],
+  ["i", "status", () => go(hashOf("status"))],
+  ["j \u2193", "next in a list", () => step(1)],
+  ["k \u2191", "previous in a list", () => step(-1)],
+  ["Enter", "open what has the focus", null],
+  ["f", "focus on the selected entity, or leave the focus", focusKey],
+  ["e", "expand the selected entity", () => graph.state.selected >= 0 && inGraph() && expand(graph.state.selected)],
+  ["1 2 3", "steps around the focused entity", null],
+  ["+", "zoom in", () => inGraph() && zoomBy(1.5)],
+  ["-", "zoom out", () => inGraph() && zoomBy(1 / 1.5)],
+  ["0", "fit everything", () => inGraph() && fitScene(true)],
+  ["arrows", "move the drawing, when it has the focus", null],
+  ["v", "filters", () => openFilters(byId("filters").hidden)],
+  ["d", "light or dark", switchTheme],
+  ["Esc", "back", null],
+  ["?", "these keys", showKeys],
+];
+
+function inGraph() {
+  return placeOf(location.hash).view === "graph" && Boolean(graph.force) && memory.entities.length > 0;
+}
+
+function focusKey() {
+  const place = placeOf(location.hash);
+  const entity = place.view === "entity" ? entityOf(place.name) : inGraph() ? memory.entities[graph.state.selected] : null;
+  if (!entity) return announce("Select an entity first.");
+  const focused = inGraph() && graph.scene.kind === "focus" && graph.scene.of === entity.i;
+  return focused ? go(hashOf("graph", keyOf(entity))) : focusOn(entity.i);
+}
+
+function keyPressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (event.key === "Escape") return escape(event);
+  if (/^(input|select|textarea)$/i.test(event.target.tagName) || byId("keys").open) return;
+  if (event.key.startsWith("Arrow")) return arrow(event);
+  if (/^[123]$/.test(event.key)) return stepsKey(Number(event.key));
+  const wanted = event.key === "=" ? "+" : event.key;
+  const row = KEYS.find(([keys, , f]) => f && keys.split(" ").includes(wanted));
+  if (!row) return;
+  event.preventDefault();
+  row[2]();
+}
+
+function stepsKey(steps) {
+  if (inGraph() && graph.state.selected >= 0) focusOn(graph.state.selected, steps);
+}
+
+const ARROWS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
+
+function arrow(event) {
+  const [dx, dy] = ARROWS[event.key] ?? [0, 0];
+  if (event.target.closest?.("#canvas") && graph.force) panBy(dx * 60, dy * 60);
+  else if (dy && rows().length) step(dy);
+  else return;
+  event.preventDefault();
+}
+
+function rows() {
+  return [...byId("main").querySelectorAll("[data-row], #near a")].filter((row) => row.getClientRects().length);
+}
+
+/** Move the focus in the list of the view. */
+function step(by) {
+  const all = rows();
+  if (!all.length) return;
+  const here = all.indexOf(document.activeElement);
+  const next = all[here < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, here + by))];
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+}
+
+function escape(event) {
+  if (byId("keys").open) return;
+  if (!byId("found").hidden) closeFound();
+  else if (!byId("filters").hidden) openFilters(false);
+  else if (event.target === byId("find")) byId("find").blur();
+  else if (inGraph()) backOut();
+  else if (moves > 0) history.back();
+  else go(hashOf("graph"));
+}
+
+function showKeys() {
+  const dialog = byId("keys");
+  fill(dialog, el("h2", { id: "keys-title" }, "Keys"), el("dl", { class: "keys" }, KEYS.map(([keys, what]) =>
+    el("div", {}, el("dt", {}, keys.split(" ").map((key) => el("kbd", {}, key))), el("dd", {}, what)))),
+  el("p", { class: "quiet" }, "In the drawing: a click selects, a double click expands, dragging an entity pins it, the wheel zooms."),
+  el("form", { method: "dialog" }, el("button", { class: "plain-button strong" }, "Close")));
+  dialog.showModal();
+}

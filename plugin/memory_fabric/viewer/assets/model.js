@@ -1,0 +1,119 @@
+// The picture as the page uses it: names found, ends of relations and records joined to entities.
+
+const TRUSTS = table({ user: "said by you", assistant: "said by the assistant", tool: "reported by a tool", foreign: "from elsewhere", "": "nothing said yet" });
+const DAY_MS = 86400000;
+const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+const monthFormat = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
+
+/** The memory of a picture. Entities carry their number `i`, `out`, `into`, `records`, `weight`. */
+function modelled(picture) {
+  const entities = (picture.entities ?? []).map((entity, i) => ({
+    aliases: [], observations: [], ...entity, i, out: [], into: [], said: [],
+  }));
+  const relations = (picture.relations ?? []).filter((r) => entities[r.from] && entities[r.to]);
+  for (const relation of relations) {
+    entities[relation.from].out.push(relation);
+    entities[relation.to].into.push(relation);
+  }
+  const records = (picture.records ?? []).map((record) => ({ alternatives: [], entities: [], ...record, replaces: [] }));
+  const byRecord = new Map(records.map((record) => [record.id, record]));
+  for (const record of records) {
+    byRecord.get(record.superseded_by)?.replaces.push(record);
+    for (const i of record.entities) entities[i]?.said.push(record);
+  }
+  for (const record of records) record.held_until = heldUntil(record, byRecord);
+  for (const entity of entities) {
+    entity.degree = entity.out.length + entity.into.length;
+    entity.weight = entity.degree + entity.observations.length + 2 * entity.said.length;
+  }
+  const made = Date.parse(picture.made_at) || Date.now();
+  return {
+    picture, entities, relations, records, byRecord, made,
+    changes: picture.changes ?? [], tiers: picture.tiers ?? [], leftOut: picture.left_out ?? {},
+    project: picture.project?.name || "", byName: named(entities), byImportance: byImportance(entities, made),
+    live: Boolean(picture.live),
+  };
+}
+
+/** When a record stopped holding: its own end, else the birth of what replaced it, else ''. */
+function heldUntil(record, byRecord) {
+  if (record.valid_to) return record.valid_to;
+  return record.superseded_by ? (byRecord.get(record.superseded_by)?.at ?? record.at) : "";
+}
+
+/** Whether a record held at a moment. */
+function heldAt(record, at) {
+  return (record.valid_from || record.at) <= at && (!record.held_until || record.held_until > at);
+}
+
+/** Whether a newer record has taken its place, or its time is over. */
+function isOver(record) {
+  return Boolean(record.superseded_by) || (Boolean(record.held_until) && Date.parse(record.held_until) <= memory.made);
+}
+
+function named(entities) {
+  const names = new Map();
+  for (const entity of entities) for (const alias of entity.aliases) names.set(folded(alias), entity);
+  for (const entity of entities) names.set(folded(entity.name), entity);
+  return names;
+}
+
+/** Numbers of the entities, what is best known and newest first. */
+function byImportance(entities, made) {
+  const worth = entities.map((e) => {
+    const age = (made - Date.parse(e.at)) / DAY_MS;
+    return e.weight + (e.type === "project" ? 5 : 0) + (age >= 0 ? 3 * Math.max(0, 1 - age / 60) : 0);
+  });
+  return entities.map((e) => e.i).sort((a, b) => worth[b] - worth[a] || a - b);
+}
+
+/** A name as names are compared: case and the way words are joined do not count. */
+function folded(text) {
+  return String(text).normalize("NFKC").toLowerCase().replace(/[\s_-]+/g, "-");
+}
+
+/** Entities of a neighbourhood: number to how many steps away it is. */
+function neighbourhood(start, steps, wanted = () => true) {
+  const found = new Map([[start, 0]]);
+  let edge = [start];
+  for (let step = 1; step <= steps; step += 1) {
+    const next = [];
+    for (const i of edge) for (const j of neighbours(i)) {
+      if (found.has(j) || !wanted(j)) continue;
+      found.set(j, step);
+      next.push(j);
+    }
+    edge = next;
+  }
+  return found;
+}
+
+function neighbours(i) {
+  const entity = memory.entities[i];
+  return [...entity.out.map((r) => r.to), ...entity.into.map((r) => r.from)];
+}
+
+function day(at) {
+  const time = Date.parse(at);
+  return Number.isNaN(time) ? "no date" : dayFormat.format(time);
+}
+
+function month(at) {
+  const time = Date.parse(at);
+  return Number.isNaN(time) ? "Without a date" : monthFormat.format(time);
+}
+
+/** How long ago, in words, seen from when the picture was made. */
+function ago(at) {
+  const days = (memory.made - Date.parse(at)) / DAY_MS;
+  if (Number.isNaN(days)) return "at an unknown time";
+  if (days < 1 / 24) return "within the hour";
+  if (days < 1) return `${many(Math.floor(days * 24), "hour")} ago`;
+  if (days < 45) return `${many(Math.floor(days), "day")} ago`;
+  if (days < 730) return `${many(Math.round(days / 30.44), "month")} ago`;
+  return `${many(Math.round(days / 365.25), "year")} ago`;
+}
+
+function when(at) {
+  return at ? el("time", { datetime: at, title: at }, day(at)) : el("span", {}, "no date");
+}

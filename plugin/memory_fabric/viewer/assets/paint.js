@@ -1,0 +1,309 @@
+// One frame of the graph on the canvas: what is drawn, in how much detail, and whose name is told.
+
+const FIRST_DRAWN = 900;
+// How the number of drawn entities grows with the zoom: less than the area that leaves the view.
+const GROWTH = 1.25;
+const MOST_DRAWN = 1200;
+const MOST_EDGES = 2500;
+const MOST_LABELS = 50;
+// Above so many entities dashes cost too much and cannot be seen.
+const MOST_DASHED = 250;
+const MOST_STRONG_EDGES = 60;
+const MOST_EDGE_LABELS = 30;
+const LABEL_FONT = "12px system-ui, sans-serif";
+const STRONG_FONT = "600 12.5px system-ui, sans-serif";
+const widths = new Map();
+let colours = {};
+
+/** Read the colours of the theme for the canvas. */
+function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  const get = (name) => style.getPropertyValue(name).trim();
+  colours = { ground: get("--ground"), ink: get("--ink"), quiet: get("--quiet"), line: get("--edge"), accent: get("--accent"), of: new Map(), get };
+}
+
+function colourOf(type) {
+  const name = look(type).colour;
+  if (!colours.of.has(name)) colours.of.set(name, colours.get(name));
+  return colours.of.get(name);
+}
+
+/** Radius of an entity on the screen, by how much is known of it and by the zoom. */
+function radiusOf(i, k) {
+  const base = 3.2 + 1.35 * Math.sqrt(Math.min(80, memory.entities[i].weight));
+  return base * Math.min(1.9, Math.max(0.42, Math.sqrt(k)));
+}
+
+/** Draw the scene; returns what was drawn: {spots, edges, all}. */
+function paint(ctx, scene, state) {
+  const ratio = window.devicePixelRatio || 1;
+  const m = ctx.getTransform();
+  const camera = { k: m.a / ratio, x: m.e / ratio, y: m.f / ratio, width: state.width, height: state.height };
+  ctx.save();
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  const chosen = choose(scene, camera, state);
+  const near = lit(scene, state);
+  paintEdges(ctx, chosen, near);
+  paintSpots(ctx, chosen, near, state);
+  const taken = obstacles(chosen.spots);
+  paintNames(ctx, chosen, near, state, camera, taken);
+  paintEdgeNames(ctx, chosen, near, camera, taken);
+  ctx.restore();
+  return chosen;
+}
+
+/** Spots to draw with their place on the screen: the best known by zoom, and what is pointed at. */
+function choose(scene, camera, state) {
+  const grown = camera.k / (scene.fit || camera.k);
+  const limit = scene.kind === "focus" ? Infinity : FIRST_DRAWN * Math.max(1, grown ** GROWTH);
+  const wanted = state.wanted;
+  const spots = [];
+  const stamp = (scene.stamp = (scene.stamp || 0) + 1);
+  let rank = 0, all = 0, shown = 0;
+  for (const spot of scene.spots) {
+    if (!kept.entity[spot.i] && spot.i !== scene.of) continue;
+    all += 1;
+    rank += 1;
+    if (spot.x === undefined || (rank > limit && !wanted.has(spot.i))) continue;
+    shown += 1;
+    spot.sx = spot.x * camera.k + camera.x;
+    spot.sy = spot.y * camera.k + camera.y;
+    spot.stamp = stamp;
+    if (spot.sx < -20 || spot.sy < -20 || spot.sx > camera.width + 20 || spot.sy > camera.height + 20) continue;
+    if (spots.length >= MOST_DRAWN && !wanted.has(spot.i)) continue;
+    spot.r = radiusOf(spot.i, camera.k);
+    spots.push(spot);
+  }
+  return { spots, edges: visibleEdges(scene, stamp, camera), all, shown };
+}
+
+function visibleEdges(scene, stamp, { width, height }) {
+  const edges = [];
+  for (const edge of scene.edges) {
+    const { a, b } = edge;
+    if (a.stamp !== stamp || b.stamp !== stamp) continue;
+    if ((a.sx < 0 && b.sx < 0) || (a.sy < 0 && b.sy < 0) || (a.sx > width && b.sx > width) || (a.sy > height && b.sy > height)) continue;
+    edges.push(edge);
+    if (edges.length >= MOST_EDGES) break;
+  }
+  return edges;
+}
+
+/** The entities that stand out now: what is pointed at or selected, and its neighbours. */
+function lit(scene, { hovered, selected }) {
+  const centre = hovered >= 0 ? hovered : selected;
+  if (centre < 0 || !scene.byEntity.has(centre)) return null;
+  return { centre, around: new Set([centre, ...neighbours(centre)]) };
+}
+
+function paintEdges(ctx, { edges }, near) {
+  const bright = [];
+  ctx.lineWidth = edges.length > 1200 ? 0.6 : 1;
+  ctx.strokeStyle = colours.line;
+  ctx.globalAlpha = near ? 0.3 : edges.length > 1200 ? 0.55 : 0.9;
+  ctx.beginPath();
+  for (const edge of edges) {
+    const { a, b, relation } = edge;
+    if (near && (relation.from === near.centre || relation.to === near.centre)) bright.push(edge);
+    ctx.moveTo(a.sx, a.sy);
+    ctx.lineTo(b.sx, b.sy);
+  }
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+  if (bright.length) paintBright(ctx, bright);
+  if (edges.length < 160) paintHeads(ctx, edges, colours.line);
+}
+
+function paintBright(ctx, edges) {
+  const few = edges.length <= MOST_STRONG_EDGES;
+  ctx.lineWidth = few ? 1.6 : 0.8;
+  ctx.globalAlpha = few ? 1 : 0.4;
+  ctx.strokeStyle = colours.accent;
+  ctx.beginPath();
+  for (const { a, b } of edges) {
+    ctx.moveTo(a.sx, a.sy);
+    ctx.lineTo(b.sx, b.sy);
+  }
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+  if (few) paintHeads(ctx, edges, colours.accent);
+}
+
+/** Heads of arrows at the border of the entity that a relation leads to. */
+function paintHeads(ctx, edges, colour) {
+  ctx.fillStyle = colour;
+  ctx.beginPath();
+  for (const { a, b } of edges) {
+    const length = Math.hypot(b.sx - a.sx, b.sy - a.sy);
+    const r = (b.r ?? 5) + 2;
+    if (length < r + 14) continue;
+    const ux = (b.sx - a.sx) / length, uy = (b.sy - a.sy) / length;
+    const x = b.sx - ux * r, y = b.sy - uy * r;
+    ctx.moveTo(x, y);
+    ctx.lineTo(x - ux * 7 - uy * 3.2, y - uy * 7 + ux * 3.2);
+    ctx.lineTo(x - ux * 7 + uy * 3.2, y - uy * 7 - ux * 3.2);
+  }
+  ctx.fill();
+}
+
+function paintSpots(ctx, { spots }, near, state) {
+  const batches = new Map();
+  for (let n = spots.length - 1; n >= 0; n -= 1) {
+    const spot = spots[n];
+    const entity = memory.entities[spot.i];
+    const faint = near ? !near.around.has(spot.i) : false;
+    const said = entity.trust === "user" ? "u" : entity.trust === "assistant" ? "a" : "h";
+    const key = `${look(entity.type).name} ${said} ${faint ? 1 : 0} ${entity.stale ? 1 : 0}`;
+    if (!batches.has(key)) batches.set(key, { type: entity.type, said, faint, stale: entity.stale, spots: [] });
+    batches.get(key).spots.push(spot);
+  }
+  const dashed = spots.length <= MOST_DASHED;
+  for (const batch of [...batches.values()].sort((a, b) => Number(b.faint) - Number(a.faint))) paintBatch(ctx, batch, dashed);
+  ctx.globalAlpha = 1;
+  paintRings(ctx, spots, state);
+}
+
+function paintBatch(ctx, { type, said, faint, stale, spots }, dashed) {
+  const colour = colourOf(type);
+  const corners = CORNERS[look(type).shape];
+  ctx.beginPath();
+  for (const spot of spots) outline(ctx, spot, corners, said === "h" ? 0.85 : 1);
+  ctx.fillStyle = colours.ground;
+  ctx.globalAlpha = 1;
+  ctx.fill();
+  ctx.globalAlpha = faint ? 0.18 : stale ? 0.45 : 1;
+  ctx.fillStyle = ctx.strokeStyle = colour;
+  if (said !== "h") ctx.fill();
+  ctx.lineWidth = 1.8;
+  if (stale && dashed) ctx.setLineDash([3, 2.5]);
+  if (said === "h" || (stale && dashed)) ctx.stroke();
+  ctx.setLineDash([]);
+  if (said === "a") dots(ctx, spots);
+}
+
+function outline(ctx, { sx, sy, r }, corners, size) {
+  const s = r * size;
+  if (!corners || s < 2.2) {
+    ctx.moveTo(sx + s, sy);
+    ctx.arc(sx, sy, s, 0, 2 * Math.PI);
+    return;
+  }
+  ctx.moveTo(sx + corners[0][0] * s, sy + corners[0][1] * s);
+  for (let n = 1; n < corners.length; n += 1) ctx.lineTo(sx + corners[n][0] * s, sy + corners[n][1] * s);
+  ctx.closePath();
+}
+
+/** The light point in what the assistant said. */
+function dots(ctx, spots) {
+  ctx.fillStyle = colours.ground;
+  ctx.beginPath();
+  for (const { sx, sy, r } of spots) {
+    if (r < 4) continue;
+    ctx.moveTo(sx + r * 0.34, sy);
+    ctx.arc(sx, sy, r * 0.34, 0, 2 * Math.PI);
+  }
+  ctx.fill();
+}
+
+function paintRings(ctx, spots, { hovered, selected, cursor }) {
+  ctx.strokeStyle = colours.accent;
+  ctx.lineWidth = 2;
+  for (const spot of spots) {
+    if (spot.i === hovered || spot.i === selected || spot.i === cursor) ring(ctx, spot, 4);
+    if (spot.pinned) ring(ctx, spot, 1.5);
+  }
+}
+
+function ring(ctx, { sx, sy, r }, gap) {
+  ctx.beginPath();
+  ctx.arc(sx, sy, r + gap, 0, 2 * Math.PI);
+  ctx.stroke();
+}
+
+/** Names, the most important first, each only where no other stands. */
+function paintNames(ctx, { spots }, near, state, camera, taken) {
+  const first = spots.filter((s) => s.i === state.hovered || s.i === state.selected || (near && near.around.has(s.i)) || state.wanted.has(s.i));
+  const most = Math.min(MOST_LABELS, Math.round((camera.width * camera.height) / 9000));
+  first.sort((a, b) => (near ? Number(b.i === near.centre) - Number(a.i === near.centre) : 0));
+  ctx.textAlign = "center";
+  ctx.textBaseline = "top";
+  let drawn = 0;
+  const seen = new Set();
+  for (const spot of near ? first : [...first, ...spots]) {
+    if (drawn >= most) break;
+    if (seen.has(spot)) continue;
+    seen.add(spot);
+    if (paintName(ctx, spot, near?.centre === spot.i || spot.i === state.selected || (!near && spot.rank < 12), taken, near?.centre === spot.i)) drawn += 1;
+  }
+}
+
+function paintName(ctx, spot, strong, taken, forced) {
+  const text = nameOf(spot.i);
+  const font = strong ? STRONG_FONT : LABEL_FONT;
+  const places = namePlaces(spot, widthOf(ctx, text, font) + 6);
+  const box = places.find((place) => place[0] > 0 && place[0] + place[2] < graph.state.width && !taken.some((other) => meet(place, other))) ?? (forced ? places[0] : null);
+  if (!box) return false;
+  taken.push(box);
+  ctx.font = font;
+  backing(ctx, box);
+  ctx.fillStyle = memory.entities[spot.i].stale && !strong ? colours.quiet : colours.ink;
+  ctx.fillText(text, box[0] + box[2] / 2, box[1] + 1.5);
+  return true;
+}
+
+/** Where a name may stand, best first: below, above, to the right, to the left. */
+function namePlaces({ sx, sy, r }, width) {
+  const gap = r + 4;
+  return [[sx - width / 2, sy + gap, width, 15], [sx - width / 2, sy - gap - 15, width, 15], [sx + gap, sy - 8, width, 15], [sx - gap - width, sy - 8, width, 15]];
+}
+
+/** What no name may cover: every entity where there are few, else the most important ones. */
+function obstacles(spots) {
+  return spots.slice(0, spots.length <= 200 ? 200 : 40).map(({ sx, sy, r }) => [sx - r, sy - r, 2 * r, 2 * r]);
+}
+
+function nameOf(i) {
+  const entity = memory.entities[i];
+  entity.label ??= short(entity.name, 28) || "(no name)";
+  return entity.label;
+}
+
+function widthOf(ctx, text, font) {
+  const key = font + text;
+  if (!widths.has(key)) {
+    ctx.font = font;
+    widths.set(key, ctx.measureText(text).width);
+  }
+  return widths.get(key);
+}
+
+function backing(ctx, [x, y, width, height]) {
+  ctx.globalAlpha = 0.82;
+  ctx.fillStyle = colours.ground;
+  ctx.fillRect(x, y, width, height);
+  ctx.globalAlpha = 1;
+}
+
+function meet([ax, ay, aw, ah], [bx, by, bw, bh]) {
+  return ax < bx + bw && bx < ax + aw && ay < by + bh && by < ay + ah;
+}
+
+/** Types of relations: of what is pointed at, or of all when few are near. */
+function paintEdgeNames(ctx, { edges }, near, camera, taken) {
+  const wanted = near ? edges.filter(({ relation }) => relation.from === near.centre || relation.to === near.centre) : camera.k > 1.1 && edges.length <= 60 ? edges : [];
+  ctx.font = "11px system-ui, sans-serif";
+  ctx.textBaseline = "middle";
+  for (const { a, b, relation } of wanted.slice(0, MOST_EDGE_LABELS)) {
+    const text = short(relation.type, 24).replaceAll("_", " ");
+    const width = widthOf(ctx, text, "11px system-ui, sans-serif");
+    if (Math.hypot(b.sx - a.sx, b.sy - a.sy) < width + 18) continue;
+    const x = (a.sx + b.sx) / 2, y = (a.sy + b.sy) / 2;
+    const box = [x - width / 2 - 3, y - 8, width + 6, 16];
+    if (taken.some((other) => meet(box, other))) continue;
+    taken.push(box);
+    backing(ctx, box);
+    ctx.fillStyle = near ? colours.accent : colours.quiet;
+    ctx.font = "11px system-ui, sans-serif";
+    ctx.fillText(text, x, y);
+  }
+}

@@ -1,0 +1,65 @@
+// Where one is: #/view/name?question. Filters are part of it, so that every link carries them.
+
+const VIEWS = ["graph", "timeline", "search", "entity", "status"];
+const LONGEST_PATH = 300;
+
+/** The place that a hash names. */
+function placeOf(hash) {
+  const [path, question = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const [view, ...rest] = path.split("/");
+  return {
+    view: VIEWS.includes(view) ? view : "graph",
+    name: decoded(rest.join("/")),
+    params: new URLSearchParams(question),
+  };
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The hash of a place, with the filters in force; `params` overrides, null removes. */
+function hashOf(view, name = "", params = {}) {
+  const question = filterParams();
+  for (const [key, value] of Object.entries(params)) {
+    if (value === null || value === undefined || value === "") question.delete(key);
+    else question.set(key, value);
+  }
+  const text = question.toString();
+  return `#/${view}${name === "" ? "" : "/" + encodeURIComponent(name)}${text ? "?" + text : ""}`;
+}
+
+/** What names an entity in a hash: its name, or ~number where the name is too long or no text. */
+function keyOf(entity) {
+  const fits = entity.name && entity.name.length <= LONGEST_PATH && entity.name.isWellFormed?.() !== false;
+  return fits && !entity.name.startsWith("~") ? entity.name : `~${entity.i}`;
+}
+
+/** The entity that a hash names, or null. */
+function entityOf(key) {
+  if (/^~\d+$/.test(key)) return memory.entities[Number(key.slice(1))] ?? null;
+  return memory.entities.find((e) => e.name === key) ?? memory.byName.get(folded(key)) ?? null;
+}
+
+/** Go there; `replace` where going back should not lead here again. */
+function go(hash, replace = false) {
+  if (hash === location.hash) return arrive();
+  if (!replace) {
+    location.hash = hash;
+    return undefined;
+  }
+  history.replaceState(null, "", hash);
+  return arrive();
+}
+
+function entityLink(entity, attributes = {}) {
+  return el("a", { class: "entity", dir: "auto", href: hashOf("entity", keyOf(entity)), ...attributes }, mark(entity.type), short(entity.name, 80) || "(no name)");
+}
+
+function recordLink(record, text) {
+  return el("a", { class: "record-link", dir: "auto", href: hashOf("timeline", record.short_id) }, text);
+}

@@ -1,0 +1,118 @@
+"""Which part of a picture is drawn as text: all or what is around an entity, within bounds."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memory_fabric.text import cut
+
+MAX_NAME_CHARS, MAX_TYPE_CHARS = 50, 30
+# Of these categories of Unicode nothing is seen, or it moves what is around it.
+_UNSEEN = frozenset(("Cc", "Cs", "Zl", "Zp", "Zs"))
+_DROPPED = frozenset(("Cf",))
+_UNKNOWN = frozenset(("Cn", "Co"))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An entity in a drawing: name and type as they can be shown on a line."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Nodes, and edges between them as (from, type, to) by their places; `note` says what is not
+    drawn, '' when all is.
+    """
+
+    nodes: tuple[Node, ...]
+    edges: tuple[tuple[int, str, int], ...]
+    note: str = ""
+
+
+def drawing(
+    picture: Mapping[str, Any],
+    *,
+    max_nodes: int,
+    max_edges: int,
+    focus: int | None = None,
+    depth: int = 1,
+) -> Drawing:
+    """The most connected entities and their relations; with a `focus` (an entity's number) what
+    lies within so many steps of it, the nearest first.
+    """
+    relations = picture["relations"]
+    around = _neighbours(relations)
+    if focus is None:
+        steps = dict.fromkeys(range(len(picture["entities"])), 0)
+    else:
+        steps = _reached(around, focus, depth)
+    best = sorted(steps, key=lambda n: (steps[n], -len(around.get(n, ())), n))
+    chosen = sorted(best[:max_nodes])
+    places = {number: place for place, number in enumerate(chosen)}
+    meant = [r for r in relations if r["from"] in steps and r["to"] in steps]
+    edges = [
+        (places[r["from"]], visible(r["type"], MAX_TYPE_CHARS), places[r["to"]])
+        for r in meant
+        if r["from"] in places and r["to"] in places
+    ][:max_edges]
+    left_out = picture["left_out"] if focus is None else {}
+    note = _note(
+        (len(chosen), len(steps) + left_out.get("entities", 0), "entities"),
+        (len(edges), len(meant) + left_out.get("relations", 0), "relations"),
+    )
+    return Drawing(tuple(_node(picture["entities"][n]) for n in chosen), tuple(edges), note)
+
+
+def visible(text: str, max_chars: int) -> str:
+    """The text on one line, without what nobody sees; of one that is all unseen its code points."""
+    shown = " ".join("".join(map(_seen, text)).split())
+    if not shown:
+        shown = " ".join(f"U+{ord(c):04X}" for c in text) or "(empty)"
+    return cut(shown, max_chars)
+
+
+def with_fewer_edges(drawn: Drawing, kept: int) -> Drawing:
+    """The drawing with its first edges only, which its note then says."""
+    told = f"{kept} of {len(drawn.edges)} relations had room."
+    return Drawing(drawn.nodes, drawn.edges[:kept], f"{drawn.note} {told}".strip())
+
+
+def _node(entity: Mapping[str, Any]) -> Node:
+    return Node(visible(entity["name"], MAX_NAME_CHARS), visible(entity["type"], MAX_TYPE_CHARS))
+
+
+def _neighbours(relations: Sequence[Mapping[str, Any]]) -> dict[int, set[int]]:
+    around: dict[int, set[int]] = {}
+    for relation in relations:
+        around.setdefault(relation["from"], set()).add(relation["to"])
+        around.setdefault(relation["to"], set()).add(relation["from"])
+    return around
+
+
+def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int, int]:
+    """The numbers that can be reached, each with its distance."""
+    steps, edge = {start: 0}, {start}
+    for distance in range(1, depth + 1):
+        edge = {other for number in edge for other in around.get(number, ())} - steps.keys()
+        steps |= dict.fromkeys(edge, distance)
+    return steps
+
+
+def _note(*kinds: tuple[int, int, str]) -> str:
+    parts = [f"{shown} of {of} {name}" for shown, of, name in kinds if shown < of]
+    return f"{' and '.join(parts)} are drawn: the most connected." if parts else ""
+
+
+def _seen(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in _UNSEEN:
+        return " "
+    if category in _DROPPED:
+        return ""
+    return "\ufffd" if category in _UNKNOWN else character

@@ -1,0 +1,100 @@
+"""One HTML that holds the page, its library and the memory it shows; nothing is fetched for it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+ASSETS = files("memory_fabric.viewer") / "assets"
+NONE, SELF = "'none'", "'self'"
+LIBRARY = "vendor/force-graph.min.js"
+# In this order: what is called while the page is read stands before its callers.
+SCRIPTS = (
+    "dom.js looks.js model.js route.js filters.js search.js theme.js scene.js paint.js graph.js "
+    "panel.js timeline.js find.js entity.js status.js finder.js keys.js app.js"
+).split()
+# The library puts two styles of its own into the page when it starts; they stand in it as strings.
+# Each is put there empty at first.
+INJECTED = re.compile(r'"(\.(?:force-graph-container|float-tooltip-kap) (?:[^"\\]|\\.)*)"')
+# In the JSON of a page: what could end its element, what old parsers took for ends of lines, and
+# halves of surrogate pairs, which no encoding takes.
+UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+
+
+def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
+    """The whole page as HTML; a live one holds no memory and asks its server for it.
+
+    `picture` is what viewer.picture gives; `focus`, the name of an entity, opens the page on it.
+    """
+    slots = {
+        "policy": content_security_policy(live),
+        "style": _style(),
+        "memory": embedded({"live": True} if live else picture),
+        "library": _asset(LIBRARY),
+        "script": _script(),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: slots[found[1]], _asset("page.html"))
+
+
+def content_security_policy(live: bool) -> str:
+    """What the page may do: its own scripts and styles, by hash; its own server only when live.
+
+    The server sends it as a header, and adds frame-ancestors there, which a page cannot say.
+    """
+    scripts = " ".join(map(_hash, (_asset(LIBRARY), _script())))
+    styles = " ".join(map(_hash, (_style(), *_injected_styles())))
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {scripts}",
+            f"style-src {styles}",
+            "img-src data:",
+            f"connect-src {SELF if live else NONE}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def embedded(value: Mapping[str, Any]) -> str:
+    """JSON that can stand in a script element and be encoded, whatever texts it holds."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+@cache
+def _asset(name: str) -> str:
+    return ASSETS.joinpath(name).read_text("utf-8")
+
+
+@cache
+def _script() -> str:
+    """The page's own scripts as one, with names of their own."""
+    parts = "\n".join(_asset(name) for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+def _style() -> str:
+    return _asset("page.css")
+
+
+@cache
+def _injected_styles() -> tuple[str, ...]:
+    return ("", *_strings(_asset(LIBRARY)))
+
+
+def _strings(source: str) -> Iterator[str]:
+    for found in INJECTED.finditer(source):
+        text: str = json.loads(f'"{found[1]}"')
+        yield text
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,0 +1,156 @@
+"""What the page shows, as one JSON object: the graph, the records, what changed, and the tiers.
+
+Lists refer to entities by their number in `entities`. Every text passes today's rules of redaction
+on its way out: a row may be older than a rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory_fabric import __version__, suspicion
+from memory_fabric.fabric.moments import days_between, parsed
+from memory_fabric.fabric.staleness import is_stale
+from memory_fabric.ids import short_id
+from memory_fabric.models import TRUST_ORDER, Record
+from memory_fabric.store import health
+from memory_fabric.store.history import telling
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.overview import Edge, Node, Overview, Remark, Step, overview
+from memory_fabric.text import encodable
+
+SCOPES = {"project": "team", "user": "user"}
+BOTH = "both"
+
+
+def picture(memory: Memory, now: str) -> dict[str, Any]:
+    """Everything that is remembered here, at `now` (ISO 8601), as JSON can hold it.
+
+    Raises StoreUnavailable and DeadlinePassed.
+    """
+    seen = overview(memory)
+    project = memory.project
+    whole = {
+        "version": __version__,
+        "made_at": now,
+        "live": False,
+        "project": {"name": project.name, "id": project.id} if project else None,
+        "entities": [_entity(node, now) for node in seen.nodes],
+        "relations": [_relation(edge) for edge in seen.edges],
+        "records": [_record(record, seen, now) for record in seen.records],
+        "changes": [_change(step) for step in seen.steps],
+        "tiers": [health.as_json(tier) for tier in health.tiers(memory, _seconds(now))],
+        "left_out": dict(seen.left_out),
+    }
+    cleaned: dict[str, Any] = _cleaned(whole, {})
+    return cleaned
+
+
+def _entity(node: Node, now: str) -> dict[str, Any]:
+    at = max((remark.at for remark in node.remarks), default="") or node.created_at
+    trust = max((r.trust for r in node.remarks), key=lambda t: TRUST_ORDER.get(t, -1), default="")
+    return {
+        "name": node.name,
+        "type": node.type,
+        "domain": node.domain,
+        "scope": BOTH if len(node.stores) > 1 else SCOPES[node.stores[0]],
+        "trust": trust,
+        "at": at,
+        **_age(node.type, at, now),
+        "aliases": list(node.aliases),
+        "observations": [_observation(remark) for remark in node.remarks],
+    }
+
+
+def _observation(remark: Remark) -> dict[str, Any]:
+    return {
+        "text": remark.text,
+        "at": remark.at,
+        "trust": remark.trust,
+        "source": remark.source,
+        "session": remark.session,
+        "agent": remark.agent,
+        "domain": remark.domain,
+        "scope": SCOPES[remark.store],
+        "record": remark.record,
+    }
+
+
+def _relation(edge: Edge) -> dict[str, Any]:
+    return {
+        "from": edge.source,
+        "to": edge.target,
+        "type": edge.type,
+        "at": edge.at,
+        "domain": edge.domain,
+        "record": edge.record,
+    }
+
+
+def _record(record: Record, seen: Overview, now: str) -> dict[str, Any]:
+    age = _age(record.type, record.created_at, now)
+    return {
+        "id": record.id,
+        "short_id": short_id(record.id),
+        "type": record.type,
+        "what": record.what,
+        "why": record.why,
+        "alternatives": list(record.alternatives),
+        "outcome": record.outcome,
+        "category": record.category,
+        "scope": record.scope,
+        "domain": record.domain,
+        "trust": record.trust,
+        "author": record.author,
+        "source": record.source,
+        "session": record.session,
+        "agent": record.agent,
+        "confidence": record.confidence,
+        "status": record.status,
+        "pinned": record.pinned,
+        "at": record.created_at,
+        "valid_from": record.valid_from,
+        "valid_to": record.valid_to,
+        "superseded_by": record.superseded_by,
+        "generalizable": record.generalizable,
+        "stale": age["stale"] and not record.pinned,
+        "days": age["days"],
+        "entities": list(seen.about.get(record.id, ())),
+    }
+
+
+def _change(step: Step) -> dict[str, Any]:
+    return {
+        "id": step.change.id,
+        "short_id": short_id(step.change.id),
+        "at": step.change.at,
+        "by": telling.who(step.change.by),
+        "what": step.what,
+        "undone": step.change.undone,
+        "entities": list(step.nodes),
+        "records": list(step.records),
+    }
+
+
+def _age(kind: str, at: str, now: str) -> dict[str, Any]:
+    days = days_between(at, now)
+    return {"stale": is_stale(kind, days), "days": None if days is None else int(days)}
+
+
+def _seconds(now: str) -> float:
+    moment = parsed(now)
+    return moment.timestamp() if moment else 0.0
+
+
+def _cleaned(value: Any, known: dict[str, str]) -> Any:
+    """The value with every text as it may be shown; `known` are texts that were looked at."""
+    if isinstance(value, str):
+        shown = known.get(value)
+        if shown is None:
+            shown = known[value] = encodable(suspicion.without_secrets(value))
+        return shown
+    if isinstance(value, dict):
+        return {name: _cleaned(part, known) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(part, known) for part in value]
+    return value

@@ -1,0 +1,224 @@
+"""viz: a page in one file, drawings as text, and a browser only where somebody sits."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from cli.shell import ROOT, Shell
+from store.support import token
+
+USES = ("--why", "offsets are slow", "Use cursor-pagination for the orders-api")
+
+
+@pytest.fixture
+def told(shell: Shell) -> Shell:
+    """A shell in a project of which something is remembered."""
+    shell.remember(*USES)
+    return shell
+
+
+def snapshot(shell: Shell) -> Path:
+    """The page that lies in home."""
+    (found,) = (shell.memory / "pages").iterdir()
+    return found
+
+
+def embedded(html: str) -> dict[str, object]:
+    """What a page shows."""
+    begin = html.index(">", html.index('id="memory"')) + 1
+    found: dict[str, object] = json.loads(html[begin : html.index("</script>", begin)])
+    return found
+
+
+def mode(path: Path) -> int:
+    """The permission bits of a file."""
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_page_lies_in_home_for_its_owner_and_its_path_is_told(told: Shell) -> None:
+    done = told.run("viz")
+
+    page = snapshot(told)
+    assert (done.status, done.err) == (0, "")
+    assert done.out == f"Open it in a browser: {page}\n"
+    assert page.name.startswith("shop-") and page.suffix == ".html"
+    assert (mode(page.parent), mode(page)) == (0o700, 0o600)
+    assert len(embedded(page.read_text("utf-8"))["entities"]) >= 2  # type: ignore[arg-type]
+
+
+def test_the_page_is_made_anew_in_its_place(told: Shell) -> None:
+    told.run("viz")
+    told.remember("Always use UTC in the audit-log")
+
+    told.run("viz")
+
+    assert "audit-log" in snapshot(told).read_text("utf-8")
+
+
+def test_without_a_memory_it_says_what_helps(shell: Shell) -> None:
+    done = shell.run("viz")
+
+    assert done.status == 3
+    assert "Nothing is remembered here yet. memory-fabric remember" in done.err
+    assert not (shell.memory / "pages").exists()
+
+
+def test_json_is_what_the_page_shows(told: Shell) -> None:
+    printed = told.run("viz", "--json").json
+    told.run("viz", "--no-open")
+
+    shown = embedded(snapshot(told).read_text("utf-8"))
+    moments = ("made_at", "tiers")
+    assert {k: v for k, v in shown.items() if k not in moments} == {
+        k: v for k, v in printed.items() if k not in moments
+    }
+
+
+def test_with_a_name_it_begins_with_that_entity(told: Shell) -> None:
+    assert told.run("viz", "Cursor_Pagination", "--json").json["focus"] == "cursor-pagination"
+
+
+def test_an_unknown_name_is_answered_with_those_near_to_it(told: Shell) -> None:
+    done = told.run("viz", "cursor-paginatoin")
+
+    assert done.status == 3
+    assert "There is no entity 'cursor-paginatoin'. Near to it: 'cursor-pagination'." in done.err
+
+
+def test_drawings_go_to_standard_output(told: Shell) -> None:
+    mermaid, dot = told.run("viz", "--mermaid"), told.run("viz", "--dot")
+
+    assert (mermaid.status, dot.status) == (0, 0)
+    assert mermaid.out.startswith("flowchart LR\n")
+    assert dot.out.startswith("digraph memory {\n")
+    assert "cursor-pagination" in mermaid.out and "cursor-pagination" in dot.out
+    assert not (told.memory / "pages").exists()
+
+
+def test_a_drawing_of_an_entity_reaches_as_far_as_it_is_told(shell: Shell) -> None:
+    graph = [{"type": "entity", "name": n, "entityType": "t", "observations": []} for n in "abcd"]
+    edges = [
+        {"type": "relation", "from": a, "to": b, "relationType": "to"}
+        for a, b in ("ab", "bc", "cd")
+    ]
+    shell.run("import", "-", stdin="\n".join(map(json.dumps, [*graph, *edges])))
+
+    near = shell.run("viz", "a", "--mermaid").out
+    farther = shell.run("viz", "a", "--mermaid", "--depth", "2").out
+
+    assert (near.count("<br/>"), farther.count("<br/>")) == (2, 3)
+
+
+def test_out_names_the_file_and_a_dash_is_standard_output(told: Shell) -> None:
+    done = told.run("viz", "--out", "memory.html", "--no-open")
+    streamed = told.run("viz", "--out", "-")
+    told.run("viz", "--mermaid", "--out", "graph.mmd")
+
+    page = told.project / "memory.html"
+    assert done.out == f"{page}\n"
+    assert mode(page) == 0o600
+    assert embedded(streamed.out)["project"] == embedded(page.read_text("utf-8"))["project"]
+    assert (told.project / "graph.mmd").read_text("utf-8").startswith("flowchart")
+    assert not (told.memory / "pages").exists()
+
+
+def test_a_file_that_exists_stays_unless_forced(told: Shell) -> None:
+    target = told.project / "memory.html"
+    target.write_text("mine", "utf-8")
+
+    refused = told.run("viz", "--out", "memory.html")
+    kept = target.read_text("utf-8")
+    forced = told.run("viz", "--out", "memory.html", "--force")
+
+    assert (refused.status, kept) == (2, "mine")
+    assert "memory.html exists; nothing was written. Say --force." in refused.err
+    assert forced.status == 0
+    assert target.read_text("utf-8") != "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "because"),
+    [
+        (("--mermaid", "--dot"), "one form at a time"),
+        (("--depth", "2"), "how far to draw around an entity"),
+        (("cursor-pagination", "--depth", "2"), "how far to draw around an entity"),
+        (("--depth", "4"), "--depth"),
+        (("--out", "nowhere/memory.html"), "There is no folder for"),
+    ],
+)
+def test_wrong_use_is_one_helpful_line(told: Shell, words: tuple[str, ...], because: str) -> None:
+    done = told.run("viz", *words)
+
+    assert (done.status, done.out) == (2, "")
+    assert because in done.err
+    assert done.err.count("\n") == 1
+
+
+def watched(shell: Shell, tmp_path: Path, *words: str, **variables: str) -> tuple[str, Path]:
+    """What viz prints on a terminal, and the file in which the browser notes what it was given."""
+    given = tmp_path / "given"
+    program = tmp_path / "browser"
+    program.write_text(f'#!/bin/sh\nprintf "%s" "$1" > "{given}"\n')
+    program.chmod(0o755)
+    environ = {**shell.environ, "BROWSER": f"{program} %s", "COLUMNS": "500", **variables}
+    screen, status = pexpect.run(
+        " ".join([sys.executable, "-m", "memory_fabric.cli", "viz", *words]),
+        env={name: value for name, value in environ.items() if value},
+        cwd=str(shell.project),
+        withexitstatus=True,
+    )
+    assert status == 0
+    return screen.decode(), given
+
+
+def test_on_a_terminal_with_a_browser_the_page_is_opened(told: Shell, tmp_path: Path) -> None:
+    screen, given = watched(told, tmp_path)
+
+    assert "Opened in the browser: " in screen
+    assert given.read_text() == snapshot(told).as_uri()
+
+
+def test_no_open_and_a_terminal_without_a_display_open_nothing(told: Shell, tmp_path: Path) -> None:
+    asked_not_to, given = watched(told, tmp_path, "--no-open")
+    no_display, _ = watched(told, tmp_path, BROWSER="", DISPLAY="", WAYLAND_DISPLAY="")
+
+    assert str(snapshot(told)) in asked_not_to
+    assert "Open it in a browser: " in no_display
+    assert not given.exists()
+
+
+def test_a_purge_takes_the_pages_with_it(told: Shell) -> None:
+    secret = "The unreleased product is called Aurora Borealis"
+    told.remember(secret)
+    told.run("viz")
+    held = secret in snapshot(told).read_text("utf-8")
+
+    done = told.run("forget", "Aurora Borealis", "--purge", "--yes")
+
+    assert held
+    assert (done.status, done.err) == (0, "")
+    assert list((told.memory / "pages").iterdir()) == []
+
+
+def test_what_no_rule_lets_through_stands_on_no_page(told: Shell) -> None:
+    secret = token()
+    told.remember(f"The deploy key is {secret} and lies in the vault")
+
+    assert secret not in told.run("viz", "--out", "-").out
+    assert secret not in told.run("viz", "--json").out
+
+
+def test_help_needs_neither_fabric_nor_store() -> None:
+    done = pexpect.run(
+        f'{sys.executable} -c "import sys; from memory_fabric.cli.main import main; '
+        "main(['viz', '--help']); print(sorted(m for m in sys.modules if 'viewer' in m))\"",
+        env={"PYTHONPATH": str(ROOT / "plugin"), "HOME": "/nonexistent"},
+    ).decode()
+
+    assert done.rstrip().endswith("[]")

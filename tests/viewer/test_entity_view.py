@@ -1,0 +1,60 @@
+"""The page of one entity."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from viewer.conftest import Opener
+from viewer.pictures import shop
+
+
+def test_it_tells_what_the_entity_is_and_what_was_said_of_it(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/entity/PostgreSQL")
+
+    expect(page.locator("h1")).to_have_text("PostgreSQL")
+    expect(page.locator(".facts")).to_contain_text("postgres, psql")
+    expect(page.locator(".facts")).to_contain_text("this project")
+    expect(page.locator(".observations li")).to_have_count(3)
+    expect(page.locator(".observations li").first).to_contain_text("Version 16 in production")
+    expect(page.locator(".observations .foot").first).to_have_text(
+        "19 Nov 2026 · said by you · through hook · team"
+    )
+
+
+def test_its_relations_lead_both_ways(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/entity/PostgreSQL")
+
+    page.locator("#relations li", has_text="orders-api depends on it").locator("a").click()
+
+    expect(page.locator("h1")).to_have_text("orders-api")
+    page.locator("#relations li", has_text="depends on PostgreSQL").locator("a").click()
+    expect(page.locator("h1")).to_have_text("PostgreSQL")
+
+
+def test_its_records_and_its_history_stand_there(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/entity/npm")
+
+    expect(page.locator(".card .what")).to_have_text("Use pnpm here, not npm")
+    expect(page.locator("#history li")).to_contain_text("remembered npm")
+    expect(page.locator("#history li s")).to_have_text("remembered npm")
+    expect(page.locator("#history li")).to_contain_text("undone")
+
+
+def test_another_name_leads_to_it_and_a_name_that_is_not_there_to_the_search(
+    open_page: Opener,
+) -> None:
+    page = open_page(shop().made(), "#/entity/psql")
+    expect(page.locator("h1")).to_have_text("PostgreSQL")
+
+    page.goto(page.url.split("#")[0] + "#/entity/nobody")
+    expect(page.locator(".nothing")).to_contain_text("Nothing in this picture is called “nobody”.")
+    page.click(".nothing a")
+    expect(page.locator("h1")).to_have_text("Search: nobody")
+
+
+def test_it_leads_into_the_graph(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/entity/pgvector")
+
+    page.click("#show-in-graph")
+
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")

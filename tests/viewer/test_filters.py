@@ -1,0 +1,86 @@
+"""Filters: each kind, in every view, as chips that can be taken away."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from viewer.conftest import Opener
+from viewer.pictures import shop
+
+# What the question of a place keeps of the shop: entities drawn, records told.
+KEPT = {
+    "type=technology": (7, 4),
+    "record=preference": (3, 2),
+    "domain=people": (1, 0),
+    "scope=user": (4, 2),
+    "trust=assistant": (2, 1),
+    "age=stale": (4, 2),
+    "since=2026-11-15": (7, 2),
+    "until=2026-09-30": (6, 4),
+    "type=technology&trust=tool": (1, 0),
+}
+
+
+@pytest.mark.parametrize("question", KEPT)
+def test_a_filter_holds_in_the_graph_and_in_the_timeline(open_page: Opener, question: str) -> None:
+    entities, records = KEPT[question]
+
+    page = open_page(shop().made(), f"#/graph?{question}")
+
+    expect(page.locator("#drawn")).to_have_text(re.compile(f"^{entities} of {entities} "))
+    page.keyboard.press("t")
+    expect(page.locator("#records .card")).to_have_count(records)
+    page.keyboard.press("s")
+    expect(page.locator(".rows li")).to_have_count(entities)
+    assert question in page.url
+
+
+def test_a_filter_is_chosen_in_the_panel_and_taken_away_by_its_chip(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline")
+
+    page.click("#filter")
+    page.click("[data-filter=record][data-value=decision]")
+    page.click("[data-filter=age][data-value=fresh]")
+
+    expect(page.locator("#filters")).to_contain_text("records.")
+    expect(page.locator("#records .card")).to_have_count(2)
+    expect(page.locator("#filter-count")).to_have_text("2")
+    page.click("#chips .chip[data-filter=age]")
+    expect(page.locator("#records .card")).to_have_count(3)
+    page.click("#chips .chip[data-filter=record]")
+    expect(page.locator("#chips")).to_be_hidden()
+
+
+def test_dates_are_chosen_in_the_panel(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline")
+    page.keyboard.press("v")
+
+    page.fill("#date-since", "2026-11-17")
+
+    expect(page.locator("#records .card")).to_have_count(1)
+    expect(page.locator("#chips .chip")).to_have_text("since 2026-11-17×")
+
+
+@pytest.mark.parametrize(
+    ("place", "what"), [("timeline", "records"), ("search?q=pagination", "hits")]
+)
+def test_filters_that_leave_nothing_say_so_and_can_be_cleared(
+    open_page: Opener, place: str, what: str
+) -> None:
+    page = open_page(shop().made(), f"#/{place}{'&' if '?' in place else '?'}domain=nowhere")
+
+    expect(page.locator(".nothing")).to_contain_text(f"No {what} pass the filters in force.")
+    page.click(".nothing button")
+    expect(page.locator(".card").first).to_be_visible()
+
+
+def test_filters_survive_a_reload(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline?record=blocker")
+
+    page.reload()
+
+    expect(page.locator("#records .card")).to_have_count(1)
+    expect(page.locator("#chips .chip")).to_have_text("record blocker×")

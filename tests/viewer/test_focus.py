@@ -1,0 +1,37 @@
+"""The entity that is meant by a name."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.errors import NotFound
+from memory_fabric.viewer.focus import number_of
+from viewer.graphs import picture_of
+
+
+def test_the_exact_name_counts_before_another_name_and_another_spelling() -> None:
+    picture = picture_of(["Order API", "order-api", "shop"])
+    picture["entities"][2]["aliases"] = ["orders", "Order API"]
+
+    found = [number_of(picture, name) for name in ("order-api", "Order API", "orders", "ORDERS")]
+
+    assert found == [1, 0, 2, 2]
+    assert number_of(picture, "ORDER_API") == 0
+
+
+def test_an_unknown_name_is_refused_with_the_names_near_to_it() -> None:
+    picture = picture_of(["PostgreSQL", "Redis", "postgres-exporter", "\x1b[31mpostgres"])
+
+    with pytest.raises(NotFound) as caught:
+        number_of(picture, "postgres")
+
+    assert "'PostgreSQL'" in str(caught.value)
+    assert "Redis" not in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+
+
+def test_where_nothing_is_near_nothing_is_offered() -> None:
+    with pytest.raises(NotFound) as caught:
+        number_of(picture_of(["Redis"]), "zzz")
+
+    assert str(caught.value) == "There is no entity 'zzz'. memory-fabric recall finds names."

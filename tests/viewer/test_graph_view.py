@@ -1,0 +1,182 @@
+"""The graph: what is drawn, selected, focused, expanded, filtered, pinned."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from viewer.conftest import PHONE, Opener
+from viewer.pictures import large, shop
+
+
+def drawn(page: Page) -> int:
+    """How many entities the last frame drew."""
+    return int(page.evaluate("memoryFabric.drawn"))
+
+
+def point(page: Page, name: str) -> tuple[float, float]:
+    """Where an entity stands in the window."""
+    spot = page.evaluate("name => memoryFabric.spot(name)", name)
+    return float(spot["x"]), float(spot["y"])
+
+
+def test_it_draws_every_entity_of_a_small_memory_and_says_so(open_page: Opener) -> None:
+    page = open_page(shop().made())
+
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    assert page.evaluate("memoryFabric.edges") == 23
+
+
+def test_its_first_words_are_what_is_known_and_how_it_is(open_page: Opener) -> None:
+    page = open_page(shop().made())
+
+    panel = page.locator("#panel")
+    expect(panel.locator("h1")).to_have_text("What is remembered of shop")
+    expect(panel).to_contain_text("All three tiers healthy")
+    expect(panel).to_contain_text("Payment webhooks arrive twice")
+    expect(panel).to_contain_text("Left out of this picture, to keep it quick: 120 changes.")
+
+
+def test_a_click_selects_and_a_click_on_nothing_lets_go(open_page: Opener) -> None:
+    page = open_page(shop().made())
+
+    page.mouse.click(*point(page, "cursor-pagination"))
+
+    expect(page.locator("#panel h1")).to_have_text("cursor-pagination")
+    expect(page).to_have_url(re.compile("#/graph/cursor-pagination$"))
+    page.mouse.click(40, 120)
+    expect(page.locator("#panel h1")).to_have_text("What is remembered of shop")
+
+
+def test_the_neighbours_stand_beside_the_drawing_as_links(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/graph/PostgreSQL")
+
+    near = page.locator("#near li")
+    assert near.count() == 5
+    expect(near.nth(0)).to_have_text("requires pgvector")
+    near.nth(0).locator("a").click()
+    expect(page.locator("#panel h1")).to_have_text("pgvector")
+
+
+def test_focus_shows_the_neighbourhood_in_as_many_steps_as_asked(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/graph/pgvector")
+
+    page.click("#focus")
+
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    page.click("#steps-2")
+    expect(page.locator("#drawn")).to_have_text("7 of 7 entities drawn")
+    page.click("#focus")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+
+
+def test_expanding_brings_neighbours_into_a_focus_and_escape_takes_them_back(
+    open_page: Opener,
+) -> None:
+    page = open_page(shop().made(), "#/graph/pgvector?steps=1")
+
+    page.mouse.dblclick(*point(page, "PostgreSQL"))
+
+    expect(page.locator("#drawn")).to_have_text("7 of 7 entities drawn")
+    expect(page.locator("#panel h1")).to_have_text("PostgreSQL")
+    page.keyboard.press("Escape")
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    page.keyboard.press("Escape")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+
+
+def test_the_legend_filters_by_type(open_page: Opener) -> None:
+    page = open_page(shop().made())
+
+    page.click("#legend [data-type=technology]")
+
+    expect(page.locator("#drawn")).to_have_text("7 of 7 entities drawn")
+    page.click("#legend [data-type=pattern]")
+    expect(page.locator("#drawn")).to_have_text("9 of 9 entities drawn")
+    page.click("#chips [aria-label='Remove filter: entity technology']")
+    expect(page.locator("#drawn")).to_have_text("2 of 2 entities drawn")
+
+
+def test_dragging_pins_an_entity_where_it_was_let_go(open_page: Opener) -> None:
+    page = open_page(shop().made())
+    x, y = point(page, "Redis")
+
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 60, y - 40, steps=5)
+    page.mouse.up()
+
+    page.click("#fit")
+    page.keyboard.press("Escape")
+    moved = point(page, "Redis")
+    assert abs(moved[0] - x) + abs(moved[1] - y) > 20
+    expect(page.locator("#panel h1")).to_have_text("What is remembered of shop")
+
+
+def test_dragging_the_ground_moves_all_and_fit_brings_it_back(open_page: Opener) -> None:
+    page = open_page(shop().made())
+    before = point(page, "shop")
+
+    page.mouse.move(40, 120)
+    page.mouse.down()
+    page.mouse.move(140, 170, steps=5)
+    page.mouse.up()
+
+    moved = point(page, "shop")
+    assert (round(moved[0] - before[0]), round(moved[1] - before[1])) == (100, 50)
+    page.click("#fit")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+    after = point(page, "shop")
+    assert (round(after[0]), round(after[1])) == (round(before[0]), round(before[1]))
+
+
+def test_a_thumb_selects_on_a_phone(open_page: Opener) -> None:
+    page = open_page(shop().made(), **PHONE)
+    x, y = point(page, "PostgreSQL")
+
+    page.touchscreen.tap(x + 6, y + 6)
+
+    expect(page.locator("#panel h1")).to_have_text("PostgreSQL")
+
+
+def test_of_ten_thousand_entities_the_best_known_are_drawn_first(open_page: Opener) -> None:
+    page = open_page(large().made())
+
+    expect(page.locator("#drawn")).to_have_text(
+        "900 of 10,000 entities drawn · zoom in for more", timeout=30_000
+    )
+    page.fill("#find", "decision-9992")
+    page.press("#find", "ArrowDown")
+    page.press("#find", "Enter")
+    expect(page.locator("#panel h1")).to_have_text("decision-9992")
+    expect(page.locator("#drawn")).to_contain_text("entities drawn")
+    assert 1 < drawn(page) <= 300
+
+
+def test_zooming_in_draws_what_was_left_out(open_page: Opener) -> None:
+    page = open_page(large(3000, 4500).made())
+    expect(page.locator("#drawn")).to_contain_text("900 of 3,000 entities drawn")
+
+    for _ in range(6):
+        page.click("#zoom-in")
+
+    expect(page.locator("#drawn")).to_contain_text("the rest is outside the view")
+
+
+def test_filters_that_leave_nothing_say_so_and_can_be_cleared(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/graph?type=agent&scope=user")
+
+    expect(page.locator("#stage-note")).to_contain_text("No entities pass the filters in force.")
+    page.click("#stage-note button")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+
+
+def test_the_picture_can_name_what_the_page_opens_on(open_page: Opener) -> None:
+    made = shop()
+    made.focus = "pgvector"
+
+    page = open_page(made.made())
+
+    expect(page.locator("#panel h1")).to_have_text("pgvector")
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")

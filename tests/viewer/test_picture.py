@@ -1,0 +1,151 @@
+"""The picture: one JSON object with everything the page shows, and nothing it must not."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_fabric import __version__
+from memory_fabric.models import Provenance
+from memory_fabric.viewer.picture import picture
+from store.support import (
+    TOOL,
+    USER,
+    World,
+    create,
+    database,
+    decision,
+    entity,
+    pagination,
+    relation,
+    token,
+)
+
+NOW = "2026-11-21T10:00:00.000Z"
+LONG_AGO = "2026-01-02T10:00:00.000Z"
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
+
+
+def test_it_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    memory.remember(pagination(), USER)
+
+    seen = picture(memory, NOW)
+
+    assert set(seen) == set(
+        "version made_at live project entities relations records changes tiers left_out".split()
+    )
+    assert (seen["version"], seen["made_at"], seen["live"]) == (__version__, NOW, False)
+    assert seen["project"]["name"] == "billing"
+    assert set(seen["entities"][0]) == set(
+        "name type domain scope trust at stale days aliases observations".split()
+    )
+    assert set(seen["entities"][0]["observations"][0]) == set(
+        "text at trust source session agent domain scope record".split()
+    )
+    assert set(seen["relations"][0]) == set("from to type at domain record".split())
+    assert set(seen["records"][0]) == set(
+        "id short_id type what why alternatives outcome category scope domain trust author source "
+        "session agent confidence status pinned at valid_from valid_to superseded_by "
+        "generalizable stale days entities".split()
+    )
+    assert set(seen["changes"][0]) == set("id short_id at by what undone entities records".split())
+    assert [tier["tier"] for tier in seen["tiers"]] == ["graph", "local", "native"]
+
+
+def test_what_says_and_what_is_said_point_at_one_another(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    known = memory.remember(pagination(), USER)
+    assert known is not None
+
+    seen = picture(memory, NOW)
+
+    (record,), (change,), (edge,) = seen["records"], seen["changes"], seen["relations"]
+    names = [seen["entities"][n]["name"] for n in record["entities"]]
+    assert names == ["cursor-pagination", "list-endpoints", "billing"]
+    assert seen["entities"][edge["from"]]["name"] == "billing"
+    assert seen["entities"][edge["to"]]["name"] == "cursor-pagination"
+    assert seen["entities"][0]["observations"][0]["record"] == known.id
+    assert (change["records"], change["entities"]) == ([known.id], record["entities"])
+    assert change["by"] == "ann prompt"
+
+
+def test_scope_tells_the_database_and_both_where_both_know_it(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    create(memory, entity("ours", "said"), entity("shared", "said"), store="project")
+    create(memory, entity("mine", "said"), entity("shared", "said too"), store="user")
+
+    scopes = {e["name"]: e["scope"] for e in picture(memory, NOW)["entities"]}
+
+    assert scopes == {"ours": "team", "mine": "user", "shared": "both"}
+
+
+def test_trust_is_the_highest_of_what_is_said_and_empty_where_nothing_is(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    create(memory, entity("Redis", "said by a tool"), entity("api"))
+    said = {"observations": [{"entityName": "Redis", "contents": ["said by the user"]}]}
+    memory.write("add_observations", said, Provenance("cli", trust="user"))
+
+    assert [e["trust"] for e in picture(memory, NOW)["entities"]] == ["user", ""]
+
+
+def test_what_is_old_for_its_type_is_stale_unless_it_is_pinned(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    old = USER._replace(at=LONG_AGO)
+    memory.remember(pagination(), old)
+    memory.remember(decision("Keep logs in UTC always", pinned=True), old)
+
+    seen = picture(memory, NOW)
+
+    assert {r["what"][:4]: (r["stale"], r["days"]) for r in seen["records"]} == {
+        "Use ": (True, 323),
+        "Keep": (False, 323),
+    }
+    assert (seen["entities"][0]["stale"], seen["entities"][0]["days"]) == (True, 323)
+
+
+def test_a_row_that_is_older_than_a_rule_of_redaction_is_not_shown_as_it_is(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    secret = token()
+    create(memory, entity("api", "waits for a text"))
+    with database(memory).transaction() as connection:
+        connection.execute("UPDATE observations SET text = ?", (f"the key is {secret}",))
+        connection.execute("UPDATE entities SET name = ?", (f"api {secret}",))
+
+    text = json.dumps(picture(memory, NOW))
+
+    assert secret not in text
+    assert "[redacted: " in text
+
+
+def test_without_a_project_there_is_the_users_memory_alone(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory(CLAUDE_PROJECT_DIR="")
+    create(memory, entity("mine", "said"))
+
+    seen = picture(memory, NOW)
+
+    assert seen["project"] is None
+    assert [e["scope"] for e in seen["entities"]] == ["user"]
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(TEXTS, TEXTS, st.lists(TEXTS, max_size=3)), min_size=1, max_size=5))
+def test_any_graph_is_a_picture_that_json_can_hold(graph: list[tuple[str, str, list[str]]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        memory = World(Path(folder)).memory()
+        create(memory, *(entity(name, *texts, kind=kind) for name, kind, texts in graph))
+        names = [name for name, _, _ in graph]
+        edges = [relation(a, "knows", b) for a, b in zip(names, reversed(names), strict=True)]
+        memory.write("create_relations", {"relations": edges}, TOOL)
+
+        seen = picture(memory, NOW)
+
+        memory.close()
+    text: Any = json.dumps(seen, ensure_ascii=False, allow_nan=False).encode()
+    assert json.loads(text) == seen
+    assert len(seen["entities"]) == len(dict.fromkeys(names))

@@ -1,0 +1,81 @@
+"""The page in a browser as people get it: from `serve`, with its key, and from `viz`, as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from cli.shell import Shell
+from servers.http_door import Serving, serving
+from viewer.conftest import Opener, wait
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A shell in a project of which something is remembered."""
+    shell = Shell(tmp_path_factory.mktemp("served"))
+    shell.remember("--why", "offsets are slow", "Use cursor-pagination for the orders-api")
+    shell.remember("Always use UTC in the audit-log")
+    return shell
+
+
+@pytest.fixture(scope="module")
+def server(shell: Shell) -> Iterator[Serving]:
+    """A server of its memory."""
+    with serving(shell) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, server: Serving) -> Iterator[Page]:
+    """The page behind the printed address; nothing may go wrong in it."""
+    complaints: list[str] = []
+    found = browser.new_context(reduced_motion="reduce").new_page()
+    found.on("console", lambda said: complaints.append(said.text))
+    found.on("pageerror", lambda error: complaints.append(str(error)))
+    found.goto(server.address)
+    wait(found)
+    yield found
+    found.context.close()
+    assert complaints == []
+
+
+def test_the_printed_address_opens_the_page_and_its_key_leaves_the_bar(
+    page: Page, server: Serving
+) -> None:
+    assert page.url == f"http://127.0.0.1:{server.port}/"
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    assert page.evaluate("document.cookie") == ""
+
+    page.reload()
+
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+
+
+def test_its_search_knows_what_recall_knows(page: Page) -> None:
+    page.fill("#find", "paginating orders")
+    page.press("#find", "Enter")
+
+    first = page.locator(".hit").first
+    expect(first).to_contain_text("Use cursor-pagination for the orders-api")
+    expect(first).to_contain_text("relevance:")
+
+
+def test_an_entity_shows_its_history(page: Page, server: Serving) -> None:
+    page.goto(f"http://127.0.0.1:{server.port}/#/entity/cursor-pagination")
+
+    expect(page.locator("#history li").first).to_contain_text("remembered decision")
+
+
+def test_the_file_of_viz_opens_on_the_entity_that_was_named(
+    shell: Shell, open_page: Opener, tmp_path: Path
+) -> None:
+    target = tmp_path / "memory.html"
+    shell.run("viz", "cursor-pagination", "--out", str(target), "--no-open")
+
+    page = open_page.visit(target.as_uri())
+
+    expect(page.locator("body")).to_contain_text("offsets are slow")

@@ -1,0 +1,106 @@
+"""Records through time: order, what replaced what, what held on a day, thousands of them."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from viewer.conftest import Opener
+from viewer.pictures import large, shop
+
+
+def told(page: Page) -> list[str]:
+    """What the records in the page say, in their order."""
+    return page.locator("#records .what").all_inner_texts()
+
+
+def test_records_stand_newest_first_under_their_month_and_day(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline")
+
+    assert told(page)[:2] == [
+        "Payment webhooks arrive twice and charge twice",
+        "Use cursor-based pagination for all list endpoints",
+    ]
+    assert page.locator(".month").all_inner_texts()[:2] == ["November 2026", "September 2026"]
+    expect(page.locator(".day").first).to_have_text("19 Nov 2026 2 days ago")
+
+
+def test_a_record_tells_its_reason_alternatives_scope_trust_author_and_confidence(
+    open_page: Opener,
+) -> None:
+    page = open_page(shop().made(), "#/timeline")
+
+    card = page.locator(".card", has_text="Use cursor-based pagination for all")
+    expect(card).to_contain_text("because offset pagination timed out at 1M rows")
+    expect(card).to_contain_text("instead of offset pagination")
+    expect(card.locator(".foot")).to_contain_text("team · said by you · by ann · 95 % sure")
+    expect(page.locator(".card", has_text="everything that is stored").first).to_contain_text(
+        "pinned"
+    )
+
+
+def test_what_was_replaced_is_struck_and_both_name_each_other(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline")
+    old = page.locator("article", has=page.locator(".what s"))
+    expect(old.locator(".what s")).to_have_text("Orders are stored in MongoDB")
+
+    old.locator(".chain a").click()
+
+    new = page.locator(".card.wanted")
+    expect(new.locator(".what")).to_have_text("We use PostgreSQL for everything that is stored")
+    new.locator(".chain a").click()
+    expect(page.locator(".card.wanted .what")).to_have_text("Orders are stored in MongoDB")
+
+
+def test_as_of_a_day_shows_what_held_then(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline")
+
+    page.fill("#asof-date", "2026-06-01")
+
+    expect(page.locator("#asof-text")).to_have_text("What held on 1 Jun 2026: 2 records")
+    assert told(page) == [
+        "Offset pagination caused timeouts at 1M rows",
+        "Orders are stored in MongoDB",
+    ]
+    assert page.locator(".what s").count() == 0
+    page.reload()
+    expect(page.locator("#asof-text")).to_contain_text("What held on 1 Jun 2026")
+    page.click("#asof-now")
+    expect(page.locator("#asof-text")).to_contain_text("Everything")
+
+
+def test_the_slider_moves_by_days(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline")
+
+    page.focus("#asof-slider")
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+
+    expect(page.locator("#asof-text")).to_have_text("What held on 18 Nov 2026: 7 records")
+
+
+def test_of_thousands_of_records_only_those_near_the_window_stand_in_the_page(
+    open_page: Opener,
+) -> None:
+    page = open_page(large(50, 60, 4000).made(), "#/timeline")
+    assert page.locator("#records .card").count() < 300
+
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+
+    expect(page.locator(".card", has_text="Record number 3999 ")).to_be_visible()
+    assert page.locator("#records .card").count() < 300
+    expect(page.locator(".card", has_text="Record number 0 ")).to_have_count(0)
+
+
+def test_a_link_to_one_record_of_thousands_shows_it(open_page: Opener) -> None:
+    made = large(50, 60, 4000).made()
+
+    page = open_page(made, f"#/timeline/{made['records'][3000]['short_id']}")
+
+    expect(page.locator(".card.wanted")).to_be_in_viewport()
+    expect(page.locator(".card.wanted")).to_contain_text("Record number 3000 ")
+
+
+def test_a_link_to_a_record_that_is_not_there_says_so(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline/ffffffff")
+
+    expect(page.locator(".notice")).to_contain_text("There is no record ffffffff here.")

@@ -1,0 +1,294 @@
+"""The page as a whole: keys, themes, sizes, hostile texts, nothing to show, links from outside."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from viewer.conftest import PHONE, Opener
+from viewer.pictures import Pictured, shop, tier
+
+PLACES = (
+    "#/graph",
+    "#/graph/PostgreSQL?steps=2",
+    "#/timeline",
+    "#/search?q=pagination",
+    "#/entity/PostgreSQL",
+    "#/status",
+)
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "<img src=x onerror=alert(3)>",
+    '" onmouseover="alert(4)',
+    "{{constructor.constructor('alert(5)')()}}",
+    "__proto__",
+    "constructor",
+    "~3",
+    "a/b?c#d&e=%E0%A4%A",
+    "javascript:alert(6)",
+    "🧑‍🚒 crew",
+    "שלום",
+)
+
+
+def test_every_view_is_a_link_that_survives_a_reload(open_page: Opener) -> None:
+    made = shop().made()
+    for place in PLACES:
+        page = open_page(made, place)
+        before = page.locator("#main h1").first.inner_text()
+
+        page.reload()
+
+        expect(page.locator("#main h1").first).to_have_text(before)
+        assert page.url.endswith(place)
+
+
+def test_the_keyboard_leads_everywhere(open_page: Opener) -> None:
+    page = open_page(shop().made())
+    heading = page.locator("#main h1").first
+
+    for key, words in (("t", "Timeline"), ("s", "Search"), ("i", "Status")):
+        page.keyboard.press(key)
+        expect(heading).to_have_text(words)
+    page.keyboard.press("t")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page.locator(".card.wanted .what")).to_contain_text("Payment webhooks")
+    page.keyboard.press("Escape")
+    expect(page.locator(".card.wanted")).to_have_count(0)
+
+
+def test_the_keyboard_works_the_graph(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/graph/pgvector")
+
+    page.keyboard.press("f")
+    expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+    page.keyboard.press("2")
+    expect(page.locator("#drawn")).to_have_text("7 of 7 entities drawn")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel h1")).to_have_text("RAG")
+    page.keyboard.press("g")
+    expect(page.locator("#panel h1")).to_have_text("What is remembered of shop")
+    fitted = page.evaluate("memoryFabric.zoom")
+    page.keyboard.press("+")
+    assert page.evaluate("memoryFabric.zoom") == pytest.approx(1.5 * fitted)
+    page.keyboard.press("0")
+    assert page.evaluate("memoryFabric.zoom") == pytest.approx(fitted)
+
+
+def test_the_help_names_the_keys_and_closes_by_escape(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline")
+
+    page.keyboard.press("?")
+
+    expect(page.locator("#keys")).to_be_visible()
+    expect(page.locator("#keys")).to_contain_text("previous in a list")
+    page.keyboard.press("Escape")
+    expect(page.locator("#keys")).to_be_hidden()
+    expect(page.locator("#main h1")).to_have_text("Timeline")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_follows_the_theme_of_the_system(open_page: Opener, scheme: str) -> None:
+    page = open_page(shop().made(), color_scheme=scheme)
+
+    expect(page.locator("html")).to_have_attribute("data-theme", scheme)
+
+
+def test_another_theme_is_remembered(open_page: Opener) -> None:
+    page = open_page(shop().made(), color_scheme="light")
+
+    page.click("#theme")
+
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_phone_never_scrolls_sideways(open_page: Opener, place: str) -> None:
+    page = open_page(hostile().made() if "timeline" in place else shop().made(), place, **PHONE)
+
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_on_a_phone_the_views_are_at_the_thumb(open_page: Opener) -> None:
+    page = open_page(shop().made(), **PHONE)
+
+    page.tap("#tab-timeline")
+    expect(page.locator("#main h1")).to_have_text("Timeline")
+    page.tap("#filter")
+    page.tap("[data-filter=record][data-value=blocker]")
+    expect(page.locator("#records .card")).to_have_count(1)
+    box = page.locator("#tab-status").bounding_box()
+    assert box and box["height"] >= 44 and box["y"] > 700
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("place", ["#/graph/PostgreSQL", "#/timeline", "#/search?q=pagination"])
+def test_every_text_stands_out_from_its_ground(open_page: Opener, theme: str, place: str) -> None:
+    page = open_page(shop().made(), place, color_scheme=theme)
+
+    assert page.evaluate(FAINT) == []
+
+
+def test_every_control_has_a_name(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/graph/PostgreSQL?steps=1")
+    page.keyboard.press("v")
+
+    for control in page.locator("button, a, input, summary").all():
+        if control.is_visible():
+            snapshot = control.aria_snapshot()
+            assert re.search(r'"[^"]+"|: \S', snapshot), control.evaluate("x => x.outerHTML")
+
+
+def hostile() -> Pictured:
+    """A memory whose names, types and texts try to be more than that."""
+    made = Pictured("<b>shop</b>")
+    for name in HOSTILE:
+        number = made.entity(name, name, name, f"<b>{name}</b>", days=1, domain=name)
+        made.record(
+            f"{name} was decided", name, entities=[number], why=name, alternatives=[name], days=1
+        )
+        made.change(name, number)
+    made.entity("x" * 10_240, "technology", "y" * 10_240, days=1)
+    made.entity("nul\x00bell\x07 rtl\u202egnp.exe zero\u200bwidth half\ud800", "tool", days=1)
+    for number in range(1, len(made.entities)):
+        made.relation(0, HOSTILE[number % len(HOSTILE)], number)
+    made.tiers = [tier("graph", "constructor", ("<i>broken</i>", "<u>mend</u>"))]
+    return made
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_is_a_text_in_every_view(open_page: Opener, name: str) -> None:
+    page = open_page(hostile().made(), "#/search")
+
+    page.locator("[data-row]", has_text=re.compile(f"^{re.escape(name)}$")).click()
+
+    expect(page.locator(".entity-page h1")).to_have_text(name)
+    expect(page.locator(".observations li").nth(1)).to_contain_text(f"<b>{name}</b>")
+    assert only_ours(page)
+    page.reload()
+    expect(page.locator(".entity-page h1")).to_have_text(name)
+    page.click("#show-in-graph")
+    expect(page.locator("#panel h1")).to_have_text(name)
+    assert only_ours(page)
+
+
+@pytest.mark.parametrize("place", ["#/graph", "#/timeline", "#/search?q=alert", "#/status"])
+def test_hostile_texts_add_no_element(open_page: Opener, place: str) -> None:
+    page = open_page(hostile().made(), place)
+
+    assert only_ours(page)
+
+
+def test_what_cannot_be_seen_is_shown_by_a_mark(open_page: Opener) -> None:
+    page = open_page(hostile().made(), "#/search?q=bell")
+
+    expect(page.locator(".hit .what")).to_have_text(
+        "nul␀bell␇ rtl⟨202E⟩gnp.exe zero⟨200B⟩width half⟨D800⟩"
+    )
+
+
+def test_a_name_of_ten_thousand_letters_has_a_page_that_fits(open_page: Opener) -> None:
+    page = open_page(hostile().made(), "#/search?q=" + "x" * 300)
+    page.goto(page.url.split("#")[0] + f"#/entity/~{len(HOSTILE)}")
+
+    expect(page.locator("h1")).to_have_text("x" * 10_240)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_an_empty_memory_tells_what_will_appear(open_page: Opener) -> None:
+    empty = Pictured("").made()
+
+    page = open_page(empty)
+
+    expect(page.locator("#panel h1")).to_have_text("Nothing is remembered yet")
+    page.keyboard.press("t")
+    expect(page.locator(".nothing")).to_contain_text("No records yet.")
+    page.keyboard.press("s")
+    expect(page.locator(".nothing")).to_contain_text("Nothing to search in yet.")
+
+
+def test_a_single_entity_without_anything_is_no_trouble(open_page: Opener) -> None:
+    made = Pictured()
+    made.entity("", "", days=1)
+
+    page = open_page(made.made())
+
+    expect(page.locator("#drawn")).to_have_text("1 of 1 entity drawn")
+
+
+def test_the_status_says_state_reason_and_remedy_in_words(open_page: Opener) -> None:
+    made = shop()
+    made.tiers[1] = tier("local", "degraded", ("2 lines unreadable, line 7.", "Look at line 7."))
+
+    page = open_page(made.made(), "#/status")
+
+    card = page.locator(".tier", has_text="local")
+    expect(card.locator("h2")).to_contain_text("degraded")
+    expect(card).to_contain_text("2 lines unreadable, line 7.")
+    expect(card.locator(".remedy")).to_have_text("→ Look at line 7.")
+    expect(page.locator(".tier").first).to_contain_text("2 hours old, sound")
+    expect(page.locator("#left-out")).to_have_text("Left out, to keep it quick: 120 changes.")
+    page.keyboard.press("g")
+    expect(page.locator("#panel")).to_contain_text("local degraded")
+
+
+def test_without_scripts_it_says_where_else_to_look(open_page: Opener) -> None:
+    path = open_page.folder / "memory.html"
+    open_page(shop().made())
+
+    page = open_page.browser.new_context(java_script_enabled=False).new_page()
+    page.goto(path.as_uri())
+
+    expect(page.locator("noscript p")).to_be_visible()
+
+
+def only_ours(page: Page) -> bool:
+    """Whether the page has no element and no attribute that only a text of memory could make."""
+    found: Any = page.evaluate(
+        """() => [...document.querySelectorAll("body *")].filter((node) =>
+            ["IMG", "B", "I", "U", "IFRAME", "OBJECT"].includes(node.tagName)
+            || [...node.attributes].some((a) => a.name.startsWith("on"))
+            || /^javascript:/i.test(node.getAttribute("href") ?? "")).length
+            + document.querySelectorAll("script").length"""
+    )
+    return bool(found == 3)
+
+
+# Texts whose contrast with the ground behind them is below 4.5, by the formula of WCAG 2.
+FAINT = """() => {
+  const part = (c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  const rgba = (text) => {
+    const found = text.match(/[\\d.]+/g).map(Number);
+    return text.startsWith("color(") ? [...found.slice(0, 3).map((c) => c * 255), found[3] ?? 1]
+      : [...found.slice(0, 3), found[3] ?? 1];
+  };
+  const ground = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const colour = rgba(getComputedStyle(at).backgroundColor);
+      if (colour[3] > 0.5) return colour;
+    }
+    return [255, 255, 255, 1];
+  };
+  const bad = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    const silent = !walker.currentNode.data.trim() || node.closest("noscript, script");
+    if (silent || !node.checkVisibility()) continue;
+    const [a, b] = [light(rgba(getComputedStyle(node).color)), light(ground(node))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) bad.push(`${walker.currentNode.data.slice(0, 30)} ${contrast.toFixed(2)}`);
+  }
+  return bad;
+}"""
