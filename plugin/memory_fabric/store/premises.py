@@ -47,12 +47,14 @@ def foreign(paths: Iterable[str]) -> list[str]:
     return [path for path in paths if (owner := _owner(path)) is not None and owner != me]
 
 
-def make_private(paths: Iterable[str]) -> int:
-    """Take all rights of others away; returns how many were changed. Raises OSError."""
-    changed = 0
+def make_private(paths: Iterable[str]) -> list[str]:
+    """Take all rights of others away; returns what was changed. Raises OSError."""
+    changed = []
     for path in exposed(paths):
-        os.chmod(path, (_mode(path) or 0) & 0o700)
-        changed += 1
+        mode = _mode(path)
+        if mode is not None:  # else it is gone meanwhile
+            os.chmod(path, mode & 0o700)
+            changed.append(path)
     return changed
 
 

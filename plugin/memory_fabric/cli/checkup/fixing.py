@@ -17,7 +17,7 @@ Mend = Callable[[Sight], list[str]]
 def permissions(sight: Sight) -> list[str]:
     """Rights of others on our files and folders are taken away."""
     changed = premises.make_private(premises.everything(storage.private_folders(sight)))
-    return [f"{changed} files and folders are the owner's alone now"] if changed else []
+    return [f"taken from others: the rights on {storage.some(changed)}"] if changed else []
 
 
 def interpreter(sight: Sight) -> list[str]:

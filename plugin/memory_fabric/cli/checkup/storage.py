@@ -34,11 +34,11 @@ def permissions(sight: Sight) -> Check:
     paths = premises.everything(private_folders(sight))
     foreign = premises.foreign(paths)
     if foreign:
-        told = f"belongs to another user: {_some(foreign)}"
+        told = f"belongs to another user: {some(foreign)}"
         return Check("permissions", FAULT, told, f'sudo chown -R "$USER" {foreign[0]}')
     exposed = premises.exposed(paths)
     if exposed:
-        told = f"others may read or write {_some(exposed)}"
+        told = f"others may read or write {some(exposed)}"
         remedy = "memory-fabric doctor --fix takes their rights away."
         return Check("permissions", WARNING, told, remedy, fixable=True)
     return Check("permissions", OK, f"{len(paths)} files and folders, the owner's alone")
@@ -78,7 +78,7 @@ def leftovers(sight: Sight) -> Check:
     left = premises.leftovers(paths, sight.now_s)
     if left:
         remedy = "memory-fabric doctor --fix takes them away."
-        return Check("leftovers", WARNING, f"half-written: {_some(left)}", remedy, fixable=True)
+        return Check("leftovers", WARNING, f"half-written: {some(left)}", remedy, fixable=True)
     return Check("leftovers", OK, "none")
 
 
@@ -105,7 +105,7 @@ def indexes(sight: Sight) -> Check:
         elif not database.newer and not database.read_only:
             unfit += [f"{table} in {database.path}" for table in repair.unfit_indexes(database)]
     if unfit:
-        told = f"does not fit its texts: {_some(unfit)}; searches miss some"
+        told = f"does not fit its texts: {some(unfit)}; searches miss some"
         remedy = "memory-fabric doctor --fix makes it again."
         return Check("indexes", WARNING, told, remedy, fixable=True)
     if large:
@@ -147,6 +147,7 @@ def _tier(sight: Sight, tier: health.Tier) -> Check:
     return Check(name, state, told, " ".join(remedies), fixable=mended)
 
 
-def _some(paths: list[str]) -> str:
+def some(paths: list[str]) -> str:
+    """The first of these paths, and how many more there are."""
     more = len(paths) - SHOWN
     return ", ".join(paths[:SHOWN]) + (f" and {more} more" if more > 0 else "")
