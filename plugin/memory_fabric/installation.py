@@ -224,7 +224,7 @@ def _acquire(data_dir: str) -> int:
     import fcntl  # only when an installation may start
 
     os.makedirs(data_dir, mode=0o700, exist_ok=True)
-    lock = os.open(os.path.join(data_dir, "install.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    lock = os.open(_install_lock(data_dir), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -233,8 +233,14 @@ def _acquire(data_dir: str) -> int:
     return lock
 
 
+def _install_lock(data_dir: str) -> str:
+    return os.path.join(data_dir, "install.lock")
+
+
 def is_running(data_dir: str) -> bool:
     """Whether an installation is at work right now."""
+    if not os.path.exists(_install_lock(data_dir)):
+        return False
     try:
         os.close(_acquire(data_dir))
     except BlockingIOError:

@@ -9,13 +9,14 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.shell import ROOT, Shell
-from door.support import make_root, until
+from door.support import PYTHON, make_root, old_python, python_without_fts5, until
 from memory_fabric import installation
 from memory_fabric.config import read_settings
 from memory_fabric.dispatcher import HANDLERS
@@ -129,6 +130,33 @@ def test_hooks_of_other_tools_are_not_taken_for_ours(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for(*HANDLERS, command="/opt/other/hooks/launch"))
 
     assert "not in settings.json" in look(shell)["hooks"]["told"]
+
+
+def install(shell: Shell, place: Path, source: Path) -> None:
+    """What the client notes of an installation from a folder."""
+    noted = shell.user_home / ".claude/plugins"
+    noted.mkdir(parents=True)
+    entry = {"scope": "user", "installPath": str(place)}
+    known = {"version": 2, "plugins": {PLUGIN: [entry]}}
+    (noted / "installed_plugins.json").write_text(json.dumps(known), "utf-8")
+    sources = {"memory-fabric": {"installLocation": str(source)}}
+    (noted / "known_marketplaces.json").write_text(json.dumps(sources), "utf-8")
+
+
+def test_a_plugin_whose_folder_was_moved_away_is_a_fault(filled: Shell, tmp_path: Path) -> None:
+    place, source = tmp_path / "cache", tmp_path / "clone"
+    for folder in (place, source):
+        folder.mkdir()
+    never = look(filled)["plugin folder"]
+    install(filled, place, source)
+    there = look(filled)["plugin folder"]
+    source.rename(tmp_path / "moved")
+    moved = look(filled)["plugin folder"]
+
+    assert never["state"] == "warning" and "has not noted" in never["told"]
+    assert there["state"] == "ok"
+    assert moved["state"] == "fault" and str(source) in moved["told"]
+    assert "claude plugin marketplace add" in moved["remedy"]
 
 
 def test_plugin_and_hooks_by_hand_together_run_twice(filled: Shell) -> None:
@@ -310,6 +338,33 @@ def test_a_remembered_interpreter_that_is_gone_is_forgotten(
     assert "is forgotten" in fixed["mended"][0] and "/nowhere" not in fixed["told"]
 
 
+@pytest.mark.parametrize(("wrong", "why"), [(old_python, "3.9"), (python_without_fts5, "fts5")])
+def test_an_interpreter_that_hooks_cannot_use_is_a_fault(
+    shell: Shell, plugin: dict[str, str], wrong: Callable[[str], str], why: str
+) -> None:
+    data = Path(plugin["CLAUDE_PLUGIN_DATA"])
+    (data / "interpreter").write_text(wrong(str(data / "python")) + "\n", "utf-8")
+
+    found = look(shell, **plugin)["hooks' python"]
+    fixed = look(shell, "--fix", **plugin)["hooks' python"]
+
+    assert found["state"] == "fault" and found["fixable"] and why in found["told"]
+    assert fixed["mended"] and not (data / "interpreter").exists()
+
+
+def test_an_interpreter_that_hooks_can_use_is_well(shell: Shell, plugin: dict[str, str]) -> None:
+    (Path(plugin["CLAUDE_PLUGIN_DATA"]) / "interpreter").write_text(PYTHON + "\n", "utf-8")
+
+    assert look(shell, **plugin)["hooks' python"] == {
+        "name": "hooks' python",
+        "state": "ok",
+        "told": PYTHON,
+        "remedy": "",
+        "area": "Installation",
+        "fixable": False,
+    }
+
+
 def test_an_installation_that_broke_off_is_begun_again(
     shell: Shell, plugin: dict[str, str]
 ) -> None:
@@ -367,6 +422,14 @@ def test_a_journal_that_git_shares_may_have_the_rights_that_git_gave_it(filled: 
     fixed = look(filled, "--fix")["permissions"]
 
     assert fixed["state"] == "ok" and path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_journal_that_a_team_committed_is_nobodys_secret(filled: Shell) -> None:
+    folder = filled.project / ".claude/memory"
+    (folder / ".gitignore").write_text("*\n!decisions.jsonl\n", "utf-8")
+    (folder / "decisions.jsonl").chmod(0o644)
+
+    assert look(filled)["permissions"]["state"] == "ok"
 
 
 def test_a_full_disk_is_told(filled: Shell) -> None:

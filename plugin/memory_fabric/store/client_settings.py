@@ -72,7 +72,7 @@ def layers(settings: Settings) -> list[Layer]:
     for scope, path in paths:
         if any(os.path.realpath(path) == os.path.realpath(known.path) for known in found):
             continue  # a session in the user's home: its project's settings are the user's
-        values = files.read_json(path)
+        values = _state(path)
         found.append(Layer(scope, path, values, not values and _says_something(path)))
     return found
 
@@ -142,19 +142,29 @@ def servers(settings: Settings, found: list[Layer]) -> list[Server]:
     return result
 
 
+def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
+    """What the client noted when it installed our plugin, by the plugin's name with its source."""
+    noted = _table(_state(os.path.join(config_dir, "plugins", "installed_plugins.json")), "plugins")
+    return {
+        name: [entry for entry in entries if isinstance(entry, dict)]
+        for name, entries in noted.items()
+        if name.split("@")[0] == PLUGIN and isinstance(entries, list)
+    }
+
+
 def installed_at(config_dir: str) -> str:
     """When the client installed our plugin, ISO 8601; empty when it does not say."""
-    known = _table(
-        files.read_json(os.path.join(config_dir, "plugins", "installed_plugins.json")), "plugins"
-    )
-    times = [
-        str(entry.get("installedAt") or "")
-        for name, entries in known.items()
-        if name.split("@")[0] == PLUGIN and isinstance(entries, list)
-        for entry in entries
-        if isinstance(entry, dict)
-    ]
+    entries = [entry for some in installed(config_dir).values() for entry in some]
+    times = [str(entry.get("installedAt") or "") for entry in entries]
     return min((at for at in times if at), default="")
+
+
+def lost_folders(config_dir: str, name: str) -> list[str]:
+    """Folders that an installed plugin (`plugin@source`) runs from and that are not there."""
+    sources = _state(os.path.join(config_dir, "plugins", "known_marketplaces.json"))
+    stated = [entry.get("installPath") for entry in installed(config_dir).get(name, [])]
+    stated.append(_table(sources, name.partition("@")[2]).get("installLocation"))
+    return [path for path in stated if isinstance(path, str) and not os.path.isdir(path)]
 
 
 def _is_our_hook(command: str) -> bool:

@@ -11,6 +11,7 @@ from memory_fabric.store import client_settings
 from memory_fabric.store.client_settings import ByHand, Rule, Server
 
 INSTALL = "claude plugin install memory-fabric@memory-fabric"
+MARKETPLACE = 'In a clone of the repository: claude plugin marketplace add "$PWD"'
 BY_HAND = "Copy the hooks of hooks/README.md, under Manual set-up."
 # What is measured in docs/hooks.md holds for this release, and by far not for all older ones.
 TESTED_VERSION = (2, 1, 329)
@@ -59,6 +60,23 @@ def hooks(sight: Sight) -> Check:
         return Check("hooks", WARNING, f"{name} is disabled in {path}", remedy)
     remedy = f"Run {INSTALL} (nothing to do with --plugin-dir)."
     return Check("hooks", WARNING, "not in settings.json", remedy)
+
+
+def plugin_folder(sight: Sight) -> Check:
+    """Whether the enabled plugin was installed, and is where the client looks for it."""
+    name, config = "plugin folder", sight.settings.config_dir
+    plugins = client_settings.plugins(list(sight.layers))
+    enabled = [plugin for plugin, (on, _) in plugins.items() if on]
+    lost = [path for plugin in enabled for path in client_settings.lost_folders(config, plugin)]
+    if lost:
+        told = f"not there, so no hook runs: {', '.join(dict.fromkeys(lost))}"
+        return Check(name, FAULT, told, f"{MARKETPLACE}, then {INSTALL}.")
+    noted = client_settings.installed(config)
+    missing = [plugin for plugin in enabled if plugin not in noted]
+    if missing:
+        told = f"{missing[0]} is enabled, and Claude Code has not noted that it installed it"
+        return Check(name, WARNING, told, f"{MARKETPLACE}, then {INSTALL}.")
+    return Check(name, OK, "as installed" if enabled else "no plugin is enabled")
 
 
 def hook_events(sight: Sight) -> Check:

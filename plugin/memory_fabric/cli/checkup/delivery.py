@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from memory_fabric import receipts
 from memory_fabric.cli import named
-from memory_fabric.cli.checkup.client import INSTALL
 from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check, Sight
 from memory_fabric.ids import timestamp
 from memory_fabric.receipts import Dialogue, Entry, Moment, Receipt
@@ -18,8 +17,8 @@ SHOWN_RECEIPTS, SHOWN_WORDS, SHOWN_IDS, SHOWN_SESSIONS = 5, 5, 6, 3
 VERSION_BYTES = 256 << 10
 DAYS = receipts.MAX_AGE_S // 86400
 NOT_RUN = (
-    "Start these sessions again: hooks are read at a session's start. In a folder that Claude Code "
-    f"does not trust no hook runs. See the checks of Claude Code above; {INSTALL}."
+    "Start these sessions again: hooks are read at a session's start. Claude Code may pass hooks "
+    "over in a folder that it was not told to trust. See the checks of Claude Code above."
 )
 NOT_ARRIVED = (
     "claude --debug hooks shows what becomes of a hook's output; one that takes longer than its "

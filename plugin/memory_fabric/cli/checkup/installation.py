@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
 import sys
 
 from memory_fabric import installation
@@ -15,6 +16,16 @@ from memory_fabric.store.client_settings import LAUNCHER
 from memory_fabric.store.files import read_text
 
 OLDEST_PYTHON = (3, 11)
+PROBE_S = 20
+# What hooks/find-python.sh asks of an interpreter before it is remembered.
+PROBE = """
+import sys
+if sys.version_info < (3, 11):
+    sys.exit("it is Python %d.%d, and hooks need 3.11" % sys.version_info[:2])
+import sqlite3
+table = "CREATE VIRTUAL TABLE probe USING fts5(words, tokenize='trigram')"
+sqlite3.connect(":memory:").execute(table)
+"""
 AGAIN = "Install the plugin again: claude plugin install memory-fabric@memory-fabric."
 
 
@@ -37,15 +48,32 @@ def python(_sight: Sight) -> Check:
 
 
 def interpreter(sight: Sight) -> Check:
-    """The interpreter that the hooks remembered."""
+    """The interpreter that the hooks remembered: there, young enough, and able to search texts."""
+    name, again = "hooks' python", "The next hook looks for another."
     path = installation.remembered_file(sight.settings.data_dir)
     remembered = (read_text(path) or "").strip() if path else ""
     if not remembered:
-        return Check("hooks' python", WARNING, "no hook has run from here yet", "Start a session.")
+        return Check(name, WARNING, "no hook has run from here yet", "Start a session.")
     if not os.path.isfile(remembered) or not os.access(remembered, os.X_OK):
-        remedy = "The next hook looks for another."
-        return Check("hooks' python", WARNING, f"{remembered} is gone", remedy, fixable=True)
-    return Check("hooks' python", OK, remembered)
+        return Check(name, WARNING, f"{remembered} is gone", again, fixable=True)
+    fails = _fails(remembered)
+    if fails:
+        remedy = "memory-fabric doctor --fix forgets it, and the next hook looks for another."
+        return Check(name, FAULT, f"{remembered}: {fails}", remedy, fixable=True)
+    return Check(name, OK, remembered)
+
+
+def _fails(python: str) -> str:
+    """Why hooks cannot run with this Python; empty when they can."""
+    command = [python, "-I", "-S", "-c", PROBE]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"it does not start ({error})"
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return "" if done.returncode == 0 else (lines or [f"exit code {done.returncode}"])[-1]
 
 
 def packages(sight: Sight) -> Check:
@@ -56,7 +84,7 @@ def packages(sight: Sight) -> Check:
     ready = installation.environment_python(data, root)
     if ready:
         return Check("packages", OK, ready)
-    if os.path.isdir(data) and installation.is_running(data):
+    if installation.is_running(data):
         return Check("packages", OK, "being installed right now")
     failed = installation.last_error(data)
     if failed:

@@ -45,11 +45,11 @@ def permissions(sight: Sight) -> Check:
 
 
 def private_folders(sight: Sight) -> list[str]:
-    """The folders that nobody else may read: not the journal that is shared by git."""
-    memory = sight.memory
-    if memory.project is None or place.is_on(memory):
+    """The folders that nobody else may read: not the journal that git shares, ours or a team's."""
+    project = sight.memory.project
+    if project is None or place.is_on(sight.memory) or not place.is_hidden(project):
         return [sight.settings.home]
-    return [sight.settings.home, memory.project.local]
+    return [sight.settings.home, project.local]
 
 
 def disk(sight: Sight) -> Check:

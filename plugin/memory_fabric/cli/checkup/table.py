@@ -41,6 +41,7 @@ CHECKS: tuple[tuple[str, Looking], ...] = (
     (CLIENT, client_version),
     (CLIENT, client.settings_files),
     (CLIENT, client.hooks),
+    (CLIENT, client.plugin_folder),
     (CLIENT, client.hook_events),
     (CLIENT, client.hooks_allowed),
     (CLIENT, client.servers),
