@@ -168,6 +168,14 @@ def test_plugin_and_hooks_by_hand_together_run_twice(filled: Shell) -> None:
     assert str(settings_file(filled, PROJECT)) in check["remedy"]
 
 
+def test_a_plugin_that_is_enabled_from_two_sources_is_told(filled: Shell) -> None:
+    configure(filled, PROJECT, enabledPlugins={"memory-fabric@another": True})
+
+    check = look(filled)["hooks"]
+
+    assert check["state"] == "warning" and "memory-fabric@another" in check["told"]
+
+
 def test_hooks_by_hand_in_two_ways_run_twice_and_equal_ones_once(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for(*HANDLERS))
     configure(shell, PROJECT, hooks=hooks_for(*HANDLERS))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.harness.home import Home
+from e2e.harness.home import Home, clone
 from e2e.harness.script import Script
 
 pytestmark = pytest.mark.e2e
@@ -79,3 +80,21 @@ def test_a_session_without_hooks_and_a_gift_that_never_arrived_are_faults(home: 
     assert f"1 of 3 sessions: {bare.session_id[:8]}" in checks["hooks ran"]["told"]
     assert checks["given and arrived"]["state"] == "fault"
     assert "dead0" in checks["given and arrived"]["details"][0]
+
+
+def test_a_clone_that_was_moved_away_is_found_where_the_client_says_nothing(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    source = clone(tmp_path / "clone/memory-fabric")
+    empty_home.install(source)
+    empty_home.bring_packages()
+    source.rename(tmp_path / "moved")
+    silent = empty_home.session(Script(prompts=(DECISION,), main=("Understood.",)))
+
+    found = empty_home.fabric("doctor", "--prove", "--json", status=1)
+
+    checks = {check["name"]: check for check in json.loads(found)}
+    assert silent.hooks == [] and silent.complaints == []
+    assert checks["plugin folder"]["state"] == checks["hooks ran"]["state"] == "fault"
+    assert str(source) in checks["plugin folder"]["told"]
+    assert "1 of 1 session" in checks["hooks ran"]["told"]

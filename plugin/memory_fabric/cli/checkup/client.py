@@ -44,7 +44,7 @@ def hooks(sight: Sight) -> Check:
         )
         return Check("hooks", WARNING, told, f"Take the hooks out of {files}.")
     if len(enabled) > 1:
-        told = f"enabled more than once, so every hook runs twice: {', '.join(enabled)}"
+        told = f"enabled more than once, so every hook may run twice: {', '.join(enabled)}"
         return Check("hooks", WARNING, told, f"claude plugin uninstall {enabled[-1]}")
     doubled = _doubled(by_hand)
     if doubled:

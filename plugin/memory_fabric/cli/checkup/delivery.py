@@ -74,11 +74,10 @@ def _delivered(dialogues: Sequence[Dialogue]) -> Check:
     with_prompt = sum(receipt.event == receipts.PROMPT for _, receipt in found)
     mentioned = sum(bool(receipt.mentioned) for _, receipt in found)
     began = len(found) - with_prompt
-    told = (
-        f"{with_prompt} of {_count(prompts, 'prompt')} were given memories, and {began} more times "
-        f"the start or a compaction of a session was; an answer after it mentions {mentioned} of "
-        f"these {len(found)} ({_count(len(dialogues), 'session')} in {DAYS} days)"
-    )
+    told = f"{with_prompt} of {_count(prompts, 'prompt')} were given memories"
+    told += f", {began} more at a session's start or after a compaction" if began else ""
+    told += f"; answers mention {mentioned} of these {len(found)}" if found else ""
+    told += f" ({_count(len(dialogues), 'session')} in {DAYS} days)"
     newest = sorted(found, key=lambda pair: pair[1].at, reverse=True)[:SHOWN_RECEIPTS]
     return Check("receipts", OK, told, details=tuple(_receipt(d, r) for d, r in newest))
 
