@@ -609,3 +609,33 @@ def test_a_package_without_its_plugin_says_so_and_cannot_prove(
     done = subprocess.run(command, env=environ, cwd=shell.project, capture_output=True, text=True)
 
     assert done.returncode == 2 and "claude plugin install" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "faults"),
+    [
+        ("handlers/recall_for_prompt.py", {"canary comes out"}),
+        ("handlers/recall_for_agent.py", {"canary at a subagent"}),
+        (
+            "handlers/auto_remember.py",
+            {"canary by Stop", "canary in decisions.jsonl", "canary in MEMORY.md"},
+        ),
+        ("servers/mcp_stdio.py", {"canary by the server"}),
+        ("cli/forgetting.py", {"canary is forgotten"}),
+    ],
+)
+def test_the_canary_dies_where_a_part_of_the_plugin_is_broken(
+    shell: Shell, tmp_path: Path, module: str, faults: set[str]
+) -> None:
+    root = tmp_path / "broken"
+    for name in ("hooks", "plugin"):
+        shutil.copytree(ROOT / name, root / name)
+    shutil.copy(ROOT / "hooks.json", root)
+    (root / "plugin/memory_fabric" / module).write_text("raise OSError('cut')\n", "utf-8")
+
+    checks = look(shell, "--prove", CLAUDE_PLUGIN_ROOT=str(root))
+
+    canary = {name: check for name, check in checks.items() if name.startswith("canary")}
+    assert {name for name, check in canary.items() if check["state"] == "fault"} == faults
+    assert len(canary) == 9
+    assert all("cut" in canary[name]["told"] for name in faults)

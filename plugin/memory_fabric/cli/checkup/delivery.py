@@ -18,7 +18,8 @@ VERSION_BYTES = 256 << 10
 DAYS = receipts.MAX_AGE_S // 86400
 NOT_RUN = (
     "Start these sessions again: hooks are read at a session's start. Claude Code may pass hooks "
-    "over in a folder that it was not told to trust. See the checks of Claude Code above."
+    "over in a folder that it was not told to trust. See the checks of Claude Code above. Where "
+    "memory was switched off for a session, that looks the same."
 )
 NOT_ARRIVED = (
     "claude --debug hooks shows what becomes of a hook's output; one that takes longer than its "
