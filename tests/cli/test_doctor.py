@@ -275,6 +275,22 @@ def test_variables_that_turn_memory_off_or_elsewhere_are_told(filled: Shell) -> 
     assert elsewhere["state"] == "warning" and "this shell" in elsewhere["told"]
 
 
+def test_a_variable_that_hides_memory_md_from_sessions_is_told(filled: Shell) -> None:
+    configure(filled, USER, env={"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"})
+
+    check = look(filled)["variables"]
+
+    assert check["state"] == "warning" and "MEMORY.md" in check["told"]
+
+
+def test_a_pipe_in_the_place_of_a_settings_file_holds_nobody_up(filled: Shell) -> None:
+    os.mkfifo(settings_file(filled, PROJECT))
+
+    check = look(filled)["settings files"]
+
+    assert check["state"] == "fault" and str(settings_file(filled, PROJECT)) in check["told"]
+
+
 def test_native_memory_that_is_switched_off_is_no_fault(filled: Shell) -> None:
     configure(filled, LOCAL, autoMemoryEnabled=False)
 
@@ -420,6 +436,18 @@ def test_rights_of_others_are_found_and_taken_away(filled: Shell) -> None:
     assert fixed["state"] == "ok" and fixed["mended"]
     modes = [path.stat().st_mode & 0o777 for path in (filled.database, filled.memory, journal_)]
     assert modes == [0o600, 0o700, 0o600]
+
+
+def test_a_home_of_another_user_is_a_fault_that_its_owner_must_mend(filled: Shell) -> None:
+    home = "/etc/default"
+    if os.getuid() == 0:  # to root, that one is its own
+        home = str(filled.memory)
+        os.chown(home, 12345, 12345)
+
+    check = look(filled, "--fix", MEMORY_FABRIC_HOME=home)["permissions"]
+
+    assert check["state"] == "fault" and not check["fixable"]
+    assert home in check["told"] and "chown" in check["remedy"]
 
 
 def test_a_journal_that_git_shares_may_have_the_rights_that_git_gave_it(filled: Shell) -> None:

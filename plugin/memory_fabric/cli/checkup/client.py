@@ -170,6 +170,9 @@ def _turned_away(stated: dict[str, tuple[str, str]]) -> Iterator[str]:
     switch, where = stated.get("MEMORY_FABRIC", ("", ""))
     if switch.lower() in OFF_WORDS:
         yield f"MEMORY_FABRIC={switch} ({where}): every session is without memory"
+    native, where = stated.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", ("", ""))
+    if native.lower() in ("1", "true"):
+        yield f"CLAUDE_CODE_DISABLE_AUTO_MEMORY ({where}): no session is shown MEMORY.md"
 
 
 def _plugin_is_enabled(sight: Sight) -> bool:
