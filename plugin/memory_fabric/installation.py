@@ -143,6 +143,29 @@ def last_error(data_dir: str) -> str:
     return " ".join(f"{found['reason']} {found['remedy']}".split()) + f" ({found['time']})"
 
 
+def start_again(data_dir: str, plugin_root: str) -> bool:
+    """True when an installation was started; an earlier failure does not hold it back."""
+    child = _start(data_dir, plugin_root, insist=True)
+    if child > 0:
+        os.waitpid(child, 0)  # it forks at once; the installer itself is not ours to reap
+    return child > 0
+
+
+def half_installed(data_dir: str) -> list[str]:
+    """Folders that an installation left unfinished; those of one at work are among them."""
+    try:
+        names = sorted(os.listdir(data_dir))
+    except OSError:
+        return []
+    paths = [os.path.join(data_dir, name) for name in names if name.startswith("env-")]
+    return [path for path in paths if not os.path.exists(os.path.join(path, MARKER))]
+
+
+def remembered_file(data_dir: str) -> str:
+    """Where hooks/launch keeps the interpreter that it found; empty without a folder."""
+    return os.path.join(data_dir, "interpreter") if data_dir else ""
+
+
 def _environment(data_dir: str, plugin_root: str) -> str | None:
     import zlib  # hashlib costs a bare start; this only tells versions apart, it protects nothing
 
@@ -201,7 +224,7 @@ def _acquire(data_dir: str) -> int:
     import fcntl  # only when an installation may start
 
     os.makedirs(data_dir, mode=0o700, exist_ok=True)
-    lock = os.open(os.path.join(data_dir, "install.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    lock = os.open(_install_lock(data_dir), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -210,7 +233,14 @@ def _acquire(data_dir: str) -> int:
     return lock
 
 
-def _running(data_dir: str) -> bool:
+def _install_lock(data_dir: str) -> str:
+    return os.path.join(data_dir, "install.lock")
+
+
+def is_running(data_dir: str) -> bool:
+    """Whether an installation is at work right now."""
+    if not os.path.exists(_install_lock(data_dir)):
+        return False
     try:
         os.close(_acquire(data_dir))
     except BlockingIOError:
@@ -378,10 +408,8 @@ def _record_error(data_dir: str, environment: str, printed: str) -> None:
 
 def _remove_leftovers(data_dir: str) -> None:
     """What killed attempts left behind; the lock is held, so nobody is building."""
-    for name in os.listdir(data_dir):
-        path = os.path.join(data_dir, name)
-        if name.startswith("env-") and not os.path.exists(os.path.join(path, MARKER)):
-            _remove(path)
+    for path in half_installed(data_dir):
+        _remove(path)
 
 
 def _remove_others(data_dir: str, environment: str) -> None:
@@ -468,7 +496,7 @@ def _awaited(data_dir: str, plugin_root: str, *, server: bool) -> str | None:
     python = wait(data_dir, plugin_root, timeout_s, insist=not server)
     if python is None:
         reason = last_error(data_dir)  # first: a failed installer may not have let go of its lock
-        if not reason and _running(data_dir):
+        if not reason and is_running(data_dir):
             _say(f"not ready after {timeout_s} s; the installation goes on, start this again soon.")
         else:
             reason = reason or f"{data_dir or 'No folder'} cannot be used for it."

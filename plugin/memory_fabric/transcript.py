@@ -170,7 +170,7 @@ def _read(
             break
         offset += len(line)
         try:
-            turn = _turn(load_object(line), sidechain) if line.strip() else None
+            turn = turn_of(load_object(line), sidechain) if line.strip() else None
         except BadInput:
             bad += 1
             continue
@@ -190,7 +190,8 @@ def _length_to_line_end(file: BinaryIO, chunk_bytes: int) -> int:
     return 0
 
 
-def _turn(entry: Mapping[str, Any], sidechain: bool) -> Turn | None:
+def turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
+    """What was said in an entry of a transcript; None where nobody said anything."""
     role, message = entry.get("type"), entry.get("message")
     if role not in ("user", "assistant") or not isinstance(message, dict):
         return None

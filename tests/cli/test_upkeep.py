@@ -269,9 +269,13 @@ def test_the_doctor_proves_memory_through_the_real_hooks_and_touches_nothing(fil
         (
             "canary goes in",
             "canary comes out",
+            "canary at a subagent",
+            "canary by Stop",
             "canary in graph",
             "canary in decisions.jsonl",
             "canary in MEMORY.md",
+            "canary by the server",
+            "canary is forgotten",
         ),
         "ok",
     )

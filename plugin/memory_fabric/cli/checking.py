@@ -2,190 +2,115 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from memory_fabric import installation
-from memory_fabric.cli import here, show
-from memory_fabric.cli.proof import FAULT, OK, WARNING, Check, prove
-from memory_fabric.config import Settings
+from memory_fabric.cli import show
+from memory_fabric.cli.checkup import finding, table
+from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check
+from memory_fabric.cli.proof import prove
 from memory_fabric.errors import BadInput
-from memory_fabric.semantic import installing, measure
-from memory_fabric.store import health
-from memory_fabric.store.files import read_json, read_text
-from memory_fabric.store.log import LOG_NAME
-from memory_fabric.store.memory import Memory
 
-OLDEST_PYTHON = (3, 11)
-PLUGIN = "memory-fabric"
-STYLES = {OK: "green", WARNING: "yellow", FAULT: "red"}
-TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
-LOG_LINES = 200
 INSTALL = "claude plugin install memory-fabric@memory-fabric"
+STYLES = {OK: "green", WARNING: "yellow", FAULT: "red"}
+SYMBOLS = {OK: "✓", WARNING: "!", FAULT: "✗"}
+# For terminals and files of another encoding than Unicode.
+PLAIN_SYMBOLS = {OK: "+", WARNING: "!", FAULT: "x"}
+STATE_CHARS = 9
+COUNTED = {OK: "fine", WARNING: "to look at", FAULT: "broken"}
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def doctor(
     proof: Annotated[
         bool,
-        typer.Option("--prove", help="Also send a canary through the hooks, in a scratch home."),
+        typer.Option(
+            "--prove",
+            help="Also send a canary through hooks and server in a scratch home, and show what "
+            "reached the model by Claude Code's own transcripts.",
+        ),
+    ] = False,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="Mend what is safe to mend (rights of our files, packages, queue, journals, "
+            "indexes), and check again. Claude Code's settings are never changed.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Check the installation, and say what helps."""
-    settings = here.settings()
-    checks = [look(settings) for look in CHECKS] + _tiers()
-    if proof:
-        if not settings.plugin_root:
-            raise BadInput(
-                "--prove", "The hooks are not beside this package.", remedy=f"Run {INSTALL}."
-            )
-        checks += prove(settings.plugin_root)
+    """Check the installation, and say what helps.
+
+    Fails (exit code 1) when something is broken; what is only to be looked at is no failure.
+    """
+    mended = _mend() if fix else {}
+    with table.sight() as seen:
+        found = table.with_mended(table.examine(seen), mended)
+        root = seen.settings.plugin_root
+        found += [*_canary(root), *table.receipts(seen)] if proof else []
     if as_json:
-        show.json_out(
-            [{"name": c.name, "state": c.state, "told": c.told, "remedy": c.remedy} for c in checks]
-        )
+        show.json_out([finding.as_json(check) for check in found])
     else:
-        rows = [(Text(c.state, style=STYLES[c.state]), c.name, _told(c)) for c in checks]
-        show.table(("state", "check", "finding"), rows)
-    return 1 if any(c.state == FAULT for c in checks) else 0
+        _show(found)
+    return 1 if any(check.state == FAULT for check in found) else 0
 
 
-def python(_settings: Settings) -> Check:
-    """The interpreter of this command, and full-text search in its SQLite."""
-    version = ".".join(map(str, sys.version_info[:3]))
-    told = f"{version} at {sys.executable}, SQLite {sqlite3.sqlite_version}"
-    if sys.version_info < OLDEST_PYTHON:
-        return Check("python", FAULT, told, "Install Python 3.11 or newer.")
-    connection = sqlite3.connect(":memory:")
+def _mend() -> dict[str, tuple[str, ...]]:
+    """What was mended, by check; what could not be is complained of, and is found again."""
+    with table.sight() as seen:
+        mended = table.mend(table.examine(seen), seen)
+        for failure in seen.memory.failures:
+            show.complain(failure)
+    return mended
+
+
+def _canary(root: str) -> list[Check]:
+    if not root:
+        raise BadInput(
+            "--prove", "The hooks are not beside this package.", remedy=f"Run {INSTALL}."
+        )
+    return [replace(check, area=table.CANARY) for check in prove(root)]
+
+
+def _show(found: Sequence[Check]) -> None:
+    room = max(len(check.name) for check in found)
+    for area in table.AREAS:
+        checks = [check for check in found if check.area == area]
+        if checks:
+            show.line(area, style="bold")
+            show.rows(
+                (_state(check.state), check.name.ljust(room), _told(check)) for check in checks
+            )
+    show.line(_sum(found))
+
+
+def _state(state: str) -> Text:
+    return Text(f"{_symbols()[state]} {state}".ljust(STATE_CHARS), style=STYLES[state])
+
+
+def _symbols() -> dict[str, str]:
     try:
-        connection.execute("CREATE VIRTUAL TABLE probe USING fts5(words, tokenize='trigram')")
-    except sqlite3.Error as error:
-        return Check(
-            "python", FAULT, f"{told}: {error}", "Use a Python with SQLite 3.34 or newer and FTS5."
-        )
-    finally:
-        connection.close()
-    return Check("python", OK, told)
-
-
-def interpreter(settings: Settings) -> Check:
-    """The interpreter that the hooks remembered."""
-    path = os.path.join(settings.data_dir, "interpreter") if settings.data_dir else ""
-    remembered = (read_text(path) or "").strip() if path else ""
-    if not remembered:
-        return Check("hooks' python", WARNING, "no hook has run from here yet", "Start a session.")
-    if not os.access(remembered, os.X_OK):
-        return Check(
-            "hooks' python", WARNING, f"{remembered} is gone", "The next hook looks for another."
-        )
-    return Check("hooks' python", OK, remembered)
-
-
-def packages(settings: Settings) -> Check:
-    """The packages of the server and the command line; hooks need none."""
-    if not settings.data_dir or not settings.plugin_root:
-        return Check("packages", OK, "those of this Python; the plugin is not its installer")
-    ready = installation.environment_python(settings.data_dir, settings.plugin_root)
-    if ready:
-        return Check("packages", OK, ready)
-    failed = installation.last_error(settings.data_dir)
-    if failed:
-        return Check("packages", FAULT, failed, "The hooks work meanwhile; the server does not.")
-    return Check("packages", WARNING, "not installed yet", "The next session start installs them.")
-
-
-def semantic(settings: Settings) -> Check:
-    """The extra that ranks by nearness of meaning; recall works without it."""
-    state, why = measure.state(settings)
-    if state == measure.BROKEN:
-        return Check("semantic", WARNING, why, "Recall goes by words. memory-fabric semantic off")
-    if state == measure.ABSENT and installing.installed(settings.data_dir):
-        told = "installed for another release or Python"
-        return Check("semantic", WARNING, told, "memory-fabric semantic on brings it up to date.")
-    return Check("semantic", OK, why if state == measure.OFF else state)
-
-
-def home(settings: Settings) -> Check:
-    """Whether memory can be written."""
-    place = settings.home
-    while not os.path.exists(place) and place != os.path.dirname(place):
-        place = os.path.dirname(place)
-    if os.access(place, os.W_OK) and os.path.isdir(place):
-        return Check("home", OK, settings.home)
-    return Check(
-        "home", FAULT, f"{place} cannot be written", "Check it, or set MEMORY_FABRIC_HOME."
-    )
-
-
-def hooks(settings: Settings) -> Check:
-    """Whether the client knows the hooks."""
-    client = read_json(os.path.join(settings.config_dir, "settings.json"))
-    plugins = client.get("enabledPlugins")
-    enabled = plugins if isinstance(plugins, dict) else {}
-    named = [name for name in enabled if name.split("@")[0] == PLUGIN]
-    if any(enabled[name] is True for name in named):
-        return Check("hooks", OK, f"enabled as {', '.join(named)}")
-    if PLUGIN in str(client.get("hooks", "")):
-        return Check("hooks", OK, "set by hand in settings.json")
-    told = "disabled in settings.json" if named else "not in settings.json"
-    return Check("hooks", WARNING, told, f"Run {INSTALL} (nothing to do with --plugin-dir).")
-
-
-def switched(settings: Settings) -> Check:
-    """Whether recall and capture are on, and settings that could not be read."""
-    memory = Memory.open(settings)
-    parts = (("recall", memory.settings.reads), ("capture", memory.settings.writes))
-    off = [name for name, on in parts if not on]
-    memory.close()
-    if off:
-        return Check(
-            "switches", WARNING, f"off here: {', '.join(off)}", "memory-fabric on [--here]"
-        )
-    if settings.complaints:
-        return Check(
-            "switches", WARNING, "; ".join(settings.complaints), "See docs/configuration.md."
-        )
-    return Check("switches", OK, "recall and capture are on")
-
-
-def log(settings: Settings) -> Check:
-    """What the hooks complained about today."""
-    folders = [os.path.join(settings.home, "logs"), settings.data_dir]
-    texts = [read_text(os.path.join(folder, LOG_NAME)) or "" for folder in folders if folder]
-    today = time.strftime("%Y-%m-%d", time.gmtime())
-    recent = [line for text in texts for line in text.splitlines()[-LOG_LINES:]]
-    lines = sorted(line for line in recent if line.startswith(today))
-    if lines:
-        return Check("log", WARNING, f"{len(lines)} lines today, last: {lines[-1]}")
-    return Check("log", OK, "nothing today")
-
-
-CHECKS: tuple[Callable[[Settings], Check], ...] = (
-    python, interpreter, packages, semantic, home, hooks, switched, log,
-)  # fmt: skip
-
-
-def _tiers() -> list[Check]:
-    with here.open_memory() as memory:
-        found = health.tiers(memory, time.time())
-    return [
-        Check(
-            f"tier {tier.name}",
-            TIER_STATES[tier.state],
-            "; ".join(f.reason for f in tier.findings) or tier.where,
-            " ".join(f.remedy for f in tier.findings if f.remedy),
-        )
-        for tier in found
-    ]
+        "".join(SYMBOLS.values()).encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return PLAIN_SYMBOLS
+    return SYMBOLS
 
 
 def _told(check: Check) -> str:
-    return f"{check.told}. {check.remedy}" if check.remedy else check.told
+    head = f"{check.told}. {check.remedy}" if check.remedy else check.told
+    return "\n".join([head, *check.details, *(f"mended: {done}" for done in check.mended)])
+
+
+def _sum(found: Sequence[Check]) -> str:
+    """`18 checks: 16 fine, 2 to look at`."""
+    counts = {state: sum(check.state == state for check in found) for state in COUNTED}
+    parts = [f"{number} {COUNTED[state]}" for state, number in counts.items() if number]
+    fixable = any(check.fixable and check.state != OK for check in found)
+    hint = " memory-fabric doctor --fix mends some of it." if fixable else ""
+    return f"{len(found)} checks: {', '.join(parts)}.{hint}"

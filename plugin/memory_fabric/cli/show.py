@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -43,6 +44,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
     for row in rows:
         shown.add_row(*(c if isinstance(c, Text) else Text(printable(c)) for c in row))
     console().print(shown)
+
+
+def rows(lines: Iterable[Sequence[str | Text]]) -> None:
+    """A table without a head, indented; as wide as `table`."""
+    shown = Table.grid(padding=(0, 2, 0, 0))
+    for cells in lines:
+        while len(shown.columns) < len(cells):
+            shown.add_column(overflow="fold", no_wrap=len(shown.columns) < len(cells) - 1)
+        shown.add_row(*(c if isinstance(c, Text) else Text(printable(c)) for c in cells))
+    console().print(Padding(shown, (0, 0, 0, 2), expand=False))
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> None:

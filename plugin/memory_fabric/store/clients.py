@@ -25,13 +25,13 @@ def is_our_server(name: str, settings: Settings) -> bool:
     `name` as in the client's tool names: what is no letter, digit, `_` or `-` may be `_` there.
     """
     return any(
-        _slug(known) == _slug(name) and _is_ours(server)
-        for path in _config_files(settings)
+        _slug(known) == _slug(name) and is_ours(server)
+        for path in config_files(settings)
         for known, server in _servers(path, settings.project_dir)
     )
 
 
-def _config_files(settings: Settings) -> list[str]:
+def config_files(settings: Settings) -> list[str]:
     """The project's .mcp.json, and the client's state beside or in its config folder."""
     return [
         os.path.join(settings.project_dir, ".mcp.json"),
@@ -53,7 +53,8 @@ def _servers(path: str, project_dir: str) -> Iterator[tuple[str, Any]]:
             yield from servers.items()
 
 
-def _is_ours(server: Any) -> bool:
+def is_ours(server: Any) -> bool:
+    """Whether a configured server is started by a command of ours."""
     if not isinstance(server, dict):
         return False
     arguments = server.get("args")

@@ -17,6 +17,11 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import place
 
 HEALTHY, DEGRADED, UNAVAILABLE = "healthy", "degraded", "unavailable"
+DRAIN = "memory-fabric sync brings them in."
+WRITE_JOURNAL = "memory-fabric repair writes them again."
+WRITE_NOTES = "memory-fabric sync writes it again."
+# What a sync that also restores journals takes care of.
+MENDED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_NOTES)
 MAX_QUEUED = 50
 MAX_QUEUED_AGE_S = 3600
 COUNTED = ("entities", "observations", "relations", "records", "episodes")
@@ -192,7 +197,7 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
             Finding(DEGRADED, "Half of our fence is missing in it.", "Delete the other half.")
         )
     elif text is None and memory.find_records("promoted_at <> ''", limit=1):
-        findings.append(Finding(DEGRADED, "It is gone.", "memory-fabric sync writes it again."))
+        findings.append(Finding(DEGRADED, "It is gone.", WRITE_NOTES))
     if text is not None and not os.access(notes.path, os.W_OK):
         reason = "It cannot be written: what is new does not get into it."
         findings.append(Finding(DEGRADED, reason, "Check its permissions."))
@@ -233,7 +238,7 @@ def _behind(folders: list[str], now_s: float) -> Iterator[Finding]:
             reason = f"A change in {folder} has waited for the graph for {hours:.0f} h."
         else:
             continue
-        yield Finding(DEGRADED, reason, "memory-fabric sync brings them in.")
+        yield Finding(DEGRADED, reason, DRAIN)
 
 
 def _age_s(line: dict[str, object], now_s: float) -> float:
@@ -274,7 +279,7 @@ def _missing(memory: Memory) -> Iterator[Finding]:
             continue  # named with its file or its database
         if lost:
             reason = f"{_several(lost)} in the graph and no more in {journal.DECISIONS}."
-            yield Finding(DEGRADED, reason, "memory-fabric repair writes them again.")
+            yield Finding(DEGRADED, reason, WRITE_JOURNAL)
 
 
 def _backup(databases: list[Database], now_s: float) -> Backup | None:

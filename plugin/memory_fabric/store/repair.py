@@ -121,7 +121,7 @@ def _sound_again(path: str) -> bool:
     try:
         sound = db.rows("PRAGMA quick_check") == [("ok",)]
         if sound:
-            _mend_indexes(db)
+            mend_indexes(db)
     except FabricError:
         sound = False
     finally:
@@ -131,11 +131,13 @@ def _sound_again(path: str) -> bool:
     return sound
 
 
-def _mend_indexes(db: Database) -> None:
-    """Full-text indexes that do not fit their texts are made again from these."""
-    for table in unfit_indexes(db):
+def mend_indexes(db: Database) -> list[str]:
+    """Full-text indexes that do not fit their texts are made again from these; which."""
+    unfit = unfit_indexes(db)
+    for table in unfit:
         with db.transaction() as c:
             c.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+    return unfit
 
 
 def unfit_indexes(db: Database) -> list[str]:

@@ -111,7 +111,7 @@ class Home:
         """Run one of the client's own commands; its output, or an AssertionError with it."""
         return self._run(str(client_path()), *arguments)
 
-    def _run(self, *command: str) -> str:
+    def _run(self, *command: str, status: int = 0) -> str:
         done = subprocess.run(
             command,
             env=self.environment({}),
@@ -121,7 +121,7 @@ class Home:
             text=True,
             timeout=PATIENCE_S,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == status, done.stdout + done.stderr
         return done.stdout
 
     def install(self, marketplace: Path) -> None:
@@ -148,10 +148,10 @@ class Home:
         self.memory.mkdir(parents=True, exist_ok=True)
         (self.memory / "config.toml").write_text(ATTENDED, encoding="utf-8")
 
-    def fabric(self, *arguments: str) -> str:
+    def fabric(self, *arguments: str, status: int = 0) -> str:
         """Run a command of the installed plugin in the project; its output, or an error with it."""
         [program] = self.config.glob("plugins/cache/*/*/*/bin/memory-fabric")
-        return self._run(str(program), *arguments)
+        return self._run(str(program), *arguments, status=status)
 
     def close(self) -> None:
         """Let go of what the home holds."""

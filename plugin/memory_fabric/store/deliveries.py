@@ -1,0 +1,54 @@
+"""What the databases know of sessions and of what they were given, for those who ask."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memory_fabric.store.database import Database
+
+
+def ledger(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
+    """What main conversations were given since then: session, memory, channel, time.
+
+    What a forked session has from its parent was given in another transcript, and is left out.
+    """
+    return [
+        (session, memory, channel, at)
+        for database in databases
+        for session, memory, channel, at in database.rows(
+            "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
+            "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "
+            "AND i.created_at >= s.started_at ORDER BY i.created_at",
+            (since,),
+        )
+    ]
+
+
+def sessions(databases: Iterable[Database]) -> set[str]:
+    """Ids of all sessions in which a hook ran."""
+    return {row[0] for database in databases for row in database.rows("SELECT id FROM sessions")}
+
+
+def span(databases: Iterable[Database]) -> tuple[str, str]:
+    """When a hook first ran here, and when one last did; empty when none ever has."""
+    found = [
+        row
+        for database in databases
+        if (row := database.row("SELECT min(started_at), max(seen_at) FROM sessions")) and row[0]
+    ]
+    first = min((row[0] for row in found), default="")
+    return first, max((row[1] for row in found), default="")
+
+
+def transcript_folders(databases: Iterable[Database]) -> list[str]:
+    """Folders in which the client said that it keeps transcripts of these sessions."""
+    paths = [
+        row[0]
+        for database in databases
+        for row in database.rows("SELECT DISTINCT transcript FROM sessions WHERE transcript <> ''")
+    ]
+    return list(dict.fromkeys(os.path.dirname(path) for path in paths))

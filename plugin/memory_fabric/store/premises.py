@@ -1,0 +1,150 @@
+"""The folders that memory lies in: who may read them, whose they are, what room there is."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# More files than this are in no home; a wrong one must not keep a person waiting.
+MAX_LOOKED_AT = 20_000
+# Packages that the installer keeps: many, and none of them anybody's secret.
+NOT_OURS_TO_HIDE = frozenset(("runtime",))
+OTHERS = 0o077
+# What a writer that was killed left beside its file: no writer takes that long.
+BESIDE, LEFT_AFTER_S = ".tmp", 3600
+MOUNTS = "/proc/self/mounts"
+# On these, several machines may write one file, and a write-ahead log needs one machine's memory.
+SHARED_BY_MACHINES = frozenset(
+    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "gpfs", "9p")
+)
+SHARED_PREFIXES = ("fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.rclone", "fuse.s3")
+
+
+def everything(folders: Iterable[str]) -> list[str]:
+    """The folders and all that lies in them, links left out; at most 20,000 paths."""
+    found: list[str] = []
+    for folder in folders:
+        for path in _under(folder):
+            if len(found) == MAX_LOOKED_AT:
+                return found
+            found.append(path)
+    return found
+
+
+def exposed(paths: Iterable[str]) -> list[str]:
+    """Those that others than their owner may read, write or enter."""
+    return [path for path in paths if (mode := _mode(path)) is not None and mode & OTHERS]
+
+
+def foreign(paths: Iterable[str]) -> list[str]:
+    """Those that belong to another user than this process's."""
+    if not hasattr(os, "getuid"):  # pragma: no cover - Windows
+        return []
+    me = os.getuid()
+    return [path for path in paths if (owner := _owner(path)) is not None and owner != me]
+
+
+def make_private(paths: Iterable[str]) -> list[str]:
+    """Take all rights of others away; returns what was changed. Raises OSError."""
+    changed = []
+    for path in exposed(paths):
+        mode = _mode(path)
+        if mode is not None:  # else it is gone meanwhile
+            os.chmod(path, mode & 0o700)
+            changed.append(path)
+    return changed
+
+
+def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
+    """Half-written files whose writer was killed."""
+    return [p for p in paths if p.endswith(BESIDE) and now_s - _changed_s(p, now_s) > LEFT_AFTER_S]
+
+
+def holding(text: str, folders: Iterable[str]) -> list[str]:
+    """Files in these folders with the text anywhere in their bytes. Raises OSError."""
+    sought = text.encode()
+    found = []
+    for path in everything(folders):
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                if sought in file.read():
+                    found.append(path)
+    return found
+
+
+def nearest(path: str) -> str:
+    """The path, or the nearest folder above it that exists."""
+    while not os.path.exists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def free_bytes(path: str) -> int | None:
+    """Room on the disk under a path; None where the system does not say."""
+    if not hasattr(os, "statvfs"):  # pragma: no cover - Windows
+        return None
+    try:
+        told = os.statvfs(nearest(path))
+    except OSError:
+        return None
+    return told.f_bavail * told.f_frsize
+
+
+def file_system(path: str, mounts: str = MOUNTS) -> str:
+    """The type of the file system under a path; empty where the system does not say."""
+    try:
+        with open(mounts, encoding="utf-8", errors="replace") as lines:
+            known = [line.split() for line in lines]
+    except OSError:
+        return ""
+    real = os.path.realpath(nearest(path))
+    best, kind = "", ""
+    for fields in known:
+        if len(fields) < 3:
+            continue
+        place = fields[1].replace("\\040", " ")
+        inside = real == place or real.startswith(place.rstrip("/") + "/")
+        if inside and len(place) >= len(best):  # a later mount covers an earlier one
+            best, kind = place, fields[2]
+    return kind
+
+
+def is_shared(kind: str) -> bool:
+    """Whether several machines may write a file system of this type."""
+    return kind in SHARED_BY_MACHINES or kind.startswith(SHARED_PREFIXES)
+
+
+def _under(folder: str) -> Iterator[str]:
+    if os.path.islink(folder) or not os.path.isdir(folder):
+        return
+    yield folder
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in NOT_OURS_TO_HIDE]
+        for name in (*folders, *names):
+            path = os.path.join(place, name)
+            if not os.path.islink(path):
+                yield path
+
+
+def _mode(path: str) -> int | None:
+    try:
+        return os.lstat(path).st_mode & 0o7777
+    except OSError:
+        return None  # gone meanwhile
+
+
+def _owner(path: str) -> int | None:
+    try:
+        return os.lstat(path).st_uid
+    except OSError:
+        return None
+
+
+def _changed_s(path: str, now_s: float) -> float:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return now_s
