@@ -35,11 +35,19 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for progra
 def doctor(
     proof: Annotated[
         bool,
-        typer.Option("--prove", help="Also send a canary through the hooks, in a scratch home."),
+        typer.Option(
+            "--prove",
+            help="Also send a canary through the real hooks in a scratch home: in by one prompt, "
+            "out by the prompt of another session, then into all three tiers.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Check the installation, and say what helps."""
+    """Check the installation, and say what helps.
+
+    Interpreter, packages, home, hooks, switches, log and tiers. Exit code 1 when something is
+    broken.
+    """
     settings = here.settings()
     checks = [look(settings) for look in CHECKS] + _tiers()
     if proof:
