@@ -58,6 +58,11 @@ def config_path(environ: Mapping[str, str]) -> str:
     return _absolute(environ.get("CLAUDE_CONFIG_DIR", "") or DEFAULT_CONFIG_DIR, environ)
 
 
+def search_path(environ: Mapping[str, str]) -> list[str]:
+    """The folders in which a shell looks for commands."""
+    return [folder for folder in environ.get("PATH", "").split(os.pathsep) if folder]
+
+
 def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settings:
     """Settings from variables and the parsed config.toml; a variable wins over the file.
 

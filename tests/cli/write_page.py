@@ -91,9 +91,12 @@ def _named(parameter: Any) -> str:
     """What stands for a value: as stated, or the choices, or the name."""
     if parameter.metavar:
         return str(parameter.metavar)
-    choices = getattr(parameter.type, "choices", None)
+    shown = str(
+        parameter.get_help_record(typer.Context(typer.main.get_command(build(("why",)))))[0]
+    )
+    choices = re.search(r"<(.+\|.+)>", shown)
     if choices:
-        return "|".join(str(getattr(choice, "value", choice)) for choice in choices)
+        return choices.group(1)
     return str(parameter.name).upper().replace("_", "-")
 
 

@@ -29,9 +29,19 @@ def settings() -> Settings:
         ) from error
     found = read_settings(os.environ, table)
     return found._replace(
-        project_dir=found.project_dir or os.getcwd(),
+        project_dir=found.project_dir or _current_folder(),
         plugin_root=found.plugin_root or plugin_root(),
     )
+
+
+def _current_folder() -> str:
+    """The folder of this shell. Raises BadInput where it was deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise BadInput(
+            "folder", "The current folder was deleted.", remedy="Go to another, and try again."
+        ) from error
 
 
 def plugin_root() -> str:
