@@ -267,11 +267,11 @@ def test_paths_with_spaces_work_and_the_hooks_run(shell: Shell, tmp_path: Path) 
     assert done.status == 0, done.err
     hook = hooks_in(file)["UserPromptSubmit"][0]["hooks"][0]  # type: ignore[index]
     assert hook["command"] == str(root / "hooks" / "launch")
-    event = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "hello"}
     rang = subprocess.run(
         [hook["command"], *hook["args"]],
         input=json.dumps(event).encode(),
-        env=shell.environ | {"CI": "true"},
+        env=shell.environ,
         cwd=shell.project,
         capture_output=True,
     )

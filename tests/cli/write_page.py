@@ -26,8 +26,8 @@ HEAD = """\
 # Commands
 
 `memory-fabric` lies in `bin/` of the plugin. Claude Code has it on the PATH of its own shell tool;
-for your shell, call it by its path or link it into a folder of your PATH. It works on the project
-of the current folder.
+for your shell, `bin/memory-fabric setup --shell` links it into a folder of your PATH. It works on
+the project of the current folder.
 
 Every command has `--help` (`-h`), which says what stands here; `memory-fabric --version` says which
 release this is. `--json` answers for programs. Exit codes: **0** done, **1** it failed, **2** the

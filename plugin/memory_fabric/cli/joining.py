@@ -117,7 +117,9 @@ def setup(
 def removals(settings: Settings, root: str) -> list[Change]:
     """What would take everything out that setup wrote into files, and hooks of the user's own."""
     known = {m.path: m.kind for m in remembered.marks(settings.home) if m.kind != remembered.LINK}
-    known.setdefault(_settings_file(settings, "user"), remembered.HOOKS)
+    own = _settings_file(settings, "user")
+    if setting_up.may_hold_hooks(own):
+        known.setdefault(own, remembered.HOOKS)
     take = {
         remembered.HOOKS: setting_up.without_hooks,
         remembered.SERVER: setting_up.without_server,

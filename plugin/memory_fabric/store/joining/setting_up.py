@@ -131,6 +131,11 @@ def apply(home: str, change: Change) -> None:
     _note(home, change, made)
 
 
+def may_hold_hooks(path: str) -> bool:
+    """Whether a launcher like ours is named in a file, by hand or by a setup we do not remember."""
+    return os.path.isfile(path) and hooks_part.LAUNCHER.encode() in (_bytes_of(path) or b"")
+
+
 def enabled_plugin(paths: list[str]) -> str:
     """The last of these settings files that enables the plugin; empty when it is not enabled.
 
