@@ -324,6 +324,23 @@ def test_a_link_of_a_copy_that_is_gone_is_replaced(shell: Shell, tmp_path: Path)
     assert link.readlink() == ROOT / "bin" / "memory-fabric"
 
 
+def test_from_the_clients_own_copy_hooks_are_refused_and_a_link_says_how_long_it_lasts(
+    shell: Shell, settings: Path
+) -> None:
+    copy = settings.parent / "plugins" / "cache" / "memory-fabric" / "1.0"
+    copy.mkdir(parents=True)
+    for name in ("hooks", "plugin", "bin", "hooks.json"):
+        (copy / name).symlink_to(ROOT / name)
+
+    hooks = shell.run("setup", "--yes", PYTHONPATH=str(copy / "plugin"))
+    link = shell.run("setup", "--shell", PYTHONPATH=str(copy / "plugin"))
+
+    assert hooks.status == 2
+    assert "which an update replaces" in hooks.err
+    assert link.status == 0
+    assert "after an update, say it again" in link.out
+
+
 def test_in_a_terminal_a_yes_writes(shell: Shell, settings: Path) -> None:
     terminal = shell.terminal("setup")
 

@@ -109,7 +109,7 @@ def _readable(source: str) -> Iterator[str]:
             yield copy.name
         return
     if not os.path.exists(source):
-        raise NotFound(source, f"There is no file {source}.")
+        raise NotFound(source, f"There is no file {source}.", remedy="Check its path.")
     if not os.path.isfile(source):
         raise BadInput("FILE", f"{source} is no file.", remedy="Name a memory.jsonl.")
     if not os.access(source, os.R_OK):

@@ -69,7 +69,11 @@ def setup(
         ),
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Also where the installed plugin runs the same hooks.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Also where the installed plugin runs the same hooks, or from the plugin's copy.",
+        ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: Annotated[
@@ -89,7 +93,8 @@ def setup(
     Once more, there is nothing to do.
 
     `--remove` gives a file back byte for byte, if nobody changed it since, and else takes out our
-    hooks only. Where the plugin is enabled, every hook would run twice: exit code 2.
+    hooks only. Where the plugin is enabled, every hook would run twice: exit code 2. So it is in
+    the copy that the client keeps of the plugin, since an update replaces that.
 
         bin/memory-fabric setup
         bin/memory-fabric setup --settings project --mcp
@@ -160,10 +165,21 @@ def _additions(
             f"{enabled} enables the plugin: every hook would run twice.",
             remedy="Uninstall the plugin (memory-fabric uninstall says how), or say --force.",
         )
+    if _is_clients_copy(settings, root) and not force:
+        raise BadInput(
+            "setup",
+            f"{root} is the client's own copy of the plugin, which an update replaces.",
+            remedy="Run bin/memory-fabric setup in a checkout of your own, or say --force.",
+        )
     changes = [setting_up.with_hooks(settings.home, path, root)]
     if mcp and place == "project":
         changes.append(setting_up.with_server(settings.home, _server_file(settings), root))
     return changes
+
+
+def _is_clients_copy(settings: Settings, root: str) -> bool:
+    """Whether the client keeps this copy, in a folder that is named after its version."""
+    return root.startswith(os.path.join(settings.config_dir, "plugins", ""))
 
 
 def _others(settings: Settings, path: str, place: Place | None) -> list[str]:
@@ -289,6 +305,8 @@ def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: boo
         show.json_out({"link": path, "removed": remove, "new": is_new, "on_path": known})
         return 0
     show.line(told)
+    if not remove and _is_clients_copy(settings, root):
+        show.line("It leads to this version of the plugin: after an update, say it again.")
     if not remove and not known:
         line = f'export PATH={shlex.quote(place)}:"$PATH"'
         show.line(
