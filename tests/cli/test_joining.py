@@ -242,16 +242,18 @@ def test_without_a_terminal_it_needs_a_yes(shell: Shell, settings: Path) -> None
     assert not settings.exists()
 
 
+@pytest.mark.parametrize("indent", [None, 2])
 def test_a_key_of_the_settings_is_not_shown_with_the_difference(
-    shell: Shell, settings: Path
+    shell: Shell, settings: Path, indent: int | None
 ) -> None:
     key = "sk-" + "ant-api03-" + "A1b2C3d4" * 11
-    settings.write_text(json.dumps({"env": {"KEY": key}}, indent=2), "utf-8")
+    settings.write_text(json.dumps({"env": {}, "KEY": key}, indent=indent), "utf-8")
 
     done = shell.run("setup", "--yes")
 
     assert done.status == 0
     assert key not in done.out
+    assert LAUNCH in done.out
     assert key in settings.read_text("utf-8")
 
 

@@ -152,8 +152,10 @@ def test_json_without_a_yes_only_tells(filled: Shell) -> None:
 def test_purge_deletes_everything_of_ours_and_nothing_else(filled: Shell) -> None:
     text = filled.notes.read_bytes()
     filled.notes.write_bytes(b"# Mine\r\nkept\r\n" + text)
-    mine = filled.project / ".claude" / "memory" / "mine.md"
+    mine = filled.project / ".claude" / "memory" / "decisions.jsonl.mine"
     mine.write_text("mine\n", "utf-8")
+    left = mine.with_name("decisions.jsonl.12-34.tmp")
+    left.write_text("torn", "utf-8")
 
     refused = filled.run("uninstall", "--purge")
     done = filled.run("uninstall", "--purge", "--yes")

@@ -133,14 +133,14 @@ def removals(settings: Settings, root: str) -> list[Change]:
 
 
 def difference(change: Change) -> list[str]:
-    """The lines of a unified difference; what a key is, is not shown."""
+    """The lines of a unified difference; keys and passwords in them are not shown."""
     before, after = (
         (side or b"").decode("utf-8", "replace").splitlines()
         for side in (change.before, change.after)
     )
     path = change.path
     lines = difflib.unified_diff(before, after, path, path, lineterm="", n=CONTEXT_LINES)
-    return [line if line[:1] in STYLES else redact(line) for line in lines]
+    return [redact(line) for line in lines]
 
 
 def show_difference(change: Change) -> None:
@@ -271,7 +271,7 @@ def _say(open_: list[Change], changes: list[Change], following: list[str], remov
         else:
             show.line(f"Written: {change.path}. memory-fabric setup --remove takes it out again.")
     if not open_:
-        where = ", ".join(change.path for change in changes)
+        where = ", ".join(change.path for change in changes) or "nothing is set up."
         show.line(f"There is nothing to do: {where}")
     elif not remove:
         show.line("Sessions that start from now on have the hooks.")

@@ -19,8 +19,10 @@ from memory_fabric.store.sharing import place
 
 # What a folder must hold to be taken for our home: it is deleted as a whole.
 HOME_SIGNS = ("projects", "user.db", REGISTRY, "setup.json")
-# What we write in a project's folder beside the files of git: journals, queues, notes of sessions.
-OUR_NAMES = (journal.DECISIONS, "graph-queue.", journal.SESSIONS)
+# What we write in a project's folder beside the files of git, each with its lock and what a
+# process that was killed left of a new version.
+OUR_NAMES = (journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD)
+BESIDE = (".lock", ".tmp")
 OUR_IGNORES = (place.HIDDEN, place.VISIBLE)
 
 
@@ -101,7 +103,7 @@ def _is_ours(name: str, path: str) -> bool:
         return (read_text(path) or "").replace("\r\n", "\n") in OUR_IGNORES
     if name == place.ATTRIBUTES:
         return (read_text(path) or "").replace("\r\n", "\n") == place.UNITED
-    return name.startswith(OUR_NAMES)
+    return name in OUR_NAMES or (name.startswith(OUR_NAMES) and name.endswith(BESIDE))
 
 
 def _is_tracked(folder: str) -> bool:
