@@ -67,6 +67,11 @@ def has_display(environ: Mapping[str, str], system: str) -> bool:
     return bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 
 
+def search_path(environ: Mapping[str, str]) -> list[str]:
+    """The folders in which a shell looks for commands."""
+    return [folder for folder in environ.get("PATH", "").split(os.pathsep) if folder]
+
+
 def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settings:
     """Settings from variables and the parsed config.toml; a variable wins over the file.
 

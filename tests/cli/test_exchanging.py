@@ -89,7 +89,7 @@ def test_a_missing_file_and_a_folder_are_mistakes_that_are_explained(shell: Shel
     missing, folder = shell.run("import", "none.jsonl"), shell.run("import", ".")
 
     assert (missing.status, folder.status) == (3, 2)
-    assert missing.err == "memory-fabric: There is no file none.jsonl.\n"
+    assert missing.err == "memory-fabric: There is no file none.jsonl. Check its path.\n"
     assert "is no file" in folder.err
 
 

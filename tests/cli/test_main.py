@@ -45,7 +45,7 @@ def test_it_says_its_version(shell: Shell) -> None:
         ("remember", "--scope", "local", "x"),
         ("why",),
         ("forget",),
-        ("uninstall", "--purge"),
+        ("setup",),
     ],
 )
 def test_a_mistake_is_one_helpful_line_and_exit_code_2(
@@ -54,7 +54,7 @@ def test_a_mistake_is_one_helpful_line_and_exit_code_2(
     done = shell.run(*words)
 
     assert done.status == 2
-    assert done.out == "" or words[0] == "uninstall"
+    assert done.out == "" or words[0] == "setup"
     assert done.err.startswith("memory-fabric: ")
     assert done.err.count("\n") == 1
 

@@ -1,4 +1,4 @@
-"""forget, status, project, sync, check, repair, backup, off, on, doctor, uninstall."""
+"""forget, status, project, sync, check, repair, backup, off, on, doctor."""
 
 from __future__ import annotations
 
@@ -287,39 +287,3 @@ def test_the_proof_fails_where_memory_is_off(shell: Shell) -> None:
 
     assert done.status == 1
     assert {c["name"]: c["state"] for c in done.json}["canary comes out"] == "fault"
-
-
-def test_uninstall_says_how_and_deletes_nothing(filled: Shell) -> None:
-    done = filled.run("uninstall")
-
-    assert "claude plugin uninstall memory-fabric@memory-fabric" in done.out
-    assert str(filled.memory) in done.out
-    assert filled.database.exists()
-
-
-def test_purge_deletes_everything_of_ours_and_nothing_else(filled: Shell) -> None:
-    text = filled.notes.read_bytes()
-    filled.notes.write_bytes(b"# Mine\r\nkept\r\n" + text)
-    (filled.project / "README.md").write_text("mine\n", "utf-8")
-
-    refused = filled.run("uninstall", "--purge")
-    done = filled.run("uninstall", "--purge", "--yes")
-
-    assert refused.status == 2
-    assert done.status == 0, done.err
-    assert not filled.memory.exists()
-    assert not (filled.project / ".claude").exists()
-    assert filled.notes.read_bytes() == b"# Mine\r\nkept\r\n"
-    assert (filled.project / "README.md").exists()
-
-
-def test_purge_leaves_a_folder_alone_that_is_not_our_home(shell: Shell) -> None:
-    stranger = shell.user_home / "photos"
-    stranger.mkdir()
-    (stranger / "holiday.jpg").write_bytes(b"jpg")
-    shell.environ["CLAUDE_PROJECT_DIR"] = "/"
-
-    done = shell.run("uninstall", "--purge", "--yes", MEMORY_FABRIC_HOME=str(stranger))
-
-    assert done.status == 2
-    assert (stranger / "holiday.jpg").exists()

@@ -26,26 +26,58 @@ def recall(
         list[str] | None,
         typer.Argument(
             metavar="QUERY",
-            help="A question; type: scope: domain: since: before: as_of: narrow it. "
-            "None: the newest.",
+            help="A question or words, with filters; left out: the newest.",
         ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 10,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="At most so many.")] = 10,
     depth: Annotated[
-        int, typer.Option(min=0, max=3, help="Walk the graph so many steps from what is named.")
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=3,
+            help="Walk the graph 1 to 3 steps from what the query names, and show the paths; "
+            "without it, questions about relations walk two.",
+        ),
     ] = 0,
     as_of: Annotated[
-        str, typer.Option(metavar="TIME", help='As memory stood then: 2026-01-15, "last month".')
+        str,
+        typer.Option(
+            metavar="TIME",
+            help='The answer as memory stood then: `2026-01-15`, `2026-01`, `30d`, `"last month"`.',
+        ),
     ] = "",
     explain: Annotated[
         bool,
         typer.Option(
-            "--explain", help="Say what each score is made of, and why a prompt is silent."
+            "--explain",
+            help="For each result what its relevance and its score are made of, and whether a "
+            "prompt with these words would be given it, or why not; for a prompt that would bring "
+            "nothing, the reason.",
         ),
     ] = False,
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="The answer as JSON: query, total_results, sources, results with id, text, score, "
+            "source, timestamp, entities, graph_relations, metadata; paths; failures; notes. With "
+            "`--explain` also the words searched for, `parts` and `score_parts` in the metadata, "
+            "`prompt` for each result, `silence`.",
+        ),
+    ] = False,
 ) -> int:
-    """Find what is remembered."""
+    """Find what is remembered, best first; without a query, the newest.
+
+    Filters stand in the query: `type:decision`, `scope:user`, `domain:code_reviewer`,
+    `since:2026-01-01`, `before:2026-06-01`, `as_of:2026-01-15` (what was on record then),
+    `"an exact phrase"`. Where nothing holds the phrase, its words are searched for, and a note says
+    so. `-redis` leaves out what holds the word; what holds the word of "other than Redis" or
+    "except for Redis" comes later. Exit code 3 when nothing was found.
+
+        memory-fabric recall "which database for analytics?"
+        memory-fabric recall "type:antipattern pagination" --limit 3
+    """
     from memory_fabric.fabric.core import Fabric, answer_as_json
     from memory_fabric.semantic.measure import measure_for
 
@@ -85,8 +117,8 @@ def _explained(fabric: Fabric, text: str, limit: int, depth: int, as_of: str, as
 def load(as_json: AsJson = False) -> int:
     """Show what a session is given at its start.
 
-    Pinned memories, then the last ten decisions, rules, preferences and patterns, then open
-    questions and blockers.
+    Pinned memories, then the last ten decisions, rules, preferences and patterns, then the newest
+    three questions and blockers that nothing has settled.
     """
     from memory_fabric.fabric.render import recent_decisions
     from memory_fabric.handlers.load_context import open_points, standing

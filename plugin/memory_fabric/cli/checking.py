@@ -23,7 +23,6 @@ SYMBOLS = {OK: "✓", WARNING: "!", FAULT: "✗"}
 PLAIN_SYMBOLS = {OK: "+", WARNING: "!", FAULT: "x"}
 STATE_CHARS = 9
 COUNTED = {OK: "fine", WARNING: "to look at", FAULT: "broken"}
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def doctor(
@@ -31,23 +30,51 @@ def doctor(
         bool,
         typer.Option(
             "--prove",
-            help="Also send a canary through hooks and server in a scratch home, and show what "
-            "reached the model by Claude Code's own transcripts.",
+            help="Also send a canary through everything, in a scratch home: in by one prompt, out "
+            "by the prompt of another session and at a subagent, by Stop from a transcript into "
+            "all three tiers, through the MCP server, and erased in the end. Then **delivery**: "
+            "Claude Code's own transcripts of this project (the newest 20 of the last 14 days, the "
+            "last 8 MB of each) tell how many prompts were given memories, the last receipts "
+            "(when, which session, which ids, which of their words an answer has that no prompt "
+            "had), sessions in which no hook ran, and what the ledger says was given and no "
+            "transcript shows. An answer that mentions a memory may have known it otherwise, and "
+            "one that obeys it may use other words.",
         ),
     ] = False,
     fix: Annotated[
         bool,
         typer.Option(
             "--fix",
-            help="Mend what is safe to mend (rights of our files, packages, queue, journals, "
-            "indexes), and check again. Claude Code's settings are never changed.",
+            help="Mend what is safe to mend, say what was done and check again: rights of our "
+            "files, a remembered interpreter that is gone, an installation that failed or broke "
+            "off, half-written files of killed writers, waiting changes, lost journals, indexes "
+            "that do not fit. Claude Code's settings, the owner of files and half a fence in "
+            "MEMORY.md stay yours. Lock files are left alone: a lock lasts no longer than the "
+            "process that holds it.",
         ),
     ] = False,
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="A list with name, state (`ok`, `warning`, `fault`), told, remedy, area and "
+            "fixable of each; details and mended where there are any.",
+        ),
+    ] = False,
 ) -> int:
-    """Check the installation, and say what helps.
+    """Check what memory stands on, by area, each finding with what helps.
 
-    Fails (exit code 1) when something is broken; what is only to be looked at is no failure.
+    - **Installation**: interpreter and packages, the plugin's own files, the extra for meaning
+    - **Claude Code**: release, settings files that cannot be read, hooks that are missing,
+      disabled, set up twice or switched off for all (`disableAllHooks`), another server named
+      `memory`, permission rules that forbid our tools or name another server's, variables that
+      turn memory off or elsewhere
+    - **At work**: switches, when a hook last ran here, what hooks complained about today
+    - **Storage**: rights and owner of our files, room, file systems that several machines share,
+      leftovers, queue, indexes, backups, the three tiers
+
+    Exit code 1 when something is broken (`fault`); what is to be looked at (`warning`) is no
+    failure.
     """
     mended = _mend() if fix else {}
     with table.sight() as seen:

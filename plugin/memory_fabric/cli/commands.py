@@ -50,6 +50,7 @@ COMMANDS = (
     Command("on", "switching", "on", SWITCH),
     Command("share", "sharing", "share", SWITCH),
     Command("semantic", "meaning", "semantic", SWITCH),
+    Command("setup", "joining", "setup", SWITCH),
     Command("uninstall", "leaving", "uninstall", SWITCH),
     Command("hook", "doors", "hook", DOORS),
     Command("mcp", "doors", "mcp", DOORS),

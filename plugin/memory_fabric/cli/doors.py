@@ -9,7 +9,7 @@ def open_door(name: str) -> int:
 
 
 def hook() -> int:
-    """Answer one hook event from standard input."""
+    """Answer one hook event from standard input, as `hooks/launch` does, which is quicker."""
     from memory_fabric import dispatcher
 
     dispatcher.main()
@@ -17,14 +17,18 @@ def hook() -> int:
 
 
 def mcp() -> int:
-    """Serve the graph to an MCP client on standard input."""
+    """Serve the graph to an MCP client on standard input and output."""
     from memory_fabric.servers import mcp_stdio
 
     mcp_stdio.serve()
 
 
 def demo() -> int:
-    """Tell a two-session story through the real hooks."""
+    """Tell a two-session story through the real hooks, on a temporary home.
+
+    Exit code 1 when the memory did not arrive. `scripts/demo` does the same with nothing but
+    Python.
+    """
     from memory_fabric.cli import demo as story
 
     return story.main()

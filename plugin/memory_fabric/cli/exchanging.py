@@ -22,16 +22,33 @@ from memory_fabric.store.graph_file.exchange import Imported
 # A file came from other programs, which nobody vouches for line by line.
 SAID_THERE = Provenance(source="import", trust="tool")
 MAX_SHOWN = 20
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def import_file(
     source: Annotated[
-        str, typer.Argument(metavar="FILE", help="memory.jsonl or memory.json; - is standard input")
+        str,
+        typer.Argument(
+            metavar="FILE", help="`memory.jsonl`, or an old `memory.json`; - is standard input."
+        ),
     ],
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="What was new, variants of known names, names once forgotten, and the lines set "
+            "aside, as JSON.",
+        ),
+    ] = False,
 ) -> int:
-    """Merge a knowledge graph's file into memory; what is there stays."""
+    """Merge the file of the reference knowledge-graph server into memory; what is there stays.
+
+    Names stay exactly as they are, what exists gets the observations it lacks, secrets are
+    redacted. A line that cannot be read is named with its number and kept in `set-aside.jsonl` in
+    the home; the rest is imported. Exit code 1 when no line could be read, 3 when there is no such
+    file.
+
+        memory-fabric import ~/notes/memory.jsonl
+    """
     with _readable(source) as path, here.open_memory() as memory, _progress() as progress:
         called = "standard input" if source == STREAM else ""
         told = exchange.import_file(memory, path, SAID_THERE, progress, called=called)
@@ -48,12 +65,21 @@ def import_file(
 
 def export(
     target: Annotated[
-        str, typer.Argument(metavar="FILE", help="Where to; - is standard output.")
+        str, typer.Argument(metavar="FILE", help="Where to; left out, or -: standard output.")
     ] = STREAM,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
-    as_json: AsJson = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that exists, in one step.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The file and how many lines it has, as JSON.")
+    ] = False,
 ) -> int:
-    """Write the graph of this project and the user as a knowledge graph's file."""
+    """Write the graph of this project and the user as a knowledge graph's file.
+
+    In the very bytes that the reference server writes.
+
+        memory-fabric export memory.jsonl
+    """
     if target == STREAM and as_json:
         raise BadInput("--json", "Standard output takes the graph.", remedy="Name a file.")
     with here.open_memory() as memory:
@@ -82,7 +108,7 @@ def _readable(source: str) -> Iterator[str]:
             yield copy.name
         return
     if not os.path.exists(source):
-        raise NotFound(source, f"There is no file {source}.")
+        raise NotFound(source, f"There is no file {source}.", remedy="Check its path.")
     if not os.path.isfile(source):
         raise BadInput("FILE", f"{source} is no file.", remedy="Name a memory.jsonl.")
     if not os.access(source, os.R_OK):

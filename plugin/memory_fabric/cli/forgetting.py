@@ -21,7 +21,6 @@ from memory_fabric.text import cut, one_line
 MAX_TEXT_CHARS = 120
 STAYS = "Journals and backups keep their copies; past conversations are not touched."
 FOR_GOOD = "A purge cannot be undone. Conversations that Claude Code keeps itself are not touched."
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def forget(
@@ -33,11 +32,28 @@ def forget(
         bool, typer.Option("--all", help="With --yes: also when several memories match.")
     ] = False,
     purge: Annotated[
-        bool, typer.Option("--purge", help="Erase it from every file, copies included, for good.")
+        bool,
+        typer.Option(
+            "--purge",
+            help="Erase it for good, and prove that no file of this memory holds it: tables and "
+            "their indexes, the history, journals, queues, MEMORY.md, logs, sessions, turns of "
+            "past conversations that hold it, and all backups, for which a new one is made.",
+        ),
     ] = False,
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="What was found, and how many were forgotten, as JSON.")
+    ] = False,
 ) -> int:
-    """Show what would be forgotten; with --yes forget it."""
+    """Show what would be forgotten; with `--yes` forget it.
+
+    The memory with this id, else the entity of exactly this name or alias, else the memories and
+    single observations that hold all of these words. Nothing is changed without `--yes`. What was
+    forgotten comes back by `memory-fabric undo`, or when somebody states it again; no import and no
+    old journal brings it back.
+
+    A purge cannot be undone; its preview says what goes with it. One that was stopped is completed
+    by the next. Conversations that Claude Code keeps itself are not touched.
+    """
     text = " ".join(what)
     with here.open_memory() as memory:
         if purge and yes and _completed(memory, text, as_json):

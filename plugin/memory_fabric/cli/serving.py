@@ -19,14 +19,19 @@ def serve(
         int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")
     ] = DEFAULT_PORT,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="An address of this machine alone.")
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Another address of this machine alone: `::1`, `localhost`."
+        ),
     ] = "127.0.0.1",
     opens: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> int:
     """Serve the page with the memory as it is now; Ctrl-C ends it.
 
-    Only this machine reaches it, and only with the key in the address that is printed; each start
-    has a new one. memory-fabric viz writes the page as a file instead.
+    Its search is that of `recall`. Only this machine reaches it, and only with the key in the
+    address that is printed (`http://127.0.0.1:8002/?key=…`); each start has a new one. It only
+    reads; docs/security.md says what it checks. Exit code 1 when the port is in use.
+    `memory-fabric viz` writes the page as a file instead.
     """
     from memory_fabric.servers.http.serving import Server  # --help needs no server
 

@@ -19,7 +19,6 @@ from memory_fabric.store.projects import Project
 from memory_fabric.store.sharing import holding, others, place, reading, switch
 
 GIT_S = 10
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +42,36 @@ def share(
         str, typer.Argument(metavar="[on|off|status]", help="Share, stop sharing, or look.")
     ] = "status",
     forget: Annotated[
-        bool, typer.Option("--forget", help="With off: show what others wrote; with --yes drop it.")
+        bool,
+        typer.Option("--forget", help="With `off`: how many records of others would be dropped."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --forget: drop it.")] = False,
-    as_json: AsJson = False,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="With `--forget`: drop them; `share on` reads them again."),
+    ] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Its state as JSON: lines by type, others and their numbers, unreadable lines, "
+            "what is left to do.",
+        ),
+    ] = False,
 ) -> int:
-    """Share this project's records by git, and be told what others wrote."""
+    """Share this project's records of scope team by git, and be told what others wrote.
+
+    After `share on`, decisions.jsonl may be committed, nothing else of its folder, and git unites
+    both sides of a merge. What others who share commit there is taken in at each session's start,
+    marked with the name that its author claims. It says what becomes visible, and whether a
+    `.gitignore` of the repository hides the folder; adding and committing is yours.
+
+    `share off` hides the file again, and reads it no longer; what git tracks already stays tracked.
+    `share` alone says how it stands. Files that were changed by hand stay, with what is left to do.
+    docs/tiers.md#sharing-by-git says what is taken in.
+
+        memory-fabric share on
+        git add .claude/memory && git commit -m "Share what was decided"
+    """
     if action not in ("on", "off", "status"):
         raise BadInput("action", f"{action} is neither on, off nor status.")
     if forget and action != "off":

@@ -21,9 +21,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for progra
 
 
 def status(as_json: AsJson = False) -> int:
-    """Show the three tiers and what is wrong with them.
+    """Show the three tiers, and what is wrong with them.
 
-    Fails (exit code 1) only when the graph is unavailable.
+    Each is healthy, degraded or unavailable, with the reason and what helps, and what it holds;
+    then whether recall, capture and sharing are on, and how many records are of how many others.
+    Exit code 1 only when the graph is unavailable.
     """
     with here.open_memory() as memory:
         now_s = time.time()
@@ -36,7 +38,7 @@ def status(as_json: AsJson = False) -> int:
 
 
 def project(as_json: AsJson = False) -> int:
-    """Show which project this folder belongs to."""
+    """Show which project this folder belongs to: name, id, keys, and where its memory lies."""
     with here.open_memory() as memory:
         found = memory.project
         database = memory.path_of("project")

@@ -12,23 +12,23 @@ from memory_fabric.store import switches
 from memory_fabric.store.memory import Memory
 
 PARTS = {"read": "recall", "write": "capture"}
-Read = Annotated[bool, typer.Option("--read", help="Only recall: what the model is given.")]
-Write = Annotated[bool, typer.Option("--write", help="Only capture: what is stored.")]
+Read = Annotated[bool, typer.Option("--read", help="Only recall, what the model is given.")]
+Write = Annotated[bool, typer.Option("--write", help="Only capture, what is stored.")]
 Here = Annotated[bool, typer.Option("--here", help="Only for the project of this folder.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="What holds now, as JSON.")]
 
 
 def off(
     read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
 ) -> int:
-    """Turn memory off; what is stored stays."""
+    """Turn recall and capture off, everywhere; what is stored stays."""
     return _turn(False, read, write, only_here, as_json)
 
 
 def on(
     read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
 ) -> int:
-    """Turn memory on again."""
+    """Turn recall and capture on again; it says so when something else still keeps them off."""
     return _turn(True, read, write, only_here, as_json)
 
 

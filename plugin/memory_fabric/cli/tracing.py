@@ -21,12 +21,23 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for progra
 
 def history(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME-OR-ID", help="An entity or a memory; none: all.")
+        str | None,
+        typer.Argument(
+            metavar="NAME-OR-ID", help="An entity, under all its names, or a memory; left out: all."
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many changes.")] = 20,
-    as_json: AsJson = False,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, max=10_000, help="At most so many changes.")
+    ] = 20,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The whole changes as JSON, for programs.")
+    ] = False,
 ) -> int:
-    """Show what changed, and who changed it."""
+    """Show what changed and who changed it, newest first.
+
+    Each change has the id that `memory-fabric undo` takes. What was forgotten or deleted has its
+    history, too.
+    """
     with here.open_memory() as memory:
         told = tracing.history(memory, name, limit)
     if as_json:
@@ -48,7 +59,11 @@ def why(
     ],
     as_json: AsJson = False,
 ) -> int:
-    """Say where a memory comes from, and who was given it."""
+    """Say where a memory comes from, and who was given it.
+
+    Who stated it, when and where, which tiers hold it, and which sessions and agents were given it;
+    for an entity, the same of each observation. Of what is gone it says who took it away.
+    """
     with here.open_memory() as memory:
         trace = tracing.why(memory, name)
     if isinstance(trace, RecordTrace):

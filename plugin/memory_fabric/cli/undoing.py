@@ -15,23 +15,35 @@ from memory_fabric.store.history.tracing import Told
 from memory_fabric.store.history.undoing import Undone
 from memory_fabric.store.memory import Memory
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
-
 
 def undo(
     identifier: Annotated[
-        str | None, typer.Argument(metavar="ID", help="The id of a change that history shows.")
+        str | None,
+        typer.Argument(
+            metavar="ID",
+            help="The id of a change, as `memory-fabric history` shows it, or its end.",
+        ),
     ] = None,
-    last: Annotated[bool, typer.Option("--last", help="Undo the last change that stands.")] = False,
+    last: Annotated[
+        bool,
+        typer.Option("--last", help="Undo the last change that stands; again, the one before."),
+    ] = False,
     session: Annotated[
-        str, typer.Option(metavar="ID", help="All changes of a session; needs --yes.")
+        str,
+        typer.Option(
+            metavar="ID",
+            help="Show all changes of a session, newest first; with `--yes` undo them.",
+        ),
     ] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Undo what would be shown.")] = False,
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The changes, and what became of each, as JSON.")
+    ] = False,
 ) -> int:
-    """Take back a change; what others added since stays.
+    """Take back a change; what others added or forgot since stays.
 
-    Without an id and --last it only shows what would be undone.
+    An undo is a change, too, and can be undone by its id. Without an id and `--last` it only shows
+    what would be undone.
     """
     if sum(map(bool, (identifier, last, session))) > 1:
         raise BadInput("--last", "An id, --last and --session mean different things.", remedy="")

@@ -19,7 +19,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for progra
 
 
 def sync(as_json: AsJson = False) -> int:
-    """Bring queue, journal and MEMORY.md up to date now."""
+    """Bring queue, journal and MEMORY.md up to date now.
+
+    What waits in the queue is applied, and what others shared is taken in. Hooks do the same at
+    Stop.
+    """
     with here.open_memory() as memory:
         drained = tiers.drain(memory)
         memory.flush()
@@ -43,7 +47,11 @@ def sync(as_json: AsJson = False) -> int:
 
 
 def check(as_json: AsJson = False) -> int:
-    """Look for damage and disorder in what is stored; nothing is changed."""
+    """Look for damage and disorder in what is stored; nothing is changed.
+
+    Damage in databases, indexes, journals, queues and backups; to tidy up: entities of which
+    nothing is said, names in several spellings. Exit code 1 only for what harms.
+    """
     with here.open_memory() as memory:
         found = soundness.findings(memory)
     harms = any(finding.harms for finding in found)
@@ -61,15 +69,22 @@ def check(as_json: AsJson = False) -> int:
 
 def repair(
     orphans: Annotated[
-        bool, typer.Option("--orphans", help="Take out entities of which nothing is said.")
+        bool,
+        typer.Option("--orphans", help="Instead show entities of which nothing is said."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --orphans: take them out.")] = False,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", help="With `--orphans`: take them out; `memory-fabric undo` brings them back."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Rebuild a damaged or lost database, and journals that were lost.
 
-    The database from its newest sound backup and its journal, the damaged file is kept beside it;
-    journals from the database.
+    A damaged or lost database is set aside and rebuilt from its newest sound backup and its
+    journal; an index that does not fit is made again. Journals that were lost, with the project's
+    folder or in part, are written again from the database.
     """
     if orphans:
         return _without_orphans(yes, as_json)
@@ -97,7 +112,7 @@ def repair(
 
 
 def backup(as_json: AsJson = False) -> int:
-    """Make a verified copy of each database."""
+    """Make a verified copy of each database, in `backups/` beside it; the five newest are kept."""
     with here.open_memory() as memory:
         made = [backups.make(database.path) for database in memory.databases()]
         failures = list(memory.failures)

@@ -23,23 +23,36 @@ PAGE, MERMAID, DOT, JSON = "page", "mermaid", "dot", "json"
 def viz(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="An entity to begin with; none: the whole graph."),
+        typer.Argument(metavar="NAME", help="An entity to begin with, in any spelling."),
     ] = None,
     out: Annotated[
-        str, typer.Option("--out", metavar="FILE", help="Write it there; - is standard output.")
+        str, typer.Option("--out", metavar="FILE", help="Write it there; `-` is standard output.")
     ] = "",
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that exists, in one step.")
+    ] = False,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Open no browser, and print only the path.")
+    ] = False,
     as_mermaid: Annotated[
-        bool, typer.Option("--mermaid", help="Draw the graph as a Mermaid flowchart instead.")
+        bool,
+        typer.Option(
+            "--mermaid",
+            help="Draw the graph as a Mermaid flowchart instead, to standard output or the file: "
+            "the 60 most connected entities, or what is around NAME.",
+        ),
     ] = False,
     as_dot: Annotated[
-        bool, typer.Option("--dot", help="Draw the graph in Graphviz' DOT language instead.")
+        bool,
+        typer.Option("--dot", help="The same in Graphviz' DOT language, up to 500 entities."),
     ] = False,
     depth: Annotated[
         int,
         typer.Option(
-            min=0, max=3, help="With NAME and a drawing: 1 to 3 steps around the entity (1)."
+            metavar="N",
+            min=0,
+            max=3,
+            help="With NAME and a drawing: 1 to 3 steps around the entity (1).",
         ),
     ] = 0,
     as_json: Annotated[
@@ -48,8 +61,14 @@ def viz(
 ) -> int:
     """Look at the memory: a page in the browser, or the graph as text.
 
-    The page is one file that needs no network; it lies in the home of memory-fabric, for you only,
-    and shows the memory as it was when it was made. memory-fabric serve shows it live.
+    The page is one file that needs no network; it lies in `pages/` of the home, readable for you
+    only, and shows the memory as it was when it was made; `memory-fabric serve` shows it live.
+    Where no terminal or no display is, the path is told instead. docs/viewer.md says what it shows.
+    Exit code 3 when nothing is remembered, or no entity has the name; then with those near to it.
+
+        memory-fabric viz
+        memory-fabric viz cursor-pagination --mermaid --depth 2
+        memory-fabric viz --dot | dot -Tsvg -o memory.svg
     """
     form = _form(as_mermaid, as_dot, as_json)
     if depth and not (name and form in (MERMAID, DOT)):

@@ -21,19 +21,35 @@ NOTHING = (
     "Nothing waits. What is said once without a reason is kept here until another session says it, "
     "too; a rule that you had to correct twice is proposed here to be pinned."
 )
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def candidates(
     keep: Annotated[
-        str, typer.Option("--keep", metavar="ID", help="Remember it; pin a rule corrected twice.")
+        str,
+        typer.Option(
+            "--keep",
+            metavar="ID",
+            help="Remember a candidate, as your own word; pin a rule that was corrected twice.",
+        ),
     ] = "",
     drop: Annotated[
-        str, typer.Option("--drop", metavar="ID", help="Forget it; leave such a rule unpinned.")
+        str,
+        typer.Option(
+            "--drop",
+            metavar="ID",
+            help="Forget a candidate; leave such a rule unpinned, and do not propose it again.",
+        ),
     ] = "",
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="`candidates` and `corrected_twice` as JSON.")
+    ] = False,
 ) -> int:
-    """List what was heard once and is no memory yet, and rules that were corrected twice."""
+    """List what was heard once and is no memory yet, and rules that were corrected twice.
+
+    For each since when, from which session, how sure, and what is missing; of the rules those that
+    are not pinned. A candidate is given to no session, found by no `memory-fabric recall` and
+    written to no MEMORY.md; one that nobody says again within 90 days is dropped.
+    """
     if keep and drop:
         raise BadInput("--keep", "Both --keep and --drop: say one of them.")
     with here.open_memory() as memory:

@@ -9,6 +9,7 @@ import time
 MAX_LOG_BYTES = 1 << 20
 MAX_LINE_CHARS = 1000
 LOG_NAME = "memory-fabric.log"
+FAULTS_NAME = "faults.log"
 
 
 def note(home: str, data_dir: str, line: str) -> None:
@@ -26,8 +27,18 @@ def note(home: str, data_dir: str, line: str) -> None:
         return  # nowhere left to speak: a hook must not fail the session over its own log
 
 
-def _append(folder: str, line: str) -> bool:
-    path = os.path.join(folder, LOG_NAME)
+def keep_traceback(home: str, trace: str) -> str:
+    """Append the traceback of a fault of ours; its file, or nothing where none can be written."""
+    from memory_fabric.redact import redact  # as above
+
+    folder = os.path.join(home, "logs")
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    kept = _append(folder, f"{stamp}\n{redact(trace)}", FAULTS_NAME)
+    return os.path.join(folder, FAULTS_NAME) if kept else ""
+
+
+def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
+    path = os.path.join(folder, name)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if os.path.exists(path) and os.path.getsize(path) > MAX_LOG_BYTES:

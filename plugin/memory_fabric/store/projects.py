@@ -123,6 +123,11 @@ def _name_of_bare(common: str, top: str) -> str:
     return os.path.basename(os.path.dirname(common)) if name.startswith(".") else name
 
 
+def worktree_of(folder: str) -> str:
+    """The top of the repository's worktree that a folder lies in; without one the folder itself."""
+    return _up_to_git(folder) or folder
+
+
 def _up_to_git(folder: str) -> str | None:
     while True:
         if os.path.exists(os.path.join(folder, ".git")):

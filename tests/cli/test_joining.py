@@ -1,0 +1,377 @@
+"""setup: what a person wrote into a settings file stays, byte for byte, coming and going."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from cli.shell import ROOT, Shell
+
+LAUNCH = str(ROOT / "hooks" / "launch")
+ODD = (
+    b'{\r\n   "model" :"opus",\r\n   "hooks": { "Stop": [ { "hooks": [ {"type":"command",'
+    b'"command":"true"} ] } ] },\r\n\r\n   "env": {"A":"\\u00e9"}  }'
+)
+
+
+@pytest.fixture
+def settings(shell: Shell) -> Path:
+    """The user's settings.json; its folder exists, the file does not."""
+    path = shell.user_home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    return path
+
+
+def hooks_in(path: Path) -> dict[str, list[dict[str, object]]]:
+    """The hooks of a settings file by event."""
+    found: dict[str, list[dict[str, object]]] = json.loads(path.read_bytes())["hooks"]
+    return found
+
+
+def expected_hooks() -> dict[str, list[dict[str, object]]]:
+    """The hooks of hooks.json with the launcher's absolute path."""
+    text = (ROOT / "hooks.json").read_text("utf-8").replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT))
+    found: dict[str, list[dict[str, object]]] = json.loads(text)["hooks"]
+    return found
+
+
+def plain(drawn: str) -> str:
+    """What a terminal shows, without its colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", drawn)
+
+
+def test_setup_writes_the_plugins_hooks_with_the_launchers_absolute_path(
+    shell: Shell, settings: Path
+) -> None:
+    done = shell.run("setup", "--yes")
+
+    assert (done.status, done.err) == (0, "")
+    assert f'+            "command": "{LAUNCH}",' in done.out
+    assert hooks_in(settings) == expected_hooks()
+
+
+def test_a_second_setup_has_nothing_to_do(shell: Shell, settings: Path) -> None:
+    shell.run("setup", "--yes")
+    before = settings.read_bytes()
+
+    done = shell.run("setup")
+
+    assert (done.status, done.out) == (0, f"There is nothing to do: {settings}\n")
+    assert settings.read_bytes() == before
+
+
+@pytest.mark.parametrize("before", [None, b"", b"{}", b"{ }\n", b'\xef\xbb\xbf{"a": 1}', ODD])
+def test_remove_gives_the_file_back_byte_for_byte(
+    shell: Shell, settings: Path, before: bytes | None
+) -> None:
+    if before is not None:
+        settings.write_bytes(before)
+    shell.run("setup", "--yes")
+    written = settings.read_bytes()
+
+    done = shell.run("setup", "--remove", "--yes")
+
+    assert LAUNCH.encode() in written
+    assert done.status == 0, done.err
+    assert (settings.read_bytes() if settings.exists() else None) == before
+
+
+def test_hooks_of_others_run_on_and_the_rest_keeps_its_bytes(shell: Shell, settings: Path) -> None:
+    settings.write_bytes(ODD)
+
+    shell.run("setup", "--yes")
+
+    inside = settings.read_bytes()
+    assert inside.startswith(ODD[: ODD.index(b"} ] } ]") + 5])
+    assert inside.endswith(b',\r\n\r\n   "env": {"A":"\\u00e9"}  }')
+    assert hooks_in(settings)["Stop"][0] == {"hooks": [{"type": "command", "command": "true"}]}
+    assert hooks_in(settings)["Stop"][1:] == expected_hooks()["Stop"]
+
+
+def test_of_a_file_that_was_changed_since_only_our_hooks_go(shell: Shell, settings: Path) -> None:
+    settings.write_bytes(ODD)
+    shell.run("setup", "--yes")
+    settings.write_bytes(settings.read_bytes().replace(b'"opus"', b'"sonnet"'))
+
+    done = shell.run("setup", "--remove", "--yes")
+
+    assert "what was changed there since stays" in done.out
+    assert json.loads(settings.read_bytes()) == {**json.loads(ODD), "model": "sonnet"}
+    assert LAUNCH.encode() not in settings.read_bytes()
+
+
+def test_hooks_of_a_copy_that_was_moved_are_replaced(shell: Shell, settings: Path) -> None:
+    settings.write_bytes(b"{}\n")
+    shell.run("setup", "--yes")
+    old = settings.read_text("utf-8").replace(str(ROOT), "/old/memory-fabric")
+    settings.write_text(old, "utf-8")
+
+    done = shell.run("setup", "--yes")
+
+    assert done.status == 0, done.err
+    assert hooks_in(settings) == expected_hooks()
+
+
+def test_hooks_set_up_by_hand_are_found_and_taken_out_again(shell: Shell, settings: Path) -> None:
+    settings.write_text(json.dumps({"hooks": expected_hooks(), "model": "x"}), "utf-8")
+
+    again = shell.run("setup")
+    done = shell.run("setup", "--remove", "--yes")
+
+    assert "nothing to do" in again.out
+    assert done.status == 0, done.err
+    assert settings.read_text("utf-8") == '{"model": "x"}'
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b'{\n  // my model\n  "model": "x"\n}\n', 2),
+        (b'{\n  "model": "x",\n}\n', 3),
+        (b'{"a": "\xff"}', 1),
+        (b"[]", 1),
+        (b'{"hooks": 1}', 1),
+    ],
+)
+def test_a_file_that_is_no_json_is_refused_with_its_line_and_stays(
+    shell: Shell, settings: Path, content: bytes, line: int
+) -> None:
+    settings.write_bytes(content)
+
+    done = shell.run("setup", "--yes")
+
+    assert done.status == 2
+    assert done.err.startswith(f"memory-fabric: {settings}, line {line}: ")
+    assert done.err.count("\n") == 1
+    assert settings.read_bytes() == content
+
+
+@pytest.mark.parametrize("on", [True, False])
+@pytest.mark.parametrize("where", ["user", "local"])
+def test_beside_the_enabled_plugin_it_refuses_unless_forced(
+    shell: Shell, settings: Path, where: str, on: bool
+) -> None:
+    enabled = json.dumps({"enabledPlugins": {"memory-fabric@memory-fabric": on}})
+    local = shell.project / ".claude" / "settings.local.json"
+    local.parent.mkdir()
+    (settings if where == "user" else local).write_text(enabled, "utf-8")
+
+    refused = shell.run("setup", "--settings", where, "--yes")
+    forced = shell.run("setup", "--settings", where, "--yes", "--force")
+
+    assert refused.status == (2 if on else 0)
+    assert ("every hook would run twice" in refused.err) is on
+    assert forced.status == 0
+
+
+def test_project_and_local_settings_lie_at_the_top_of_the_repository(shell: Shell) -> None:
+    below = shell.project / "src" / "deep"
+    below.mkdir(parents=True)
+    run = [sys.executable, "-m", "memory_fabric.cli", "setup", "--yes", "--settings"]
+
+    for place in ("project", "local"):
+        subprocess.run([*run, place], env=shell.environ, cwd=below, check=True)
+
+    folder = shell.project / ".claude"
+    assert hooks_in(folder / "settings.json") == expected_hooks()
+    assert hooks_in(folder / "settings.local.json") == expected_hooks()
+    assert shell.run("setup", "--remove", "--yes").status == 0
+    assert not folder.exists()
+
+
+def test_the_server_goes_into_the_projects_file_and_out_of_it(shell: Shell) -> None:
+    servers = shell.project / ".mcp.json"
+    servers.write_bytes(b'{"mcpServers":{"other":{"command":"x"}}}\r\n')
+
+    done = shell.run("setup", "--settings", "project", "--mcp", "--yes")
+    inside = json.loads(servers.read_bytes())
+    again = shell.run("setup", "--settings", "project", "--mcp", "--yes")
+    shell.run("setup", "--remove", "--yes")
+
+    assert done.status == 0, done.err
+    program = str(ROOT / "bin" / "memory-fabric")
+    assert inside["mcpServers"] == {
+        "other": {"command": "x"},
+        "memory": {"command": program, "args": ["mcp"]},
+    }
+    assert "nothing to do" in again.out
+    assert servers.read_bytes() == b'{"mcpServers":{"other":{"command":"x"}}}\r\n'
+
+
+def test_a_strangers_server_named_memory_stays_and_nothing_else_is_written(shell: Shell) -> None:
+    servers = shell.project / ".mcp.json"
+    servers.write_bytes(b'{"mcpServers": {"memory": {"command": "npx"}}}')
+
+    done = shell.run("setup", "--settings", "project", "--mcp", "--yes")
+
+    assert done.status == 2
+    assert "has a server named memory already" in done.err
+    assert not (shell.project / ".claude").exists()
+
+
+def test_for_the_user_the_clients_own_command_is_shown(shell: Shell, settings: Path) -> None:
+    done = shell.run("setup", "--mcp", "--yes")
+
+    assert f"  claude mcp add --scope user memory -- {ROOT}/bin/memory-fabric mcp\n" in done.out
+
+
+def test_json_previews_and_writes_only_with_yes(shell: Shell, settings: Path) -> None:
+    preview = shell.run("setup", "--json").json
+    before = settings.exists()
+    done = shell.run("setup", "--json", "--yes").json
+
+    assert (preview["written"], before, done["written"]) == (False, False, True)
+    assert preview["files"][0]["file"] == str(settings)
+    assert LAUNCH in preview["files"][0]["difference"]
+    assert hooks_in(settings) == expected_hooks()
+
+
+def test_without_a_terminal_it_needs_a_yes(shell: Shell, settings: Path) -> None:
+    done = shell.run("setup")
+
+    assert done.status == 2
+    assert done.err == "memory-fabric: Nothing was changed: this needs a yes. Say --yes.\n"
+    assert not settings.exists()
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_key_of_the_settings_is_not_shown_with_the_difference(
+    shell: Shell, settings: Path, indent: int | None
+) -> None:
+    key = "sk-" + "ant-api03-" + "A1b2C3d4" * 11
+    settings.write_text(json.dumps({"env": {}, "KEY": key}, indent=indent), "utf-8")
+
+    done = shell.run("setup", "--yes")
+
+    assert done.status == 0
+    assert key not in done.out
+    assert LAUNCH in done.out
+    assert key in settings.read_text("utf-8")
+
+
+def test_paths_with_spaces_work_and_the_hooks_run(shell: Shell, tmp_path: Path) -> None:
+    root = tmp_path / "My Programs" / "memory fabric"
+    root.mkdir(parents=True)
+    for name in ("hooks", "plugin", "bin", "hooks.json"):
+        (root / name).symlink_to(ROOT / name)
+    file = tmp_path / "a file.json"
+
+    done = shell.run("setup", "--file", str(file), "--yes", PYTHONPATH=str(root / "plugin"))
+
+    assert done.status == 0, done.err
+    hook = hooks_in(file)["UserPromptSubmit"][0]["hooks"][0]  # type: ignore[index]
+    assert hook["command"] == str(root / "hooks" / "launch")
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "hello"}
+    rang = subprocess.run(
+        [hook["command"], *hook["args"]],
+        input=json.dumps(event).encode(),
+        env=shell.environ,
+        cwd=shell.project,
+        capture_output=True,
+    )
+    assert (rang.returncode, rang.stderr) == (0, b"")
+    assert (shell.memory / "runtime" / "interpreter").exists()
+
+
+def test_shell_links_the_command_and_takes_it_out(shell: Shell) -> None:
+    link = shell.user_home / ".local" / "bin" / "memory-fabric"
+
+    done = shell.run("setup", "--shell")
+    target = link.readlink()
+    again = shell.run("setup", "--shell", "--json", PATH=f"{shell.environ['PATH']}:{link.parent}")
+    out = shell.run("setup", "--shell", "--remove")
+
+    assert done.status == 0
+    assert f'export PATH={link.parent}:"$PATH"' in done.out
+    assert target == ROOT / "bin" / "memory-fabric"
+    assert again.json == {"link": str(link), "removed": False, "new": False, "on_path": True}
+    assert out.status == 0
+    assert not (shell.user_home / ".local").exists()
+    assert shell.run("setup", "--shell", "--remove").status == 3
+
+
+def test_a_foreign_file_in_the_links_place_stays(shell: Shell, tmp_path: Path) -> None:
+    place = tmp_path / "programs"
+    place.mkdir()
+    (place / "memory-fabric").write_text("#!/bin/sh\n", "utf-8")
+
+    put = shell.run("setup", "--shell", "--bin", str(place))
+    take = shell.run("setup", "--shell", "--remove", "--bin", str(place))
+
+    assert (put.status, take.status) == (2, 2)
+    assert "is not ours and was left alone" in put.err
+    assert (place / "memory-fabric").read_text("utf-8") == "#!/bin/sh\n"
+
+
+def test_a_link_of_a_copy_that_is_gone_is_replaced(shell: Shell, tmp_path: Path) -> None:
+    place = tmp_path / "programs"
+    shell.run("setup", "--shell", "--bin", str(place))
+    link = place / "memory-fabric"
+    known = (shell.memory / "setup.json").read_text("utf-8")
+    (shell.memory / "setup.json").write_text(known.replace(str(ROOT), "/gone"), "utf-8")
+    link.unlink()
+    link.symlink_to("/gone/bin/memory-fabric")
+
+    done = shell.run("setup", "--shell", "--bin", str(place))
+
+    assert done.status == 0, done.err
+    assert link.readlink() == ROOT / "bin" / "memory-fabric"
+
+
+def test_from_the_clients_own_copy_hooks_are_refused_and_a_link_says_how_long_it_lasts(
+    shell: Shell, settings: Path
+) -> None:
+    copy = settings.parent / "plugins" / "cache" / "memory-fabric" / "1.0"
+    copy.mkdir(parents=True)
+    for name in ("hooks", "plugin", "bin", "hooks.json"):
+        (copy / name).symlink_to(ROOT / name)
+
+    hooks = shell.run("setup", "--yes", PYTHONPATH=str(copy / "plugin"))
+    link = shell.run("setup", "--shell", PYTHONPATH=str(copy / "plugin"))
+
+    assert hooks.status == 2
+    assert "which an update replaces" in hooks.err
+    assert link.status == 0
+    assert "after an update, say it again" in link.out
+
+
+def test_in_a_terminal_a_yes_writes(shell: Shell, settings: Path) -> None:
+    terminal = shell.terminal("setup")
+
+    terminal.expect_exact("Write it? [y/N]:")
+    coloured = str(terminal.before)
+    terminal.sendline("y")
+    terminal.expect(pexpect.EOF)
+
+    assert "\x1b[32m+" in coloured
+    assert "Written: " in plain(str(terminal.before))
+    assert terminal.wait() == 0
+    assert hooks_in(settings) == expected_hooks()
+
+
+@pytest.mark.parametrize("how", ["no", "nothing", "Ctrl-C", "Ctrl-D"])
+def test_in_a_terminal_anything_but_a_yes_changes_nothing(
+    shell: Shell, settings: Path, how: str
+) -> None:
+    settings.write_bytes(ODD)
+    terminal = shell.terminal("setup")
+
+    terminal.expect_exact("Write it? [y/N]:")
+    if how.startswith("Ctrl"):
+        terminal.sendcontrol(how[-1].lower())
+    else:
+        terminal.sendline({"no": "n", "nothing": ""}[how])
+    terminal.expect(pexpect.EOF)
+
+    assert "memory-fabric: stopped; nothing was changed." in str(terminal.before)
+    assert terminal.wait() in (1, 130, -signal.SIGINT)
+    assert settings.read_bytes() == ODD
+    assert not os.path.exists(shell.memory / "setup.json")

@@ -1,0 +1,246 @@
+"""uninstall: everything is as it was before we came, byte for byte, or as much as was asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from cli.shell import Shell
+
+DECISION = "We decided to use PostgreSQL for the analytics DB because it handles our query load."
+ODD = (
+    b'{\r\n\t"model" :"opus",  "hooks":{"Stop":[{"hooks":[{"type":"command","command":"true"}]}]}}'
+)
+NOTES = b"# Mine\r\n\r\n- tabs, not spaces\r\nno end"
+SERVERS = b'{ "mcpServers": {"other": {"command": "x"}} }'
+WAIT_S = 60.0
+
+
+def everything(folder: Path) -> dict[str, bytes | str]:
+    """Every file and link below a folder with what it holds."""
+    found: dict[str, bytes | str] = {}
+    for at, _, names in os.walk(folder):
+        for path in (Path(at, name) for name in names):
+            found[str(path)] = str(path.readlink()) if path.is_symlink() else path.read_bytes()
+    return found
+
+
+def live_in(shell: Shell) -> None:
+    """Write what a person has before we come: settings, notes, a project of their own."""
+    settings = shell.user_home / ".claude" / "settings.json"
+    shell.notes.parent.mkdir(parents=True)
+    settings.write_bytes(ODD)
+    shell.notes.write_bytes(NOTES)
+    (shell.project / ".mcp.json").write_bytes(SERVERS)
+    (shell.project / "README.md").write_bytes(b"mine\r\n")
+    (shell.project / ".gitignore").write_bytes(b"*.log")
+    local = shell.project / ".claude" / "settings.local.json"
+    local.parent.mkdir()
+    local.write_bytes(b'{"permissions": {}}')
+
+
+def ring(shell: Shell, event: str, **fields: object) -> None:
+    """Run the hook of an event as the client would: the command that stands in the settings."""
+    settings = json.loads((shell.user_home / ".claude" / "settings.json").read_bytes())
+    hook = settings["hooks"][event][-1]["hooks"][0]
+    known = {"hook_event_name": event, "session_id": "s-1", "cwd": str(shell.project)}
+    done = subprocess.run(
+        [hook["command"], *hook["args"]],
+        input=json.dumps({**known, **fields}).encode(),
+        env={
+            **{k: v for k, v in shell.environ.items() if k != "PYTHONPATH"},
+            "CLAUDE_PROJECT_DIR": str(shell.project),
+        },
+        cwd=shell.project,
+        capture_output=True,
+        timeout=WAIT_S,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    """A shell whose project remembers something, also in its MEMORY.md and its folder."""
+    shell.remember(DECISION)
+    return shell
+
+
+def test_after_setup_hooks_and_uninstall_every_byte_is_as_before(shell: Shell) -> None:
+    live_in(shell)
+    before = everything(shell.user_home.parent)
+    for words in (["setup"], ["setup", "--settings", "project", "--mcp"], ["setup", "--shell"]):
+        shell.run(*words, *([] if "--shell" in words else ["--yes"]))
+    ring(shell, "UserPromptSubmit", prompt=DECISION)
+    ring(shell, "Stop", stop_hook_active=False)
+    shell.remember("Use cursor-based pagination for all list endpoints, because it scales")
+    shared = shell.run("share", "on")
+    between = everything(shell.user_home.parent)
+
+    done = shell.run("uninstall", "--purge", "--yes")
+
+    assert shared.status == 0
+    assert b"PostgreSQL" in between[str(shell.notes)]
+    assert str(shell.project / ".claude/memory/.gitattributes") in between
+    assert (done.status, done.err) == (0, "")
+    assert everything(shell.user_home.parent) == before
+    assert not (shell.user_home / ".local").exists()
+
+
+def test_without_purge_the_set_up_goes_and_the_memory_stays(filled: Shell) -> None:
+    settings = filled.user_home / ".claude" / "settings.json"
+    settings.write_bytes(ODD)
+    filled.run("setup", "--yes")
+
+    done = filled.run("uninstall", "--yes")
+
+    assert (done.status, done.err) == (0, "")
+    assert settings.read_bytes() == ODD
+    assert filled.database.exists()
+    assert b"PostgreSQL" in filled.notes.read_bytes()
+    assert f"  {filled.memory}\n" in done.out
+    assert "uninstall --purge deletes all of it" in done.out
+
+
+def test_it_says_how_and_deletes_nothing(filled: Shell) -> None:
+    done = filled.run("uninstall")
+
+    assert done.status == 0
+    assert "claude plugin uninstall memory-fabric@memory-fabric" in done.out
+    assert str(filled.memory) in done.out
+    assert filled.database.exists()
+
+
+def test_settings_with_comments_that_we_never_wrote_are_no_hindrance(filled: Shell) -> None:
+    settings = filled.user_home / ".claude" / "settings.json"
+    settings.write_bytes(b"{ // mine\n}")
+
+    assert filled.run("uninstall", "--purge", "--yes").status == 0
+    assert settings.read_bytes() == b"{ // mine\n}"
+
+
+@pytest.mark.parametrize("keep", ["memory", "notes", "folders"])
+def test_a_purge_keeps_what_is_named(filled: Shell, keep: str) -> None:
+    done = filled.run("uninstall", "--purge", f"--keep-{keep}", "--yes", "--json")
+
+    left = {
+        "memory": filled.memory.exists(),
+        "notes": filled.notes.exists(),
+        "folders": (filled.project / ".claude" / "memory").exists(),
+    }
+    assert left == {name: name == keep for name in left}
+    assert len(done.json["kept"]) == 1
+    assert done.json["done"] is True
+
+
+def test_json_without_a_yes_only_tells(filled: Shell) -> None:
+    filled.run("setup", "--yes")
+
+    told = filled.run("uninstall", "--purge", "--json").json
+
+    assert told["done"] is False
+    assert str(filled.memory) in told["deleted"]
+    assert told["restored"] == [str(filled.user_home / ".claude" / "settings.json")]
+    assert filled.database.exists()
+    assert (filled.user_home / ".claude" / "settings.json").exists()
+
+
+def test_purge_deletes_everything_of_ours_and_nothing_else(filled: Shell) -> None:
+    text = filled.notes.read_bytes()
+    filled.notes.write_bytes(b"# Mine\r\nkept\r\n" + text)
+    mine = filled.project / ".claude" / "memory" / "decisions.jsonl.mine"
+    mine.write_text("mine\n", "utf-8")
+    left = mine.with_name("decisions.jsonl.12-34.tmp")
+    left.write_text("torn", "utf-8")
+
+    refused = filled.run("uninstall", "--purge")
+    done = filled.run("uninstall", "--purge", "--yes")
+
+    assert refused.status == 2
+    assert done.status == 0
+    assert done.err == f"memory-fabric: {mine} is not ours.\n"
+    assert not filled.memory.exists()
+    assert [str(path) for path in mine.parent.iterdir()] == [str(mine)]
+    assert filled.notes.read_bytes() == b"# Mine\r\nkept\r\n"
+
+
+def test_what_git_tracks_stays_for_those_who_share_it(shell: Shell) -> None:
+    git = ["git", "-c", "user.name=ann", "-c", "user.email=ann@example.com"]
+    (shell.project / ".git").rmdir()
+    subprocess.run([*git, "init", "-q"], cwd=shell.project, check=True)
+    shell.remember(DECISION)
+    shell.run("share", "on")
+    subprocess.run([*git, "add", ".claude/memory"], cwd=shell.project, check=True)
+    subprocess.run([*git, "commit", "-qm", "Share"], cwd=shell.project, check=True)
+
+    done = shell.run("uninstall", "--purge", "--yes")
+
+    status = subprocess.run(
+        [*git, "status", "--porcelain"], cwd=shell.project, check=True, capture_output=True
+    )
+    assert status.stdout == b""
+    assert "decisions.jsonl is tracked by git" in done.err
+    assert not shell.memory.exists()
+
+
+def test_purge_leaves_a_folder_alone_that_is_not_our_home(shell: Shell) -> None:
+    stranger = shell.user_home / "photos"
+    stranger.mkdir()
+    (stranger / "holiday.jpg").write_bytes(b"jpg")
+    shell.environ["CLAUDE_PROJECT_DIR"] = "/"
+
+    done = shell.run("uninstall", "--purge", "--yes", MEMORY_FABRIC_HOME=str(stranger))
+
+    assert done.status == 2
+    assert (stranger / "holiday.jpg").exists()
+
+
+def test_in_a_terminal_it_asks_what_to_keep(filled: Shell) -> None:
+    filled.run("setup", "--yes")
+    terminal = filled.terminal("uninstall")
+
+    for question, answer in (
+        ("Keep the memory itself", ""),
+        ("Keep our lines in MEMORY.md (1)?", "n"),
+        ("Keep the records in folders of projects (1)?", "y"),
+        ("Delete all of it? [y/N]:", "y"),
+    ):
+        terminal.expect_exact(question)
+        terminal.sendline(answer)
+    terminal.expect(pexpect.EOF)
+
+    assert terminal.wait() == 0
+    assert filled.database.exists()
+    assert not filled.notes.exists()
+    assert (filled.project / ".claude" / "memory").exists()
+    assert not (filled.user_home / ".claude" / "settings.json").exists()
+
+
+@pytest.mark.parametrize("at", ["Keep the memory itself", "Delete all of it?"])
+@pytest.mark.parametrize("how", ["no", "Ctrl-C"])
+def test_in_a_terminal_a_no_at_the_end_or_an_interrupt_changes_nothing(
+    filled: Shell, at: str, how: str
+) -> None:
+    filled.run("setup", "--yes")
+    before = everything(filled.user_home.parent)
+    terminal = filled.terminal("uninstall")
+
+    terminal.expect_exact("Keep the memory itself")
+    if at != "Keep the memory itself":
+        for question in ("Keep our lines", "Keep the records", "Delete all of it?"):
+            terminal.sendline("n")
+            terminal.expect_exact(question)
+    if how == "no":
+        for _ in range(4):
+            terminal.sendline("n")
+    else:
+        terminal.sendcontrol("c")
+    terminal.expect(pexpect.EOF)
+
+    assert "memory-fabric: stopped; nothing was changed." in str(terminal.before)
+    terminal.wait()
+    assert everything(filled.user_home.parent) == before
