@@ -92,6 +92,19 @@ def by_id(memory: Memory, text: str) -> Change:
     return found[0]
 
 
+def together(memory: Memory, change: Change) -> list[Change]:
+    """The change with all that were made with it as one (a prune), newest first, as far as they
+    stand; the change alone where it was made alone.
+    """
+    batch = change.payload.get("batch")
+    if not isinstance(batch, str) or not batch:
+        return [change]
+    # The first condition spares most payloads their reading.
+    of_batch = "instr(payload, ?1) > 0 AND json_extract(payload, '$.batch') = ?1"
+    standing = [c for c in read_all(memory, of_batch, (batch,)) if not c.undone]
+    return standing or [change]
+
+
 def undone_ids(database: Database) -> frozenset[str]:
     """Ids of operations that an undo has taken back which was not undone itself."""
     undone: set[str] = set()

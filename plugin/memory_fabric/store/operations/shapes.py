@@ -103,6 +103,7 @@ SHAPES: dict[str, dict[str, Check]] = {
     "forget": {
         "ids": _texts,
         "bury": _optional(_flag),
+        "batch": _optional(_text),
         "entityNames": _optional(_texts),
         "deletions": _optional(_objects(entityName=_text, observations=_texts)),
     },
@@ -112,7 +113,7 @@ SHAPES: dict[str, dict[str, Check]] = {
     "put_aliases": {"entity": _text, "aliases": _texts},
     "merge": {"into": _text, "names": _texts},
     "replace_rows": {"groups": _objects(**{"out": _object(**_ROWS), "in": _object(**_ROWS)})},
-    "undo": {"operation": _text, "steps": _steps},
+    "undo": {"operation": _text, "steps": _steps, "batch": _optional(_text)},
     "purged": {},
     "restore": _ROWS,
     "remove_orphans": {"entityNames": _texts},
