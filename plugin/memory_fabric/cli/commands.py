@@ -44,6 +44,7 @@ COMMANDS = (
     Command("backup", "upkeep", "backup", CARE),
     Command("import", "exchanging", "import_file", CARE),
     Command("export", "exchanging", "export", CARE),
+    Command("domains", "domains", "domains", CARE),
     Command("project", "state", "project", CARE),
     Command("demo", "doors", "demo", CARE),
     Command("off", "switching", "off", SWITCH),
