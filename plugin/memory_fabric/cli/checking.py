@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from memory_fabric import installation
 from memory_fabric.cli import here, show
@@ -53,7 +52,7 @@ def doctor(
             [{"name": c.name, "state": c.state, "told": c.told, "remedy": c.remedy} for c in checks]
         )
     else:
-        rows = [(Text(c.state, style=STYLES[c.state]), c.name, _told(c)) for c in checks]
+        rows = [(show.styled(c.state, STYLES[c.state]), c.name, _told(c)) for c in checks]
         show.table(("state", "check", "finding"), rows)
     return 1 if any(c.state == FAULT for c in checks) else 0
 

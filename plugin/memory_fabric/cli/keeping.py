@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import here, named, show
+from memory_fabric.cli import here, named, show, values
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.models import OTHERS, RECORD_TYPES, SCOPES, Record
@@ -31,8 +31,16 @@ def remember(
     for_all: Annotated[
         bool, typer.Option("--global", help="Best practice for every project; names are removed.")
     ] = False,
-    kind: Annotated[str, typer.Option("--type", help=", ".join(STATED_TYPES))] = "",
-    scope: Annotated[str, typer.Option(help="local, user, team (the default) or global")] = "",
+    kind: Annotated[
+        str,
+        typer.Option("--type", help=", ".join(STATED_TYPES), autocompletion=values.record_types),
+    ] = "",
+    scope: Annotated[
+        str,
+        typer.Option(
+            help="local, user, team (the default) or global", autocompletion=values.scopes
+        ),
+    ] = "",
     why: Annotated[str, typer.Option(help="The reason.")] = "",
     category: Annotated[str, typer.Option(help="A word to sort it by, e.g. database.")] = "",
     agent: Annotated[str, typer.Option(help="The agent that this is about or from.")] = "",

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from memory_fabric import __version__
 from memory_fabric.cli import here, show
@@ -66,7 +65,7 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     rows = [
         (
             t.name,
-            Text(t.state, style=STYLES[t.state]),
+            show.styled(t.state, STYLES[t.state]),
             _counted(t.counts),
             _ago(t.written_at, now_s),
             _ago(t.read_at, now_s),
