@@ -118,7 +118,13 @@ COMMANDS = (
         CARE,
         "Count entities, relations, observations and records by domain.",
     ),
-    Command("project", "state", "project", CARE, "Show which project this folder belongs to."),
+    Command(
+        "project",
+        "projects",
+        "project",
+        CARE,
+        "Show which project this folder belongs to, list all, or settle it by hand.",
+    ),
     Command(
         "completion",
         "completing",

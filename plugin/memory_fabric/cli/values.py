@@ -20,6 +20,11 @@ def scopes(incomplete: str) -> list[str]:
     return _beginning(SCOPES, incomplete)
 
 
+def project_actions(incomplete: str) -> list[str]:
+    """What `project` can do, that begins so."""
+    return _beginning(("list", "link", "split", "undo"), incomplete)
+
+
 def shells(incomplete: str) -> list[str]:
     """Shells that a completion is made for, that begin so."""
     return _beginning(("bash", "zsh", "fish"), incomplete)

@@ -99,10 +99,14 @@ def together(memory: Memory, change: Change) -> list[Change]:
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
         return [change]
+    return [c for c in of_batch(memory, batch) if not c.undone] or [change]
+
+
+def of_batch(memory: Memory, batch: str) -> list[Change]:
+    """The changes that were made as one under this name, newest first."""
     # The first condition spares most payloads their reading.
-    of_batch = "instr(payload, ?1) > 0 AND json_extract(payload, '$.batch') = ?1"
-    standing = [c for c in read_all(memory, of_batch, (batch,)) if not c.undone]
-    return standing or [change]
+    where = "instr(payload, ?1) > 0 AND json_extract(payload, '$.batch') = ?1"
+    return read_all(memory, where, (batch,))
 
 
 def undone_ids(database: Database) -> frozenset[str]:
