@@ -147,8 +147,8 @@ def _question(plan: Plan) -> str:
 
 
 def _named(one: Known) -> str:
-    records = "unreadable" if one.records is None else f"{one.records} records"
-    return f"{one.name} ({one.id}, {records})"
+    records = "unreadable" if one.records is None else str(one.records)
+    return f"{one.name} ({one.id}, records: {records})"
 
 
 def _row(one: Known) -> tuple[str, ...]:

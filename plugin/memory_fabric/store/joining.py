@@ -67,10 +67,17 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
         "observations": rows.observations(c, "1", ()),
         "relations": rows.relations(c, "1", ()),
     }
-    for table, some in whole.items():
+    brought = {record.id for record, _ in known}
+    for table, every in whole.items():
+        some = [r for r in every if r["record"] not in brought and brought.isdisjoint(_claims(r))]
         for at in range(0, len(some), CHUNK):
             part = rows.nothing() | {table: _plain(some[at : at + CHUNK])}
             yield "restore", dict(part)
+
+
+def _claims(row: dict[str, Any]) -> list[str]:
+    """The records that say what the row says; an entity has none of its own."""
+    return list(row.get("claims") or ())
 
 
 def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
