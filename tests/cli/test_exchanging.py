@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -158,26 +155,3 @@ def test_a_damaged_memory_is_not_exported_in_part(shell: Shell, source: Path) ->
     assert done.status == 1
     assert "Nothing was exported" in done.err
     assert not (shell.project / "copy.jsonl").exists()
-
-
-def test_a_bar_is_drawn_on_a_terminal_only(shell: Shell, source: Path) -> None:
-    ours, theirs = os.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "memory_fabric.cli", "import", "memory.jsonl"],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env={**shell.environ, "TERM": "xterm"},
-        cwd=shell.project,
-    ) as process:
-        os.close(theirs)
-        drawn = b""
-        try:
-            while part := os.read(ours, 4096):
-                drawn += part
-        except OSError:  # how a terminal ends on Linux
-            pass
-        output = process.communicate(timeout=60)[0]
-    os.close(ours)
-
-    assert b"Importing" in drawn
-    assert output.decode().startswith("New: 2 entities")

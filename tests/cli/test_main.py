@@ -21,6 +21,17 @@ def test_help_lists_every_command(shell: Shell) -> None:
     assert {command.name for command in COMMANDS} <= listed
 
 
+def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
+    from importlib import import_module
+
+    from memory_fabric.cli.commands import COMMANDS
+
+    for command in COMMANDS:
+        module = import_module(f"memory_fabric.cli.{command.module}")
+        said = getattr(module, command.function).__doc__
+        assert command.says == " ".join(said.strip().split("\n\n")[0].split()), command.name
+
+
 def test_without_a_command_it_shows_the_help(shell: Shell) -> None:
     assert shell.run().out == shell.run("--help").out
 
@@ -91,6 +102,39 @@ def test_a_pipe_that_closes_early_is_no_error(shell: Shell) -> None:
 
     assert done.stdout == "["
     assert done.stderr == ""
+
+
+def loaded_by(*words: str) -> set[str]:
+    """The modules that a command has loaded at its end."""
+    code = (
+        "import os, sys; from memory_fabric.cli.main import main; out = os.dup(1);"
+        "os.dup2(os.open(os.devnull, os.O_WRONLY), 1); main(sys.argv[1:]);"
+        "os.write(out, ' '.join(sys.modules).encode())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        env={"PYTHONPATH": str(ROOT / "plugin")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_the_list_of_commands_loads_none_of_them_and_nothing_of_the_store() -> None:
+    from memory_fabric.cli.commands import COMMANDS
+
+    for words in ([], ["--help"], ["rember"]):
+        loaded = loaded_by(*words)
+
+        assert not {f"memory_fabric.cli.{command.module}" for command in COMMANDS} & loaded
+        assert not [name for name in loaded if name.startswith("memory_fabric.store")]
+        assert "rich" not in loaded
+
+
+@pytest.mark.parametrize("words", [("recall", "--help"), ("project", "--help")])
+def test_a_commands_help_loads_neither_the_completion_nor_tables(words: tuple[str, ...]) -> None:
+    assert not {"memory_fabric.cli.completing", "rich.table"} & loaded_by(*words)
 
 
 @pytest.mark.parametrize("heavy", ["mcp", "memory_fabric.fabric", "memory_fabric.handlers"])

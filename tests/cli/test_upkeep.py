@@ -231,10 +231,22 @@ def test_off_here_stops_capture_here_and_on_brings_it_back(shell: Shell) -> None
     refused = shell.run("remember", DECISION)
     on = shell.run("on", "--here", "--write", "--json")
 
-    assert off.out == "capture is off for shop.\n"
+    assert off.out == "capture was on, is off now, for shop; recall stays on.\n"
     assert refused.status == 1 and "memory-fabric on" in refused.err
     assert (on.json["reads"], on.json["writes"]) == (True, True)
+    assert on.json["changed"] == ["write"]
     assert shell.run("remember", DECISION).status == 0
+
+
+def test_off_says_what_was_off_already_and_that_nothing_was_changed(shell: Shell) -> None:
+    shell.run("off", "--read")
+
+    both = shell.run("off")
+    again = shell.run("off")
+
+    assert both.out == "recall was off already; capture was on, is off now, everywhere.\n"
+    assert "capture was off already, everywhere. Nothing was changed." in again.out
+    assert shell.run("off", "--json").json["changed"] == []
 
 
 def test_on_says_when_something_else_keeps_it_off(shell: Shell) -> None:

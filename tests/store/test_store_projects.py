@@ -308,10 +308,10 @@ def test_a_home_that_cannot_be_written_gives_the_same_id(tmp_path: Path) -> None
 
 
 def test_ids_are_readable_and_never_two_of_one(home: str) -> None:
-    one = projects._new_id("git:/a", "Ünï Cödé!", {})
+    one = projects.new_id("git:/a", "Ünï Cödé!", ())
     assert one.startswith("n-c-d-")
-    assert projects._new_id("git:/a", "Ünï Cödé!", {"x": one}) != one
-    assert projects._new_id("k", "", {}).startswith("project-")
+    assert projects.new_id("git:/a", "Ünï Cödé!", {one}) != one
+    assert projects.new_id("k", "", ()).startswith("project-")
 
 
 REGISTER = """

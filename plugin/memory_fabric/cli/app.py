@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Annotated
 
 import typer
 
 from memory_fabric import __version__
-from memory_fabric.cli.commands import COMMANDS
+from memory_fabric.cli.commands import COMMANDS, Command
 from memory_fabric.cli.helping import laid_out, told_by
 
 EPILOG = "Exit codes: 0 done, 1 failed, 2 wrong use, 3 nothing found."
@@ -18,21 +18,11 @@ EPILOG = "Exit codes: 0 done, 1 failed, 2 wrong use, 3 nothing found."
 
 def build(names: Collection[str] = ()) -> typer.Typer:
     """The application with these commands, or with all; only their modules are imported."""
+    app = _bare()
     rendered = sys.stdout.isatty()
-    app = typer.Typer(
-        name="memory-fabric",
-        callback=_top,
-        invoke_without_command=True,
-        add_completion=False,
-        epilog=EPILOG,
-        rich_markup_mode="markdown" if rendered else None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-        pretty_exceptions_enable=False,
-    )
     for command in COMMANDS:
         if not names or command.name in names:
-            module = importlib.import_module(f"memory_fabric.cli.{command.module}")
-            function = getattr(module, command.function)
+            function = _function(command)
             told = told_by(function)
             app.command(
                 command.name,
@@ -41,6 +31,38 @@ def build(names: Collection[str] = ()) -> typer.Typer:
                 rich_help_panel=command.panel,
             )(function)
     return app
+
+
+def listing() -> typer.Typer:
+    """The application as its help shows it: every command by name and line, none of them loaded."""
+    app = _bare()
+    for command in COMMANDS:
+        says = command.says or _function(command).__doc__
+        app.command(command.name, help=says, rich_help_panel=command.panel)(_unloaded)
+    return app
+
+
+def _bare() -> typer.Typer:
+    return typer.Typer(
+        name="memory-fabric",
+        callback=_top,
+        invoke_without_command=True,
+        add_completion=False,
+        epilog=EPILOG,
+        rich_markup_mode="markdown" if sys.stdout.isatty() else None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+    )
+
+
+def _function(command: Command) -> Callable[..., int]:
+    module = importlib.import_module(f"memory_fabric.cli.{command.module}")
+    function: Callable[..., int] = getattr(module, command.function)
+    return function
+
+
+def _unloaded() -> None:
+    raise AssertionError("main builds the command that it is to run")
 
 
 def _top(

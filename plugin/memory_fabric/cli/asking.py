@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from memory_fabric import ids
 from memory_fabric.cli import here, named, show
@@ -15,6 +14,8 @@ from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, one_line
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from memory_fabric.fabric.core import Fabric
 
 MAX_TEXT_CHARS = 400
@@ -174,7 +175,7 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
     if known.get("trust") == "foreign":
         marks.insert(0, low_trust("foreign", str(known.get("author") or "")))
     marks = [mark for mark in marks if mark]
-    text = Text(show.printable(cut(one_line(hit.text), MAX_TEXT_CHARS)))
+    text = show.styled(cut(one_line(hit.text), MAX_TEXT_CHARS), "")
     why = one_line(str(known.get("why") or ""))
     if why and why not in hit.text:
         text.append(show.printable(f" — because {cut(why, MAX_TEXT_CHARS)}"))

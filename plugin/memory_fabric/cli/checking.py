@@ -5,16 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from memory_fabric.cli import show
 from memory_fabric.cli.checkup import finding, table
 from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check
 from memory_fabric.cli.proof import prove
 from memory_fabric.errors import BadInput
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 INSTALL = "claude plugin install memory-fabric@memory-fabric"
 STYLES = {OK: "green", WARNING: "yellow", FAULT: "red"}
@@ -118,7 +120,7 @@ def _show(found: Sequence[Check]) -> None:
 
 
 def _state(state: str) -> Text:
-    return Text(f"{_symbols()[state]} {state}".ljust(STATE_CHARS), style=STYLES[state])
+    return show.styled(f"{_symbols()[state]} {state}".ljust(STATE_CHARS), STYLES[state])
 
 
 def _symbols() -> dict[str, str]:

@@ -14,44 +14,233 @@ ASK, KEEP, CARE, SWITCH, DOORS = (
 
 
 class Command(Value):
-    """A command: the module of this package and the function in it that does the work."""
+    """A command: the module of this package and the function in it that does the work.
+
+    `says` is the first line of that function's docstring: the list of commands loads none of them.
+    Without it the list loads the module.
+    """
 
     name: str
     module: str
     function: str
     panel: str
+    says: str = ""
 
 
 COMMANDS = (
-    Command("recall", "asking", "recall", ASK),
-    Command("load", "asking", "load", ASK),
-    Command("history", "tracing", "history", ASK),
-    Command("why", "tracing", "why", ASK),
-    Command("viz", "viewing", "viz", ASK),
-    Command("serve", "serving", "serve", ASK),
-    Command("remember", "keeping", "remember", KEEP),
-    Command("forget", "forgetting", "forget", KEEP),
-    Command("pin", "keeping", "pin", KEEP),
-    Command("candidates", "waiting", "candidates", KEEP),
-    Command("undo", "undoing", "undo", KEEP),
-    Command("merge", "merging", "merge", KEEP),
-    Command("alias", "merging", "alias", KEEP),
-    Command("status", "state", "status", CARE),
-    Command("doctor", "checking", "doctor", CARE),
-    Command("sync", "upkeep", "sync", CARE),
-    Command("check", "upkeep", "check", CARE),
-    Command("repair", "upkeep", "repair", CARE),
-    Command("backup", "upkeep", "backup", CARE),
-    Command("import", "exchanging", "import_file", CARE),
-    Command("export", "exchanging", "export", CARE),
-    Command("project", "state", "project", CARE),
-    Command("demo", "doors", "demo", CARE),
-    Command("off", "switching", "off", SWITCH),
-    Command("on", "switching", "on", SWITCH),
-    Command("share", "sharing", "share", SWITCH),
-    Command("semantic", "meaning", "semantic", SWITCH),
-    Command("setup", "joining", "setup", SWITCH),
-    Command("uninstall", "leaving", "uninstall", SWITCH),
-    Command("hook", "doors", "hook", DOORS),
-    Command("mcp", "doors", "mcp", DOORS),
+    Command(
+        "recall",
+        "asking",
+        "recall",
+        ASK,
+        "Find what is remembered, best first; without a query, the newest.",
+    ),
+    Command("load", "asking", "load", ASK, "Show what a session is given at its start."),
+    Command(
+        "history", "tracing", "history", ASK, "Show what changed and who changed it, newest first."
+    ),
+    Command("why", "tracing", "why", ASK, "Say where a memory comes from, and who was given it."),
+    Command(
+        "viz",
+        "viewing",
+        "viz",
+        ASK,
+        "Look at the memory: a page in the browser, or the graph as text.",
+    ),
+    Command(
+        "serve",
+        "serving",
+        "serve",
+        ASK,
+        "Serve the page with the memory as it is now; Ctrl-C ends it.",
+    ),
+    Command(
+        "stale", "aging", "stale", ASK, "Show what nobody has spoken of for long, oldest first."
+    ),
+    Command(
+        "remember",
+        "keeping",
+        "remember",
+        KEEP,
+        "Remember a decision, a rule, what worked or failed.",
+    ),
+    Command(
+        "forget",
+        "forgetting",
+        "forget",
+        KEEP,
+        "Show what would be forgotten; with `--yes` forget it.",
+    ),
+    Command(
+        "pin",
+        "keeping",
+        "pin",
+        KEEP,
+        "Give a memory to every session at its start, before newer ones.",
+    ),
+    Command(
+        "prune",
+        "aging",
+        "prune",
+        KEEP,
+        "Show what `stale` shows, ask, and then take exactly that out.",
+    ),
+    Command(
+        "candidates",
+        "waiting",
+        "candidates",
+        KEEP,
+        "List what was heard once and is no memory yet, and rules that were corrected twice.",
+    ),
+    Command(
+        "undo",
+        "undoing",
+        "undo",
+        KEEP,
+        "Take back a change; what others added or forgot since stays.",
+    ),
+    Command(
+        "merge",
+        "merging",
+        "merge",
+        KEEP,
+        "Show which entities would become one; with `--yes` merge them.",
+    ),
+    Command(
+        "alias",
+        "merging",
+        "alias",
+        KEEP,
+        "Give an entity other names by which it is found, too; without any, show them.",
+    ),
+    Command(
+        "status", "state", "status", CARE, "Show the three tiers, and what is wrong with them."
+    ),
+    Command(
+        "doctor",
+        "checking",
+        "doctor",
+        CARE,
+        "Check what memory stands on, by area, each finding with what helps.",
+    ),
+    Command("sync", "upkeep", "sync", CARE, "Bring queue, journal and MEMORY.md up to date now."),
+    Command(
+        "check",
+        "upkeep",
+        "check",
+        CARE,
+        "Look for damage and disorder in what is stored; nothing is changed.",
+    ),
+    Command(
+        "repair",
+        "upkeep",
+        "repair",
+        CARE,
+        "Rebuild a damaged or lost database, and journals that were lost.",
+    ),
+    Command(
+        "backup",
+        "upkeep",
+        "backup",
+        CARE,
+        "Make a verified copy of each database, in `backups/` beside it; the five newest are kept.",
+    ),
+    Command(
+        "import",
+        "exchanging",
+        "import_file",
+        CARE,
+        "Merge the file of the reference knowledge-graph server into memory; what is there stays.",
+    ),
+    Command(
+        "export",
+        "exchanging",
+        "export",
+        CARE,
+        "Write the graph of this project and the user as a knowledge graph's file.",
+    ),
+    Command(
+        "domains",
+        "domains",
+        "domains",
+        CARE,
+        "Count entities, relations, observations and records by domain.",
+    ),
+    Command(
+        "project",
+        "projects",
+        "project",
+        CARE,
+        "Show which project this folder belongs to, list all, or settle it by hand.",
+    ),
+    Command(
+        "completion",
+        "completing",
+        "completion",
+        CARE,
+        "Print the script that completes commands, options and values in a shell.",
+    ),
+    Command(
+        "demo",
+        "doors",
+        "demo",
+        CARE,
+        "Tell a two-session story through the real hooks, on a temporary home.",
+    ),
+    Command(
+        "off",
+        "switching",
+        "off",
+        SWITCH,
+        "Turn recall and capture off, everywhere; what is stored stays.",
+    ),
+    Command(
+        "on",
+        "switching",
+        "on",
+        SWITCH,
+        "Turn recall and capture on again; it says so when something else still keeps them off.",
+    ),
+    Command(
+        "share",
+        "sharing",
+        "share",
+        SWITCH,
+        "Share this project's records of scope team by git, and be told what others wrote.",
+    ),
+    Command(
+        "semantic",
+        "meaning",
+        "semantic",
+        SWITCH,
+        "Rank recall by nearness of meaning, too: install the model (about 100 MB), or remove it.",
+    ),
+    Command(
+        "setup",
+        "joining",
+        "setup",
+        SWITCH,
+        "Set up the hooks in a settings file, where plugins cannot be installed.",
+    ),
+    Command(
+        "uninstall",
+        "leaving",
+        "uninstall",
+        SWITCH,
+        "Take back what was set up, delete what you do not keep, say how to take the plugin away.",
+    ),
+    Command(
+        "hook",
+        "doors",
+        "hook",
+        DOORS,
+        "Answer one hook event from standard input, as `hooks/launch` does, which is quicker.",
+    ),
+    Command(
+        "mcp",
+        "doors",
+        "mcp",
+        DOORS,
+        "Serve the graph to an MCP client on standard input and output.",
+    ),
 )

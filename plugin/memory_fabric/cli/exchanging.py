@@ -6,13 +6,13 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 
-from memory_fabric.cli import here, show
+from memory_fabric.cli import here, progress, show
 from memory_fabric.cli.target import STREAM, write
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
@@ -49,9 +49,10 @@ def import_file(
 
         memory-fabric import ~/notes/memory.jsonl
     """
-    with _readable(source) as path, here.open_memory() as memory, _progress() as progress:
+    bar = progress.bar("Importing", quiet=as_json)
+    with _readable(source) as path, here.open_memory() as memory, bar as tell:
         called = "standard input" if source == STREAM else ""
-        told = exchange.import_file(memory, path, SAID_THERE, progress, called=called)
+        told = exchange.import_file(memory, path, SAID_THERE, tell, called=called)
         memory.flush()
         failures = list(memory.failures)
     if as_json:
@@ -82,8 +83,8 @@ def export(
     """
     if target == STREAM and as_json:
         raise BadInput("--json", "Standard output takes the graph.", remedy="Name a file.")
-    with here.open_memory() as memory:
-        lines = exchange.export_lines(memory.databases())
+    with here.open_memory() as memory, progress.bar("Exporting", quiet=as_json) as tell:
+        lines = exchange.export_lines(memory.databases(), tell)
         if memory.failures:
             raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
     content = b"\n".join(lines)
@@ -114,20 +115,6 @@ def _readable(source: str) -> Iterator[str]:
     if not os.access(source, os.R_OK):
         raise BadInput("FILE", f"{source} cannot be read.", remedy="Check its permissions.")
     yield source
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], object] | None]:
-    """A bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console  # only where somebody watches
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Importing")
-        yield lambda done, of: bar.update(task, completed=done, total=of)
 
 
 def _as_json(told: Imported, failures: list[str]) -> dict[str, Any]:

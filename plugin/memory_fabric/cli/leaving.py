@@ -68,7 +68,7 @@ def uninstall(
         ),
     ] = False,
 ) -> int:
-    """Take back what was set up, delete what you do not keep, and say how to take the plugin away.
+    """Take back what was set up, delete what you do not keep, say how to take the plugin away.
 
     Files that `memory-fabric setup` wrote become what they were, byte for byte if nobody changed
     them since. In a terminal it asks what of the memory to keep; elsewhere all of it stays without

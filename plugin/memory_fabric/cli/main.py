@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# A shell asks what could stand next; it is set by the script that `completion` prints.
+COMPLETING = "_MEMORY_FABRIC_COMPLETE"
 DONE, FAILED, WRONG_USE, NOTHING_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
 DOCTOR = "memory-fabric doctor says what is wrong."
 CHECK = "memory-fabric check says what is damaged."
@@ -72,13 +74,21 @@ def _run(given: list[str]) -> int:
 
     import typer
 
-    from memory_fabric.cli.app import build
+    from memory_fabric.cli.app import build, listing
     from memory_fabric.cli.commands import COMMANDS
 
-    asked = [c.name for c in COMMANDS if given[:1] == [c.name]]
+    words = given
+    if COMPLETING in os.environ:
+        from memory_fabric.cli import completing
+
+        completing.prepare()
+        words = completing.line()[1:]
+    first = next((word for word in words if not word.startswith("-")), "")
+    asked = [c.name for c in COMMANDS if c.name == first]
+    app = build(asked) if asked else listing()
     helps = f"See {' '.join(['memory-fabric', *asked])} --help."
     try:
-        code = build(asked)(given, prog_name="memory-fabric", standalone_mode=False)
+        code = app(given, prog_name="memory-fabric", standalone_mode=False)
     except typer.TyperException as error:
         said = error.format_message().replace("Value error, ", "").rstrip()
         return _say(f"{said if said.endswith(ENDS) else said + '.'} {helps}", WRONG_USE)

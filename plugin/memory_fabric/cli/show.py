@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from memory_fabric.errors import BadInput
+
+# rich is imported where something is drawn: help and JSON need none of it.
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 # Where no terminal says its width: what a log or a model reads without folded lines.
 PLAIN_WIDTH = 200
@@ -21,6 +22,8 @@ PLAIN_WIDTH = 200
 
 def console() -> Console:
     """Where tables go: as wide as the terminal, colour only there."""
+    from rich.console import Console
+
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
     return Console(width=width, highlight=False, markup=False, emoji=False)
 
@@ -32,38 +35,52 @@ def json_out(value: Any) -> None:
 
 def line(text: str, style: str = "") -> None:
     """One paragraph; what is not for a screen is dropped."""
-    console().print(Text(printable(text), style=style), soft_wrap=True)
+    console().print(styled(text, style), soft_wrap=True)
+
+
+def styled(text: str, style: str) -> Text:
+    """The text in a style, for a line or a cell; what is not for a screen is dropped."""
+    from rich.text import Text
+
+    return Text(printable(text), style=style)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
     """A table with a head; the last column takes the room that is left."""
+    from rich.table import Table
+
     shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for number, name in enumerate(columns):
         last = number == len(columns) - 1
         shown.add_column(name, overflow="fold", no_wrap=not last, ratio=1 if last else None)
     for row in rows:
-        shown.add_row(*(c if isinstance(c, Text) else Text(printable(c)) for c in row))
+        shown.add_row(*(styled(c, "") if isinstance(c, str) else c for c in row))
     console().print(shown)
 
 
 def rows(lines: Iterable[Sequence[str | Text]]) -> None:
     """A table without a head, indented; as wide as `table`."""
+    from rich.padding import Padding
+    from rich.table import Table
+
     shown = Table.grid(padding=(0, 2, 0, 0))
     for cells in lines:
         while len(shown.columns) < len(cells):
             shown.add_column(overflow="fold", no_wrap=len(shown.columns) < len(cells) - 1)
-        shown.add_row(*(c if isinstance(c, Text) else Text(printable(c)) for c in cells))
+        shown.add_row(*(styled(c, "") if isinstance(c, str) else c for c in cells))
     console().print(Padding(shown, (0, 0, 0, 2), expand=False))
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> None:
     """Names and values under one another; pairs without a value are left out."""
+    from rich.table import Table
+
     shown = Table.grid(padding=(0, 2, 0, 0))
     shown.add_column(style="dim", no_wrap=True)
     shown.add_column(overflow="fold")
     for name, value in pairs:
         if value:
-            shown.add_row(name, Text(printable(value)))
+            shown.add_row(name, styled(value, ""))
     console().print(shown)
 
 

@@ -1,4 +1,4 @@
-"""status, project: how memory is, and which one this folder has."""
+"""status: how memory is."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from memory_fabric import __version__
 from memory_fabric.cli import here, show
-from memory_fabric.errors import NotFound
 from memory_fabric.store import health
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import others, place
@@ -37,29 +35,6 @@ def status(as_json: AsJson = False) -> int:
     return 1 if tiers[0].state == health.UNAVAILABLE else 0
 
 
-def project(as_json: AsJson = False) -> int:
-    """Show which project this folder belongs to: name, id, keys, and where its memory lies."""
-    with here.open_memory() as memory:
-        found = memory.project
-        database = memory.path_of("project")
-    if found is None:
-        raise NotFound("project", "There is no project here; the user's memory serves.")
-    if as_json:
-        show.json_out({**found._asdict(), "database": database})
-        return 0
-    show.facts(
-        (
-            ("name", found.name),
-            ("id", found.id),
-            ("folder", found.root),
-            ("database", database),
-            ("journal", found.local),
-            ("keys", "\n".join(found.keys)),
-        )
-    )
-    return 0
-
-
 def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     name = f"{memory.project.name} ({memory.project.id})" if memory.project else "none"
     show.line(f"memory-fabric {__version__}, project {name}", style="bold")
@@ -68,7 +43,7 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     rows = [
         (
             t.name,
-            Text(t.state, style=STYLES[t.state]),
+            show.styled(t.state, STYLES[t.state]),
             _counted(t.counts),
             _ago(t.written_at, now_s),
             _ago(t.read_at, now_s),

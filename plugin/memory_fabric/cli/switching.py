@@ -38,22 +38,25 @@ def _turn(to: bool, read: bool, write: bool, only_here: bool, as_json: bool) -> 
         if only_here and memory.project is None:
             raise NotFound("project", "There is no project here.", remedy="Leave out --here.")
         place = memory.project.id if only_here and memory.project else switches.EVERYWHERE
+        before = switches.own(memory.settings.home, place)
         switches.turn(memory.settings.home, place, parts, to)
     with here.open_memory() as memory:
+        changed = [part for part in parts if before[part] is not to]
         if as_json:
-            show.json_out(
-                {"place": place, "reads": memory.settings.reads, "writes": memory.settings.writes}
-            )
+            reads, writes = memory.settings.reads, memory.settings.writes
+            show.json_out({"place": place, "reads": reads, "writes": writes, "changed": changed})
         else:
-            _say(memory, to, parts, only_here)
+            _say(memory, to, parts, changed, only_here)
     return 0
 
 
-def _say(memory: Memory, to: bool, parts: list[str], only_here: bool) -> None:
+def _say(memory: Memory, to: bool, parts: list[str], changed: list[str], only_here: bool) -> None:
     where = f"for {memory.project.name}" if only_here and memory.project else "everywhere"
-    names = " and ".join(PARTS[part] for part in parts)
-    show.line(f"{names} {'is' if len(parts) == 1 else 'are'} {'on' if to else 'off'} {where}.")
     now = {"read": memory.settings.reads, "write": memory.settings.writes}
+    told = "; ".join(_sentence(part, to, part in changed) for part in parts)
+    stays = [f"; {PARTS[part]} stays {_on(now[part])}" for part in PARTS if part not in parts]
+    nothing = "" if changed else " Nothing was changed."
+    show.line(f"{told}, {where}{''.join(stays)}.{nothing}")
     for part in parts:
         if to and not now[part]:
             show.complain(
@@ -61,3 +64,13 @@ def _say(memory: Memory, to: bool, parts: list[str], only_here: bool) -> None:
                 f"{'everywhere' if only_here else 'or for this project'} (memory-fabric on"
                 f"{'' if only_here else ' --here'})."
             )
+
+
+def _sentence(part: str, to: bool, was_changed: bool) -> str:
+    if was_changed:
+        return f"{PARTS[part]} was {_on(not to)}, is {_on(to)} now"
+    return f"{PARTS[part]} was {_on(to)} already"
+
+
+def _on(switch: bool) -> str:
+    return "on" if switch else "off"

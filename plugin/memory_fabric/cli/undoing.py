@@ -62,9 +62,10 @@ def undo(
 
 
 def _chosen(memory: Memory, identifier: str | None, session: str) -> list[Change]:
-    if identifier:
-        return [changes.by_id(memory, identifier)]
-    return undoing.of_session(memory, session) if session else [undoing.last(memory)]
+    if session:
+        return undoing.of_session(memory, session)
+    named = changes.by_id(memory, identifier) if identifier else undoing.last(memory)
+    return changes.together(memory, named)
 
 
 def _show(told: list[Told]) -> None:

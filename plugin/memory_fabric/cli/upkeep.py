@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import here, named, show
+from memory_fabric.cli import here, named, progress, show
 from memory_fabric.store import backup as backups
 from memory_fabric.store import integrity, native, soundness, tiers
 from memory_fabric.store.database import mark_suspect
@@ -91,7 +91,8 @@ def repair(
     with here.open_memory() as memory:
         for path in _kept(memory):
             mark_suspect(path)
-    with here.open_memory(repair=True) as memory:
+    bar = progress.bar("Rebuilding", quiet=as_json)
+    with here.open_memory(repair=True) as memory, bar as memory.progress:
         sound = [database.path for database in memory.databases()]
         told = list(memory.told)
         memory.flush()
@@ -113,8 +114,8 @@ def repair(
 
 def backup(as_json: AsJson = False) -> int:
     """Make a verified copy of each database, in `backups/` beside it; the five newest are kept."""
-    with here.open_memory() as memory:
-        made = [backups.make(database.path) for database in memory.databases()]
+    with here.open_memory() as memory, progress.bar("Copying", quiet=as_json) as tell:
+        made = [backups.make(database.path, progress=tell) for database in memory.databases()]
         failures = list(memory.failures)
     if as_json:
         show.json_out({"made": made, "failures": failures})

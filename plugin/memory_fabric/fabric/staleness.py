@@ -33,10 +33,16 @@ def mark_stale(hits: Sequence[Hit], now: str) -> list[Hit]:
     return [_marked(hit, now) for hit in hits]
 
 
-def is_stale(kind: str, days: float | None) -> bool:
-    """Whether something of this type is stale after so many days."""
-    limit = STALE_AFTER_DAYS.get(kind.lower(), DEFAULT_DAYS)
+def is_stale(kind: str, days: float | None, own_limit: int | None = None) -> bool:
+    """Whether something of this type is stale after so many days, or after a limit of one's own."""
+    limit = limit_days(kind, own_limit)
     return limit is not None and days is not None and days > limit
+
+
+def limit_days(kind: str, own_limit: int | None = None) -> int | None:
+    """After how many days this type is stale; None for what does not age, whatever the limit."""
+    limit = STALE_AFTER_DAYS.get(kind.lower(), DEFAULT_DAYS)
+    return limit if limit is None or own_limit is None else own_limit
 
 
 def is_over(hit: Hit, now: str) -> bool:

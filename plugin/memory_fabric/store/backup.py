@@ -8,11 +8,20 @@ import time
 from memory_fabric.store import files
 from memory_fabric.store.sqlite import sqlite3
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    # What is done, of how much: for a progress bar.
+    Progress = Callable[[int, int], object]
+
 KEPT = 5
 SUFFIX = ".db"
+# Pages that are copied between two words about the progress: 8 MB.
+PAGES = 2048
 
 
-def make(path: str, label: str = "") -> str:
+def make(path: str, label: str = "", progress: Progress | None = None) -> str:
     """A verified copy of the database, by name of its time; the oldest beyond five are removed.
 
     Returns the copy's path. Raises OSError or sqlite3.Error; then no half copy is left.
@@ -24,9 +33,9 @@ def make(path: str, label: str = "") -> str:
     copy = os.path.join(folder, f"{stem}-{stamp}{label}{SUFFIX}")
     os.close(os.open(copy + ".tmp", os.O_RDWR | os.O_CREAT, 0o600))
     try:
-        _copy(path, copy + ".tmp")
+        _copy(path, copy + ".tmp", progress)
         os.replace(copy + ".tmp", copy)
-    except (OSError, sqlite3.Error):
+    except (OSError, sqlite3.Error, KeyboardInterrupt):
         for ending in (".tmp", ".tmp-journal"):
             if os.path.exists(copy + ending):
                 os.unlink(copy + ending)
@@ -70,10 +79,17 @@ def is_sound(path: str) -> bool:
         return False
 
 
-def _copy(path: str, target: str) -> None:
+def _copy(path: str, target: str, progress: Progress | None) -> None:
     source, copy = sqlite3.connect(path), sqlite3.connect(target)
     try:
-        source.backup(copy)
+        if progress is None:
+            source.backup(copy)
+        else:
+            # What others write between two steps would make it begin again: it copies what it sees.
+            source.execute("BEGIN")
+            source.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            tell = progress
+            source.backup(copy, pages=PAGES, progress=lambda _, left, of: tell(of - left, of))
         copy.execute("PRAGMA journal_mode = DELETE")
     finally:
         copy.close()

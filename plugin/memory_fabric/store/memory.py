@@ -26,7 +26,7 @@ from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from memory_fabric.config import Settings
@@ -56,6 +56,8 @@ class Memory:
         self.told: list[str] = []
         self.unavailable: set[str] = set()
         self.mirror: Mirror | None = None
+        # Told what is done, of how much, while a database is rebuilt.
+        self.progress: Callable[[int, int], object] | None = None
         # Whose switches count, and what is allowed while they are on.
         self.switched_by = (settings.home, project.id if project else "")
         self._stated = (settings.reads, settings.writes)
@@ -336,7 +338,7 @@ class Memory:
     def _rebuilt(self, path: str, kind: str) -> Database:
         from memory_fabric.store import repair  # only for a damaged file
 
-        database, sentence = repair.rebuild(path, kind, self.journal_of(kind))
+        database, sentence = repair.rebuild(path, kind, self.journal_of(kind), self.progress)
         if sentence:
             self.told.append(sentence)
         return database

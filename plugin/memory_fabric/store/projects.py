@@ -12,7 +12,13 @@ from memory_fabric.ids import checksum
 from memory_fabric.store import files
 from memory_fabric.values import Value
 
-REGISTRY = "registry.json"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from typing import Any
+
+# Of all projects, and of each in its own folder.
+REGISTRY, CARD = "registry.json", "project.json"
 LOCAL_FOLDER = os.path.join(".claude", "memory")
 # Where a repository keeps those of its submodules.
 MODULES = f"{os.sep}modules{os.sep}"
@@ -35,6 +41,19 @@ class Project(Value):
     others: tuple[str, ...] = ()
 
 
+class Registry(Value):
+    """Which key belongs to which project's id; `settled` keys somebody decided by hand.
+
+    `undo` has, by a folder's own key, what its last settling changed (see `settling`). Without
+    `is_whole` the file was lost, and the projects' cards gave the keys.
+    """
+
+    keys: Mapping[str, str]
+    settled: tuple[str, ...] = ()
+    undo: Mapping[str, Any] = {}
+    is_whole: bool = True
+
+
 class Identity(Value):
     """What a folder's files tell: keys, best first; the main worktree's root; a name for people.
 
@@ -55,7 +74,7 @@ def find_project(home: str, folder: str, user_home: str = "") -> Project | None:
     """
     if not folder:
         return None
-    found = _identified(os.path.realpath(folder))
+    found = identified(os.path.realpath(folder))
     id_, others = _registered(home, found)
     local = os.path.join(found.root, LOCAL_FOLDER)
     if _unsuitable(found.root, user_home) or os.path.realpath(local) != local:
@@ -95,7 +114,8 @@ def _host_and_path(url: str) -> tuple[str, str]:
     return (host, path) if fits else ("", "")
 
 
-def _identified(folder: str) -> Identity:
+def identified(folder: str) -> Identity:
+    """What the files of a folder (its real path) tell of its project."""
     top = _up_to_git(folder)
     gone = () if os.path.isdir(folder) else (f"worktree:{folder}",)
     if top is None:
@@ -199,41 +219,86 @@ def _remote_url(common: str) -> str:
     return urls.get("origin") or next(iter(urls.values()), "")
 
 
+def read_registry(home: str) -> Registry:
+    """The registry; where it is lost, what the projects' own cards say."""
+    page = files.read_json(os.path.join(home, REGISTRY))
+    found = page.get("keys")
+    if isinstance(found, dict):
+        listed = {str(k): str(v) for k, v in found.items() if _is_id(v)}
+        undo = page.get("undo")
+        return Registry(listed, _texts(page.get("settled")), undo if isinstance(undo, dict) else {})
+    keys: dict[str, str] = {}
+    settled: list[str] = []
+    for id_ in filter(_is_id, project_ids(home)):
+        card = read_card(home, id_)
+        keys |= dict.fromkeys(_texts(card.get("keys")), id_)
+        settled += _texts(card.get("settled"))
+    return Registry(keys, tuple(settled), {}, is_whole=False)
+
+
+def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
+    """Write the registry, and the cards of the projects whose `names` are given by their ids.
+
+    The caller holds `registry_lock`. Raises OSError.
+    """
+    page: dict[str, Any] = {"keys": dict(registry.keys)}
+    page |= {"settled": sorted(registry.settled)} if registry.settled else {}
+    page |= {"undo": dict(registry.undo)} if registry.undo else {}
+    files.write_atomic(os.path.join(home, REGISTRY), files.as_page(page))
+    for id_, name in names.items():
+        keys = [key for key, owner in registry.keys.items() if owner == id_]
+        settled = [key for key in keys if key in registry.settled]
+        card: dict[str, Any] = {"id": id_, "name": name, "keys": keys}
+        card |= {"settled": settled} if settled else {}
+        files.write_atomic(os.path.join(folder_of(home, id_), CARD), files.as_page(card))
+
+
+def registry_lock(home: str) -> files.Locked:
+    """The lock under which the registry is read, changed and written."""
+    return files.Locked(os.path.join(home, REGISTRY + ".lock"))
+
+
+def read_card(home: str, id_: str) -> dict[str, Any]:
+    """What a project's own folder says of it: id, name, keys; empty without a card."""
+    return files.read_json(os.path.join(folder_of(home, id_), CARD))
+
+
+def owner_of(registry: Registry, keys: Sequence[str]) -> str:
+    """The project of a folder with these keys: by one that somebody settled, else by the best;
+    '' where none is known.
+    """
+    known = [key for key in keys if key in registry.keys]
+    deciding = [key for key in known if key in registry.settled] or known
+    return registry.keys[deciding[0]] if deciding else ""
+
+
 def _registered(home: str, found: Identity) -> tuple[str, tuple[str, ...]]:
     """The project's id, and ids of other projects that some of its keys belong to."""
-    path = os.path.join(home, REGISTRY)
-    known, is_whole = _known(home, path)
+    known = read_registry(home)
     now = _with_keys(known, found)
-    if not is_whole or now != known:
+    if not known.is_whole or now.keys != known.keys:
         try:
-            with files.Locked(path + ".lock"):
-                now = _with_keys(_known(home, path)[0], found)
-                files.write_atomic(path, files.as_page({"keys": now}))
-                _write_card(home, now[found.keys[0]], found.name, now)
+            with registry_lock(home):
+                now = _with_keys(read_registry(home), found)
+                write_registry(home, now, {owner_of(now, found.keys): found.name})
         except OSError:
             now = _with_keys(known, found)
-    id_, *others = dict.fromkeys(now[key] for key in found.keys)
-    return id_, tuple(others)
+    id_ = owner_of(now, found.keys)
+    if any(key in now.settled for key in found.keys):
+        return id_, ()
+    return id_, tuple(dict.fromkeys(i for key in found.keys if (i := now.keys[key]) != id_))
 
 
-def _with_keys(known: dict[str, str], found: Identity) -> dict[str, str]:
+def _with_keys(known: Registry, found: Identity) -> Registry:
     """The registry with these keys in it: new ones join the project of the best known one."""
-    id_ = next((known[key] for key in found.keys if key in known), "")
-    id_ = id_ or _new_id(found.keys[0], found.name, known)
-    new = {key: id_ for key in found.keys if key not in known}
-    return known | new | ({found.place: (known | new)[found.keys[0]]} if found.place else {})
+    id_ = owner_of(known, found.keys) or new_id(found.keys[0], found.name, set(known.keys.values()))
+    new = {key: id_ for key in found.keys if key not in known.keys}
+    new |= {found.place: id_} if found.place else {}
+    return known._replace(keys={**known.keys, **new}, is_whole=True)
 
 
-def _known(home: str, path: str) -> tuple[dict[str, str], bool]:
-    """Key to id, and whether the registry gave it: else the projects' own cards did."""
-    found = files.read_json(path).get("keys")
-    if isinstance(found, dict):
-        return {str(k): str(v) for k, v in found.items() if _is_id(v)}, True
-    keys: dict[str, str] = {}
-    for id_ in filter(_is_id, _project_ids(home)):
-        listed = files.read_json(os.path.join(folder_of(home, id_), "project.json")).get("keys")
-        keys |= {str(k): id_ for k in listed} if isinstance(listed, list) else {}
-    return keys, False
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def _is_id(value: object) -> bool:
@@ -241,24 +306,18 @@ def _is_id(value: object) -> bool:
     return isinstance(value, str) and value.isascii() and value.replace("-", "").isalnum()
 
 
-def _project_ids(home: str) -> list[str]:
+def project_ids(home: str) -> list[str]:
+    """The names of the folders that projects have in home."""
     try:
         return sorted(os.listdir(os.path.join(home, "projects")))
     except OSError:
         return []
 
 
-def _write_card(home: str, id_: str, name: str, known: dict[str, str]) -> None:
-    keys = [key for key, owner in known.items() if owner == id_]
-    card = files.as_page({"id": id_, "name": name, "keys": keys})
-    files.write_atomic(os.path.join(folder_of(home, id_), "project.json"), card)
-
-
-def _new_id(key: str, name: str, known: dict[str, str]) -> str:
+def new_id(key: str, name: str, taken: Collection[str]) -> str:
     """A readable id, the same for the same key: the name and a checksum of the key."""
     plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
     slug = "-".join(plain.split())[:40] or "project"
-    taken = set(known.values())
     salt = 0
     while True:
         id_ = f"{slug}-{checksum(f'{key}{salt or str()}'):08x}"

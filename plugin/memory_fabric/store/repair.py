@@ -19,8 +19,11 @@ from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    # What is done, of how much: for a progress bar.
+    Progress = Callable[[int, int], object]
 
 FULL_TEXT = (
     *("entities_fts", "observations_fts", "records_fts", "episodes_fts"),
@@ -28,7 +31,9 @@ FULL_TEXT = (
 )
 
 
-def rebuild(path: str, kind: str, journal_path: str) -> tuple[Database, str]:
+def rebuild(
+    path: str, kind: str, journal_path: str, progress: Progress | None = None
+) -> tuple[Database, str]:
     """A working database in the place of a damaged or lost one, and a sentence for the user.
 
     A damaged file is kept as `<name>.corrupt-<time>`. The newest sound backup is taken, then the
@@ -37,23 +42,27 @@ def rebuild(path: str, kind: str, journal_path: str) -> tuple[Database, str]:
     """
     try:
         with files.Locked(path + ".repair.lock", timeout_s=30):
-            return _rebuilt(path, kind, journal_path)
+            return _rebuilt(path, kind, journal_path, progress)
     except (OSError, TimeoutError) as error:
         raise StoreUnavailable(path, f"{path} could not be rebuilt: {error}") from error
 
 
-def replay(db: Database, journal_path: str) -> tuple[int, int]:
+def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
     """Apply a journal's operations that the database lacks; (applied, lines that could not be)."""
     lines, bad = files.read_lines(journal_path)
-    applied, refused = _replayed(db, lines)
+    applied, refused = _replayed(db, lines, progress)
     with db.transaction() as connection:
         connection.execute("UPDATE operations SET journaled = 1")
     return applied, refused + len(bad)
 
 
-def _replayed(db: Database, lines: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+def _replayed(
+    db: Database, lines: Sequence[Mapping[str, Any]], progress: Progress | None = None
+) -> tuple[int, int]:
     applied = refused = 0
-    for line in lines:
+    for number, line in enumerate(lines):
+        if progress is not None:
+            progress(number, len(lines))
         operation = write.from_object(line)
         if operation is None:
             refused += 1
@@ -65,10 +74,12 @@ def _replayed(db: Database, lines: Sequence[Mapping[str, Any]]) -> tuple[int, in
     return applied, refused
 
 
-def _rebuilt(path: str, kind: str, journal_path: str) -> tuple[Database, str]:
+def _rebuilt(
+    path: str, kind: str, journal_path: str, progress: Progress | None
+) -> tuple[Database, str]:
     if _sound_again(path):
         db = _opened(path, kind)
-        missing, _ = replay(db, journal_path)
+        missing, _ = replay(db, journal_path, progress)
         return db, f"{missing} changes that only the journal had are back." if missing else ""
     aside = _set_aside(path)
     source = next((b for b in backup.every(path) if backup.is_sound(b)), "")
@@ -76,7 +87,7 @@ def _rebuilt(path: str, kind: str, journal_path: str) -> tuple[Database, str]:
         shutil.copyfile(source, path)
         os.chmod(path, 0o600)
     db = _opened(path, kind)
-    applied, refused = replay(db, journal_path)
+    applied, refused = replay(db, journal_path, progress)
     rescued, _ = _replayed(db, _unjournaled(aside))
     return db, _sentence(aside, source, applied + rescued, refused)
 

@@ -26,6 +26,13 @@ def state(home: str, project_id: str) -> dict[str, bool]:
     return result
 
 
+def own(home: str, place: str) -> dict[str, bool]:
+    """How a place itself is switched, a project id or EVERYWHERE, whatever holds elsewhere."""
+    said = files.read_json(os.path.join(home, SWITCHES)).get(place)
+    switched = said if isinstance(said, dict) else {}
+    return {part: switched.get(part) is not False for part in PARTS}
+
+
 def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
     """Turn parts on or off for a project id, or for EVERYWHERE. Raises OSError, TimeoutError."""
     path = os.path.join(home, SWITCHES)

@@ -104,6 +104,23 @@ def by_id(memory: Memory, text: str) -> Change:
     return found[0]
 
 
+def together(memory: Memory, change: Change) -> list[Change]:
+    """The change with all that were made with it as one (a prune), newest first, as far as they
+    stand; the change alone where it was made alone.
+    """
+    batch = change.payload.get("batch")
+    if not isinstance(batch, str) or not batch:
+        return [change]
+    return [c for c in of_batch(memory, batch) if not c.undone] or [change]
+
+
+def of_batch(memory: Memory, batch: str) -> list[Change]:
+    """The changes that were made as one under this name, newest first."""
+    # The first condition spares most payloads their reading.
+    where = "instr(payload, ?1) > 0 AND json_extract(payload, '$.batch') = ?1"
+    return read_all(memory, where, (batch,))
+
+
 def undone_ids(database: Database) -> frozenset[str]:
     """Ids of operations that an undo has taken back which was not undone itself."""
     undone: set[str] = set()

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memory_fabric import ids
 from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
 from memory_fabric.store.history import changes
@@ -73,10 +74,12 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
     Raises StoreUnavailable.
     """
     told = []
+    # What was done as one and undone as one is done again as one.
+    batch = {"batch": ids.new_id()} if any(c.payload.get("batch") for c in chosen) else {}
     for change in chosen:
         because = prospect(change)
         if not because:
-            payload = {"operation": change.id, "steps": _steps(memory, change)}
+            payload = {"operation": change.id, "steps": _steps(memory, change), **batch}
             result = memory.write("undo", payload, provenance, store=change.store)
             because = "it waits in the queue" if result.get("queued") else ""
         told.append(Undone(change, "" if because else _newest_undo(memory, change), because))

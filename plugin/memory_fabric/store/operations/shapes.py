@@ -99,10 +99,16 @@ SHAPES: dict[str, dict[str, Check]] = {
     "delete_relations": {"relations": _objects(**_RELATION)},
     "remember": {"record": _RECORD, "supersedes": _optional(_texts), "echo": _optional(_flag)},
     "supersede": {"links": _objects(id=_text, by=_text, at=_text, was=_object(by=_text, at=_text))},
-    "put_record": {"record": _RECORD, "seen_in": _texts, "rows": _optional(_object(**_ROWS))},
+    "put_record": {
+        "record": _RECORD,
+        "seen_in": _texts,
+        "rows": _optional(_object(**_ROWS)),
+        "batch": _optional(_text),
+    },
     "forget": {
         "ids": _texts,
         "bury": _optional(_flag),
+        "batch": _optional(_text),
         "entityNames": _optional(_texts),
         "deletions": _optional(_objects(entityName=_text, observations=_texts)),
     },
@@ -112,9 +118,9 @@ SHAPES: dict[str, dict[str, Check]] = {
     "put_aliases": {"entity": _text, "aliases": _texts},
     "merge": {"into": _text, "names": _texts},
     "replace_rows": {"groups": _objects(**{"out": _object(**_ROWS), "in": _object(**_ROWS)})},
-    "undo": {"operation": _text, "steps": _steps},
+    "undo": {"operation": _text, "steps": _steps, "batch": _optional(_text)},
     "purged": {},
-    "restore": _ROWS,
+    "restore": {**_ROWS, "batch": _optional(_text)},
     "remove_orphans": {"entityNames": _texts},
     "add_episodes": {
         "episodes": _objects(id=_text, session=_text, role=_text, text=_text, created_at=_text)

@@ -1,0 +1,180 @@
+"""project: which project this folder belongs to, all that are known, and settling it by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memory_fabric.cli import here, progress, show, values
+from memory_fabric.errors import BadInput, NotFound
+
+if TYPE_CHECKING:
+    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.settling import Known, Plan
+
+ACTIONS = ("list", "link", "split", "undo")
+
+
+def project(
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="[list|link|split|undo]",
+            help="list: all projects. link: this folder belongs to another one. split: it gets one "
+            "of its own. undo: take back the last link or split. Without: show this one.",
+            autocompletion=values.project_actions,
+        ),
+    ] = "",
+    wanted: Annotated[
+        str,
+        typer.Argument(
+            metavar="[KEY-OR-PATH]", help="With link: the id, a key, a folder or the name of it."
+        ),
+    ] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do what is shown; do not ask.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Answer in JSON, for programs; it asks nothing.")
+    ] = False,
+) -> int:
+    """Show which project this folder belongs to, list all, or settle it by hand.
+
+    link, split and undo show what would change and ask. When this folder was the last of a project
+    that it leaves by link, what that one remembers comes along; split takes nothing along.
+    """
+    if action not in ("", *ACTIONS):
+        raise BadInput("ACTION", f"{action!r} is none of {', '.join(ACTIONS)}.", remedy="")
+    if bool(wanted) != (action == "link"):
+        raise BadInput(
+            "KEY-OR-PATH",
+            "link needs the other project." if action == "link" else "Only link takes a project.",
+            remedy="memory-fabric project list shows ids, keys and folders.",
+        )
+    with here.open_memory() as memory:
+        if action == "list":
+            return _list(memory, as_json)
+        if action:
+            return _settle(memory, action, wanted, yes, as_json)
+        return _this(memory, as_json)
+
+
+def _this(memory: Memory, as_json: bool) -> int:
+    found = memory.project
+    if found is None:
+        raise NotFound("project", "There is no project here; the user's memory serves.")
+    if as_json:
+        show.json_out({**found._asdict(), "database": memory.path_of("project")})
+        return 0
+    show.facts(
+        (
+            ("name", found.name),
+            ("id", found.id),
+            ("folder", found.root),
+            ("database", memory.path_of("project")),
+            ("journal", found.local),
+            ("keys", "\n".join(found.keys)),
+        )
+    )
+    if found.others:
+        show.complain(
+            f"some of its keys belong to {', '.join(found.others)}: memory-fabric project link "
+            f"{found.others[0]} or {found.id} settles it."
+        )
+    return 0
+
+
+def _list(memory: Memory, as_json: bool) -> int:
+    from memory_fabric.store import settling
+
+    known = settling.known(memory.settings.home)
+    own = memory.project.id if memory.project else ""
+    if as_json:
+        show.json_out([_as_json(one) | {"here": one.id == own} for one in known])
+    elif known:
+        columns = ("", "name", "id", "records", "entities", "size", "folders")
+        show.table(columns, [("*" if one.id == own else "", *_row(one)) for one in known])
+    else:
+        show.line("No project is known yet.")
+    return 0 if known else 3
+
+
+def _settle(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) -> int:
+    from memory_fabric.store import settling
+
+    if action == "link":
+        plan = settling.plan_link(memory, wanted)
+    else:
+        plan = settling.plan_split(memory) if action == "split" else settling.plan_undo(memory)
+    if not as_json:
+        _show(plan)
+    if not yes and as_json:
+        show.json_out(_plan_as_json(plan) | {"done": False})
+        return 0
+    if not show.confirmed(_question(plan), yes):
+        raise typer.Abort
+    with progress.bar("Bringing memory along", quiet=as_json) as tell:
+        came = settling.settle(memory, plan, here.said_here(), tell)
+    undo = "" if action == "undo" else "memory-fabric project undo"
+    if as_json:
+        show.json_out(_plan_as_json(plan) | {"done": True, "came": came, "undo": undo})
+        return 0
+    back = f" {undo} takes it back." if undo else ""
+    show.line(f"This folder belongs to {plan.new.name} ({plan.new.id}) now.{back}")
+    for failure in memory.failures:
+        show.complain(failure)
+    return 0
+
+
+def _show(plan: Plan) -> None:
+    show.facts((("from", _named(plan.old)), ("to", _named(plan.new))))
+    for key, owner in plan.before:
+        show.line(f"  {key}, until now of {owner or 'none'}", "dim")
+    for one in plan.left:
+        show.line(f"No folder has {_named(one)} any more then.")
+    if plan.coming:
+        show.line(
+            f"What is remembered there comes along ({plan.coming} records and entities) and also "
+            "stays where it is; turns of past conversations only stay."
+        )
+    elif plan.left:
+        show.line("What is remembered there stays there.")
+    if plan.undoes and plan.undoes.get("left"):
+        show.line("What had come along is taken out again.")
+
+
+def _question(plan: Plan) -> str:
+    return f"Shall this folder belong to {plan.new.name} ({plan.new.id})?"
+
+
+def _named(one: Known) -> str:
+    records = "unreadable" if one.records is None else str(one.records)
+    return f"{one.name} ({one.id}, records: {records})"
+
+
+def _row(one: Known) -> tuple[str, ...]:
+    records, entities = ("?" if n is None else str(n) for n in (one.records, one.entities))
+    size = f"{one.size_bytes / 1024:.0f} KB"
+    return one.name, one.id, records, entities, size, "\n".join(one.folders) or "—"
+
+
+def _as_json(one: Known) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "name": one.name,
+        "folders": list(one.folders),
+        "keys": list(one.keys),
+        "records": one.records,
+        "entities": one.entities,
+        "bytes": one.size_bytes,
+    }
+
+
+def _plan_as_json(plan: Plan) -> dict[str, Any]:
+    return {
+        "action": plan.action,
+        "from": plan.old.id,
+        "to": plan.new.id,
+        "keys": dict(plan.before),
+        "left": [one.id for one in plan.left],
+        "coming": plan.coming,
+    }

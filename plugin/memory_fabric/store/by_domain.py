@@ -1,0 +1,58 @@
+"""How much of memory lies in which domain, and where relations lead from one into another."""
+
+from __future__ import annotations
+
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.store.database import Database
+
+TABLES = ("entities", "relations", "observations", "records")
+_ACROSS = """
+    FROM relations AS r JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target
+    WHERE s.domain <> t.domain
+"""
+
+
+class Crossing(Value):
+    """A relation whose ends lie in different domains."""
+
+    source: str
+    source_domain: str
+    type: str
+    target: str
+    target_domain: str
+    store: str
+
+
+class ByDomain(Value):
+    """For each domain, by name, how many of each of TABLES; relations across domains, the first."""
+
+    counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    crossings: int = 0
+    first: tuple[Crossing, ...] = ()
+
+
+def by_domain(databases: Sequence[Database], max_shown: int) -> ByDomain:
+    """The counts of all these databases together. Raises StoreUnavailable."""
+    counts: dict[str, list[int]] = {}
+    crossings, first = 0, list[Crossing]()
+    for database in databases:
+        for place, table in enumerate(TABLES):
+            for domain, number in database.rows(
+                f"SELECT domain, count(*) FROM {table} GROUP BY domain"
+            ):
+                counts.setdefault(domain, [0] * len(TABLES))[place] += number
+        row = database.row(f"SELECT count(*) {_ACROSS}")
+        crossings += row[0] if row else 0
+        found = database.rows(
+            f"SELECT s.name, s.domain, r.type, t.name, t.domain {_ACROSS} ORDER BY r.id LIMIT ?",
+            (max_shown - len(first),),
+        )
+        first += [Crossing(*(*row, database.kind)) for row in found]
+    return ByDomain(
+        tuple((domain, tuple(counts[domain])) for domain in sorted(counts)), crossings, tuple(first)
+    )

@@ -1,0 +1,85 @@
+"""What one project remembers, brought into another: records and graph, as they stand.
+
+A journal's operations are not done again there: what was deleted or forgotten in one project says
+nothing of the other. Rows go in as an undo would put them back, so that they can be taken out.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.models import OTHERS
+from memory_fabric.store import records
+from memory_fabric.store.database import open_database
+from memory_fabric.store.operations import rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.store.database import Database
+    from memory_fabric.store.memory import Memory
+
+    Progress = Callable[[int, int], object]
+
+CHUNK = 500
+MOST = 1 << 40
+
+
+def bring(
+    memory: Memory, path: str, batch: str, by: Provenance, progress: Progress | None = None
+) -> int:
+    """Put what the database at `path` holds into this project's; how many records and entities.
+
+    All of it bears the `batch`, by which it can be taken out again. What is local to a session,
+    others' records and turns of past conversations stay. Raises StoreUnavailable.
+    """
+    source = open_database(path, "project", create=False)
+    if source is None:
+        return 0
+    came = 0
+    try:
+        steps = list(_steps(source))
+        for number, (kind, payload) in enumerate(steps, start=1):
+            result = memory.write(kind, {**payload, "batch": batch}, by, store="project")
+            if result.get("queued"):
+                raise StoreUnavailable(path, f"It cannot be done now: {result.get('because')}")
+            came += bool(result.get("record")) if kind == "put_record" else 0
+            came += len(payload.get("entities", ()))
+            if progress is not None:
+                progress(number, len(steps))
+    finally:
+        source.close()
+    return came
+
+
+def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
+    c = source.connection
+    known = records.find(c, "scope <> 'local' AND source <> ?", (OTHERS,), MOST)
+    # The newest come first: an older one keeps its link only to a successor that is there.
+    for record, seen in known:
+        claimed = rows.claimed(c, record.id)
+        payload = {"record": records.as_object(record), "seen_in": seen}
+        yield "put_record", payload | {"rows": {t: _plain(r) for t, r in claimed.items()}}
+    whole = {
+        "entities": rows.entities(c, "1", ()),
+        "observations": rows.observations(c, "1", ()),
+        "relations": rows.relations(c, "1", ()),
+    }
+    brought = {record.id for record, _ in known}
+    for table, every in whole.items():
+        some = [r for r in every if r["record"] not in brought and brought.isdisjoint(_claims(r))]
+        for at in range(0, len(some), CHUNK):
+            part = rows.nothing() | {table: _plain(some[at : at + CHUNK])}
+            yield "restore", dict(part)
+
+
+def _claims(row: dict[str, Any]) -> list[str]:
+    """The records that say what the row says; an entity has none of its own."""
+    return list(row.get("claims") or ())
+
+
+def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without their numbers, which mean other rows elsewhere."""
+    return [{**row, "id": None} for row in found]

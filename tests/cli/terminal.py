@@ -1,0 +1,30 @@
+"""The command line in a real terminal, for what asks or draws."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pexpect
+
+from cli.shell import GIVE_UP_S, Shell
+
+
+def start(shell: Shell, *words: str, **variables: str) -> Any:
+    """`memory-fabric` with these words on a terminal of its own, in the project's folder."""
+    return pexpect.spawn(
+        sys.executable,
+        ["-m", "memory_fabric.cli", *words],
+        env={**shell.environ, "TERM": "xterm", **variables},
+        cwd=str(shell.project),
+        encoding="utf-8",
+        timeout=GIVE_UP_S,
+        dimensions=(40, 160),
+    )
+
+
+def finish(terminal: Any) -> tuple[int, str]:
+    """The exit code, and what was on the screen since the last answer."""
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    return terminal.exitstatus, terminal.before

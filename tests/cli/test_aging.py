@@ -1,0 +1,263 @@
+"""stale and prune: what is old for its type is shown, and goes only when somebody says so."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.shell import Done, Shell
+from cli.terminal import finish, start
+
+TABLES = ("entities", "observations", "relations", "records")
+DECISION = "Use cursor-based pagination for all list endpoints"
+PREFERENCE = "I prefer tabs over spaces"
+FRESH = "Always run the linter before pushing"
+
+
+def age(path: Path, days: int, where: str = "1") -> None:
+    """Let what is in a database have been said so many days earlier."""
+    earlier = f"strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-{days} days')"
+    connection = sqlite3.connect(path)
+    for table in TABLES if where == "1" else ("records",):
+        connection.execute(f"UPDATE {table} SET created_at = {earlier} WHERE {where}")
+    connection.commit()
+    connection.close()
+
+
+def listed(done: Done) -> list[str]:
+    """What a report names: texts of records, names of entities."""
+    return [s["last_observation"] if s["id"] else s["name"] for s in done.json["stale"]]
+
+
+def create(shell: Shell, *lines: str) -> None:
+    """Import lines of the reference server's form."""
+    done = shell.run("import", "-", stdin="\n".join(lines))
+    assert done.status == 0, done.err
+
+
+def entity(name: str, kind: str, *texts: str) -> str:
+    said = ", ".join(f'"{text}"' for text in texts)
+    return f'{{"type":"entity","name":"{name}","entityType":"{kind}","observations":[{said}]}}'
+
+
+@pytest.fixture
+def old(shell: Shell) -> Shell:
+    """A shell that remembers a decision of 100 days ago and one of today."""
+    shell.remember(DECISION)
+    age(shell.database, 100)
+    shell.remember(FRESH)
+    return shell
+
+
+def test_nothing_stale_is_exit_code_3_and_says_the_limits(shell: Shell) -> None:
+    shell.remember(DECISION)
+
+    done = shell.run("stale")
+
+    assert done.status == 3
+    assert "decisions are after 90 days" in done.out
+    assert shell.run("stale", "--json").json["stale"] == []
+
+
+def test_br_10_the_report_gives_name_type_age_last_observation_and_id(old: Shell) -> None:
+    done = old.run("stale", "--type", "decision")
+    found = old.run("stale", "--type", "decision", "--json").json["stale"][0]
+
+    assert done.status == 0
+    assert all(part in done.out for part in (found["short_id"], "decision", " 100 ", DECISION))
+    assert (found["type"], found["days"], found["limit_days"]) == ("decision", 100, 90)
+    assert found["last_observation"] == DECISION
+    assert FRESH not in done.out
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit"),
+    [("technology", 120), ("pattern", 180), ("preference", 365), ("component", 90)],
+)
+def test_br_10_an_entity_is_stale_after_the_days_of_its_type(
+    shell: Shell, kind: str, limit: int
+) -> None:
+    create(shell, entity("it", kind, "once said"))
+
+    age(shell.database, limit - 1)
+    before = shell.run("stale")
+    age(shell.database, 2)
+    after = shell.run("stale", "--json")
+
+    assert before.status == 3
+    assert listed(after) == ["it"]
+    assert after.json["stale"][0]["limit_days"] == limit
+
+
+def test_agents_and_what_is_pinned_are_never_stale(shell: Shell) -> None:
+    create(shell, entity("reviewer", "agent", "reads diffs"))
+    shell.run("pin", shell.remember(DECISION)["id"])
+    age(shell.database, 4000)
+
+    assert shell.run("stale").status == 3
+    assert shell.run("stale", "--older-than", "1").status == 3
+
+
+def test_what_something_newer_replaced_is_not_listed(shell: Shell) -> None:
+    shell.remember("We use MongoDB for the orders")
+    age(shell.database, 100)
+    shell.remember("We moved from MongoDB to Postgres for the orders")
+
+    texts = [s["last_observation"] for s in shell.run("stale", "--json").json["stale"] if s["id"]]
+
+    assert texts == []
+
+
+def test_a_new_observation_makes_an_entity_young_again(shell: Shell) -> None:
+    create(shell, entity("api", "component", "has ten endpoints"))
+    age(shell.database, 100)
+    create(shell, entity("api", "component", "has twelve endpoints"))
+
+    assert shell.run("stale").status == 3
+
+
+def test_a_record_that_still_holds_keeps_its_entities(shell: Shell) -> None:
+    shell.remember("--type", "preference", DECISION)
+    age(shell.database, 100)
+
+    assert shell.run("stale").status == 3
+
+
+def test_an_own_limit_and_a_number_confine_the_report_to_the_oldest(shell: Shell) -> None:
+    create(shell, entity("older", "pattern", "x"))
+    age(shell.database, 10)
+    create(shell, entity("younger", "pattern", "y"))
+    age(shell.database, 5)
+
+    assert listed(shell.run("stale", "--older-than", "4", "--json")) == ["older", "younger"]
+    one = shell.run("stale", "--older-than", "4", "--limit", "1", "--json")
+    assert (listed(one), one.json["total"]) == (["older"], 2)
+    assert "and 1 more" in shell.run("stale", "--older-than", "4", "--limit", "1").out
+
+
+def test_prune_without_a_yes_shows_and_changes_nothing(old: Shell) -> None:
+    before = old.run("export").out
+
+    done = old.run("prune")
+
+    assert done.status == 2
+    assert DECISION in done.out and "--yes" in done.err
+    assert old.run("prune", "--json").json["pruned"] == 0
+    assert old.run("export").out == before
+
+
+def test_prune_takes_what_is_stale_from_every_tier_and_nothing_else(old: Shell) -> None:
+    done = old.run("prune", "--yes")
+
+    assert done.status == 0, done.err
+    assert DECISION not in old.notes.read_text("utf-8") and FRESH in old.notes.read_text("utf-8")
+    assert DECISION not in old.run("export").out
+    assert old.run("stale").status == 3
+    assert old.run("check").status == 0
+
+
+def undo_named_in(shell: Shell, told: dict[str, Any]) -> Done:
+    """Run the command that a prune told."""
+    program, *words = told["undo"].split()
+    assert program == "memory-fabric"
+    return shell.run(*words)
+
+
+def test_one_undo_brings_all_of_it_back_from_both_databases_byte_for_byte(old: Shell) -> None:
+    old.remember("--scope", "user", PREFERENCE)
+    create(old, *(entity(f"part-{n}", "component", "x", "y") for n in range(450)))
+    create(old, '{"type":"relation","from":"part-1","to":"part-449","relationType":"uses"}')
+    age(old.database, 400)
+    age(old.memory / "user.db", 400)
+    old.run("sync")
+    before, notes = old.run("export").out, old.notes.read_bytes()
+
+    told = old.run("prune", "--limit", "1000", "--yes", "--json").json
+    empty = old.run("export").out
+    back = undo_named_in(old, told)
+
+    assert told["pruned"] > 450 and "part-" not in empty
+    assert back.status == 0, back.err
+    assert old.run("export").out == before
+    assert old.notes.read_bytes() == notes
+
+
+def test_an_undone_prune_is_done_again_by_one_undo(old: Shell) -> None:
+    old.remember("--scope", "user", PREFERENCE)
+    age(old.memory / "user.db", 400)
+    told = old.run("prune", "--yes", "--json").json
+    pruned = old.run("export").out
+
+    undone = undo_named_in(old, told).out
+    again = undone.split("memory-fabric undo ")[1].split()[0]
+    old.run("undo", again)
+
+    assert old.run("export").out == pruned
+    assert old.run("recall", "tabs over spaces").status == 3
+
+
+def test_prune_takes_only_what_is_named(old: Shell) -> None:
+    create(old, entity("left", "component", "x"), entity("right", "component", "y"))
+    age(old.database, 100)
+
+    told = old.run("prune", "left", "--yes", "--json").json
+
+    assert [s["name"] for s in told["stale"]] == ["left"]
+    assert '"right"' in old.run("export").out and '"left"' not in old.run("export").out
+
+
+@pytest.mark.parametrize("name", ["fresh", "unheard-of", "0123456789ab"])
+def test_what_is_not_stale_or_not_there_is_named_and_nothing_goes(old: Shell, name: str) -> None:
+    create(old, entity("fresh", "component", "said today"))
+    before = old.run("export").out
+
+    done = old.run("prune", name, "--yes")
+
+    assert done.status == 3
+    assert name in done.err and done.err.count("\n") == 1
+    assert old.run("export").out == before
+
+
+@pytest.mark.parametrize("answer", ["n", "", "\x03"], ids=["no", "enter", "ctrl-c"])
+def test_at_a_terminal_anything_but_yes_changes_nothing(old: Shell, answer: str) -> None:
+    before = old.run("export").out
+    terminal = start(old, "prune")
+    terminal.expect("out of memory")
+
+    if answer == "\x03":
+        terminal.sendintr()
+    else:
+        terminal.sendline(answer)
+    status, said = finish(terminal)
+
+    assert status == 1 and "nothing was changed" in said
+    assert old.run("export").out == before
+
+
+def test_at_a_terminal_a_yes_takes_it_out_and_tells_the_undo(old: Shell) -> None:
+    terminal = start(old, "prune")
+    terminal.expect("out of memory")
+
+    terminal.sendline("y")
+    status, said = finish(terminal)
+
+    assert status == 0 and "memory-fabric undo " in said
+    assert DECISION not in old.run("export").out
+
+
+def test_what_was_spoken_of_while_the_question_stood_is_kept_and_named(shell: Shell) -> None:
+    create(shell, entity("api", "component", "x"), entity("spa", "component", "y"))
+    age(shell.database, 100)
+    terminal = start(shell, "prune")
+    terminal.expect("out of memory")
+
+    create(shell, entity("api", "component", "is alive"))
+    terminal.sendline("y")
+    _, said = finish(terminal)
+
+    assert "changed since it was shown, and kept: api" in said
+    assert "Pruned: 1." in said
+    assert '"api"' in shell.run("export").out and '"spa"' not in shell.run("export").out

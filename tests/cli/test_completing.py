@@ -1,0 +1,102 @@
+"""completion: a real bash completes commands, options and their values."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pexpect
+import pytest
+
+from cli.shell import GIVE_UP_S, Shell
+
+COMPLETE = """
+eval "$(memory-fabric completion bash)"
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+function=$(complete -p memory-fabric | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+"$function" memory-fabric "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture
+def bash(shell: Shell) -> Shell:
+    """A shell whose PATH has the command."""
+    folder = shell.user_home / "bin"
+    folder.mkdir()
+    program = folder / "memory-fabric"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memory_fabric.cli "$@"\n', "utf-8")
+    program.chmod(0o700)
+    shell.environ["PATH"] = f"{folder}:{shell.environ['PATH']}"
+    return shell
+
+
+def completed(bash: Shell, *words: str) -> list[str]:
+    """What bash would offer for the last of these words."""
+    done = subprocess.run(
+        ["bash", "--norc", "-c", COMPLETE, "bash", *words],
+        capture_output=True,
+        text=True,
+        env=bash.environ,
+        cwd=bash.project,
+        timeout=GIVE_UP_S,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("rec",), ["recall"]),
+        (("pr",), ["prune", "project"]),
+        (("recall", "--ex"), ["--explain"]),
+        (("prune", "--ty"), ["--type"]),
+        (("remember", "--type", "anti"), ["antipattern"]),
+        (("stale", "--type", "dec"), ["decision"]),
+        (("remember", "--scope", ""), ["local", "user", "team", "global"]),
+        (("completion", "z"), ["zsh"]),
+        (("unheard-of", "--x"), []),
+    ],
+)
+def test_bash_is_offered_commands_options_and_values(
+    bash: Shell, words: tuple[str, ...], offered: list[str]
+) -> None:
+    assert completed(bash, "memory-fabric", *words) == offered
+
+
+def test_a_tab_in_a_terminal_completes_the_line(bash: Shell) -> None:
+    terminal = pexpect.spawn(
+        "bash",
+        ["--norc", "-i"],
+        env={**bash.environ, "TERM": "dumb", "PS1": "> "},
+        cwd=str(bash.project),
+        encoding="utf-8",
+        timeout=GIVE_UP_S,
+    )
+    terminal.sendline('eval "$(memory-fabric completion bash)"; echo rea""dy')
+    terminal.expect("ready")
+
+    terminal.send("memory-fabric domai\t--hel\t")
+
+    terminal.expect("memory-fabric domains --help")
+    terminal.close(force=True)
+
+
+@pytest.mark.parametrize(("variable", "name"), [("complete_zsh", "zsh"), ("complete_fish", "fish")])
+def test_the_scripts_of_other_shells_ask_and_are_answered(
+    bash: Shell, variable: str, name: str
+) -> None:
+    script = bash.run("completion", name)
+    asked = {"_TYPER_COMPLETE_ARGS": "memory-fabric rec", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+
+    answer = bash.run(_MEMORY_FABRIC_COMPLETE=variable, **asked)
+
+    assert script.status == 0 and f"_MEMORY_FABRIC_COMPLETE={variable}" in script.out
+    assert "recall" in answer.out and "status" not in answer.out
+
+
+def test_an_unknown_shell_is_wrong_use(shell: Shell) -> None:
+    done = shell.run("completion", "tcsh")
+
+    assert done.status == 2 and "tcsh" in done.err

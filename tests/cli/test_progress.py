@@ -1,0 +1,125 @@
+"""Bars: in a terminal, for what takes a while, on standard error, and gone at the end."""
+
+from __future__ import annotations
+
+import os
+import pty
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from cli.shell import Shell
+from cli.terminal import finish, start
+from memory_fabric.store import backup
+
+MANY = 20_000
+
+
+def write_graph(path: Path, count: int) -> None:
+    """A reference server's file with so many entities."""
+    line = '{"type":"entity","name":"part %d","entityType":"part","observations":["made of %d"]}'
+    path.write_text("\n".join(line % (n, n) for n in range(count)), "utf-8")
+
+
+def on_a_terminal_stderr(shell: Shell, *words: str) -> tuple[bytes, str]:
+    """Standard output of a command, and what it wrote to a terminal that is only its stderr."""
+    reader, writer = pty.openpty()
+    said = b""
+    with tempfile.TemporaryFile() as output:
+        with subprocess.Popen(
+            [sys.executable, "-m", "memory_fabric.cli", *words],
+            env={**shell.environ, "TERM": "xterm"},
+            cwd=shell.project,
+            stdout=output,
+            stderr=writer,
+        ):
+            os.close(writer)
+            try:
+                while part := os.read(reader, 65536):
+                    said += part
+            except OSError:  # how a terminal ends on Linux
+                pass
+        os.close(reader)
+        output.seek(0)
+        return output.read(), said.decode()
+
+
+@pytest.fixture
+def large(shell: Shell) -> Shell:
+    """A shell whose project holds many entities, all of long ago."""
+    write_graph(shell.project / "many.jsonl", MANY)
+    assert shell.run("import", "many.jsonl").status == 0
+    connection = sqlite3.connect(shell.database)
+    for table in ("entities", "observations"):
+        connection.execute(f"UPDATE {table} SET created_at = '2020-01-01T00:00:00.000Z'")
+    connection.commit()
+    connection.close()
+    return shell
+
+
+def test_a_long_import_shows_a_bar_that_is_gone_when_it_tells_what_it_did(shell: Shell) -> None:
+    write_graph(shell.project / "many.jsonl", MANY)
+    terminal = start(shell, "import", "many.jsonl")
+
+    terminal.expect("Importing")
+    status, rest = finish(terminal)
+
+    assert status == 0
+    assert "\x1b[2K" in rest.rpartition("Importing")[2]  # the line of the bar is wiped
+    assert rest.rstrip().endswith(f"of {MANY} lines.")
+
+
+def test_a_short_import_shows_no_bar(shell: Shell) -> None:
+    write_graph(shell.project / "few.jsonl", 3)
+
+    status, said = finish(start(shell, "import", "few.jsonl"))
+
+    assert status == 0 and "Importing" not in said
+
+
+def test_with_json_there_is_no_bar(shell: Shell) -> None:
+    write_graph(shell.project / "many.jsonl", MANY)
+
+    status, said = finish(start(shell, "import", "many.jsonl", "--json"))
+
+    assert status == 0 and "Importing" not in said
+
+
+def test_a_long_prune_shows_a_bar_and_prunes_the_same(large: Shell) -> None:
+    output, said = on_a_terminal_stderr(large, "prune", "--limit", "8000", "--yes")
+
+    assert "Pruning" in said
+    assert b"Pruned: 8000." in output
+
+
+def test_a_long_repair_shows_a_bar_and_brings_everything_back(large: Shell) -> None:
+    before = large.run("export").out
+    large.database.unlink()
+
+    output, said = on_a_terminal_stderr(large, "repair")
+
+    assert "Rebuilding" in said and b"rebuilt" in output
+    assert large.run("export").out == before
+
+
+def test_an_export_beside_a_terminal_has_the_same_bytes(shell: Shell) -> None:
+    write_graph(shell.project / "few.jsonl", 3000)
+    shell.run("import", "few.jsonl")
+
+    output, _ = on_a_terminal_stderr(shell, "export")
+
+    assert output == (shell.project / "few.jsonl").read_bytes()
+
+
+def test_a_backup_that_tells_its_progress_is_sound(shell: Shell) -> None:
+    shell.remember("Always use UTC in the logs")
+    told: list[tuple[int, int]] = []
+
+    copy = backup.make(str(shell.database), progress=lambda done, of: told.append((done, of)))
+
+    assert backup.is_sound(copy)
+    assert told and told[-1][0] == told[-1][1]
