@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pexpect
+
 ROOT = Path(__file__).parents[2]
 GIVE_UP_S = 120
 
@@ -75,3 +77,15 @@ class Shell:
         """The project's database."""
         (found,) = self.memory.glob("projects/*/graph.db")
         return found
+
+    def terminal(self, *words: str, **variables: str) -> pexpect.spawn[str]:
+        """`memory-fabric` with these words in a real terminal, started; its text as it is drawn."""
+        return pexpect.spawn(
+            sys.executable,
+            ["-m", "memory_fabric.cli", *words],
+            env={**self.environ, "TERM": "xterm", **variables},
+            cwd=str(self.project),
+            encoding="utf-8",
+            dimensions=(60, 200),
+            timeout=GIVE_UP_S,
+        )

@@ -127,6 +127,29 @@ def test_what_differs_in_words_scope_domain_or_is_a_question_is_another_record(
     assert remembered(memory, other).id != first.id
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"type": "pattern", "outcome": "success"}, {"type": "antipattern", "outcome": "failed"}),
+        ({"type": "antipattern", "outcome": "failed"}, {"type": "decision"}),
+    ],
+    ids=["worked, then failed", "failed, then chosen"],
+)
+def test_what_failed_is_never_the_same_as_what_worked(
+    memory: Memory, first: dict[str, str], second: dict[str, str]
+) -> None:
+    old = remembered(memory, pagination()._replace(**first))  # type: ignore[arg-type]
+
+    new = remembered(memory, pagination()._replace(**second))  # type: ignore[arg-type]
+
+    assert new.id != old.id
+    assert {record.id for record in active(memory)} == {old.id, new.id}
+    # Each is strengthened by its own repeats only.
+    again = remembered(memory, pagination()._replace(**first))  # type: ignore[arg-type]
+    assert again.id == old.id
+    assert len(active(memory)) == 2
+
+
 def test_two_long_records_that_begin_alike_are_two(memory: Memory) -> None:
     begin = "Use the very long name of this thing " * 40
     assert (

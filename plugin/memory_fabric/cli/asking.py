@@ -10,7 +10,7 @@ from rich.text import Text
 from memory_fabric import ids
 from memory_fabric.cli import here, named, show
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.models import Answer, Hit
+from memory_fabric.models import Answer, Hit, as_reason
 from memory_fabric.store import sessions
 from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, one_line
@@ -165,7 +165,7 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
     text = Text(show.printable(cut(one_line(hit.text), MAX_TEXT_CHARS)))
     why = one_line(str(known.get("why") or ""))
     if why and why not in hit.text:
-        text.append(show.printable(f" — because {cut(why, MAX_TEXT_CHARS)}"))
+        text.append(show.printable(f" — {as_reason(cut(why, MAX_TEXT_CHARS))}"))
     for mark in marks:
         text.append(f"  [{mark}]", style="yellow")
     return f"{hit.score:.2f}", kind, hit.timestamp[:10] or "—", _reference(hit), text

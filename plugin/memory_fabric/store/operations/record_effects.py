@@ -15,6 +15,7 @@ from memory_fabric.models import (
     TRUST_ORDER,
     Provenance,
     Record,
+    contradict,
     said,
     stated_at,
 )
@@ -265,8 +266,9 @@ def _named_in(gone: rows.Rows) -> list[str]:
 def _same(c: sqlite3.Connection, new: Record) -> tuple[Record, list[str]] | None:
     """The record that this one repeats: its id, or its words in the same scope and domain.
 
-    An open question is never the same as its answer. What others said in the same words stays
-    theirs: saying it makes it ours, too, and nothing of theirs comes along.
+    An open question is never the same as its answer, what failed never the same as what worked.
+    What others said in the same words stays theirs: saying it makes it ours, too, and nothing of
+    theirs comes along.
     """
     found = records.find(c, "id = ?", (new.id,)) or records.find(
         c,
@@ -274,7 +276,7 @@ def _same(c: sqlite3.Connection, new: Record) -> tuple[Record, list[str]] | None
         "AND (type = 'question') = ? AND (scope <> 'local' OR session = ?)",
         (records.key_of(new), new.scope, new.domain, new.type == "question", new.session),
     )
-    return found[0] if found else None
+    return next((pair for pair in found if not contradict(pair[0], new)), None)
 
 
 def _said_before_it_was_over(c: sqlite3.Connection, new: Record) -> Record | None:
@@ -287,7 +289,7 @@ def _said_before_it_was_over(c: sqlite3.Connection, new: Record) -> Record | Non
         f"key = ? AND scope = ? AND domain = ? AND superseded_by <> '' AND valid_to > ? AND {OURS}",
         (records.key_of(new), new.scope, new.domain, stated_at(new)),
     )
-    return found[0][0] if found else None
+    return next((record for record, _ in found if not contradict(record, new)), None)
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
