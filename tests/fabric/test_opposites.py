@@ -35,6 +35,7 @@ OFFSET_FAILED = said("Offset pagination caused timeouts at 1M rows", FAILED)
 REDIS_WORKED = said("Redis works well for sessions", WORKED)
 
 OPPOSITE = [
+    (said("Use offset pagination for the exports"), OFFSET_FAILED),
     (said("Offset pagination is fine below 10k rows", WORKED), OFFSET_FAILED),
     (said("Use offset pagination for all list endpoints"), OFFSET_FAILED),
     (said("Redis for sessions lost logins on restart", FAILED), REDIS_WORKED),

@@ -30,24 +30,66 @@ def remember(
     success: Annotated[bool, typer.Option("--success", help="It worked: a pattern.")] = False,
     failed: Annotated[bool, typer.Option("--failed", help="It failed: an antipattern.")] = False,
     for_all: Annotated[
-        bool, typer.Option("--global", help="Best practice for every project; names are removed.")
+        bool,
+        typer.Option(
+            "--global",
+            help="Best practice for every project; names, paths and people are taken out.",
+        ),
     ] = False,
-    kind: Annotated[str, typer.Option("--type", help=", ".join(STATED_TYPES))] = "",
-    scope: Annotated[str, typer.Option(help="local, user, team (the default) or global")] = "",
-    why: Annotated[str, typer.Option(help="The reason, where the text does not hold it.")] = "",
-    instead: Annotated[str, typer.Option(help="With --failed: what to do instead.")] = "",
-    category: Annotated[str, typer.Option(help="A word to sort it by, e.g. database.")] = "",
-    agent: Annotated[str, typer.Option(help="The agent that this is about or from.")] = "",
-    domain: Annotated[str, typer.Option(help="A namespace inside the project.")] = "",
-    as_json: AsJson = False,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--type",
+            metavar="T",
+            help=f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; left out, the text tells.",
+        ),
+    ] = "",
+    scope: Annotated[
+        str, typer.Option(metavar="S", help="local, user, team (the default) or global.")
+    ] = "",
+    why: Annotated[
+        str, typer.Option(metavar="REASON", help="The reason, where the text does not hold it.")
+    ] = "",
+    instead: Annotated[
+        str, typer.Option(metavar="LESSON", help="With `--failed`: what to do instead.")
+    ] = "",
+    category: Annotated[
+        str, typer.Option(metavar="WORD", help="A word to sort it by, e.g. database.")
+    ] = "",
+    agent: Annotated[
+        str, typer.Option(metavar="NAME", help="The agent that this is about or from.")
+    ] = "",
+    domain: Annotated[
+        str, typer.Option(metavar="NAME", help="A namespace inside the project.")
+    ] = "",
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="The stored record as JSON, with `repeated`, `new_entities`, `known_entities`, "
+            "`observations`, `tiers`, `replaces`, `opposite`, `left_out_chars`, `failures`, and "
+            "`asks` (`lesson`) where one is missing.",
+        ),
+    ] = False,
 ) -> int:
     """Remember a decision, a rule, what worked or failed.
 
-    It confirms type and id, which entities are new and which were known, relations, where it lies,
-    what it took the place of, and what is on record to the contrary. The same words again make the
-    known memory stronger, and complete it with a reason or a lesson that it lacks. A text beyond
-    16384 characters is cut at a word. What failed without a reason or a lesson: a terminal asks
-    what to do instead; elsewhere it is stored, and the answer says how to add it.
+    It confirms type and id, which entities are new and which were known, relations, how many
+    observations it says in the graph, where it lies, and what it took the place of. The same words
+    again make the known memory stronger, and complete it with a reason or a lesson that it lacks;
+    the same words with the other outcome are another memory.
+
+    What is on record to the contrary is told, not closed, at most three of them: "earlier,
+    2026-01-03: failed: Offset pagination caused timeouts at 1M rows (1a2b3c4d)".
+
+    What failed without a reason or a lesson: a terminal asks what to do instead before anything is
+    stored (Return stores it without); elsewhere it is stored, and the last line says how to add the
+    lesson. A text beyond 16,384 characters is cut at a word, with a notice of how much was left
+    out. An empty text and two outcomes at once are refused with exit code 2.
+
+        memory-fabric remember "Use cursor-based pagination for all list endpoints"
+        memory-fabric remember --failed --instead "use cursors" "Offsets time out at 1M rows"
+        git log -1 --format=%B | memory-fabric remember -
     """
     _refuse_both(success, failed, kind, instead)
     text, left_out = _within(_text(words), "text")

@@ -14,7 +14,7 @@ from memory_fabric.fabric.dedupe import NEGATIONS
 from memory_fabric.fabric.parse import parse
 from memory_fabric.fabric.render import low_trust
 from memory_fabric.ids import short_id
-from memory_fabric.models import RECORD_TYPES, contradict, stated_at, verdict
+from memory_fabric.models import RECORD_TYPES, stated_at, verdict
 from memory_fabric.store.matching import match_expression
 from memory_fabric.store.records import about
 from memory_fabric.text import cut, one_line, words
@@ -50,7 +50,7 @@ def opposites(memory: Memory, record: Record) -> list[Record]:
     Where the store cannot be read there are none.
     """
     match = _match(record)
-    if not verdict(record) or not match:
+    if not _side(record) or not match:
         return []
     known: list[Record] = []
     for database in memory.databases():
@@ -67,7 +67,7 @@ def opposed(record: Record, known: list[Record]) -> list[Record]:
     found = [
         (_nearness(subject, _subject(old)), stated_at(old), old)
         for old in known
-        if old.id != record.id and contradict(record, old)
+        if old.id != record.id and {_side(record), _side(old)} == {"failed", "worked"}
     ]
     near = sorted((one for one in found if one[0]), key=lambda one: one[:2], reverse=True)
     return [old for _, _, old in near[:MAX_SHOWN]]
@@ -89,6 +89,14 @@ def outcome_of(record: Record) -> str:
     return "worked" if worked else record.type
 
 
+def _side(record: Record) -> str:
+    """Its verdict; a note that says to use something speaks for it, too."""
+    if record.type == "note" and not verdict(record):
+        read = reading(record)
+        return "worked" if read.taken and read.settled else ""
+    return verdict(record)
+
+
 def _match(record: Record) -> str:
     query = parse(record.what, plain=True)
     return match_expression([word for c in concepts(query) for word in c.spellings])
@@ -103,7 +111,7 @@ def _subject(record: Record) -> _Subject:
     text = plain(record.what)
     read = reading(record)
     rejected = frozenset().union(*read.left, *read.away)
-    followed = verdict(record) == "worked"
+    followed = _side(record) == "worked"
     if followed and not rejected and NEGATIONS & set(words(text)):
         return _Subject()
     if followed and read.away and not read.taken:
