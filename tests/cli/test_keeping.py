@@ -187,9 +187,11 @@ def test_what_failed_without_a_lesson_is_stored_and_the_answer_asks_for_one(shel
     command = shown.splitlines()[-1].partition("Add it with memory-fabric ")[2]
     assert "what to do instead?" in shown
     assert record["asks"] == "lesson"
-    completed = shell.run(*shlex.split(command.replace("…", "use cursors")), "--json").json
+    lesson = "use cursor-pagination"
+    completed = shell.run(*shlex.split(command.replace("…", lesson)), "--json").json
     assert completed["id"] == record["id"]
-    assert completed["why"] == "instead: use cursors"
+    assert completed["why"] == f"instead: {lesson}"
+    assert {"name": "cursor-pagination", "type": "pattern"} in completed["entities"]
     assert "asks" not in completed
 
 

@@ -111,6 +111,24 @@ def test_a_reason_that_comes_later_replaces_what_the_entities_say(memory: Memory
     assert "because offsets" in whole(memory).entities[0].observations[0]
 
 
+def test_a_reason_that_comes_later_brings_the_names_in_it(memory: Memory) -> None:
+    first = remembered(memory, pagination(why=""))
+    keyset = Entity("keyset", "pattern")
+    uses = Relation("cursor-pagination", "uses", "keyset")
+    fuller = pagination(why="instead: a keyset")
+    fuller = fuller._replace(
+        entities=(keyset, *fuller.entities), relations=(uses, *fuller.relations)
+    )
+
+    completed = remembered(memory, fuller)
+    again = remembered(memory, pagination(why="another reason")._replace(entities=(keyset,)))
+
+    assert completed.entities == (*first.entities, keyset)
+    assert completed.relations == (*first.relations, uses)
+    assert (again.entities, again.why) == (completed.entities, "instead: a keyset")
+    assert "keyset" in {entity.name for entity in whole(memory).entities}
+
+
 @pytest.mark.parametrize(
     "other",
     [

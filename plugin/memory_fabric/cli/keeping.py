@@ -256,12 +256,17 @@ def _completed(memory: Memory, stated: Record) -> Record:
 
     # Before names are read out of it: one alone would not look like a secret.
     stated = stated._replace(what=redact(stated.what), why=redact(stated.why))
-    text = f"{stated.what} {stated.why}"
+    text = f"{stated.what}. {stated.why}"
     known = KnownNames(memory, text)
     told = next(iter(capture(stated.what, speaker="user", known=known)), None)
     told = told or _plainly_told(stated.what)
     entities, relations = extract(text, known=known)
-    entities, relations = told.entities or entities, told.relations or relations
+    if stated.why:  # it brings names of its own beside those of the sentence
+        names = {entity.name for entity in told.entities}
+        entities = (*told.entities, *(e for e in entities if e.name not in names))
+        relations = tuple(dict.fromkeys((*told.relations, *relations)))
+    else:
+        entities, relations = told.entities or entities, told.relations or relations
     why = stated.why or told.why
     sure = confidence(
         explicit=True, reason=bool(why), alternative=bool(told.alternatives), by_user=True

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from memory_fabric.models import Entity, Relation
+
     Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
 OURS = f"source <> '{OTHERS}'"
@@ -297,18 +299,30 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
     active = old.status == "active" or confidence >= STORED_FROM
     if second_sighting and confidence >= CANDIDATE_FROM:
         active, confidence = True, max(confidence, STORED_FROM)
+    entities, relations = _named_by_both(old, new)
     stronger = TRUST_ORDER.get(new.trust, 0) > TRUST_ORDER.get(old.trust, 0)
     return old._replace(
         confidence=confidence,
         trust=new.trust if stronger else old.trust,
         why=old.why or new.why,
         alternatives=old.alternatives or new.alternatives,
-        entities=old.entities or new.entities,
-        relations=old.relations or new.relations,
+        entities=entities,
+        relations=relations,
         generalizable=old.generalizable or new.generalizable,
         pinned=old.pinned or new.pinned,
         status="active" if active else "candidate",
     )
+
+
+def _named_by_both(old: Record, new: Record) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
+    """What the known record names; of the new one only what its reason brings, or where nothing
+    was named.
+    """
+    if old.why or not new.why:
+        return old.entities or new.entities, old.relations or new.relations
+    known = {entity.name for entity in old.entities}
+    more = (entity for entity in new.entities if entity.name not in known)
+    return (*old.entities, *more), tuple(dict.fromkeys((*old.relations, *new.relations)))
 
 
 def _adds_nothing(old: Record, new: Record) -> bool:
