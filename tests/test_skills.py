@@ -17,7 +17,7 @@ NAMES = ("memory", "memory-fabric", "remember")
 KEYS = {"name", "description", "argument-hint", "allowed-tools"}
 MAX_DESCRIPTION_CHARS = 1024
 # Commands that only look, or do what the skill was called for, whatever their arguments.
-UNASKED = frozenset("recall load sync history why status check remember".split())
+UNASKED = frozenset("recall load sync history why stale status check domains remember".split())
 TOOLS_PREFIX = "mcp__plugin_memory-fabric_memory__"
 
 
@@ -50,13 +50,13 @@ def test_the_front_matter_is_plain_and_valid(name: str) -> None:
 def test_what_a_skill_may_do_unasked_is_named_and_only_looks_or_remembers(name: str) -> None:
     rules = front_matter(name)["allowed-tools"].split(", ")
     shell = [re.fullmatch(r"Bash\(memory-fabric ([a-z]+)([^()]*)\)", rule) for rule in rules]
-    commands = {found[1]: found[2] for found in shell if found}
+    commands = [(found[1], found[2]) for found in shell if found]
     tools = {rule.removeprefix(TOOLS_PREFIX) for rule in rules if rule.startswith(TOOLS_PREFIX)}
 
-    assert len(rules) == len([found for found in shell if found]) + len(tools)
-    assert commands.keys() <= {command.name for command in COMMANDS}
+    assert len(rules) == len(commands) + len(tools)
+    assert {command for command, _ in commands} <= {command.name for command in COMMANDS}
     # What can change something is allowed as it stands only, without arguments.
-    free = {command for command, rest in commands.items() if rest == ":*"}
+    free = {command for command, rest in commands if rest == ":*"}
     assert free <= UNASKED
     assert tools <= {tool.name for tool in TOOLS if tool.reads} | {"remember"}
 
