@@ -26,3 +26,43 @@ def test_a_fresh_record_says_nothing_it_does_not_know() -> None:
     assert record.outcome in models.OUTCOMES
     assert record.type in models.RECORD_TYPES
     assert record.source in models.SOURCES
+
+
+def test_a_verdict_is_read_from_outcome_and_type() -> None:
+    def verdict(kind: str, outcome: str = "neutral") -> str:
+        return models.verdict(models.Record(kind, "Retry three times", outcome=outcome))
+
+    assert verdict("pattern", "success") == verdict("decision") == "worked"
+    assert verdict("antipattern") == verdict("note", "failed") == "failed"
+    assert verdict("note") == verdict("question") == verdict("problem") == ""
+
+
+def test_records_contradict_only_where_one_failed_and_the_other_worked() -> None:
+    failed = models.Record("antipattern", "Retry three times")
+    chosen = models.Record("decision", "Retry three times")
+    note = models.Record("note", "Retry three times")
+
+    assert models.contradict(failed, chosen)
+    assert models.contradict(chosen, failed)
+    assert not models.contradict(failed, failed)
+    assert not models.contradict(failed, note)
+
+
+def test_a_reason_is_told_as_one_and_a_lesson_as_what_to_do_instead() -> None:
+    failed = models.Record("antipattern", "Retry three times")
+
+    assert models.said(failed._replace(why="it hides faults")) == (
+        "Retry three times — because it hides faults"
+    )
+    assert models.said(failed._replace(why="instead: fail at once")) == (
+        "Retry three times — instead: fail at once"
+    )
+
+
+def test_a_lesson_lacks_only_where_something_failed_and_nothing_says_why() -> None:
+    failed = models.Record("antipattern", "Retry three times")
+
+    assert models.lacks_lesson(failed)
+    assert not models.lacks_lesson(failed._replace(why="it hides faults"))
+    assert not models.lacks_lesson(failed._replace(what="Do not retry; fail at once instead"))
+    assert not models.lacks_lesson(failed._replace(type="decision"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.cli.commands import COMMANDS
+from memory_fabric.servers.schema import TOOLS
 
 SKILLS = Path(__file__).parents[1] / "skills"
 PAGES = sorted(SKILLS.rglob("*.md"))
@@ -15,6 +16,9 @@ NAMES = ("memory", "memory-fabric", "remember")
 # What the client reads; another key would be ignored with a warning.
 KEYS = {"name", "description", "argument-hint", "allowed-tools"}
 MAX_DESCRIPTION_CHARS = 1024
+# Commands that only look, or do what the skill was called for, whatever their arguments.
+UNASKED = frozenset("recall load sync history why stale status check domains remember".split())
+TOOLS_PREFIX = "mcp__plugin_memory-fabric_memory__"
 
 
 def front_matter(name: str) -> dict[str, str]:
@@ -37,10 +41,24 @@ def test_the_front_matter_is_plain_and_valid(name: str) -> None:
     assert found["name"] == name
     assert found["description"].startswith("Use when ")
     assert len(found["description"]) <= MAX_DESCRIPTION_CHARS
-    assert found["allowed-tools"] == "Bash(memory-fabric:*)"
     for value in found.values():
         quoted = value[0] == value[-1] == '"'
         assert quoted or (": " not in value and " #" not in value and value[0].isalnum())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_skill_may_do_unasked_is_named_and_only_looks_or_remembers(name: str) -> None:
+    rules = front_matter(name)["allowed-tools"].split(", ")
+    shell = [re.fullmatch(r"Bash\(memory-fabric ([a-z]+)([^()]*)\)", rule) for rule in rules]
+    commands = [(found[1], found[2]) for found in shell if found]
+    tools = {rule.removeprefix(TOOLS_PREFIX) for rule in rules if rule.startswith(TOOLS_PREFIX)}
+
+    assert len(rules) == len(commands) + len(tools)
+    assert {command for command, _ in commands} <= {command.name for command in COMMANDS}
+    # What can change something is allowed as it stands only, without arguments.
+    free = {command for command, rest in commands if rest == ":*"}
+    assert free <= UNASKED
+    assert tools <= {tool.name for tool in TOOLS if tool.reads} | {"remember"}
 
 
 @pytest.mark.parametrize("name", NAMES)

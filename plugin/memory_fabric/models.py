@@ -24,6 +24,10 @@ SOURCES = frozenset("prompt assistant subagent compaction mcp cli ingest import 
 # database tells that it has any.
 OTHERS, HAS_OTHERS = "journal", "others"
 OUTCOMES = frozenset(("success", "failed", "neutral"))
+# Types of what is followed because somebody found it good.
+FOLLOWED = frozenset("decision preference constraint pattern solution".split())
+# How the reason of what failed begins where it says what to do instead.
+INSTEAD = "instead: "
 
 # Steps of a walk through the graph where a question states none.
 DEFAULT_DEPTH = 2
@@ -120,7 +124,30 @@ def said(record: Record) -> str:
     """What a record says, with its reason where that does not stand in it already."""
     if not record.why or record.why.lower() in record.what.lower():
         return record.what
-    return f"{record.what} — because {record.why}"
+    return f"{record.what} — {as_reason(record.why)}"
+
+
+def as_reason(why: str) -> str:
+    """A reason as it stands behind what it is for: "because …", or "instead: …"."""
+    return why if why.startswith(INSTEAD) else f"because {why}"
+
+
+def verdict(record: Record) -> str:
+    """How it turned out: `failed`, `worked` (also for what is followed), or empty."""
+    if record.outcome == "failed" or record.type == "antipattern":
+        return "failed"
+    return "worked" if record.outcome == "success" or record.type in FOLLOWED else ""
+
+
+def lacks_lesson(record: Record) -> bool:
+    """Whether something failed, and nothing says why or what to do instead."""
+    told = record.why or "instead" in record.what.lower()
+    return verdict(record) == "failed" and not told
+
+
+def contradict(a: Record, b: Record) -> bool:
+    """Whether one says that something failed and the other that it worked."""
+    return {verdict(a), verdict(b)} == {"failed", "worked"}
 
 
 class Episode(Value):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
+import pexpect
+import pytest
+
 from cli.shell import Shell
 
 BR_11 = "Use cursor-based pagination for all list endpoints"
@@ -78,12 +83,213 @@ def test_the_confirmation_says_what_was_made_and_where(shell: Shell) -> None:
     assert "graph, decisions.jsonl, MEMORY.md" in done.out
 
 
-def test_a_text_that_is_too_long_is_cut_with_a_notice(shell: Shell) -> None:
-    done = shell.run("remember", "-", "--json", stdin="All of this counts. " * 2000)
+def test_the_confirmation_tells_new_from_known_entities_and_counts_what_it_says(
+    shell: Shell,
+) -> None:
+    first = shell.remember(BR_11)
+    second = shell.remember("We chose cursor-based pagination over offset pagination for exports")
+    shown = shell.run("remember", "Redis keeps the sessions").out
 
+    assert first["new_entities"] == ["cursor-pagination", "list-endpoints", "shop"]
+    assert first["known_entities"] == []
+    assert first["observations"] == 3
+    assert "cursor-pagination" in second["known_entities"]
+    assert "offset-pagination" in second["new_entities"]
+    assert "new entities" in shown
+    assert "Redis (technology)" in shown
+    assert "1 observation" in shown
+
+
+def test_a_repeat_makes_no_entity_new(shell: Shell) -> None:
+    shell.remember(BR_11)
+
+    again = shell.remember(BR_11)
+
+    assert again["new_entities"] == []
+    assert again["known_entities"] == ["cursor-pagination", "list-endpoints", "shop"]
+
+
+def test_the_confirmation_says_what_it_took_the_place_of(shell: Shell) -> None:
+    old = shell.remember("We use MongoDB for the orders")
+
+    new = shell.run("remember", "We moved from MongoDB to PostgreSQL for the orders", "--json")
+    shown = shell.run("why", old["short_id"]).out
+
+    assert new.json["replaces"] == [old["id"]]
+    assert new.json["short_id"] in shown
+
+
+def test_both_outcomes_are_asked_back(shell: Shell) -> None:
+    done = shell.run("remember", "--success", "--failed", "Offset pagination")
+
+    assert done.status == 2
+    assert "did it work, or did it fail?" in done.err
+    assert shell.run("recall").status == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (["--success", "--type", "antipattern", "x"], "did it work, or did it fail?"),
+        (["--failed", "--type", "pattern", "x"], "did it work, or did it fail?"),
+        (["--instead", "y", "x"], "Say --failed"),
+        (["--global", "--scope", "user", "x"], "Use one of them"),
+        (["--type", "thought", "x"], "There is no type 'thought'"),
+        (["--scope", "moon", "x"], "There is no scope 'moon'"),
+        (["--scope", "local", "x"], "this shell is in none"),
+        ([], "There is nothing to remember"),
+        (["--failed", "  "], "There is nothing to remember"),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_meant_is_refused_with_a_remedy(
+    shell: Shell, words: list[str], asked: str
+) -> None:
+    done = shell.run("remember", *words)
+
+    assert done.status == 2
+    assert asked in done.err
+    assert done.out == ""
+
+
+def test_a_category_and_an_agent_need_not_be_known(shell: Shell) -> None:
+    record = shell.remember("--category", "gardening", "--agent", "rose-keeper", "Water at dawn")
+
+    assert (record["category"], record["agent"]) == ("gardening", "rose-keeper")
+
+
+def test_a_text_that_is_too_long_is_cut_at_a_word_and_the_rest_is_counted(shell: Shell) -> None:
+    text = "All of this counts. " * 2000
+
+    done = shell.run("remember", "-", "--json", stdin=text)
+
+    kept = done.json["what"].removesuffix("…")
     assert done.status == 0
-    assert len(done.json["what"]) <= 16 << 10
-    assert "cut after" in done.err
+    assert len(kept) < 16 << 10
+    assert text.startswith(f"{kept} ")
+    assert done.json["left_out_chars"] == len(text.strip()) - len(kept)
+    assert f"{done.json['left_out_chars']} are left out" in done.err
+
+
+def test_a_reason_that_is_too_long_is_cut_with_a_notice_too(shell: Shell) -> None:
+    done = shell.run("remember", "Use tabs", "--json", "--why", "it is so " * 4000)
+
+    assert len(done.json["why"]) <= 16 << 10
+    assert "the reason of 35999 characters is cut" in done.err
+
+
+def test_what_failed_without_a_lesson_is_stored_and_the_answer_asks_for_one(shell: Shell) -> None:
+    text = "Offset pagination doesn't scale"
+
+    shown = shell.run("remember", "--failed", text).out
+    record = shell.remember("--failed", text)
+
+    command = shown.splitlines()[-1].partition("Add it with memory-fabric ")[2]
+    assert "what to do instead?" in shown
+    assert record["asks"] == "lesson"
+    lesson = "use cursor-pagination"
+    completed = shell.run(*shlex.split(command.replace("…", lesson)), "--json").json
+    assert completed["id"] == record["id"]
+    assert completed["why"] == f"instead: {lesson}"
+    assert {"name": "cursor-pagination", "type": "pattern"} in completed["entities"]
+    assert "asks" not in completed
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--why", "it scans all rows"], "it scans all rows"),
+        (["--instead", "use cursors"], "instead: use cursors"),
+        (["--why", "it scans", "--instead", "use cursors"], "it scans; instead: use cursors"),
+    ],
+    ids=["reason", "lesson", "both"],
+)
+def test_what_failed_with_a_reason_or_a_lesson_asks_for_nothing(
+    shell: Shell, words: list[str], why: str
+) -> None:
+    record = shell.remember("--failed", *words, "Offset pagination on big tables")
+
+    assert record["why"] == why
+    assert "asks" not in record
+
+
+def test_a_lesson_reads_as_one_in_recall_and_at_a_sessions_start(shell: Shell) -> None:
+    shell.remember("--failed", "--instead", "use cursors", "Offset pagination on big tables")
+
+    recalled = shell.run("recall", "offset pagination").out
+    loaded = shell.run("load").out
+
+    assert "Offset pagination on big tables — instead: use cursors" in recalled
+    assert "Offset pagination on big tables — instead: use cursors" in loaded
+
+
+@pytest.mark.parametrize(("answer", "why"), [("use cursors", "instead: use cursors"), ("", "")])
+def test_a_terminal_asks_what_to_do_instead(shell: Shell, answer: str, why: str) -> None:
+    terminal = shell.terminal("remember", "--failed", "Offset pagination on big tables")
+
+    terminal.expect(r"What to do instead\? ")
+    before = shell.run("recall").status
+    terminal.sendline(answer)
+    terminal.expect(pexpect.EOF)
+
+    assert before == 3  # nothing is stored before the answer
+    assert ("No lesson is on record" in terminal.before) is (not why)
+    [found] = shell.run("recall", "offset", "type:antipattern", "--json").json["results"][:1]
+    assert found["metadata"]["why"] == why
+
+
+def test_who_leaves_the_question_stores_nothing(shell: Shell) -> None:
+    terminal = shell.terminal("remember", "--failed", "Offset pagination on big tables")
+
+    terminal.expect(r"What to do instead\? ")
+    terminal.sendintr()
+    terminal.expect(pexpect.EOF)
+
+    assert shell.run("recall").status == 3
+
+
+def test_what_failed_before_is_told_to_who_says_that_it_works(shell: Shell) -> None:
+    failed = shell.remember("--failed", "Offset pagination caused timeouts at 1M rows")
+
+    done = shell.run("remember", "--success", "Offset pagination is fine below 10k rows")
+    chosen = shell.remember("Use offset pagination for all list endpoints")
+    other = shell.remember("--success", "Cursor-based pagination scales for 2M+ rows")
+
+    day = failed["created_at"][:10]
+    line = f"earlier, {day}: failed: {failed['what']} ({failed['short_id']})"
+    assert line in done.out.splitlines()
+    assert chosen["opposite"] == [
+        {
+            "id": failed["id"],
+            "short_id": failed["short_id"],
+            "date": day,
+            "outcome": "failed",
+            "what": failed["what"],
+            "text": line,
+        }
+    ]
+    assert other["opposite"] == []
+    # It is told, not closed.
+    assert shell.run("recall", "offset timeouts", "type:antipattern").status == 0
+
+
+def test_what_was_chosen_before_is_told_to_who_says_that_it_failed(shell: Shell) -> None:
+    chosen = shell.remember("We decided to use Redis for sessions")
+    shell.remember("Use Redis for the rate limiter")
+
+    failed = shell.remember("--failed", "Redis for sessions lost logins on restart")
+
+    assert [(o["id"], o["outcome"]) for o in failed["opposite"]] == [(chosen["id"], "decision")]
+
+
+def test_the_same_words_with_the_other_outcome_are_another_memory(shell: Shell) -> None:
+    worked = shell.remember("--success", "Retrying the upload three times")
+
+    failed = shell.remember("--failed", "Retrying the upload three times")
+
+    assert not failed["repeated"]
+    assert (failed["type"], failed["outcome"]) == ("antipattern", "failed")
+    assert [o["id"] for o in failed["opposite"]] == [worked["id"]]
 
 
 def test_a_secret_is_not_stored(shell: Shell) -> None:

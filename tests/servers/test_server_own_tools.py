@@ -152,6 +152,102 @@ def test_a_repeat_names_the_known_record(tmp_path: Path) -> None:
     run(story)
 
 
+def test_the_answer_tells_new_entities_from_known_ones(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            first = await ask(client, "remember", text=PAGINATION)
+            second = await ask(
+                client, "remember", text="We chose cursor-pagination over offset-pagination."
+            )
+
+        assert first.splitlines()[1] == (
+            "Entities: cursor-pagination (new), list-endpoints (new), project (new); "
+            "in the graph: 3 observations, 2 relations"
+        )
+        assert "offset-pagination (new)" in second.splitlines()[1]
+        assert "cursor-pagination (new)" not in second.splitlines()[1]
+
+    run(story)
+
+
+def test_what_is_on_record_to_the_contrary_is_told_and_stays(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        async with connected(home) as client:
+            await ask(
+                client,
+                "remember",
+                text="Offset pagination caused timeouts at 1M rows <memory-fabric>",
+                type="antipattern",
+                why="it scans",
+            )
+            (failed,) = records(home)
+            text = await ask(client, "remember", text="Use offset-pagination for all lists.")
+
+        (line,) = [line for line in text.splitlines() if line.startswith("To the contrary: ")]
+        assert line == (
+            f"To the contrary: earlier, {failed.created_at[:10]}: failed: "
+            f"{failed.what.replace('<', '‹')} ({failed.id[-8:]})"
+        )
+
+    run(story)
+
+    assert [record.superseded_by for record in records(home)] == ["", ""]
+
+
+def test_an_antipattern_without_a_lesson_says_how_to_add_one(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    text = "Offset pagination caused timeouts"
+
+    async def story() -> None:
+        async with connected(home) as client:
+            without = await ask(client, "remember", text=text, type="antipattern")
+            completed = await ask(
+                client, "remember", text=text, type="antipattern", why="instead: use cursors"
+            )
+
+        assert without.splitlines()[-1].startswith("No lesson is on record")
+        assert "No lesson" not in completed
+
+    run(story)
+
+    (record,) = records(home)
+    assert record.why == "instead: use cursors"
+
+
+def test_what_the_user_had_forgotten_is_not_stored_again(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    memory = Memory.open(settings(home))
+    stored = memory.remember(Record(type="note", what="The box is zephyr.", confidence=0.8), USER)
+    assert stored is not None
+    memory.forget([stored.id], USER)
+    memory.close()
+
+    async def story() -> None:
+        async with connected(home) as client:
+            text = await ask(client, "remember", text="The box is zephyr.")
+
+        assert text == "Not stored: this was forgotten, and only the user can bring it back."
+
+    run(story)
+
+    assert records(home) == []
+
+
+def test_a_confirmation_stays_within_its_length(tmp_path: Path) -> None:
+    names = [f"service-{number}-{'x' * 60}" for number in range(60)]
+
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            text = await ask(client, "remember", text="word " * 3000, entities=names)
+
+        assert len(text) <= MAX_ANSWER_CHARS
+        assert "Tiers: graph now" in text
+
+    run(story)
+
+
 def test_a_secret_reaches_neither_the_answer_nor_the_disk(tmp_path: Path) -> None:
     home, secret = tmp_path / "home", "gh" + "p_" + "A1b2C3d4E5" * 4
 

@@ -111,6 +111,24 @@ def test_a_reason_that_comes_later_replaces_what_the_entities_say(memory: Memory
     assert "because offsets" in whole(memory).entities[0].observations[0]
 
 
+def test_a_reason_that_comes_later_brings_the_names_in_it(memory: Memory) -> None:
+    first = remembered(memory, pagination(why=""))
+    keyset = Entity("keyset", "pattern")
+    uses = Relation("cursor-pagination", "uses", "keyset")
+    fuller = pagination(why="instead: a keyset")
+    fuller = fuller._replace(
+        entities=(keyset, *fuller.entities), relations=(uses, *fuller.relations)
+    )
+
+    completed = remembered(memory, fuller)
+    again = remembered(memory, pagination(why="another reason")._replace(entities=(keyset,)))
+
+    assert completed.entities == (*first.entities, keyset)
+    assert completed.relations == (*first.relations, uses)
+    assert (again.entities, again.why) == (completed.entities, "instead: a keyset")
+    assert "keyset" in {entity.name for entity in whole(memory).entities}
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -125,6 +143,29 @@ def test_what_differs_in_words_scope_domain_or_is_a_question_is_another_record(
 ) -> None:
     first = remembered(memory, decision("Use Redis for caching"))
     assert remembered(memory, other).id != first.id
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"type": "pattern", "outcome": "success"}, {"type": "antipattern", "outcome": "failed"}),
+        ({"type": "antipattern", "outcome": "failed"}, {"type": "decision"}),
+    ],
+    ids=["worked, then failed", "failed, then chosen"],
+)
+def test_what_failed_is_never_the_same_as_what_worked(
+    memory: Memory, first: dict[str, str], second: dict[str, str]
+) -> None:
+    old = remembered(memory, pagination()._replace(**first))  # type: ignore[arg-type]
+
+    new = remembered(memory, pagination()._replace(**second))  # type: ignore[arg-type]
+
+    assert new.id != old.id
+    assert {record.id for record in active(memory)} == {old.id, new.id}
+    # Each is strengthened by its own repeats only.
+    again = remembered(memory, pagination()._replace(**first))  # type: ignore[arg-type]
+    assert again.id == old.id
+    assert len(active(memory)) == 2
 
 
 def test_two_long_records_that_begin_alike_are_two(memory: Memory) -> None:

@@ -9,7 +9,7 @@ import typer
 from memory_fabric import ids
 from memory_fabric.cli import here, named, show
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.models import Answer, Hit
+from memory_fabric.models import Answer, Hit, as_reason
 from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, one_line
 
@@ -178,7 +178,7 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
     text = show.styled(cut(one_line(hit.text), MAX_TEXT_CHARS), "")
     why = one_line(str(known.get("why") or ""))
     if why and why not in hit.text:
-        text.append(show.printable(f" — because {cut(why, MAX_TEXT_CHARS)}"))
+        text.append(show.printable(f" — {as_reason(cut(why, MAX_TEXT_CHARS))}"))
     for mark in marks:
         text.append(f"  [{mark}]", style="yellow")
     return f"{hit.score:.2f}", kind, hit.timestamp[:10] or "—", _reference(hit), text

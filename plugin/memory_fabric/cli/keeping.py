@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import here, named, show
+from memory_fabric.cli import confirming, here, named, show, values
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
-from memory_fabric.models import OTHERS, RECORD_TYPES, SCOPES, Record
+from memory_fabric.models import INSTEAD, RECORD_TYPES, SCOPES, Record, lacks_lesson
 from memory_fabric.store import notices, records
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
@@ -18,6 +18,7 @@ from memory_fabric.text import cut, one_line
 MAX_TEXT_CHARS = 16 << 10
 # `session` records are summaries that hooks write; nobody states one by hand.
 STATED_TYPES = sorted(RECORD_TYPES - {"session"})
+LESSON = "What to do instead?"
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
@@ -40,14 +41,23 @@ def remember(
         typer.Option(
             "--type",
             metavar="T",
+            autocompletion=values.record_types,
             help=f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; left out, the text tells.",
         ),
     ] = "",
     scope: Annotated[
-        str, typer.Option(metavar="S", help="local, user, team (the default) or global.")
+        str,
+        typer.Option(
+            metavar="S",
+            autocompletion=values.scopes,
+            help="local, user, team (the default) or global.",
+        ),
     ] = "",
     why: Annotated[
         str, typer.Option(metavar="REASON", help="The reason, where the text does not hold it.")
+    ] = "",
+    instead: Annotated[
+        str, typer.Option(metavar="LESSON", help="With `--failed`: what to do instead.")
     ] = "",
     category: Annotated[
         str, typer.Option(metavar="WORD", help="A word to sort it by, e.g. database.")
@@ -59,22 +69,41 @@ def remember(
         str, typer.Option(metavar="NAME", help="A namespace inside the project.")
     ] = "",
     as_json: Annotated[
-        bool, typer.Option("--json", help="The stored record as JSON, for programs.")
+        bool,
+        typer.Option(
+            "--json",
+            help="The stored record as JSON, with `repeated`, `new_entities`, `known_entities`, "
+            "`observations`, `tiers`, `replaces`, `opposite`, `left_out_chars`, `failures`, and "
+            "`asks` (`lesson`) where one is missing.",
+        ),
     ] = False,
 ) -> int:
     """Remember a decision, a rule, what worked or failed.
 
-    It confirms type, id, entities, relations and where it lies. The same words again make the known
-    memory stronger.
+    It confirms type and id, which entities are new and which were known, relations, how many
+    observations it says in the graph, where it lies, and what it took the place of. The same words
+    again make the known memory stronger, and complete it with a reason or a lesson that it lacks;
+    the same words with the other outcome are another memory.
+
+    What is on record to the contrary is told, not closed, at most three of them: "earlier,
+    2026-01-03: failed: Offset pagination caused timeouts at 1M rows (1a2b3c4d)".
+
+    What failed without a reason or a lesson: a terminal asks what to do instead before anything is
+    stored (Return stores it without); elsewhere it is stored, and the last line says how to add the
+    lesson. A text beyond 16,384 characters is cut at a word, with a notice of how much was left
+    out. An empty text and two outcomes at once are refused with exit code 2.
 
         memory-fabric remember "Use cursor-based pagination for all list endpoints"
-        memory-fabric remember --failed "Offset pagination caused timeouts at 1M rows"
+        memory-fabric remember --failed --instead "use cursors" "Offsets time out at 1M rows"
         git log -1 --format=%B | memory-fabric remember -
     """
+    _refuse_both(success, failed, kind, instead)
+    text, left_out = _within(_text(words), "text")
+    reason, _ = _within(one_line(why), "reason")
     stated = Record(
         type=_type(kind, success, failed),
-        what=_text(words),
-        why=one_line(why),
+        what=text,
+        why=_with_lesson(reason, instead),
         outcome="success" if success else "failed" if failed else "neutral",
         category=category,
         scope=_scope(scope, for_all),
@@ -87,15 +116,16 @@ def remember(
                 "Scope local is for one session, and this shell is in none.",
                 remedy="Use it inside Claude Code, or leave it out.",
             )
-        stored, repeated = _stored(memory, stated, agent)
-        memory.flush()
-        tiers = named.tiers_holding(memory, stored.id)
-        if as_json:
-            told = {"repeated": repeated, "tiers": tiers, "failures": memory.failures}
-            told["replaces"] = [record.id for record in _replaced_by(memory, stored)]
-            show.json_out(named.as_json(stored) | told)
-        else:
-            _confirm(memory, stored, repeated, tiers)
+        complete = _completed(memory, stated)
+        if failed and lacks_lesson(complete) and not as_json and _is_terminal():
+            stated = stated._replace(why=_with_lesson("", _asked(LESSON)))
+            complete = _completed(memory, stated)
+        told = _stored(memory, complete, agent)
+    told = told._replace(left_out=left_out, lacks_lesson=failed and lacks_lesson(told.record))
+    if as_json:
+        show.json_out(confirming.as_json(told))
+    else:
+        confirming.show_confirmation(told)
     return 0
 
 
@@ -132,19 +162,62 @@ def _text(given: list[str] | None) -> str:
             "There is nothing to remember.",
             remedy='Say what: remember "We chose X because Y".',
         )
-    if len(text) > MAX_TEXT_CHARS:
-        show.complain(f"the text is cut after {MAX_TEXT_CHARS} characters.")
-    return cut(text, MAX_TEXT_CHARS)
+    return text
+
+
+def _within(text: str, name: str) -> tuple[str, int]:
+    """The text as long as it may be, and how many characters were left out, with a notice."""
+    kept = cut(text, MAX_TEXT_CHARS)
+    left_out = len(text) - len(kept.removesuffix("…")) if kept != text else 0
+    if left_out:
+        show.complain(
+            f"the {name} of {len(text)} characters is cut at a word: {left_out} are left out, "
+            f"{MAX_TEXT_CHARS} are the most."
+        )
+    return kept, left_out
+
+
+def _with_lesson(why: str, instead: str) -> str:
+    """The reason, with what to do instead behind it."""
+    lesson = one_line(instead)
+    return "; ".join(part for part in (why, f"{INSTEAD}{lesson}" if lesson else "") if part)
+
+
+def _asked(question: str) -> str:
+    """What the person answers; empty for nothing."""
+    answer: str = typer.prompt(question, default="", show_default=False, prompt_suffix=" ")
+    return answer
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _refuse_both(success: bool, failed: bool, kind: str, instead: str) -> None:
+    """Raise BadInput where two flags say opposite things."""
+    if success and failed:
+        raise BadInput(
+            "--success",
+            "Both --success and --failed: did it work, or did it fail?",
+            remedy="Say one of them; two outcomes are two memories.",
+        )
+    if (success and kind == "antipattern") or (failed and kind == "pattern"):
+        outcome = "--success" if success else "--failed"
+        raise BadInput(
+            "--type",
+            f"Both {outcome} and --type {kind}: did it work, or did it fail?",
+            remedy="Leave out one of them.",
+        )
+    if instead and not failed:
+        raise BadInput(
+            "--instead",
+            "--instead says what to do in the place of what failed.",
+            remedy="Say --failed, or give the reason with --why.",
+        )
 
 
 def _type(kind: str, success: bool, failed: bool) -> str:
     """The stated type; empty where the text shall tell."""
-    if success and failed:
-        raise BadInput(
-            "--success",
-            "Both --success and --failed: it cannot have done both.",
-            remedy="Remember the two as two.",
-        )
     if kind and kind not in STATED_TYPES:
         raise BadInput(
             "--type",
@@ -164,23 +237,18 @@ def _scope(scope: str, for_all: bool) -> str:
     return "global" if for_all else scope or "team"
 
 
-def _stored(memory: Memory, stated: Record, agent: str) -> tuple[Record, bool]:
-    """The record as it is in memory now, and whether it was known before."""
-    from memory_fabric.fabric.remember import store  # the fabric is not needed to refuse a text
+def _stored(memory: Memory, complete: Record, agent: str) -> confirming.Confirmation:
+    """What became of the record, in all tiers."""
+    from memory_fabric.fabric.remember import state  # the fabric is not needed to refuse a text
 
-    complete = _completed(memory, stated)
-    provenance = here.said_here()._replace(agent=agent, domain=stated.domain)
-    new = store(memory, [complete], provenance)
-    if new:
-        return new[0], False
-    known = memory.find_records(
-        "key = ? AND source <> ?", (records.key_of(complete), OTHERS), limit=1
-    )
-    if not known:
+    provenance = here.said_here()._replace(agent=agent, domain=complete.domain)
+    stored, is_new = state(memory, complete, provenance)
+    if stored is None:
         raise StoreUnavailable(
             "", "It was accepted but cannot be found again.", remedy="Run memory-fabric doctor."
         )
-    return known[0], True
+    memory.flush()
+    return confirming.confirmation(memory, stored, repeated=not is_new)
 
 
 def _completed(memory: Memory, stated: Record) -> Record:
@@ -194,12 +262,17 @@ def _completed(memory: Memory, stated: Record) -> Record:
 
     # Before names are read out of it: one alone would not look like a secret.
     stated = stated._replace(what=redact(stated.what), why=redact(stated.why))
-    text = f"{stated.what} {stated.why}"
+    text = f"{stated.what}. {stated.why}"
     known = KnownNames(memory, text)
     told = next(iter(capture(stated.what, speaker="user", known=known)), None)
     told = told or _plainly_told(stated.what)
     entities, relations = extract(text, known=known)
-    entities, relations = told.entities or entities, told.relations or relations
+    if stated.why:  # it brings names of its own beside those of the sentence
+        names = {entity.name for entity in told.entities}
+        entities = (*told.entities, *(e for e in entities if e.name not in names))
+        relations = tuple(dict.fromkeys((*told.relations, *relations)))
+    else:
+        entities, relations = told.entities or entities, told.relations or relations
     why = stated.why or told.why
     sure = confidence(
         explicit=True, reason=bool(why), alternative=bool(told.alternatives), by_user=True
@@ -223,26 +296,3 @@ def _plainly_told(text: str) -> Record:
 
     parts = parts_at(text, 0, min(len(text), 8), whole=True)
     return Record(type="note", what=text, why=parts.why, alternatives=parts.over)
-
-
-def _replaced_by(memory: Memory, stored: Record) -> list[Record]:
-    return memory.find_records("superseded_by = ?", (stored.id,))
-
-
-def _confirm(memory: Memory, stored: Record, repeated: bool, tiers: list[str]) -> None:
-    head = "Known already, now stronger" if repeated else "Remembered"
-    replaced = _replaced_by(memory, stored)
-    show.line(f"{head}: {stored.type} {short_id(stored.id)}", style="bold")
-    show.facts(
-        (
-            ("what", stored.what),
-            ("why", stored.why),
-            ("entities", ", ".join(f"{e.name} ({e.type})" for e in stored.entities)),
-            ("relations", "; ".join(f"{r.source} {r.type} {r.target}" for r in stored.relations)),
-            ("scope", f"{stored.scope}, confidence {stored.confidence:.2f}"),
-            ("in place of", "; ".join(f"{r.what} ({short_id(r.id)})" for r in replaced)),
-            ("lies in", ", ".join(tiers)),
-        )
-    )
-    for failure in memory.failures:
-        show.complain(failure)

@@ -81,16 +81,28 @@ def store(
 
     `text` is what they were found in, if they were: how a sentence opens may say more than it.
     """
-    new = []
-    for record in found:
-        id_ = ids.new_id()
-        record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
-        opened = opening(text, record.what)
-        stored = _remembered(memory, record, provenance, opened)
-        if stored is not None and stored.id == id_ and stored.confidence >= STORED_FROM:
-            new.append(stored)
-            _learn_aliases(memory, stored, provenance)
-    return new
+    stated = [state(memory, record, provenance, text) for record in found]
+    return [
+        record
+        for record, is_new in stated
+        if record is not None and is_new and record.confidence >= STORED_FROM
+    ]
+
+
+def state(
+    memory: Memory, record: Record, provenance: Provenance, text: str = ""
+) -> tuple[Record | None, bool]:
+    """A record as memory has it now, and whether it is new; with what it closes, as in `store`.
+
+    None where it was forgotten and nobody may bring it back now, or where it is too unsure.
+    """
+    id_ = ids.new_id()
+    record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
+    stored = _remembered(memory, record, provenance, opening(text, record.what))
+    is_new = stored is not None and stored.id == id_
+    if stored is not None and is_new and stored.confidence >= STORED_FROM:
+        _learn_aliases(memory, stored, provenance)
+    return stored, is_new
 
 
 def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:

@@ -6,7 +6,7 @@ The same hits give the same bytes, and no text is longer than its budget.
 from __future__ import annotations
 
 from memory_fabric.ids import short_id
-from memory_fabric.models import OTHERS
+from memory_fabric.models import OTHERS, as_reason
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralised, one_line, words
 
 TYPE_CHECKING = False
@@ -210,7 +210,7 @@ def _line(
     body = cut(one_line(text), limit)
     reason = one_line(why)
     if reason and reason.lower() not in body.lower():
-        body += f" — because {cut(reason.removeprefix('because '), MAX_WHY_CHARS)}"
+        body += f" — {as_reason(cut(reason.removeprefix('because '), MAX_WHY_CHARS))}"
     said = frozenset() if all_names else _keys(body)
     tags = [cut(one_line(name), MAX_NAME_CHARS) for name in names if name_key(name) not in said]
     about = f" ({', '.join(dict.fromkeys(tags[:MAX_NAMES]))})" if tags else ""

@@ -8,9 +8,8 @@ from __future__ import annotations
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.fabric.render import low_trust, replaced_by
-from memory_fabric.models import OTHERS, Entity, Record
+from memory_fabric.models import Entity, Record, as_reason, lacks_lesson
 from memory_fabric.servers.outcome import MAX_ANSWER_CHARS, Outcome, within
-from memory_fabric.store.records import key_of
 from memory_fabric.text import cut, name_key, neutralised, one_line
 
 TYPE_CHECKING = False
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.models import Answer, Hit, Provenance, Relation
+    from memory_fabric.store.history.bringing import Brought
     from memory_fabric.store.memory import Memory
 
 MAX_HIT_CHARS = 700
@@ -28,6 +28,9 @@ DEFAULT_LIMIT = 10
 # tools keeps the lower trust of a tool.
 REMEMBER_TRUST = "assistant"
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
+
+FORGOTTEN = "Not stored: this was forgotten, and only the user can bring it back."
+LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" adds one.'
 
 
 def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
@@ -45,13 +48,18 @@ def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -
 
 
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """What was stored: id, entities, tiers; for a repeat, the record that was known."""
-    from memory_fabric.fabric.remember import store
+    """What was stored: id, entities, tiers, what is on record to the contrary; for a repeat, what
+    was known.
+
+    What was forgotten is not stored again: only the user may bring it back.
+    """
+    from memory_fabric.fabric.remember import state
 
     record = _record(memory, arguments)
-    new = store(memory, [record], said_by._replace(trust=REMEMBER_TRUST))
-    text = _confirmation(memory, new[0]) if new else _repeat(memory, record)
-    return Outcome((text,), changed=True)
+    stored, is_new = state(memory, record, said_by._replace(trust=REMEMBER_TRUST))
+    if stored is None:
+        return Outcome((FORGOTTEN,))
+    return Outcome((_confirmation(memory, stored, repeated=not is_new),), changed=True)
 
 
 def _record(memory: Memory, arguments: Mapping[str, Any]) -> Record:
@@ -102,25 +110,40 @@ def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, .
     return (*stated, *told.values())
 
 
-def _confirmation(memory: Memory, stored: Record) -> str:
-    queued = not memory.find_records("id = ?", (stored.id,))
-    names = ", ".join(entity.name for entity in stored.entities) or "none"
+def _confirmation(memory: Memory, stored: Record, *, repeated: bool) -> str:
+    from memory_fabric.fabric.opposites import as_line, opposites
+    from memory_fabric.store.history.bringing import brought
+
+    came = brought(memory, stored, repeated=repeated)
     replaced = memory.find_records("superseded_by = ?", (stored.id,))
+    head = "Known already" if repeated else "Remembered as"
+    lines = [
+        f"{head}{':' if repeated else ''} {_named_record(stored)}",
+        _entities(stored, came),
+        _where(memory, stored),
+        *(f"In the place of {_named_record(record)}" for record in replaced),
+        *(
+            f"To the contrary: {neutralised(as_line(record))}"
+            for record in opposites(memory, stored)
+        ),
+        LESSON_MISSING if lacks_lesson(stored) else "",
+    ]
+    return within([line for line in lines if line], "history shows it.")
+
+
+def _entities(stored: Record, came: Brought) -> str:
+    """`Entities: a (new), b; 2 observations, 1 relations in the graph`."""
+    names = [f"{name} (new)" for name in came.new] + list(came.known)
+    told = cut(", ".join(names or [e.name for e in stored.entities]) or "none", MAX_HIT_CHARS)
+    counts = f"; in the graph: {came.observations} observations, {came.relations} relations"
+    return f"Entities: {told}" + (counts if came.observations else "")
+
+
+def _where(memory: Memory, stored: Record) -> str:
+    if memory.find_records("id = ?", (stored.id,)):
+        return STORED
     because = f": {'; '.join(memory.failures)}" if memory.failures else ""
-    return "\n".join(
-        [
-            f"Remembered as {_named_record(stored)}",
-            f"Entities: {names}",
-            *(f"In the place of {_named_record(record)}" for record in replaced),
-            f"Waits in the queue until the graph can be written{because}" if queued else STORED,
-        ]
-    )
-
-
-def _repeat(memory: Memory, record: Record) -> str:
-    same = (key_of(record), record.scope, OTHERS)
-    known = memory.find_records("key = ? AND scope = ? AND source <> ?", same, 1)
-    return f"Known already: {_named_record(known[0])}" if known else "Known already."
+    return f"Waits in the queue until the graph can be written{because}"
 
 
 def _named_record(record: Record) -> str:
@@ -160,7 +183,7 @@ def _hit_line(hit: Hit) -> str:
     text = one_line(hit.text)
     reason = one_line(str(known.get("why") or ""))
     if reason and reason not in text:
-        text += f" — because {reason}"
+        text += f" — {as_reason(reason)}"
     about = ", ".join(name for name in hit.entities[:MAX_NAMES] if name not in text)
     line = cut(text, MAX_HIT_CHARS) + (f" [{cut(about, MAX_NAME_CHARS)}]" if about else "")
     return f"- ({', '.join(mark for mark in marks if mark)}) {neutralised(line)}"

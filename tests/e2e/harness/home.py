@@ -165,7 +165,8 @@ class Home:
         debug_file = self.root / f"debug-{next(self._numbers)}.log"
         address = {"ANTHROPIC_BASE_URL": stub.url, "ANTHROPIC_API_KEY": "none-for-a-loopback-stub"}
         env = self.environment({**address, **script.env})
-        command = [*_stream_command(debug_file), *script.arguments]
+        allowed = () if script.asks_first else ("--dangerously-skip-permissions",)
+        command = [*_stream_command(debug_file), *allowed, *script.arguments]
         return Session(command, env, self.project, debug_file, stub)
 
     def session(self, script: Script) -> Result:
@@ -188,7 +189,7 @@ def _stream_command(debug_file: Path) -> Sequence[str]:
     return (
         *(str(client_path()), "-p", "--input-format", "stream-json"),
         *("--output-format", "stream-json", "--verbose", "--include-hook-events"),
-        *("--dangerously-skip-permissions", "--debug-file", str(debug_file)),
+        *("--debug-file", str(debug_file)),
     )
 
 

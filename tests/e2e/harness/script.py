@@ -12,7 +12,8 @@ from e2e.harness.wire import Cue, Turn
 class Script:
     """One session: the user's prompts and the model's turns, each queue consumed in order.
 
-    An empty queue answers "OK."; `arguments` are further arguments of the client.
+    An empty queue answers "OK."; `arguments` are further arguments of the client. With `asks_first`
+    the client's default permissions hold; nobody answers here, so what it would ask is refused.
     """
 
     prompts: tuple[str, ...] = ()
@@ -20,6 +21,7 @@ class Script:
     subagent: tuple[Cue, ...] = ()
     summary: str = "<analysis>done</analysis><summary>A summary without particulars.</summary>"
     arguments: tuple[str, ...] = ()
+    asks_first: bool = False
     env: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -15,6 +15,7 @@ from memory_fabric.models import (
     TRUST_ORDER,
     Provenance,
     Record,
+    contradict,
     said,
     stated_at,
 )
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
     from typing import Any
+
+    from memory_fabric.models import Entity, Relation
 
     Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
@@ -265,8 +268,9 @@ def _named_in(gone: rows.Rows) -> list[str]:
 def _same(c: sqlite3.Connection, new: Record) -> tuple[Record, list[str]] | None:
     """The record that this one repeats: its id, or its words in the same scope and domain.
 
-    An open question is never the same as its answer. What others said in the same words stays
-    theirs: saying it makes it ours, too, and nothing of theirs comes along.
+    An open question is never the same as its answer, what failed never the same as what worked.
+    What others said in the same words stays theirs: saying it makes it ours, too, and nothing of
+    theirs comes along.
     """
     found = records.find(c, "id = ?", (new.id,)) or records.find(
         c,
@@ -274,7 +278,7 @@ def _same(c: sqlite3.Connection, new: Record) -> tuple[Record, list[str]] | None
         "AND (type = 'question') = ? AND (scope <> 'local' OR session = ?)",
         (records.key_of(new), new.scope, new.domain, new.type == "question", new.session),
     )
-    return found[0] if found else None
+    return next((pair for pair in found if not contradict(pair[0], new)), None)
 
 
 def _said_before_it_was_over(c: sqlite3.Connection, new: Record) -> Record | None:
@@ -287,7 +291,7 @@ def _said_before_it_was_over(c: sqlite3.Connection, new: Record) -> Record | Non
         f"key = ? AND scope = ? AND domain = ? AND superseded_by <> '' AND valid_to > ? AND {OURS}",
         (records.key_of(new), new.scope, new.domain, stated_at(new)),
     )
-    return found[0][0] if found else None
+    return next((record for record, _ in found if not contradict(record, new)), None)
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
@@ -295,18 +299,30 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
     active = old.status == "active" or confidence >= STORED_FROM
     if second_sighting and confidence >= CANDIDATE_FROM:
         active, confidence = True, max(confidence, STORED_FROM)
+    entities, relations = _named_by_both(old, new)
     stronger = TRUST_ORDER.get(new.trust, 0) > TRUST_ORDER.get(old.trust, 0)
     return old._replace(
         confidence=confidence,
         trust=new.trust if stronger else old.trust,
         why=old.why or new.why,
         alternatives=old.alternatives or new.alternatives,
-        entities=old.entities or new.entities,
-        relations=old.relations or new.relations,
+        entities=entities,
+        relations=relations,
         generalizable=old.generalizable or new.generalizable,
         pinned=old.pinned or new.pinned,
         status="active" if active else "candidate",
     )
+
+
+def _named_by_both(old: Record, new: Record) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
+    """What the known record names; of the new one only what its reason brings, or where nothing
+    was named.
+    """
+    if old.why or not new.why:
+        return old.entities or new.entities, old.relations or new.relations
+    known = {entity.name for entity in old.entities}
+    more = (entity for entity in new.entities if entity.name not in known)
+    return (*old.entities, *more), tuple(dict.fromkeys((*old.relations, *new.relations)))
 
 
 def _adds_nothing(old: Record, new: Record) -> bool:

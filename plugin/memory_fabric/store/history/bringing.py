@@ -1,0 +1,37 @@
+"""What a record brought into the graph: which entities it made, and what it says there."""
+
+from __future__ import annotations
+
+from memory_fabric.models import Record
+from memory_fabric.store.memory import Memory
+from memory_fabric.values import Value
+
+
+class Brought(Value):
+    """Names of entities that a record made and of those it met; how much it says in the graph.
+
+    `observations` and `relations` count what it states, also where another record states the same.
+    """
+
+    new: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    observations: int = 0
+    relations: int = 0
+
+
+def brought(memory: Memory, record: Record, *, repeated: bool) -> Brought:
+    """What a record brought; nothing while it waits in the queue.
+
+    Of one that is only `repeated` all entities are known.
+    """
+    for database in memory.databases():
+        if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)) is None:
+            continue
+        query = "SELECT name FROM entities WHERE record = ? ORDER BY id"
+        made = [] if repeated else [row[0] for row in database.rows(query, (record.id,))]
+        query = "SELECT kind, count(*) FROM claims WHERE record = ? GROUP BY kind"
+        counts: dict[str, int] = dict(database.rows(query, (record.id,)))
+        met = [entity.name for entity in record.entities if entity.name not in made]
+        said = counts.get("observations", 0), counts.get("relations", 0)
+        return Brought(tuple(made), tuple(met) if counts else (), *said)
+    return Brought()
