@@ -1,6 +1,8 @@
 // The graph view: force-graph gives the canvas, the camera and the forces; scene and paint the rest.
 
+// So many are laid out before the first frame; more are seen to move. Few get more steps.
 const SMALL = 320;
+const FEW = 120;
 const TICKS = 130;
 const TAP_MS = 380;
 const STILL_PX = 6;
@@ -54,8 +56,7 @@ function startForce() {
     .onRenderFramePost(renderFrame).onEngineStop(settle).onZoom(() => { graph.camera = true; })
     .enablePanInteraction((event) => spotUnder(pointOf(event)) === null);
   graph.force.d3Force("center", null);
-  graph.force.d3Force("charge").strength(-70).distanceMax(420);
-  graph.force.d3Force("link").distance(46);
+  graph.force.d3Force("charge").distanceMax(420);
   listenToPointer(box);
   new ResizeObserver(() => graph.box.isConnected && resizeGraph()).observe(graph.box.querySelector("#stage"));
 }
@@ -109,8 +110,10 @@ function lay(scene) {
     return fitScene(false);
   }
   const still = scene.core.length <= SMALL || matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const ticks = scene.core.length <= SMALL ? 2 * TICKS : TICKS;
+  const ticks = scene.core.length <= FEW ? 2 * TICKS : TICKS;
   graph.settled = false;
+  graph.force.d3Force("link").distance(scene.kind === "focus" ? Math.max(46, 130 - scene.core.length) : 46);
+  graph.force.d3Force("charge").strength(scene.kind === "focus" ? -160 : -70);
   graph.force.d3Force("gravity", gravity(scene.kind === "focus" ? 0.02 : 0.05, Math.min(1.7, Math.max(0.6, graph.state.width / graph.state.height))));
   graph.force.d3AlphaDecay(1 - 0.001 ** (1 / ticks)).warmupTicks(still ? ticks : 0).cooldownTicks(still ? 0 : ticks).cooldownTime(60000)
     .graphData({ nodes: scene.core, links: scene.links });

@@ -8,6 +8,7 @@ const MOST_EDGES = 2500;
 const MOST_LABELS = 50;
 // Above so many entities dashes cost too much and cannot be seen.
 const MOST_DASHED = 250;
+const MOST_HEADS = 160;
 const MOST_STRONG_EDGES = 60;
 const MOST_EDGE_LABELS = 30;
 const LABEL_FONT = "12px system-ui, sans-serif";
@@ -97,21 +98,25 @@ function lit(scene, { hovered, selected }) {
 }
 
 function paintEdges(ctx, { edges }, near) {
-  const bright = [];
+  const bright = [], plainOnes = [];
   ctx.lineWidth = edges.length > 1200 ? 0.6 : 1;
   ctx.strokeStyle = colours.line;
   ctx.globalAlpha = near ? 0.3 : edges.length > 1200 ? 0.55 : 0.9;
   ctx.beginPath();
   for (const edge of edges) {
     const { a, b, relation } = edge;
-    if (near && (relation.from === near.centre || relation.to === near.centre)) bright.push(edge);
+    if (near && (relation.from === near.centre || relation.to === near.centre)) {
+      bright.push(edge);
+      continue;
+    }
+    plainOnes.push(edge);
     ctx.moveTo(a.sx, a.sy);
     ctx.lineTo(b.sx, b.sy);
   }
   ctx.stroke();
+  if (edges.length <= MOST_HEADS) paintHeads(ctx, plainOnes, colours.line);
   ctx.globalAlpha = 1;
   if (bright.length) paintBright(ctx, bright);
-  if (edges.length < 160) paintHeads(ctx, edges, colours.line);
 }
 
 function paintBright(ctx, edges) {

@@ -74,7 +74,7 @@ function cards(some, before, asOf) {
 function recordCard(record, asOf = "") {
   const over = isOver(record) && !asOf;
   const successor = memory.byRecord.get(record.superseded_by);
-  return el("article", { class: `card${over ? " over-now" : ""}${record.stale ? " is-stale" : ""}`, id: `record-${record.short_id}`, style: { "--kind": `var(${look(record.type).colour})` } },
+  return el("article", { class: `card${over ? " over-now" : ""}${record.stale ? " is-stale" : ""}`, id: `record-${record.short_id}` },
     el("p", { class: "over" }, typeLabel(record.type), record.pinned && el("span", { class: "pin" }, "\u2691 pinned"), staleMark(record), outcomeMark(record),
       over && el("span", { class: "ended" }, record.superseded_by ? "replaced" : `held until ${day(record.held_until)}`)),
     el("p", { class: "what" }, el("a", { "data-row": true, dir: "auto", href: hashOf("timeline", record.short_id) }, over ? el("s", {}, record.what) : record.what)),
