@@ -1,8 +1,9 @@
 // The graph view: force-graph gives the canvas, the camera and the forces; scene and paint the rest.
 
-// So many are laid out before the first frame; more are seen to move. Few get more steps.
-const SMALL = 320;
+// So few are laid out before the first frame and get more steps; so many halfway; more are seen to
+// move.
 const FEW = 120;
+const SMALL = 320;
 const TICKS = 130;
 const TAP_MS = 380;
 const STILL_PX = 6;
@@ -109,16 +110,22 @@ function lay(scene) {
     graph.force.warmupTicks(0).cooldownTicks(0).graphData({ nodes: scene.core, links: scene.links });
     return fitScene(false);
   }
-  const still = scene.core.length <= SMALL || matchMedia("(prefers-reduced-motion: reduce)").matches;
   const ticks = scene.core.length <= FEW ? 2 * TICKS : TICKS;
+  const before = ticksBefore(scene.core.length, ticks);
   graph.settled = false;
   graph.force.d3Force("link").distance(scene.kind === "focus" ? Math.max(46, 130 - scene.core.length) : 46);
   graph.force.d3Force("charge").strength(scene.kind === "focus" ? -160 : -70);
   graph.force.d3Force("gravity", gravity(scene.kind === "focus" ? 0.02 : 0.05, Math.min(1.7, Math.max(0.6, graph.state.width / graph.state.height))));
-  graph.force.d3AlphaDecay(1 - 0.001 ** (1 / ticks)).warmupTicks(still ? ticks : 0).cooldownTicks(still ? 0 : ticks).cooldownTime(60000)
+  graph.force.d3AlphaDecay(1 - 0.001 ** (1 / ticks)).warmupTicks(before).cooldownTicks(ticks - before).cooldownTime(60000)
     .graphData({ nodes: scene.core, links: scene.links });
-  if (!still) fitWhileMoving(scene);
+  if (before < ticks) fitWhileMoving(scene);
   return undefined;
+}
+
+/** How many steps of the forces come before the first frame: all, or what takes no time to notice. */
+function ticksBefore(entities, ticks) {
+  if (entities <= FEW || matchMedia("(prefers-reduced-motion: reduce)").matches) return ticks;
+  return entities <= SMALL ? Math.round(ticks / 2) : 0;
 }
 
 /** Until the forces rest, keep everything in view. */

@@ -62,7 +62,7 @@ function arrow(event) {
 }
 
 function rows() {
-  return [...byId("main").querySelectorAll("[data-row], #near a")].filter((row) => row.getClientRects().length);
+  return [...byId("main").querySelectorAll("[data-row], #panel li a")].filter((row) => row.getClientRects().length);
 }
 
 /** Move the focus in the list of the view. */

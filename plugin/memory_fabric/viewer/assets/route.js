@@ -35,7 +35,7 @@ function hashOf(view, name = "", params = {}) {
 
 /** What names an entity in a hash: its name, or ~number where the name is too long or no text. */
 function keyOf(entity) {
-  const fits = entity.name && entity.name.length <= LONGEST_PATH && entity.name.isWellFormed?.() !== false;
+  const fits = entity.name && entity.name.length <= LONGEST_PATH && !/\p{Cs}/u.test(entity.name);
   return fits && !entity.name.startsWith("~") ? entity.name : `~${entity.i}`;
 }
 

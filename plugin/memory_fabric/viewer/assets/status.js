@@ -8,11 +8,24 @@ function showStatus() {
   fill(byId("main"), el("section", { class: "column status" },
     el("h1", {}, "Status"),
     el("p", { class: "quiet" }, memory.project && `Project ${short(memory.project, 60)} \u00b7 `, `memory-fabric ${memory.picture.version ?? ""} \u00b7 `, memory.live ? "live" : "a picture", " of ", memory.picture.made_at ? `${day(memory.picture.made_at)}, ${memory.picture.made_at.slice(11, 16)} UTC` : "an unknown time"),
-    el("div", { class: "tiers" }, memory.tiers.map(tierCard)), memory.tiers.length === 0 && el("p", { class: "nothing" }, "This picture says nothing about the tiers."),
+    el("div", { class: "tiers", id: "tiers" }, tierCards()),
     el("h2", {}, "In this picture"),
     el("p", {}, `${many(memory.entities.length, "entity", "entities")}, ${many(memory.relations.length, "relation")}, ${many(memory.records.length, "record")}, ${many(memory.changes.length, "change")}.`),
     el("p", { id: "left-out" }, left.length ? `Left out, to keep it quick: ${left.map(([what, n]) => `${n.toLocaleString("en")} ${what}`).join(", ")}.` : "Nothing was left out.")));
+  if (memory.live) askTiers();
   ready();
+}
+
+function tierCards() {
+  return memory.tiers.length ? memory.tiers.map(tierCard) : el("p", { class: "nothing" }, "This picture says nothing about the tiers.");
+}
+
+/** Ask the server how the tiers are now. */
+async function askTiers() {
+  const answer = await fetched("api/status");
+  if (Array.isArray(answer.tiers)) memory.tiers = answer.tiers;
+  const box = byId("tiers");
+  if (box) fill(box, answer.error && problem(answer.error), tierCards());
 }
 
 function stateMark(state) {
@@ -28,7 +41,7 @@ function tierCard(tier) {
     el("p", { class: "quiet" }, TIER_WORDS[tier.tier] ?? ""),
     (tier.findings ?? []).map((f) => el("div", { class: "finding" }, el("p", { dir: "auto" }, f.reason), f.remedy && el("p", { class: "remedy", dir: "auto" }, "\u2192 ", f.remedy))),
     el("dl", { class: "facts" },
-      fact("Holds", Object.entries(tier.counts ?? {}).map(([what, n]) => `${Number(n).toLocaleString("en")} ${what}`).join(", ")),
+      fact("Holds", Object.entries(tier.counts ?? {}).filter(([, n]) => n > 0).map(([what, n]) => `${Number(n).toLocaleString("en")} ${what}`).join(", ") || "nothing"),
       fact("Waiting", queue ? `${many(queue, "change")}, the oldest for ${span(tier.queue.oldest_s)}` : "nothing"),
       fact("Written", tier.written_at ? `${day(tier.written_at)}, ${ago(tier.written_at)}` : "never"),
       tier.tier === "graph" && fact("Backup", tier.backup ? `${span(tier.backup.age_s)} old, ${{ true: "sound", false: "cannot be read" }[tier.backup.sound] ?? "not read through"}` : "none yet"),

@@ -109,6 +109,7 @@ function asOfControl(place, asOf, count) {
   const times = memory.records.map((r) => Date.parse(r.at)).filter((t) => !Number.isNaN(t));
   if (!times.length) return null;
   const first = Math.floor(times.reduce((a, b) => Math.min(a, b)) / DAY_MS), last = Math.floor(memory.made / DAY_MS);
+  if (first >= last && !asOf) return el("p", { class: "quiet" }, many(count, "record"));
   const move = (date) => go(hashOf("timeline", "", { asof: date }), true);
   const chosen = asOf ? Math.floor(Date.parse(asOf) / DAY_MS) : last;
   const text = asOf ? `What held on ${day(asOf)}: ${many(count, "record")}` : `Everything, also what was replaced: ${many(count, "record")}`;
