@@ -1,6 +1,8 @@
 // One entity: what it is, what was said of it, what it is connected with, and how that came.
 
 const MOST_CHANGES = 60;
+const MOST_RELATIONS = 500;
+const MOST_RECORDS = 200;
 const SCOPES = table({ both: "this project and yours everywhere", team: "this project", user: "yours, in every project" });
 
 function showEntity(place) {
@@ -15,7 +17,7 @@ function showEntity(place) {
     !kept.entity[entity.i] && el("p", { class: "notice" }, "This entity does not pass the filters in force. ", clearButton()),
     section("What is known", entity.observations.length, el("ul", { class: "rows observations" }, entity.observations.map(observationRow)), "Nothing has been said of it yet."),
     relationsOf(entity),
-    section("Records", entity.said.length, el("div", {}, entity.said.slice(0, 200).map((r) => recordCard(r))), "No record names it."),
+    section("Records", entity.said.length, el("div", {}, entity.said.slice(0, MOST_RECORDS).map((r) => recordCard(r)), entity.said.length > MOST_RECORDS && el("p", { class: "quiet" }, `and ${(entity.said.length - MOST_RECORDS).toLocaleString("en")} more`)), "No record names it."),
     el("h2", {}, "History"), history));
   showHistory(entity, history);
   ready();
@@ -47,9 +49,11 @@ function observationRow(o) {
 }
 
 function relationsOf(entity) {
-  const row = (r, other, out) => el("li", {}, el("span", { class: "relation" }, out ? `${verb(r)} ` : ""), entityLink(memory.entities[other], { "data-row": true }), el("span", { class: "relation" }, out ? "" : ` ${verb(r)} it`), el("span", { class: "quiet small" }, r.at ? ` ${day(r.at)}` : ""));
-  const rows = [...entity.out.map((r) => row(r, r.to, true)), ...entity.into.map((r) => row(r, r.from, false))];
-  return section("Connected with", rows.length, el("ul", { class: "rows relations", id: "relations" }, rows.slice(0, 500)), "Nothing is connected with it yet.");
+  const row = ({ r, other, out }) => el("li", {}, el("span", { class: "relation" }, out ? `${verb(r)} ` : ""), entityLink(other, { "data-row": true }), el("span", { class: "relation" }, out ? "" : ` ${verb(r)} it`), el("span", { class: "quiet small" }, r.at ? ` ${day(r.at)}` : ""));
+  const all = ends(entity);
+  const more = all.length - MOST_RELATIONS;
+  const list = [el("ul", { class: "rows relations", id: "relations" }, all.slice(0, MOST_RELATIONS).map(row)), more > 0 && el("p", { class: "quiet" }, `and ${more.toLocaleString("en")} more`)];
+  return section("Connected with", all.length, list, "Nothing is connected with it yet.");
 }
 
 async function showHistory(entity, list) {

@@ -12,6 +12,8 @@ const STEPS = [1, 2, 3];
 const graph = {
   force: null, box: null, scene: null, overview: null, drawn: { spots: [], edges: [], all: 0 }, settled: false,
   opened: [], frames: 0, last: { i: -1, at: 0 }, touched: false, pressed: null,
+  // Whether the next place is taken without moving the camera: what is selected stands in view.
+  stay: false,
   state: { hovered: -1, selected: -1, cursor: -1, wanted: new Set(), width: 0, height: 0 },
 };
 
@@ -91,9 +93,9 @@ function takeScene(entity, steps, place) {
     if (graph.overview?.of !== memory) graph.overview = Object.assign(overviewScene(), { key, of: memory });
     if (graph.scene !== graph.overview) lay(graph.overview);
     else if (graph.filtered !== filtered) fitScene(true);
-    if (entity && graph.settled && !graph.touchedSelection) bringIntoView(entity.i);
+    if (entity && graph.settled && !graph.stay) bringIntoView(entity.i);
   }
-  graph.touchedSelection = false;
+  graph.stay = false;
   graph.filtered = filtered;
   graph.state.wanted = new Set(steps ? [] : [...(entity ? [entity.i] : []), ...graph.opened.flatMap((i) => [i, ...neighbours(i)])]);
   showLegend();
@@ -267,8 +269,8 @@ function hover(i) {
 
 /** Select an entity of the scene; -1 for none. A focus stays. */
 function select(i) {
-  graph.touchedSelection = true;
-  if (graph.scene.kind === "focus" && i !== graph.scene.of) return i < 0 ? undefined : peek(i);
+  if (graph.scene.kind === "focus") return i < 0 ? undefined : peek(i);
+  graph.stay = true;
   return go(hashOf("graph", i < 0 ? "" : keyOf(memory.entities[i])));
 }
 
@@ -290,7 +292,7 @@ function expand(i) {
   const place = placeOf(location.hash);
   const entity = place.name ? entityOf(place.name) : null;
   const steps = Number(place.params.get("steps")) || 0;
-  if (!steps) graph.touchedSelection = true;
+  if (!steps) graph.stay = true;
   takeScene(entity, steps, place);
   if (steps) peek(i);
   announce(`${nameOf(i)}: ${many(memory.entities[i].degree, "neighbour")} shown`);
@@ -301,6 +303,7 @@ function backOut() {
   const place = placeOf(location.hash);
   if (graph.opened.length) {
     graph.opened.pop();
+    graph.stay = true;
     takeScene(place.name ? entityOf(place.name) : null, Number(place.params.get("steps")) || 0, place);
     return true;
   }

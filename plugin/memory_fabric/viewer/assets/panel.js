@@ -68,11 +68,18 @@ function entityPanel(entity, steps) {
 
 /** The neighbours as links: the same as the drawing, for those who read or listen. */
 function nearList(entity) {
-  const near = [...entity.out.map((r) => ({ r, other: memory.entities[r.to], out: true })), ...entity.into.map((r) => ({ r, other: memory.entities[r.from], out: false }))];
+  const near = ends(entity);
   if (!near.length) return el("p", { class: "quiet" }, "Nothing is connected with it yet.");
-  return [el("h2", {}, `Connected with ${near.length}`), el("ul", { class: "plain-list near", id: "near" }, near.slice(0, MOST_NEAR).map(({ r, other, out }) =>
+  return [el("h2", {}, `Connected with ${near.length.toLocaleString("en")}`), el("ul", { class: "plain-list near", id: "near" }, near.slice(0, MOST_NEAR).map(({ r, other, out }) =>
     el("li", {}, el("span", { class: "relation" }, out ? `${verb(r)} ` : ""), graphLink(other), el("span", { class: "relation" }, out ? "" : ` ${verb(r)} it`)))),
-  near.length > MOST_NEAR && el("p", { class: "quiet" }, `and ${near.length - MOST_NEAR} more`)];
+  near.length > MOST_NEAR && el("p", { class: "quiet" }, el("a", { href: hashOf("entity", keyOf(entity)) }, `and ${(near.length - MOST_NEAR).toLocaleString("en")} more`))];
+}
+
+/** The relations of an entity with their other ends: those from it first, the best known first. */
+function ends(entity) {
+  const known = (a, b) => b.other.weight - a.other.weight;
+  return [...entity.out.map((r) => ({ r, other: memory.entities[r.to], out: true })).sort(known),
+    ...entity.into.map((r) => ({ r, other: memory.entities[r.from], out: false })).sort(known)];
 }
 
 function verb(relation) {
