@@ -57,9 +57,18 @@ function go(hash, replace = false) {
 }
 
 function entityLink(entity, attributes = {}) {
-  return el("a", { class: "entity", dir: "auto", href: hashOf("entity", keyOf(entity)), ...attributes }, mark(entity.type), short(entity.name, 80) || "(no name)");
+  return el(
+    "a",
+    { class: "entity", dir: "auto", href: hashOf("entity", keyOf(entity)), ...attributes },
+    mark(entity.type),
+    short(entity.name, 80) || "(no name)",
+  );
 }
 
 function recordLink(record, text) {
-  return el("a", { class: "record-link", dir: "auto", href: hashOf("timeline", record.short_id) }, text);
+  return el(
+    "a",
+    { class: "record-link", dir: "auto", href: hashOf("timeline", record.short_id) },
+    text,
+  );
 }
