@@ -163,6 +163,7 @@ function listen() {
   addEventListener("hashchange", () => {
     moves += 1;
     arrive();
+    announce(document.title);
   });
   addEventListener("keydown", keyPressed);
   byId("skip").addEventListener("click", (event) => {

@@ -43,6 +43,20 @@ function el(tag, attributes = {}, ...children) {
   return fill(node, ...children);
 }
 
+/** A paragraph of a class. */
+function p(kind, ...children) {
+  return el("p", { class: kind }, ...children);
+}
+
+/** A paragraph that somebody said, in whichever direction its language is written. */
+function told(kind, ...children) {
+  return el("p", { class: kind, dir: "auto" }, ...children);
+}
+
+function quiet(...children) {
+  return el("span", { class: "quiet" }, ...children);
+}
+
 /** The node with these children in the place of those it had. */
 function fill(node, ...children) {
   node.replaceChildren(

@@ -13,64 +13,43 @@ function showEntity(place) {
   const entity = entityOf(place.name);
   if (!entity) return showMissing(place.name);
   const history = el("ul", { class: "plain-list", id: "history" });
-  fill(
-    byId("main"),
-    el(
-      "article",
-      { class: "column entity-page" },
-      el("p", { class: "over" }, typeLabel(entity.type), staleMark(entity)),
-      el("h1", { dir: "auto", class: "full-name" }, entity.name || "(no name)"),
-      entityFacts(entity),
-      el(
-        "p",
-        { class: "acts" },
-        el(
-          "a",
-          {
-            class: "plain-button strong",
-            id: "show-in-graph",
-            href: hashOf("graph", keyOf(entity), { steps: 1 }),
-          },
-          "Show in the graph",
-        ),
-      ),
-      !kept.entity[entity.i] &&
-        el(
-          "p",
-          { class: "notice" },
-          "This entity does not pass the filters in force. ",
-          clearButton(),
-        ),
-      section(
-        "What is known",
-        entity.observations.length,
-        el("ul", { class: "rows observations" }, entity.observations.map(observationRow)),
-        "Nothing has been said of it yet.",
-      ),
-      relationsOf(entity),
-      section(
-        "Records",
-        entity.said.length,
-        el(
-          "div",
-          {},
-          entity.said.slice(0, MOST_RECORDS).map((r) => recordCard(r)),
-          entity.said.length > MOST_RECORDS &&
-            el(
-              "p",
-              { class: "quiet" },
-              `and ${(entity.said.length - MOST_RECORDS).toLocaleString("en")} more`,
-            ),
-        ),
-        "No record names it.",
-      ),
-      el("h2", {}, "History"),
-      history,
-    ),
+  const href = hashOf("graph", keyOf(entity), { steps: 1 });
+  const inGraph = { class: "plain-button strong", id: "show-in-graph", href };
+  const page = el(
+    "article",
+    { class: "column entity-page" },
+    p("over", typeLabel(entity.type), staleMark(entity)),
+    el("h1", { dir: "auto", class: "full-name" }, entity.name || "(no name)"),
+    entityFacts(entity),
+    p("acts", el("a", inGraph, "Show in the graph")),
+    !kept.entity[entity.i] &&
+      p("notice", "This entity does not pass the filters in force. ", clearButton()),
+    observationsOf(entity),
+    relationsOf(entity),
+    recordsOf(entity),
+    el("h2", {}, "History"),
+    history,
   );
+  fill(byId("main"), page);
   showHistory(entity, history);
   ready();
   return undefined;
+}
+
+function observationsOf({ observations }) {
+  const list = el("ul", { class: "rows observations" }, observations.map(observationRow));
+  return section("What is known", observations.length, list, "Nothing has been said of it yet.");
+}
+
+function recordsOf({ said }) {
+  const more = said.length - MOST_RECORDS;
+  const list = el(
+    "div",
+    {},
+    said.slice(0, MOST_RECORDS).map((record) => recordCard(record)),
+    more > 0 && p("quiet", `and ${more.toLocaleString("en")} more`),
+  );
+  return section("Records", said.length, list, "No record names it.");
 }
 
 function showMissing(name) {

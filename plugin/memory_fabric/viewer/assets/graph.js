@@ -21,7 +21,7 @@ const graph = {
   pressed: null,
   // Whether the next place is taken without moving the camera: what is selected stands in view.
   stay: false,
-  state: { hovered: -1, selected: -1, cursor: -1, wanted: new Set(), width: 0, height: 0 },
+  state: { hovered: -1, selected: -1, wanted: new Set(), width: 0, height: 0 },
 };
 
 /** Show the graph for a place; made once and kept. */
@@ -61,9 +61,6 @@ function startForce() {
     .linkLabel(() => "")
     .onRenderFramePost(renderFrame)
     .onEngineStop(settle)
-    .onZoom(() => {
-      graph.camera = true;
-    })
     .enablePanInteraction((event) => spotUnder(pointOf(event)) === null);
   graph.force.d3Force("center", null);
   graph.force.d3Force("charge").distanceMax(420);
@@ -107,7 +104,7 @@ function takeScene(entity, steps, place) {
       : [...(entity ? [entity.i] : []), ...graph.opened.flatMap((i) => [i, ...neighbours(i)])],
   );
   showLegend();
-  showPanel(entity, steps, place);
+  showPanel(entity, steps);
   showStageNote();
   redraw();
 }
@@ -173,11 +170,7 @@ function select(i) {
 /** Show an entity in the panel without leaving the focus. */
 function peek(i) {
   graph.state.selected = i;
-  showPanel(
-    memory.entities[i],
-    Number(placeOf(location.hash).params.get("steps")) || 1,
-    placeOf(location.hash),
-  );
+  showPanel(memory.entities[i], Number(placeOf(location.hash).params.get("steps")) || 1);
   redraw();
 }
 

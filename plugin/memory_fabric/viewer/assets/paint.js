@@ -239,11 +239,11 @@ function dots(ctx, spots) {
   ctx.fill();
 }
 
-function paintRings(ctx, spots, { hovered, selected, cursor }) {
+function paintRings(ctx, spots, { hovered, selected }) {
   ctx.strokeStyle = colours.accent;
   ctx.lineWidth = 2;
   for (const spot of spots) {
-    if (spot.i === hovered || spot.i === selected || spot.i === cursor) ring(ctx, spot, 4);
+    if (spot.i === hovered || spot.i === selected) ring(ctx, spot, 4);
     if (spot.pinned) ring(ctx, spot, 1.5);
   }
 }

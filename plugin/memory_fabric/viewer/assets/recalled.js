@@ -73,80 +73,54 @@ function pathText(path) {
 
 function recalledHit(result, words) {
   const meta = result.metadata ?? {};
-  const record = memory.byRecord.get(meta.record || meta.id);
-  const entities = (result.entities ?? [])
-    .map((name) => memory.byName.get(folded(name)))
-    .filter(Boolean);
-  const target =
-    result.source === "records" && record
-      ? hashOf("timeline", record.short_id)
-      : entities[0]
-        ? hashOf("entity", keyOf(entities[0]))
-        : null;
-  const passes =
-    result.source === "records" && record
-      ? keepsRecord(record)
-      : !entities[0] || Boolean(kept.entity[entities[0].i]);
-  const parts = meta.score_parts;
-  const factors = parts && parts.times !== 1 ? [[parts.times, "replaced, or less trusted"]] : [];
+  const { entities, href, passes } = meant(result, meta);
+  const text = marked(short(result.text, 400), words);
+  const trust = TRUSTS[meta.trust ?? ""] ?? meta.trust;
+  const replaced = meta.over || meta.superseded_by;
   return el(
     "li",
     { class: `card hit${passes ? "" : " faint"}` },
-    el(
-      "p",
-      { class: "over" },
+    p(
+      "over",
       typeLabel(meta.type || meta.entityType || result.source),
-      el("span", { class: "quiet" }, result.source),
-      (meta.over || meta.superseded_by) && el("span", { class: "ended" }, "replaced"),
+      quiet(result.source),
+      replaced && el("span", { class: "ended" }, "replaced"),
     ),
-    el(
-      "p",
-      { class: "what" },
-      target
-        ? el(
-            "a",
-            { "data-row": true, dir: "auto", href: target },
-            marked(short(result.text, 400), words),
-          )
-        : el("span", { dir: "auto" }, marked(short(result.text, 400), words)),
-    ),
-    meta.why &&
-      el(
-        "p",
-        { class: "why", dir: "auto" },
-        el("span", { class: "quiet" }, "because "),
-        marked(short(meta.why, 300), words),
-      ),
-    parts && scoreBar(result.score, parts, factors),
-    meta.parts &&
-      el(
-        "p",
-        { class: "quiet small" },
-        "relevance: ",
-        Object.entries(meta.parts)
-          .map(([name, value]) => `${name} ${value}`)
-          .join(", "),
-      ),
-    result.prompt &&
-      el(
-        "p",
-        { class: "verdict small" },
-        result.prompt === "would be given"
-          ? "\u2713 a prompt would be given it"
-          : `\u2717 not given to a prompt: ${result.prompt}`,
-      ),
-    entities.length > 0 &&
-      el(
-        "p",
-        { class: "tags" },
-        entities.slice(0, 8).map((e) => entityLink(e)),
-      ),
-    el(
-      "p",
-      { class: "foot" },
-      `${TRUSTS[meta.trust ?? ""] ?? meta.trust} \u00b7 ${day(result.timestamp)}`,
-    ),
+    p("what", el(href ? "a" : "span", { "data-row": Boolean(href), dir: "auto", href }, text)),
+    meta.why && told("why", quiet("because "), marked(short(meta.why, 300), words)),
+    explained(result, meta),
+    entityTags(entities),
+    p("foot", `${trust} \u00b7 ${day(result.timestamp)}`),
   );
+}
+
+/** What of this page a result is about: its entities, where it leads, whether filters keep it. */
+function meant(result, meta) {
+  const named = (result.entities ?? []).map((name) => memory.byName.get(folded(name)));
+  const entities = named.filter(Boolean);
+  const record = memory.byRecord.get(meta.record || meta.id);
+  if (result.source === "records" && record) {
+    return { entities, href: hashOf("timeline", record.short_id), passes: keepsRecord(record) };
+  }
+  const first = entities[0];
+  if (!first) return { entities, href: null, passes: true };
+  return { entities, href: hashOf("entity", keyOf(first)), passes: Boolean(kept.entity[first.i]) };
+}
+
+/** Why a result stands where it stands, and whether a prompt would be given it. */
+function explained(result, meta) {
+  const parts = meta.score_parts;
+  const factors = parts && parts.times !== 1 ? [[parts.times, "replaced, or less trusted"]] : [];
+  const relevance = Object.entries(meta.parts ?? {}).map(([name, value]) => `${name} ${value}`);
+  const given = result.prompt === "would be given";
+  const verdict = given
+    ? "\u2713 a prompt would be given it"
+    : `\u2717 not given to a prompt: ${result.prompt}`;
+  return [
+    parts && scoreBar(result.score, parts, factors),
+    relevance.length > 0 && p("quiet small", `relevance: ${relevance.join(", ")}`),
+    result.prompt && p("verdict small", verdict),
+  ];
 }
 
 /** JSON of the server; {error} where there is none. */
