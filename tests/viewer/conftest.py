@@ -18,6 +18,7 @@ PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844},
     "has_touch": True,
     "is_mobile": True,
+    "device_scale_factor": 3,
 }
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 

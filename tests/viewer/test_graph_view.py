@@ -154,6 +154,21 @@ def test_of_ten_thousand_entities_the_best_known_are_drawn_first(open_page: Open
     assert 1 < drawn(page) <= 300
 
 
+def test_expanding_draws_neighbours_whatever_the_zoom(open_page: Opener) -> None:
+    made = large(3000, 4500).made()
+    hub = max(range(3000), key=lambda n: sum(r["to"] == n for r in made["relations"]))
+    page = open_page(made, f"#/graph/{made['entities'][hub]['name']}")
+    before = page.evaluate("memoryFabric.drawn")
+
+    page.keyboard.press("e")
+    page.click("#fit")
+
+    expect(page.locator("#drawn")).not_to_contain_text("900 of")
+    assert drawn(page) > before
+    page.keyboard.press("Escape")
+    expect(page.locator("#drawn")).to_contain_text("900 of 3,000 entities drawn")
+
+
 def test_zooming_in_draws_what_was_left_out(open_page: Opener) -> None:
     page = open_page(large(3000, 4500).made())
     expect(page.locator("#drawn")).to_contain_text("900 of 3,000 entities drawn")

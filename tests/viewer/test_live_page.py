@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from memory_fabric.viewer.page import content_security_policy, page
 from viewer.conftest import Opener
-from viewer.pictures import shop
+from viewer.pictures import shop, tier
 
 RECALLED: dict[str, Any] = {
     "query": "pagination",
@@ -92,6 +92,7 @@ class Canned(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Answering)
         self.asked: list[tuple[str, Mapping[str, list[str]]]] = []
         self.picture = {**shop().made(), "live": True}
+        self.tiers = self.picture["tiers"]
         self.failing = False
 
     @property
@@ -107,7 +108,13 @@ class Canned(ThreadingHTTPServer):
         if self.failing:
             refused = {"code": 1, "message": "The disk is full.", "remedy": "Free some space."}
             return "application/json", json.dumps({"error": refused})
-        answers = {"picture": self.picture, "recall": RECALLED, "history": HISTORY}
+        status = {"tiers": self.tiers}
+        answers = {
+            "picture": self.picture,
+            "recall": RECALLED,
+            "history": HISTORY,
+            "status": status,
+        }
         return "application/json", json.dumps(answers[path.removeprefix("/api/")])
 
 
@@ -188,6 +195,16 @@ def test_memory_can_be_read_again(open_page: Opener, server: Canned) -> None:
     page.click("#again")
 
     expect(page.locator("#drawn")).to_have_text("21 of 21 entities drawn")
+
+
+def test_the_status_is_as_it_is_now(open_page: Opener, server: Canned) -> None:
+    server.tiers = [tier("graph", "unavailable", ("It cannot be opened.", "Run repair."))]
+
+    page = open_page.visit(server.address + "#/status")
+
+    expect(page.locator(".tier")).to_have_count(1)
+    expect(page.locator(".tier h2")).to_contain_text("unavailable")
+    expect(page.locator(".remedy")).to_have_text("→ Run repair.")
 
 
 def test_a_failure_of_the_server_is_told_with_its_remedy(open_page: Opener, server: Canned) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from viewer.conftest import Opener
-from viewer.pictures import large, shop
+from viewer.pictures import Pictured, large, shop
 
 
 def told(page: Page) -> list[str]:
@@ -104,3 +104,13 @@ def test_a_link_to_a_record_that_is_not_there_says_so(open_page: Opener) -> None
     page = open_page(shop().made(), "#/timeline/ffffffff")
 
     expect(page.locator(".notice")).to_contain_text("There is no record ffffffff here.")
+
+
+def test_records_of_one_day_need_no_as_of(open_page: Opener) -> None:
+    made = Pictured()
+    made.record("We use Typer", days=0)
+
+    page = open_page(made.made(), "#/timeline")
+
+    assert told(page) == ["We use Typer"]
+    expect(page.locator("#asof-slider")).to_have_count(0)

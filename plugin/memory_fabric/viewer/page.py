@@ -16,8 +16,9 @@ NONE, SELF = "'none'", "'self'"
 LIBRARY = "vendor/force-graph.min.js"
 # In this order: what is called while the page is read stands before its callers.
 SCRIPTS = (
-    "dom.js looks.js model.js route.js filters.js search.js theme.js scene.js paint.js graph.js "
-    "panel.js timeline.js find.js entity.js status.js finder.js keys.js app.js"
+    "dom.js looks.js model.js route.js filters.js filter_panel.js search.js theme.js scene.js "
+    "paint.js names.js graph.js camera.js pointing.js stage.js panel.js timeline.js find.js "
+    "recalled.js entity.js status.js finder.js keys.js app.js"
 ).split()
 # The library puts two styles of its own into the page when it starts; they stand in it as strings.
 # Each is put there empty at first.

@@ -1,7 +1,18 @@
 // Puts the views together: reads the memory, follows the hash, tells when it is ready.
 
-const SHOW = { graph: showGraph, timeline: showTimeline, search: showSearch, entity: showEntity, status: showStatus };
-const TABS = [["graph", "Graph"], ["timeline", "Timeline"], ["search", "Search"], ["status", "Status"]];
+const SHOW = {
+  graph: showGraph,
+  timeline: showTimeline,
+  search: showSearch,
+  entity: showEntity,
+  status: showStatus,
+};
+const TABS = [
+  ["graph", "Graph"],
+  ["timeline", "Timeline"],
+  ["search", "Search"],
+  ["status", "Status"],
+];
 
 let memory = null;
 let isReady = false;
@@ -11,16 +22,32 @@ let moves = 0;
 /** What tests and measurements may read of the page. */
 Object.defineProperty(window, "memoryFabric", {
   value: Object.freeze({
-    get ready() { return isReady; },
-    get view() { return placeOf(location.hash).view; },
-    get drawn() { return graph.drawn.spots.length; },
-    get edges() { return graph.drawn.edges.length; },
-    get frames() { return graph.frames; },
-    get scene() { return graph.scene?.kind ?? ""; },
-    get zoom() { return graph.force?.zoom() ?? 0; },
+    get ready() {
+      return isReady;
+    },
+    get view() {
+      return placeOf(location.hash).view;
+    },
+    get drawn() {
+      return graph.drawn.spots.length;
+    },
+    get edges() {
+      return graph.drawn.edges.length;
+    },
+    get frames() {
+      return graph.frames;
+    },
+    get scene() {
+      return graph.scene?.kind ?? "";
+    },
+    get zoom() {
+      return graph.force?.zoom() ?? 0;
+    },
     /** Where an entity of the scene stands in the window, or null. */
     spot(name) {
-      const spot = graph.scene?.spots.find((s) => memory.entities[s.i].name === name && s.x !== undefined);
+      const spot = graph.scene?.spots.find(
+        (s) => memory.entities[s.i].name === name && s.x !== undefined,
+      );
       if (!spot) return null;
       const box = graph.box.querySelector("#canvas").getBoundingClientRect();
       const { x, y } = graph.force.graph2ScreenCoords(spot.x, spot.y);
@@ -31,7 +58,10 @@ Object.defineProperty(window, "memoryFabric", {
 
 /** The view stands and can be used; the graph: its forces rest. */
 function ready() {
-  isReady = memory.entities.length === 0 || placeOf(location.hash).view !== "graph" || Boolean(graph.scene?.settled);
+  isReady =
+    memory.entities.length === 0 ||
+    placeOf(location.hash).view !== "graph" ||
+    Boolean(graph.scene?.settled);
   document.body.toggleAttribute("data-ready", isReady);
 }
 
@@ -54,7 +84,9 @@ function arrive() {
 }
 
 function titleOf(place) {
-  const what = place.name ? short(place.name, 60) : (TABS.find(([view]) => view === place.view)?.[1] ?? "Memory");
+  const what = place.name
+    ? short(place.name, 60)
+    : (TABS.find(([view]) => view === place.view)?.[1] ?? "Memory");
   return `${what} \u00b7 ${memory.project ? short(memory.project, 40) + " \u00b7 " : ""}memory`;
 }
 
@@ -64,12 +96,58 @@ function showTabs() {
 }
 
 function makeBar() {
-  const icons = { graph: "M3.5 12 8 4l4.5 8zM8 4v0", timeline: "M3 2.5v11M3 4h9M3 8h7M3 12h10", search: "M7 2.6a4.4 4.4 0 1 0 0 8.8 4.4 4.4 0 0 0 0-8.8M10.4 10.4l3.4 3.4", status: "M1.5 8.5h3l2-5 3 9 2-4h3" };
-  fill(byId("tabs"), TABS.map(([view, word]) => el("a", { id: `tab-${view}`, href: `#/${view}` }, svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: icons[view] })), el("span", {}, word))));
-  fill(byId("brand"), svg("svg", { viewBox: "0 0 32 32", "aria-hidden": "true" }, svg("path", { d: "M8 22 16 8l9 13M8 22h17" }), svg("circle", { cx: "16", cy: "8", r: "4.5" }), svg("circle", { cx: "8", cy: "22", r: "4.5" }), svg("circle", { cx: "25", cy: "21.5", r: "4.5" })),
-    el("span", {}, memory.project ? short(memory.project, 24) : "memory"));
+  const icons = {
+    graph: "M3.5 12 8 4l4.5 8zM8 4v0",
+    timeline: "M3 2.5v11M3 4h9M3 8h7M3 12h10",
+    search: "M7 2.6a4.4 4.4 0 1 0 0 8.8 4.4 4.4 0 0 0 0-8.8M10.4 10.4l3.4 3.4",
+    status: "M1.5 8.5h3l2-5 3 9 2-4h3",
+  };
+  fill(
+    byId("tabs"),
+    TABS.map(([view, word]) =>
+      el(
+        "a",
+        { id: `tab-${view}`, href: `#/${view}` },
+        svg(
+          "svg",
+          { viewBox: "0 0 16 16", "aria-hidden": "true" },
+          svg("path", { d: icons[view] }),
+        ),
+        el("span", {}, word),
+      ),
+    ),
+  );
+  fill(
+    byId("brand"),
+    svg(
+      "svg",
+      { viewBox: "0 0 32 32", "aria-hidden": "true" },
+      svg("path", { d: "M8 22 16 8l9 13M8 22h17" }),
+      svg("circle", { cx: "16", cy: "8", r: "4.5" }),
+      svg("circle", { cx: "8", cy: "22", r: "4.5" }),
+      svg("circle", { cx: "25", cy: "21.5", r: "4.5" }),
+    ),
+    el("span", {}, memory.project ? short(memory.project, 24) : "memory"),
+  );
   byId("bar").hidden = false;
-  if (memory.live) byId("help").before(el("button", { type: "button", id: "again", title: "Read memory again", "aria-label": "Read memory again", on: { click: readAgain } }, svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: "M13.5 8a5.5 5.5 0 1 1-1.6-3.9M13.5 1.5v3h-3" }))));
+  if (memory.live)
+    byId("help").before(
+      el(
+        "button",
+        {
+          type: "button",
+          id: "again",
+          title: "Read memory again",
+          "aria-label": "Read memory again",
+          on: { click: readAgain },
+        },
+        svg(
+          "svg",
+          { viewBox: "0 0 16 16", "aria-hidden": "true" },
+          svg("path", { d: "M13.5 8a5.5 5.5 0 1 1-1.6-3.9M13.5 1.5v3h-3" }),
+        ),
+      ),
+    );
 }
 
 async function readAgain() {
@@ -82,9 +160,16 @@ async function readAgain() {
 }
 
 function listen() {
-  addEventListener("hashchange", () => { moves += 1; arrive(); });
+  addEventListener("hashchange", () => {
+    moves += 1;
+    arrive();
+    announce(document.title);
+  });
   addEventListener("keydown", keyPressed);
-  byId("skip").addEventListener("click", (event) => { event.preventDefault(); byId("main").focus(); });
+  byId("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    byId("main").focus();
+  });
   byId("theme").addEventListener("click", switchTheme);
   byId("help").addEventListener("click", showKeys);
   byId("filter").addEventListener("click", () => openFilters(byId("filters").hidden));

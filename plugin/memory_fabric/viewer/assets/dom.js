@@ -2,7 +2,8 @@
 
 // What a reader cannot see, or what would turn the text around it: controls, bidirectional marks,
 // zero-width spaces, halves of surrogate pairs. The joiner of emoji (U+200D) stays.
-const UNSEEN = /[\p{Cc}\p{Cs}\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB]/gu;
+const UNSEEN =
+  /[\p{Cc}\p{Cs}\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu;
 const LONGEST_NAME = 200;
 
 /** The text with visible marks in the place of what could not be seen; lines and tabs stay. */
@@ -28,22 +29,42 @@ function table(rows) {
   return Object.assign(Object.create(null), rows);
 }
 
-/** An element. `on` holds listeners, `style` custom properties; texts among children are shown(). */
+/** An element. `on` holds listeners, `style` properties; texts among children are shown(). */
 function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
-    if (name === "on") for (const [type, f] of Object.entries(value)) node.addEventListener(type, f);
-    else if (name === "style") for (const [key, v] of Object.entries(value)) node.style.setProperty(key, v);
+    if (name === "on")
+      for (const [type, f] of Object.entries(value)) node.addEventListener(type, f);
+    else if (name === "style")
+      for (const [key, v] of Object.entries(value)) node.style.setProperty(key, v);
     else node.setAttribute(name, value === true ? "" : value);
   }
   return fill(node, ...children);
 }
 
+/** A paragraph of a class. */
+function p(kind, ...children) {
+  return el("p", { class: kind }, ...children);
+}
+
+/** A paragraph that somebody said, in whichever direction its language is written. */
+function told(kind, ...children) {
+  return el("p", { class: kind, dir: "auto" }, ...children);
+}
+
+function quiet(...children) {
+  return el("span", { class: "quiet" }, ...children);
+}
+
 /** The node with these children in the place of those it had. */
 function fill(node, ...children) {
-  node.replaceChildren(...children.flat(3).filter((c) => c !== null && c !== undefined && c !== false && c !== "")
-    .map((child) => (child instanceof Node ? child : document.createTextNode(shown(child)))));
+  node.replaceChildren(
+    ...children
+      .flat(3)
+      .filter((c) => c !== null && c !== undefined && c !== false && c !== "")
+      .map((child) => (child instanceof Node ? child : document.createTextNode(shown(child)))),
+  );
   return node;
 }
 
@@ -71,8 +92,11 @@ function many(number, one, several = one + "s") {
 
 /** Text with each of the words in it marked. */
 function marked(text, words) {
-  const wanted = words.filter((word) => word.length > 1).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const wanted = words
+    .filter((word) => word.length > 1)
+    .map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   if (!wanted.length) return [text];
-  return String(text).split(new RegExp(`(${wanted.join("|")})`, "giu"))
+  return String(text)
+    .split(new RegExp(`(${wanted.join("|")})`, "giu"))
     .map((part, i) => (i % 2 ? el("mark", {}, part) : part));
 }

@@ -1,73 +1,193 @@
 // One entity: what it is, what was said of it, what it is connected with, and how that came.
 
 const MOST_CHANGES = 60;
-const SCOPES = table({ both: "this project and yours everywhere", team: "this project", user: "yours, in every project" });
+const MOST_RELATIONS = 500;
+const MOST_RECORDS = 200;
+const SCOPES = table({
+  both: "this project and yours everywhere",
+  team: "this project",
+  user: "yours, in every project",
+});
 
 function showEntity(place) {
   const entity = entityOf(place.name);
   if (!entity) return showMissing(place.name);
   const history = el("ul", { class: "plain-list", id: "history" });
-  fill(byId("main"), el("article", { class: "column entity-page" },
-    el("p", { class: "over" }, typeLabel(entity.type), staleMark(entity)),
+  const href = hashOf("graph", keyOf(entity), { steps: 1 });
+  const inGraph = { class: "plain-button strong", id: "show-in-graph", href };
+  const page = el(
+    "article",
+    { class: "column entity-page" },
+    p("over", typeLabel(entity.type), staleMark(entity)),
     el("h1", { dir: "auto", class: "full-name" }, entity.name || "(no name)"),
     entityFacts(entity),
-    el("p", { class: "acts" }, el("a", { class: "plain-button strong", id: "show-in-graph", href: hashOf("graph", keyOf(entity), { steps: 1 }) }, "Show in the graph")),
-    !kept.entity[entity.i] && el("p", { class: "notice" }, "This entity does not pass the filters in force. ", clearButton()),
-    section("What is known", entity.observations.length, el("ul", { class: "rows observations" }, entity.observations.map(observationRow)), "Nothing has been said of it yet."),
+    p("acts", el("a", inGraph, "Show in the graph")),
+    !kept.entity[entity.i] &&
+      p("notice", "This entity does not pass the filters in force. ", clearButton()),
+    observationsOf(entity),
     relationsOf(entity),
-    section("Records", entity.said.length, el("div", {}, entity.said.slice(0, 200).map((r) => recordCard(r))), "No record names it."),
-    el("h2", {}, "History"), history));
+    recordsOf(entity),
+    el("h2", {}, "History"),
+    history,
+  );
+  fill(byId("main"), page);
   showHistory(entity, history);
   ready();
   return undefined;
 }
 
+function observationsOf({ observations }) {
+  const list = el("ul", { class: "rows observations" }, observations.map(observationRow));
+  return section("What is known", observations.length, list, "Nothing has been said of it yet.");
+}
+
+function recordsOf({ said }) {
+  const more = said.length - MOST_RECORDS;
+  const list = el(
+    "div",
+    {},
+    said.slice(0, MOST_RECORDS).map((record) => recordCard(record)),
+    more > 0 && p("quiet", `and ${more.toLocaleString("en")} more`),
+  );
+  return section("Records", said.length, list, "No record names it.");
+}
+
 function showMissing(name) {
-  fill(byId("main"), el("section", { class: "column" }, el("div", { class: "nothing" }, el("h1", {}, "Not here"),
-    el("p", { dir: "auto" }, `Nothing in this picture is called \u201c${short(name, 120)}\u201d.`), el("p", {}, el("a", { href: hashOf("search", "", { q: name }) }, "Search for it")))));
+  fill(
+    byId("main"),
+    el(
+      "section",
+      { class: "column" },
+      el(
+        "div",
+        { class: "nothing" },
+        el("h1", {}, "Not here"),
+        el(
+          "p",
+          { dir: "auto" },
+          `Nothing in this picture is called \u201c${short(name, 120)}\u201d.`,
+        ),
+        el("p", {}, el("a", { href: hashOf("search", "", { q: name }) }, "Search for it")),
+      ),
+    ),
+  );
   ready();
 }
 
 function section(title, count, body, without) {
-  return [el("h2", {}, title, " ", count > 0 && el("span", { class: "quiet" }, count.toLocaleString("en"))), count > 0 ? body : el("p", { class: "quiet" }, without)];
+  return [
+    el(
+      "h2",
+      {},
+      title,
+      " ",
+      count > 0 && el("span", { class: "quiet" }, count.toLocaleString("en")),
+    ),
+    count > 0 ? body : el("p", { class: "quiet" }, without),
+  ];
 }
 
 function entityFacts(entity) {
-  const facts = [["Also called", entity.aliases.length > 0 && entity.aliases.map((a) => short(a, 80)).join(", ")], ["Domain", entity.domain],
+  const facts = [
+    [
+      "Also called",
+      entity.aliases.length > 0 && entity.aliases.map((a) => short(a, 80)).join(", "),
+    ],
+    ["Domain", entity.domain],
     ["Scope", SCOPES[entity.scope] ?? entity.scope],
-    ["Trust", TRUSTS[entity.trust] ?? entity.trust], ["Last heard", entity.at && `${day(entity.at)}, ${ago(entity.at)}`]];
-  return el("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { dir: "auto" }, value))));
+    ["Trust", TRUSTS[entity.trust] ?? entity.trust],
+    ["Last heard", entity.at && `${day(entity.at)}, ${ago(entity.at)}`],
+  ];
+  return el(
+    "dl",
+    { class: "facts" },
+    facts
+      .filter(([, value]) => value)
+      .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { dir: "auto" }, value))),
+  );
 }
 
 function observationRow(o) {
   const record = memory.byRecord.get(o.record);
-  const parts = [TRUSTS[o.trust] ?? o.trust, o.source && `through ${short(o.source, 40)}`, o.agent && `agent ${short(o.agent, 40)}`, o.scope, o.domain !== "general" && o.domain].filter(Boolean);
-  return el("li", {}, el("p", { dir: "auto", class: "said-text" }, o.text),
-    el("p", { class: "foot" }, when(o.at), parts.map((part) => ` \u00b7 ${part}`), record && [" \u00b7 ", recordLink(record, `from record ${record.short_id}`)]));
+  const parts = [
+    TRUSTS[o.trust] ?? o.trust,
+    o.source && `through ${short(o.source, 40)}`,
+    o.agent && `agent ${short(o.agent, 40)}`,
+    o.scope,
+    o.domain !== "general" && o.domain,
+  ].filter(Boolean);
+  return el(
+    "li",
+    {},
+    el("p", { dir: "auto", class: "said-text" }, o.text),
+    el(
+      "p",
+      { class: "foot" },
+      when(o.at),
+      parts.map((part) => ` \u00b7 ${part}`),
+      record && [" \u00b7 ", recordLink(record, `from record ${record.short_id}`)],
+    ),
+  );
 }
 
 function relationsOf(entity) {
-  const row = (r, other, out) => el("li", {}, el("span", { class: "relation" }, out ? `${verb(r)} ` : ""), entityLink(memory.entities[other], { "data-row": true }), el("span", { class: "relation" }, out ? "" : ` ${verb(r)} it`), el("span", { class: "quiet small" }, r.at ? ` ${day(r.at)}` : ""));
-  const rows = [...entity.out.map((r) => row(r, r.to, true)), ...entity.into.map((r) => row(r, r.from, false))];
-  return section("Connected with", rows.length, el("ul", { class: "rows relations", id: "relations" }, rows.slice(0, 500)), "Nothing is connected with it yet.");
+  const row = ({ r, other, out }) =>
+    el(
+      "li",
+      {},
+      el("span", { class: "relation" }, out ? `${verb(r)} ` : ""),
+      entityLink(other, { "data-row": true }),
+      el("span", { class: "relation" }, out ? "" : ` ${verb(r)} it`),
+      el("span", { class: "quiet small" }, r.at ? ` ${day(r.at)}` : ""),
+    );
+  const all = ends(entity);
+  const more = all.length - MOST_RELATIONS;
+  const list = [
+    el("ul", { class: "rows relations", id: "relations" }, all.slice(0, MOST_RELATIONS).map(row)),
+    more > 0 && el("p", { class: "quiet" }, `and ${more.toLocaleString("en")} more`),
+  ];
+  return section("Connected with", all.length, list, "Nothing is connected with it yet.");
 }
 
 async function showHistory(entity, list) {
-  const changes = memory.live ? await lived(entity) : memory.changes.filter((c) => c.entities.includes(entity.i));
+  const changes = memory.live
+    ? await lived(entity)
+    : memory.changes.filter((c) => c.entities.includes(entity.i));
   if (!list.isConnected) return;
   if (changes.error) fill(list, el("li", {}, problem(changes.error)));
-  else if (!changes.length) fill(list, el("li", { class: "quiet" }, "No change of it is in this picture."));
+  else if (!changes.length)
+    fill(list, el("li", { class: "quiet" }, "No change of it is in this picture."));
   else fill(list, changes.slice(0, MOST_CHANGES).map(changeRow));
 }
 
 /** The server's history as changes; {error} where it has none. */
 async function lived(entity) {
-  const answer = await fetched(`api/history?${new URLSearchParams({ name: entity.name, limit: String(MOST_CHANGES) })}`);
+  const answer = await fetched(
+    `api/history?${new URLSearchParams({ name: entity.name, limit: String(MOST_CHANGES) })}`,
+  );
   if (!Array.isArray(answer)) return answer;
-  return answer.map((c) => ({ ...c, by: typeof c.by === "string" ? c.by : [c.by?.author, c.by?.agent, c.by?.source].filter(Boolean).join(" ") }));
+  return answer.map((c) => ({
+    ...c,
+    by:
+      typeof c.by === "string"
+        ? c.by
+        : [c.by?.author, c.by?.agent, c.by?.source].filter(Boolean).join(" "),
+  }));
 }
 
 function changeRow(change) {
   const what = change.undone ? el("s", {}, change.what) : change.what;
-  return el("li", { dir: "auto" }, when(change.at), " ", what, el("span", { class: "quiet small" }, change.by ? ` \u00b7 ${short(change.by, 60)}` : "", change.undone ? " \u00b7 undone" : ""));
+  return el(
+    "li",
+    { dir: "auto" },
+    when(change.at),
+    " ",
+    what,
+    el(
+      "span",
+      { class: "quiet small" },
+      change.by ? ` \u00b7 ${short(change.by, 60)}` : "",
+      change.undone ? " \u00b7 undone" : "",
+    ),
+  );
 }

@@ -1,22 +1,61 @@
 // What is kept of the memory. A filter on entities keeps the records about them, and the other way.
 
 const FILTERS = [
-  { key: "type", title: "Entities that are", of: () => counted(memory.entities.map((e) => e.type || "unknown")), typed: true },
-  { key: "record", title: "Records that are", of: () => counted(memory.records.map((r) => r.type)), typed: true },
-  { key: "domain", title: "Domain", of: () => counted([...memory.entities, ...memory.records].map((x) => x.domain || "general")) },
-  { key: "scope", title: "Scope", of: () => counted([...memory.entities.flatMap(scopesOf), ...memory.records.map((r) => r.scope)]) },
-  { key: "trust", title: "Said by", of: () => counted([...memory.entities, ...memory.records].map(trustOf)), words: { user: "you", assistant: "the assistant", tool: "a tool", foreign: "elsewhere", none: "nobody yet" } },
-  { key: "age", title: "Freshness", of: () => [["fresh", null], ["stale", null]] },
+  {
+    key: "type",
+    title: "Entities that are",
+    of: () => counted(memory.entities.map((e) => e.type || "unknown")),
+    typed: true,
+  },
+  {
+    key: "record",
+    title: "Records that are",
+    of: () => counted(memory.records.map((r) => r.type)),
+    typed: true,
+  },
+  {
+    key: "domain",
+    title: "Domain",
+    of: () => counted([...memory.entities, ...memory.records].map((x) => x.domain || "general")),
+  },
+  {
+    key: "scope",
+    title: "Scope",
+    of: () =>
+      counted([...memory.entities.flatMap(scopesOf), ...memory.records.map((r) => r.scope)]),
+  },
+  {
+    key: "trust",
+    title: "Said by",
+    of: () => counted([...memory.entities, ...memory.records].map(trustOf)),
+    words: {
+      user: "you",
+      assistant: "the assistant",
+      tool: "a tool",
+      foreign: "elsewhere",
+      none: "nobody yet",
+    },
+  },
+  {
+    key: "age",
+    title: "Freshness",
+    of: () => [
+      ["fresh", null],
+      ["stale", null],
+    ],
+  },
 ];
 const CHOICE_KEYS = FILTERS.map((f) => f.key);
 const DATE_KEYS = ["since", "until"];
-const MOST_CHOICES = 24;
-
 let filters = emptyFilters();
 let kept = { entities: [], records: [], entity: new Uint8Array(0) };
 
 function emptyFilters() {
-  return { ...Object.fromEntries(CHOICE_KEYS.map((key) => [key, new Set()])), since: "", until: "" };
+  return {
+    ...Object.fromEntries(CHOICE_KEYS.map((key) => [key, new Set()])),
+    since: "",
+    until: "",
+  };
 }
 
 function counted(values) {
@@ -36,25 +75,35 @@ function scopesOf(entity) {
 /** Read the filters of a place and find out what they keep. */
 function readFilters(params) {
   const found = emptyFilters();
-  for (const key of CHOICE_KEYS) for (const value of params.getAll(key)) if (value) found[key].add(value);
-  for (const key of DATE_KEYS) if (/^\d{4}-\d\d-\d\d$/.test(params.get(key) ?? "")) found[key] = params.get(key);
-  const same = kept.of === memory && JSON.stringify(plain(found)) === JSON.stringify(plain(filters));
+  for (const key of CHOICE_KEYS)
+    for (const value of params.getAll(key)) if (value) found[key].add(value);
+  for (const key of DATE_KEYS)
+    if (/^\d{4}-\d\d-\d\d$/.test(params.get(key) ?? "")) found[key] = params.get(key);
+  const same =
+    kept.of === memory && JSON.stringify(plain(found)) === JSON.stringify(plain(filters));
   filters = found;
   if (!same) kept = keep();
 }
 
 function plain(some) {
-  return Object.entries(some).map(([key, value]) => [key, value instanceof Set ? [...value].sort() : value]);
+  return Object.entries(some).map(([key, value]) => [
+    key,
+    value instanceof Set ? [...value].sort() : value,
+  ]);
 }
 
 function filterParams(some = filters) {
   const params = new URLSearchParams();
-  for (const [key, value] of plain(some)) for (const one of Array.isArray(value) ? value : [value]) if (one) params.append(key, one);
+  for (const [key, value] of plain(some))
+    for (const one of Array.isArray(value) ? value : [value]) if (one) params.append(key, one);
   return params;
 }
 
 function filterCount() {
-  return plain(filters).reduce((sum, [, value]) => sum + (Array.isArray(value) ? value.length : value ? 1 : 0), 0);
+  return plain(filters).reduce(
+    (sum, [, value]) => sum + (Array.isArray(value) ? value.length : value ? 1 : 0),
+    0,
+  );
 }
 
 function keep() {
@@ -65,14 +114,27 @@ function keep() {
 }
 
 function keepsEntity(e) {
-  return has("type", e.type || "unknown") && has("domain", e.domain || "general") && has("trust", trustOf(e)) &&
-    (!filters.scope.size || [...scopesOf(e), ...e.said.map((r) => r.scope)].some((s) => filters.scope.has(s))) &&
-    (!filters.record.size || e.said.some((r) => filters.record.has(r.type))) && inTime(e);
+  return (
+    has("type", e.type || "unknown") &&
+    has("domain", e.domain || "general") &&
+    has("trust", trustOf(e)) &&
+    (!filters.scope.size ||
+      [...scopesOf(e), ...e.said.map((r) => r.scope)].some((s) => filters.scope.has(s))) &&
+    (!filters.record.size || e.said.some((r) => filters.record.has(r.type))) &&
+    inTime(e)
+  );
 }
 
 function keepsRecord(r) {
-  return has("record", r.type) && has("domain", r.domain || "general") && has("trust", trustOf(r)) && has("scope", r.scope) &&
-    (!filters.type.size || r.entities.some((i) => filters.type.has(memory.entities[i]?.type || "unknown"))) && inTime(r);
+  return (
+    has("record", r.type) &&
+    has("domain", r.domain || "general") &&
+    has("trust", trustOf(r)) &&
+    has("scope", r.scope) &&
+    (!filters.type.size ||
+      r.entities.some((i) => filters.type.has(memory.entities[i]?.type || "unknown"))) &&
+    inTime(r)
+  );
 }
 
 function has(key, value) {
@@ -81,8 +143,11 @@ function has(key, value) {
 
 function inTime(x) {
   const date = (x.at || "").slice(0, 10);
-  return has("age", x.stale ? "stale" : "fresh") && (!filters.since || (date && date >= filters.since)) &&
-    (!filters.until || (date && date <= filters.until));
+  return (
+    has("age", x.stale ? "stale" : "fresh") &&
+    (!filters.since || (date && date >= filters.since)) &&
+    (!filters.until || (date && date <= filters.until))
+  );
 }
 
 /** Filters with one value turned on or off. */
@@ -104,71 +169,4 @@ function applyFilters(next) {
 
 function clearFilters() {
   applyFilters(emptyFilters());
-}
-
-function clearButton() {
-  return el("button", { type: "button", class: "plain-button", on: { click: clearFilters } }, "Clear the filters");
-}
-
-/** The word for a value of a filter. */
-function filterWord(key, value) {
-  const known = FILTERS.find((f) => f.key === key);
-  return known?.words?.[value] ?? value;
-}
-
-function showFilters() {
-  const count = filterCount();
-  byId("filter-count").hidden = !count;
-  byId("filter-count").textContent = String(count || "");
-  byId("filter").setAttribute("aria-label", count ? `Filters, ${count} in force` : "Filters");
-  showChips(count);
-  if (!byId("filters").hidden) fillFilters();
-}
-
-function showChips(count) {
-  const chips = plain(filters).flatMap(([key, value]) => (Array.isArray(value) ? value : [value]).filter(Boolean).map((one) => chip(key, one)));
-  byId("chips").hidden = !count;
-  fill(byId("chips"), chips, count > 1 && el("button", { type: "button", class: "plain-button", on: { click: clearFilters } }, "Clear all"));
-}
-
-function chip(key, value) {
-  const title = { type: "entity", record: "record", trust: "said by", age: "", since: "since", until: "until" }[key] ?? key;
-  const next = () => applyFilters(DATE_KEYS.includes(key) ? toggled(key, "") : toggled(key, value));
-  const text = `${title} ${filterWord(key, value)}`.trim();
-  return el("button", { type: "button", class: "chip", "data-filter": key, "aria-label": `Remove filter: ${short(text, 60)}`, on: { click: next } },
-    title && el("span", { class: "quiet" }, title + " "), short(filterWord(key, value), 40), el("span", { class: "cross", "aria-hidden": "true" }, "\u00d7"));
-}
-
-function fillFilters() {
-  const focused = document.activeElement?.id;
-  fill(byId("filters"), el("div", { class: "filter-groups" }, FILTERS.map(filterGroup), dateGroup()),
-    el("p", { class: "filter-foot" }, el("span", { class: "quiet" }, `Keeps ${many(kept.entities.length, "entity", "entities")} and ${many(kept.records.length, "record")}.`),
-      filterCount() > 0 && clearButton(), el("button", { type: "button", class: "plain-button", on: { click: () => openFilters(false) } }, "Done")));
-  if (focused) byId(focused)?.focus();
-}
-
-function filterGroup({ key, title, of, typed }) {
-  const choices = of().slice(0, MOST_CHOICES);
-  if (choices.length < 2 && !filters[key].size) return null;
-  return el("fieldset", {}, el("legend", {}, title), choices.map(([value, count], n) =>
-    el("button", { type: "button", class: "choice", id: `choice-${key}-${n}`, "aria-pressed": String(filters[key].has(value)), "data-filter": key, "data-value": value, on: { click: () => applyFilters(toggled(key, value)) } },
-      typed && mark(value), short(filterWord(key, value), 40), count !== null && el("span", { class: "quiet" }, " " + count.toLocaleString("en")))));
-}
-
-function dateGroup() {
-  const field = (key, text) => el("label", { class: "date" }, text, el("input", { type: "date", id: `date-${key}`, value: filters[key], on: { change: (event) => applyFilters(toggled(key, event.target.value)) } }));
-  return el("fieldset", {}, el("legend", {}, "Time"), field("since", "from "), field("until", "to "));
-}
-
-function openFilters(open) {
-  byId("filters").hidden = !open;
-  byId("filter").setAttribute("aria-expanded", String(open));
-  if (!open) return byId("filter").focus();
-  fillFilters();
-  return byId("filters").querySelector("button")?.focus();
-}
-
-/** What stands where filters leave nothing. */
-function nothingLeft(what) {
-  return el("div", { class: "nothing" }, el("p", {}, `No ${what} pass the filters in force.`), clearButton());
 }

@@ -1,7 +1,14 @@
 // The keyboard. Every key here has its line in the help, and the other way.
 
 const KEYS = [
-  ["/", "find", () => { byId("find").focus(); byId("find").select(); }],
+  [
+    "/",
+    "find",
+    () => {
+      byId("find").focus();
+      byId("find").select();
+    },
+  ],
   ["g", "graph", () => go(hashOf("graph"))],
   ["t", "timeline", () => go(hashOf("timeline"))],
   ["s", "search", () => go(hashOf("search"))],
@@ -10,7 +17,11 @@ const KEYS = [
   ["k \u2191", "previous in a list", () => step(-1)],
   ["Enter", "open what has the focus", null],
   ["f", "focus on the selected entity, or leave the focus", focusKey],
-  ["e", "expand the selected entity", () => graph.state.selected >= 0 && inGraph() && expand(graph.state.selected)],
+  [
+    "e",
+    "expand the selected entity",
+    () => graph.state.selected >= 0 && inGraph() && expand(graph.state.selected),
+  ],
   ["1 2 3", "steps around the focused entity", null],
   ["+", "zoom in", () => inGraph() && zoomBy(1.5)],
   ["-", "zoom out", () => inGraph() && zoomBy(1 / 1.5)],
@@ -23,12 +34,19 @@ const KEYS = [
 ];
 
 function inGraph() {
-  return placeOf(location.hash).view === "graph" && Boolean(graph.force) && memory.entities.length > 0;
+  return (
+    placeOf(location.hash).view === "graph" && Boolean(graph.force) && memory.entities.length > 0
+  );
 }
 
 function focusKey() {
   const place = placeOf(location.hash);
-  const entity = place.view === "entity" ? entityOf(place.name) : inGraph() ? memory.entities[graph.state.selected] : null;
+  const entity =
+    place.view === "entity"
+      ? entityOf(place.name)
+      : inGraph()
+        ? memory.entities[graph.state.selected]
+        : null;
   if (!entity) return announce("Select an entity first.");
   const focused = inGraph() && graph.scene.kind === "focus" && graph.scene.of === entity.i;
   return focused ? go(hashOf("graph", keyOf(entity))) : focusOn(entity.i);
@@ -62,7 +80,9 @@ function arrow(event) {
 }
 
 function rows() {
-  return [...byId("main").querySelectorAll("[data-row], #near a")].filter((row) => row.getClientRects().length);
+  return [...byId("main").querySelectorAll("[data-row], #panel li a")].filter(
+    (row) => row.getClientRects().length,
+  );
 }
 
 /** Move the focus in the list of the view. */
@@ -70,7 +90,10 @@ function step(by) {
   const all = rows();
   if (!all.length) return;
   const here = all.indexOf(document.activeElement);
-  const next = all[here < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, here + by))];
+  const next =
+    all[
+      here < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, here + by))
+    ];
   next.focus();
   next.scrollIntoView({ block: "nearest" });
 }
@@ -87,9 +110,32 @@ function escape(event) {
 
 function showKeys() {
   const dialog = byId("keys");
-  fill(dialog, el("h2", { id: "keys-title" }, "Keys"), el("dl", { class: "keys" }, KEYS.map(([keys, what]) =>
-    el("div", {}, el("dt", {}, keys.split(" ").map((key) => el("kbd", {}, key))), el("dd", {}, what)))),
-  el("p", { class: "quiet" }, "In the drawing: a click selects, a double click expands, dragging an entity pins it, the wheel zooms."),
-  el("form", { method: "dialog" }, el("button", { class: "plain-button strong" }, "Close")));
+  fill(
+    dialog,
+    el("h2", { id: "keys-title" }, "Keys"),
+    el(
+      "dl",
+      { class: "keys" },
+      KEYS.map(([keys, what]) =>
+        el(
+          "div",
+          {},
+          el(
+            "dt",
+            {},
+            keys.split(" ").map((key) => el("kbd", {}, key)),
+          ),
+          el("dd", {}, what),
+        ),
+      ),
+    ),
+    el(
+      "p",
+      { class: "quiet" },
+      "In the drawing: a click selects, a double click expands, dragging an entity pins it, ",
+      "the wheel zooms.",
+    ),
+    el("form", { method: "dialog" }, el("button", { class: "plain-button strong" }, "Close")),
+  );
   dialog.showModal();
 }

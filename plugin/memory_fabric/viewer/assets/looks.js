@@ -1,10 +1,23 @@
 // How types look: colour and shape together, so that neither has to be told apart alone.
 
 const LOOKS = table({
-  project: "star", decision: "diamond", pattern: "hexagon", technology: "circle", component: "square",
-  tool: "cross", agent: "pentagon", preference: "drop", blocker: "triangle", antipattern: "down",
-  constraint: "square", problem: "triangle", solution: "circle", question: "drop", note: "circle",
-  session: "cross", unknown: "circle",
+  project: "star",
+  decision: "diamond",
+  pattern: "hexagon",
+  technology: "circle",
+  component: "square",
+  tool: "cross",
+  agent: "pentagon",
+  preference: "drop",
+  blocker: "triangle",
+  antipattern: "down",
+  constraint: "square",
+  problem: "triangle",
+  solution: "circle",
+  question: "drop",
+  note: "circle",
+  session: "cross",
+  unknown: "circle",
 });
 const OTHERS = 4;
 const strangers = new Map();
@@ -15,22 +28,63 @@ function look(type) {
   if (LOOKS[name]) return { name, colour: `--t-${name}`, shape: LOOKS[name] };
   if (!strangers.has(name)) strangers.set(name, strangers.size % OTHERS);
   const other = strangers.get(name);
-  return { name, colour: `--t-other${other}`, shape: ["pentagon", "square", "diamond", "hexagon"][other] };
+  return {
+    name,
+    colour: `--t-other${other}`,
+    shape: ["pentagon", "square", "diamond", "hexagon"][other],
+  };
 }
 
 /** The corners of a shape around 0,0, in units of its radius; null for a circle. */
 const CORNERS = {
   circle: null,
-  square: [[-0.82, -0.82], [0.82, -0.82], [0.82, 0.82], [-0.82, 0.82]],
-  diamond: [[0, -1.15], [1.15, 0], [0, 1.15], [-1.15, 0]],
-  triangle: [[0, -1.1], [1.05, 0.8], [-1.05, 0.8]],
-  down: [[0, 1.1], [1.05, -0.8], [-1.05, -0.8]],
+  square: [
+    [-0.82, -0.82],
+    [0.82, -0.82],
+    [0.82, 0.82],
+    [-0.82, 0.82],
+  ],
+  diamond: [
+    [0, -1.15],
+    [1.15, 0],
+    [0, 1.15],
+    [-1.15, 0],
+  ],
+  triangle: [
+    [0, -1.1],
+    [1.05, 0.8],
+    [-1.05, 0.8],
+  ],
+  down: [
+    [0, 1.1],
+    [1.05, -0.8],
+    [-1.05, -0.8],
+  ],
   hexagon: around(6, 1.05, 0),
   pentagon: around(5, 1.08, -Math.PI / 2),
   star: around(10, 1.25, -Math.PI / 2, 0.58),
-  drop: [[0, -1.2], [0.8, 0], [0.62, 0.75], [0, 1], [-0.62, 0.75], [-0.8, 0]],
-  cross: [[-0.42, -1.05], [0.42, -1.05], [0.42, -0.42], [1.05, -0.42], [1.05, 0.42], [0.42, 0.42],
-    [0.42, 1.05], [-0.42, 1.05], [-0.42, 0.42], [-1.05, 0.42], [-1.05, -0.42], [-0.42, -0.42]],
+  drop: [
+    [0, -1.2],
+    [0.8, 0],
+    [0.62, 0.75],
+    [0, 1],
+    [-0.62, 0.75],
+    [-0.8, 0],
+  ],
+  cross: [
+    [-0.42, -1.05],
+    [0.42, -1.05],
+    [0.42, -0.42],
+    [1.05, -0.42],
+    [1.05, 0.42],
+    [0.42, 0.42],
+    [0.42, 1.05],
+    [-0.42, 1.05],
+    [-0.42, 0.42],
+    [-1.05, 0.42],
+    [-1.05, -0.42],
+    [-0.42, -0.42],
+  ],
 };
 
 function around(corners, radius, turn, inner = 1) {
@@ -46,9 +100,15 @@ function mark(type) {
   const { colour, shape } = look(type);
   const corners = CORNERS[shape];
   const form = corners
-    ? svg("polygon", { points: corners.map(([x, y]) => `${(x * 5).toFixed(2)},${(y * 5).toFixed(2)}`).join(" ") })
+    ? svg("polygon", {
+        points: corners.map(([x, y]) => `${(x * 5).toFixed(2)},${(y * 5).toFixed(2)}`).join(" "),
+      })
     : svg("circle", { r: "5" });
-  const drawing = svg("svg", { viewBox: "-7 -7 14 14", class: "mark", "aria-hidden": "true" }, form);
+  const drawing = svg(
+    "svg",
+    { viewBox: "-7 -7 14 14", class: "mark", "aria-hidden": "true" },
+    form,
+  );
   drawing.style.setProperty("fill", `var(${colour})`);
   return drawing;
 }

@@ -1,21 +1,47 @@
 // The picture as the page uses it: names found, ends of relations and records joined to entities.
 
-const TRUSTS = table({ user: "said by you", assistant: "said by the assistant", tool: "reported by a tool", foreign: "from elsewhere", "": "nothing said yet" });
+const TRUSTS = table({
+  user: "said by you",
+  assistant: "said by the assistant",
+  tool: "reported by a tool",
+  foreign: "from elsewhere",
+  "": "nothing said yet",
+});
 const DAY_MS = 86400000;
-const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
-const monthFormat = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
+const dayFormat = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
+const monthFormat = new Intl.DateTimeFormat("en-GB", {
+  month: "long",
+  year: "numeric",
+  timeZone: "UTC",
+});
 
 /** The memory of a picture. Entities carry their number `i`, `out`, `into`, `records`, `weight`. */
 function modelled(picture) {
   const entities = (picture.entities ?? []).map((entity, i) => ({
-    aliases: [], observations: [], ...entity, i, out: [], into: [], said: [],
+    aliases: [],
+    observations: [],
+    ...entity,
+    i,
+    out: [],
+    into: [],
+    said: [],
   }));
   const relations = (picture.relations ?? []).filter((r) => entities[r.from] && entities[r.to]);
   for (const relation of relations) {
     entities[relation.from].out.push(relation);
     entities[relation.to].into.push(relation);
   }
-  const records = (picture.records ?? []).map((record) => ({ alternatives: [], entities: [], ...record, replaces: [] }));
+  const records = (picture.records ?? []).map((record) => ({
+    alternatives: [],
+    entities: [],
+    ...record,
+    replaces: [],
+  }));
   const byRecord = new Map(records.map((record) => [record.id, record]));
   for (const record of records) {
     byRecord.get(record.superseded_by)?.replaces.push(record);
@@ -28,9 +54,18 @@ function modelled(picture) {
   }
   const made = Date.parse(picture.made_at) || Date.now();
   return {
-    picture, entities, relations, records, byRecord, made,
-    changes: picture.changes ?? [], tiers: picture.tiers ?? [], leftOut: picture.left_out ?? {},
-    project: picture.project?.name || "", byName: named(entities), byImportance: byImportance(entities, made),
+    picture,
+    entities,
+    relations,
+    records,
+    byRecord,
+    made,
+    changes: picture.changes ?? [],
+    tiers: picture.tiers ?? [],
+    leftOut: picture.left_out ?? {},
+    project: picture.project?.name || "",
+    byName: named(entities),
+    byImportance: byImportance(entities, made),
     live: Boolean(picture.live),
   };
 }
@@ -48,12 +83,16 @@ function heldAt(record, at) {
 
 /** Whether a newer record has taken its place, or its time is over. */
 function isOver(record) {
-  return Boolean(record.superseded_by) || (Boolean(record.held_until) && Date.parse(record.held_until) <= memory.made);
+  return (
+    Boolean(record.superseded_by) ||
+    (Boolean(record.held_until) && Date.parse(record.held_until) <= memory.made)
+  );
 }
 
 function named(entities) {
   const names = new Map();
-  for (const entity of entities) for (const alias of entity.aliases) names.set(folded(alias), entity);
+  for (const entity of entities)
+    for (const alias of entity.aliases) names.set(folded(alias), entity);
   for (const entity of entities) names.set(folded(entity.name), entity);
   return names;
 }
@@ -62,14 +101,19 @@ function named(entities) {
 function byImportance(entities, made) {
   const worth = entities.map((e) => {
     const age = (made - Date.parse(e.at)) / DAY_MS;
-    return e.weight + (e.type === "project" ? 5 : 0) + (age >= 0 ? 3 * Math.max(0, 1 - age / 60) : 0);
+    return (
+      e.weight + (e.type === "project" ? 5 : 0) + (age >= 0 ? 3 * Math.max(0, 1 - age / 60) : 0)
+    );
   });
   return entities.map((e) => e.i).sort((a, b) => worth[b] - worth[a] || a - b);
 }
 
 /** A name as names are compared: case and the way words are joined do not count. */
 function folded(text) {
-  return String(text).normalize("NFKC").toLowerCase().replace(/[\s_-]+/g, "-");
+  return String(text)
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[\s_-]+/g, "-");
 }
 
 /** Entities of a neighbourhood: number to how many steps away it is. */
@@ -78,11 +122,12 @@ function neighbourhood(start, steps, wanted = () => true) {
   let edge = [start];
   for (let step = 1; step <= steps; step += 1) {
     const next = [];
-    for (const i of edge) for (const j of neighbours(i)) {
-      if (found.has(j) || !wanted(j)) continue;
-      found.set(j, step);
-      next.push(j);
-    }
+    for (const i of edge)
+      for (const j of neighbours(i)) {
+        if (found.has(j) || !wanted(j)) continue;
+        found.set(j, step);
+        next.push(j);
+      }
     edge = next;
   }
   return found;

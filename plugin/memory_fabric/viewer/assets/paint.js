@@ -5,21 +5,25 @@ const FIRST_DRAWN = 900;
 const GROWTH = 1.25;
 const MOST_DRAWN = 1200;
 const MOST_EDGES = 2500;
-const MOST_LABELS = 50;
 // Above so many entities dashes cost too much and cannot be seen.
 const MOST_DASHED = 250;
+const MOST_HEADS = 160;
 const MOST_STRONG_EDGES = 60;
-const MOST_EDGE_LABELS = 30;
-const LABEL_FONT = "12px system-ui, sans-serif";
-const STRONG_FONT = "600 12.5px system-ui, sans-serif";
-const widths = new Map();
 let colours = {};
 
 /** Read the colours of the theme for the canvas. */
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   const get = (name) => style.getPropertyValue(name).trim();
-  colours = { ground: get("--ground"), ink: get("--ink"), quiet: get("--quiet"), line: get("--edge"), accent: get("--accent"), of: new Map(), get };
+  colours = {
+    ground: get("--ground"),
+    ink: get("--ink"),
+    quiet: get("--quiet"),
+    line: get("--edge"),
+    accent: get("--accent"),
+    of: new Map(),
+    get,
+  };
 }
 
 function colourOf(type) {
@@ -38,7 +42,13 @@ function radiusOf(i, k) {
 function paint(ctx, scene, state) {
   const ratio = window.devicePixelRatio || 1;
   const m = ctx.getTransform();
-  const camera = { k: m.a / ratio, x: m.e / ratio, y: m.f / ratio, width: state.width, height: state.height };
+  const camera = {
+    k: m.a / ratio,
+    x: m.e / ratio,
+    y: m.f / ratio,
+    width: state.width,
+    height: state.height,
+  };
   ctx.save();
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
   const chosen = choose(scene, camera, state);
@@ -59,7 +69,9 @@ function choose(scene, camera, state) {
   const wanted = state.wanted;
   const spots = [];
   const stamp = (scene.stamp = (scene.stamp || 0) + 1);
-  let rank = 0, all = 0, shown = 0;
+  let rank = 0,
+    all = 0,
+    shown = 0;
   for (const spot of scene.spots) {
     if (!kept.entity[spot.i] && spot.i !== scene.of) continue;
     all += 1;
@@ -69,7 +81,13 @@ function choose(scene, camera, state) {
     spot.sx = spot.x * camera.k + camera.x;
     spot.sy = spot.y * camera.k + camera.y;
     spot.stamp = stamp;
-    if (spot.sx < -20 || spot.sy < -20 || spot.sx > camera.width + 20 || spot.sy > camera.height + 20) continue;
+    if (
+      spot.sx < -20 ||
+      spot.sy < -20 ||
+      spot.sx > camera.width + 20 ||
+      spot.sy > camera.height + 20
+    )
+      continue;
     if (spots.length >= MOST_DRAWN && !wanted.has(spot.i)) continue;
     spot.r = radiusOf(spot.i, camera.k);
     spots.push(spot);
@@ -82,7 +100,13 @@ function visibleEdges(scene, stamp, { width, height }) {
   for (const edge of scene.edges) {
     const { a, b } = edge;
     if (a.stamp !== stamp || b.stamp !== stamp) continue;
-    if ((a.sx < 0 && b.sx < 0) || (a.sy < 0 && b.sy < 0) || (a.sx > width && b.sx > width) || (a.sy > height && b.sy > height)) continue;
+    if (
+      (a.sx < 0 && b.sx < 0) ||
+      (a.sy < 0 && b.sy < 0) ||
+      (a.sx > width && b.sx > width) ||
+      (a.sy > height && b.sy > height)
+    )
+      continue;
     edges.push(edge);
     if (edges.length >= MOST_EDGES) break;
   }
@@ -97,21 +121,26 @@ function lit(scene, { hovered, selected }) {
 }
 
 function paintEdges(ctx, { edges }, near) {
-  const bright = [];
+  const bright = [],
+    plainOnes = [];
   ctx.lineWidth = edges.length > 1200 ? 0.6 : 1;
   ctx.strokeStyle = colours.line;
   ctx.globalAlpha = near ? 0.3 : edges.length > 1200 ? 0.55 : 0.9;
   ctx.beginPath();
   for (const edge of edges) {
     const { a, b, relation } = edge;
-    if (near && (relation.from === near.centre || relation.to === near.centre)) bright.push(edge);
+    if (near && (relation.from === near.centre || relation.to === near.centre)) {
+      bright.push(edge);
+      continue;
+    }
+    plainOnes.push(edge);
     ctx.moveTo(a.sx, a.sy);
     ctx.lineTo(b.sx, b.sy);
   }
   ctx.stroke();
+  if (edges.length <= MOST_HEADS) paintHeads(ctx, plainOnes, colours.line);
   ctx.globalAlpha = 1;
   if (bright.length) paintBright(ctx, bright);
-  if (edges.length < 160) paintHeads(ctx, edges, colours.line);
 }
 
 function paintBright(ctx, edges) {
@@ -137,8 +166,10 @@ function paintHeads(ctx, edges, colour) {
     const length = Math.hypot(b.sx - a.sx, b.sy - a.sy);
     const r = (b.r ?? 5) + 2;
     if (length < r + 14) continue;
-    const ux = (b.sx - a.sx) / length, uy = (b.sy - a.sy) / length;
-    const x = b.sx - ux * r, y = b.sy - uy * r;
+    const ux = (b.sx - a.sx) / length,
+      uy = (b.sy - a.sy) / length;
+    const x = b.sx - ux * r,
+      y = b.sy - uy * r;
     ctx.moveTo(x, y);
     ctx.lineTo(x - ux * 7 - uy * 3.2, y - uy * 7 + ux * 3.2);
     ctx.lineTo(x - ux * 7 + uy * 3.2, y - uy * 7 - ux * 3.2);
@@ -154,11 +185,13 @@ function paintSpots(ctx, { spots }, near, state) {
     const faint = near ? !near.around.has(spot.i) : false;
     const said = entity.trust === "user" ? "u" : entity.trust === "assistant" ? "a" : "h";
     const key = `${look(entity.type).name} ${said} ${faint ? 1 : 0} ${entity.stale ? 1 : 0}`;
-    if (!batches.has(key)) batches.set(key, { type: entity.type, said, faint, stale: entity.stale, spots: [] });
+    if (!batches.has(key))
+      batches.set(key, { type: entity.type, said, faint, stale: entity.stale, spots: [] });
     batches.get(key).spots.push(spot);
   }
   const dashed = spots.length <= MOST_DASHED;
-  for (const batch of [...batches.values()].sort((a, b) => Number(b.faint) - Number(a.faint))) paintBatch(ctx, batch, dashed);
+  for (const batch of [...batches.values()].sort((a, b) => Number(b.faint) - Number(a.faint)))
+    paintBatch(ctx, batch, dashed);
   ctx.globalAlpha = 1;
   paintRings(ctx, spots, state);
 }
@@ -189,7 +222,8 @@ function outline(ctx, { sx, sy, r }, corners, size) {
     return;
   }
   ctx.moveTo(sx + corners[0][0] * s, sy + corners[0][1] * s);
-  for (let n = 1; n < corners.length; n += 1) ctx.lineTo(sx + corners[n][0] * s, sy + corners[n][1] * s);
+  for (let n = 1; n < corners.length; n += 1)
+    ctx.lineTo(sx + corners[n][0] * s, sy + corners[n][1] * s);
   ctx.closePath();
 }
 
@@ -205,11 +239,11 @@ function dots(ctx, spots) {
   ctx.fill();
 }
 
-function paintRings(ctx, spots, { hovered, selected, cursor }) {
+function paintRings(ctx, spots, { hovered, selected }) {
   ctx.strokeStyle = colours.accent;
   ctx.lineWidth = 2;
   for (const spot of spots) {
-    if (spot.i === hovered || spot.i === selected || spot.i === cursor) ring(ctx, spot, 4);
+    if (spot.i === hovered || spot.i === selected) ring(ctx, spot, 4);
     if (spot.pinned) ring(ctx, spot, 1.5);
   }
 }
@@ -218,92 +252,4 @@ function ring(ctx, { sx, sy, r }, gap) {
   ctx.beginPath();
   ctx.arc(sx, sy, r + gap, 0, 2 * Math.PI);
   ctx.stroke();
-}
-
-/** Names, the most important first, each only where no other stands. */
-function paintNames(ctx, { spots }, near, state, camera, taken) {
-  const first = spots.filter((s) => s.i === state.hovered || s.i === state.selected || (near && near.around.has(s.i)) || state.wanted.has(s.i));
-  const most = Math.min(MOST_LABELS, Math.round((camera.width * camera.height) / 9000));
-  first.sort((a, b) => (near ? Number(b.i === near.centre) - Number(a.i === near.centre) : 0));
-  ctx.textAlign = "center";
-  ctx.textBaseline = "top";
-  let drawn = 0;
-  const seen = new Set();
-  for (const spot of near ? first : [...first, ...spots]) {
-    if (drawn >= most) break;
-    if (seen.has(spot)) continue;
-    seen.add(spot);
-    if (paintName(ctx, spot, near?.centre === spot.i || spot.i === state.selected || (!near && spot.rank < 12), taken, near?.centre === spot.i)) drawn += 1;
-  }
-}
-
-function paintName(ctx, spot, strong, taken, forced) {
-  const text = nameOf(spot.i);
-  const font = strong ? STRONG_FONT : LABEL_FONT;
-  const places = namePlaces(spot, widthOf(ctx, text, font) + 6);
-  const box = places.find((place) => place[0] > 0 && place[0] + place[2] < graph.state.width && !taken.some((other) => meet(place, other))) ?? (forced ? places[0] : null);
-  if (!box) return false;
-  taken.push(box);
-  ctx.font = font;
-  backing(ctx, box);
-  ctx.fillStyle = memory.entities[spot.i].stale && !strong ? colours.quiet : colours.ink;
-  ctx.fillText(text, box[0] + box[2] / 2, box[1] + 1.5);
-  return true;
-}
-
-/** Where a name may stand, best first: below, above, to the right, to the left. */
-function namePlaces({ sx, sy, r }, width) {
-  const gap = r + 4;
-  return [[sx - width / 2, sy + gap, width, 15], [sx - width / 2, sy - gap - 15, width, 15], [sx + gap, sy - 8, width, 15], [sx - gap - width, sy - 8, width, 15]];
-}
-
-/** What no name may cover: every entity where there are few, else the most important ones. */
-function obstacles(spots) {
-  return spots.slice(0, spots.length <= 200 ? 200 : 40).map(({ sx, sy, r }) => [sx - r, sy - r, 2 * r, 2 * r]);
-}
-
-function nameOf(i) {
-  const entity = memory.entities[i];
-  entity.label ??= short(entity.name, 28) || "(no name)";
-  return entity.label;
-}
-
-function widthOf(ctx, text, font) {
-  const key = font + text;
-  if (!widths.has(key)) {
-    ctx.font = font;
-    widths.set(key, ctx.measureText(text).width);
-  }
-  return widths.get(key);
-}
-
-function backing(ctx, [x, y, width, height]) {
-  ctx.globalAlpha = 0.82;
-  ctx.fillStyle = colours.ground;
-  ctx.fillRect(x, y, width, height);
-  ctx.globalAlpha = 1;
-}
-
-function meet([ax, ay, aw, ah], [bx, by, bw, bh]) {
-  return ax < bx + bw && bx < ax + aw && ay < by + bh && by < ay + ah;
-}
-
-/** Types of relations: of what is pointed at, or of all when few are near. */
-function paintEdgeNames(ctx, { edges }, near, camera, taken) {
-  const wanted = near ? edges.filter(({ relation }) => relation.from === near.centre || relation.to === near.centre) : camera.k > 1.1 && edges.length <= 60 ? edges : [];
-  ctx.font = "11px system-ui, sans-serif";
-  ctx.textBaseline = "middle";
-  for (const { a, b, relation } of wanted.slice(0, MOST_EDGE_LABELS)) {
-    const text = short(relation.type, 24).replaceAll("_", " ");
-    const width = widthOf(ctx, text, "11px system-ui, sans-serif");
-    if (Math.hypot(b.sx - a.sx, b.sy - a.sy) < width + 18) continue;
-    const x = (a.sx + b.sx) / 2, y = (a.sy + b.sy) / 2;
-    const box = [x - width / 2 - 3, y - 8, width + 6, 16];
-    if (taken.some((other) => meet(box, other))) continue;
-    taken.push(box);
-    backing(ctx, box);
-    ctx.fillStyle = near ? colours.accent : colours.quiet;
-    ctx.font = "11px system-ui, sans-serif";
-    ctx.fillText(text, x, y);
-  }
 }

@@ -1,32 +1,76 @@
 // Beside the graph: what is known at a glance, or the entity that is selected.
 
 const MOST_NEAR = 40;
+const MOST_SAID = 4;
+const MOST_RECORDS_NEAR = 5;
+const MOST_NEWEST = 4;
+const MOST_BEST = 5;
 
-function showPanel(entity, steps, place) {
+function showPanel(entity, steps) {
   const shownEntity = graph.state.selected >= 0 ? memory.entities[graph.state.selected] : entity;
-  fill(byId("panel") ?? graph.box.querySelector("#panel"), shownEntity ? entityPanel(shownEntity, steps, place) : glance());
+  fill(
+    byId("panel") ?? graph.box.querySelector("#panel"),
+    shownEntity ? entityPanel(shownEntity, steps) : glance(),
+  );
 }
 
 /** The first thing that a person sees: what is remembered, what is newest, what needs a look. */
 function glance() {
   const standing = kept.records.filter((r) => !isOver(r));
-  const newest = standing.filter((r) => r.type !== "session" && r.type !== "note").slice(0, 4);
-  const best = memory.byImportance.filter((i) => kept.entity[i]).slice(0, 6).map((i) => memory.entities[i]).filter((e) => e.name !== memory.project);
-  const relations = memory.relations.filter((r) => kept.entity[r.from] && kept.entity[r.to]);
-  const stale = kept.entities.filter((e) => e.stale).length + standing.filter((r) => r.stale).length;
-  return el("div", { class: "glance" },
-    el("h1", {}, memory.project ? `What is remembered of ${short(memory.project, 60)}` : "What is remembered"),
-    el("p", { class: "figures" },
-      figure(kept.entities.length, "entity", "entities", hashOf("search")), figure(relations.length, "relation", "relations", null), figure(standing.length, "record holds", "records hold", hashOf("timeline"))),
+  const project = memory.project && ` of ${short(memory.project, 60)}`;
+  return el(
+    "div",
+    { class: "glance" },
+    el("h1", {}, `What is remembered${project}`),
+    figures(standing),
     healthLine(),
-    newest.length > 0 && [el("h2", {}, "Newest"), el("ul", { class: "plain-list" }, newest.map(glanceRecord))],
-    best.length > 0 && [el("h2", {}, "Best known"), el("ul", { class: "tags" }, best.slice(0, 5).map((e) => el("li", {}, graphLink(e))))],
-    stale > 0 && el("p", { class: "quiet" }, el("a", { href: hashOf("timeline", "", { age: "stale" }) }, `${many(stale, "memory", "memories")} old for their kind`), " may want a second look."),
-    leftOutLine());
+    newestRecords(standing),
+    bestKnown(),
+    staleLine(standing),
+    leftOutLine(),
+  );
+}
+
+function figures(standing) {
+  const relations = memory.relations.filter((r) => kept.entity[r.from] && kept.entity[r.to]);
+  return el(
+    "p",
+    { class: "figures" },
+    figure(kept.entities.length, "entity", "entities", hashOf("search")),
+    figure(relations.length, "relation", "relations", null),
+    figure(standing.length, "record holds", "records hold", hashOf("timeline")),
+  );
+}
+
+function newestRecords(standing) {
+  const telling = standing.filter((r) => r.type !== "session" && r.type !== "note");
+  if (!telling.length) return null;
+  const list = telling.slice(0, MOST_NEWEST).map(glanceRecord);
+  return [el("h2", {}, "Newest"), el("ul", { class: "plain-list" }, list)];
+}
+
+function bestKnown() {
+  const best = memory.byImportance.map((i) => memory.entities[i]).filter((e) => kept.entity[e.i]);
+  const others = best.filter((e) => e.name !== memory.project).slice(0, MOST_BEST);
+  if (!others.length) return null;
+  const list = others.map((e) => el("li", {}, graphLink(e)));
+  return [el("h2", {}, "Best known"), el("ul", { class: "tags" }, list)];
+}
+
+function staleLine(standing) {
+  const stale = [...kept.entities, ...standing].filter((x) => x.stale).length;
+  if (!stale) return null;
+  const view = standing.some((r) => r.stale) ? "timeline" : "graph";
+  const href = hashOf(view, "", { age: "stale" });
+  const link = el("a", { href }, `${many(stale, "memory", "memories")} old for their kind`);
+  return el("p", { class: "quiet" }, link, " may want a second look.");
 }
 
 function figure(number, one, several, href) {
-  const words = [el("strong", {}, number.toLocaleString("en")), " " + (number === 1 ? one : several)];
+  const words = [
+    el("strong", {}, number.toLocaleString("en")),
+    " " + (number === 1 ? one : several),
+  ];
   return href ? el("a", { class: "figure", href }, words) : el("span", { class: "figure" }, words);
 }
 
@@ -34,45 +78,153 @@ function healthLine() {
   if (!memory.tiers.length) return null;
   const bad = memory.tiers.filter((t) => t.state !== "healthy");
   const last = memory.records[0]?.at ?? memory.changes[0]?.at ?? "";
-  return el("p", { class: "health" }, el("a", { href: hashOf("status") },
-    stateMark(bad[0]?.state ?? "healthy"), bad.length ? `${bad.map((t) => t.tier).join(" and ")} ${bad[0].state}` : "All three tiers healthy"),
-  last && el("span", { class: "quiet" }, ` \u00b7 last heard ${ago(last)}`));
+  return el(
+    "p",
+    { class: "health" },
+    el(
+      "a",
+      { href: hashOf("status") },
+      stateMark(bad.find((t) => t.state === "unavailable")?.state ?? bad[0]?.state ?? "healthy"),
+      bad.length ? bad.map((t) => `${t.tier} ${t.state}`).join(", ") : "All three tiers healthy",
+    ),
+    last && el("span", { class: "quiet" }, ` \u00b7 last heard ${ago(last)}`),
+  );
 }
 
 function glanceRecord(record) {
-  return el("li", {}, typeLabel(record.type), " ", recordLink(record, short(record.what, 130)), el("span", { class: "quiet" }, ` ${ago(record.at)}`));
+  return el(
+    "li",
+    {},
+    typeLabel(record.type),
+    " ",
+    recordLink(record, short(record.what, 130)),
+    el("span", { class: "quiet" }, ` ${ago(record.at)}`),
+  );
 }
 
 /** A link that selects an entity in the graph. */
 function graphLink(entity) {
-  return el("a", { class: "entity", dir: "auto", href: hashOf("graph", keyOf(entity)) }, mark(entity.type), short(entity.name, 60) || "(no name)");
+  return el(
+    "a",
+    { class: "entity", dir: "auto", href: hashOf("graph", keyOf(entity)) },
+    mark(entity.type),
+    short(entity.name, 60) || "(no name)",
+  );
 }
 
+/** The entity that is selected: enough to know whether to look further. */
 function entityPanel(entity, steps) {
-  const button = (id, text, f, pressed) => el("button", { type: "button", id, class: "plain-button", "aria-pressed": pressed === undefined ? undefined : String(pressed), on: { click: f } }, text);
-  const focused = graph.scene?.kind === "focus" && graph.scene.of === entity.i;
-  return el("div", { class: "one" },
-    el("p", { class: "over" }, typeLabel(entity.type), staleMark(entity), el("button", { type: "button", class: "close", id: "deselect", "aria-label": "Back to the overview", on: { click: () => { graph.opened = []; go(hashOf("graph")); } } }, "\u00d7")),
+  const href = hashOf("entity", keyOf(entity));
+  const more = entity.observations.length - MOST_SAID;
+  return el(
+    "div",
+    { class: "one" },
+    el("p", { class: "over" }, typeLabel(entity.type), staleMark(entity), deselectButton()),
     el("h1", { dir: "auto" }, short(entity.name, 160) || "(no name)"),
-    entity.aliases.length > 0 && el("p", { class: "quiet", dir: "auto" }, "also ", entity.aliases.slice(0, 6).map((a) => short(a, 40)).join(", ")),
-    el("div", { class: "acts" },
-      el("a", { class: "plain-button strong", href: hashOf("entity", keyOf(entity)) }, "Open"),
-      button("focus", focused ? "Leave focus" : "Focus", () => (focused ? go(hashOf("graph", keyOf(entity))) : focusOn(entity.i)), focused),
-      button("expand", "Expand", () => expand(entity.i)),
-      focused && el("span", { class: "steps", role: "group", "aria-label": "Steps around it" }, STEPS.map((n) => button(`steps-${n}`, String(n), () => go(hashOf("graph", keyOf(entity), { steps: n })), n === steps)), el("span", { class: "quiet" }, "steps"))),
-    entity.observations.length > 0 && el("ul", { class: "plain-list said" }, entity.observations.slice(0, 4).map((o) => el("li", { dir: "auto" }, short(o.text, 220)))),
-    entity.observations.length > 4 && el("p", { class: "quiet" }, el("a", { href: hashOf("entity", keyOf(entity)) }, `and ${entity.observations.length - 4} more`)),
+    alsoCalled(entity),
+    el("p", { class: "quiet small" }, TRUSTS[entity.trust] ?? entity.trust, `, ${ago(entity.at)}`),
+    panelActs(entity, steps, href),
+    el(
+      "ul",
+      { class: "plain-list said" },
+      entity.observations.slice(0, MOST_SAID).map(saidShortly),
+    ),
+    more > 0 && el("p", { class: "quiet" }, el("a", { href }, `and ${more} more`)),
     nearList(entity),
-    entity.said.length > 0 && [el("h2", {}, "Records"), el("ul", { class: "plain-list" }, entity.said.slice(0, 5).map(glanceRecord))]);
+    entity.said.length > 0 && [
+      el("h2", {}, "Records"),
+      el("ul", { class: "plain-list" }, entity.said.slice(0, MOST_RECORDS_NEAR).map(glanceRecord)),
+    ],
+  );
+}
+
+function saidShortly(observation) {
+  return el("li", { dir: "auto" }, short(observation.text, 220));
+}
+
+function alsoCalled(entity) {
+  const names = entity.aliases.slice(0, 6).map((alias) => short(alias, 40));
+  return names.length ? el("p", { class: "quiet", dir: "auto" }, `also ${names.join(", ")}`) : null;
+}
+
+function deselectButton() {
+  const click = () => {
+    graph.opened = [];
+    go(hashOf("graph"));
+  };
+  const attributes = { type: "button", class: "close", id: "deselect", on: { click } };
+  return el("button", { ...attributes, "aria-label": "Back to the overview" }, "\u00d7");
+}
+
+/** Open, focus, expand; in a focus also how many steps it reaches. */
+function panelActs(entity, steps, href) {
+  const focused = graph.scene?.kind === "focus" && graph.scene.of === entity.i;
+  const here = (n) => hashOf("graph", keyOf(entity), { steps: n });
+  return el(
+    "div",
+    { class: "acts" },
+    el("a", { class: "plain-button strong", href }, "Open"),
+    focused
+      ? actButton("focus", "Leave focus", () => go(here(null)), true)
+      : actButton("focus", "Focus", () => focusOn(entity.i), false),
+    actButton("expand", "Expand", () => expand(entity.i)),
+    focused &&
+      el(
+        "span",
+        { class: "steps", role: "group", "aria-label": "Steps around it" },
+        STEPS.map((n) => actButton(`steps-${n}`, String(n), () => go(here(n)), n === steps)),
+        el("span", { class: "quiet" }, "steps"),
+      ),
+  );
+}
+
+function actButton(id, text, click, pressed) {
+  const attributes = { type: "button", id, class: "plain-button", on: { click } };
+  const state = pressed === undefined ? {} : { "aria-pressed": String(pressed) };
+  return el("button", { ...attributes, ...state }, text);
 }
 
 /** The neighbours as links: the same as the drawing, for those who read or listen. */
 function nearList(entity) {
-  const near = [...entity.out.map((r) => ({ r, other: memory.entities[r.to], out: true })), ...entity.into.map((r) => ({ r, other: memory.entities[r.from], out: false }))];
+  const near = ends(entity);
   if (!near.length) return el("p", { class: "quiet" }, "Nothing is connected with it yet.");
-  return [el("h2", {}, `Connected with ${near.length}`), el("ul", { class: "plain-list near", id: "near" }, near.slice(0, MOST_NEAR).map(({ r, other, out }) =>
-    el("li", {}, el("span", { class: "relation" }, out ? `${verb(r)} ` : ""), graphLink(other), el("span", { class: "relation" }, out ? "" : ` ${verb(r)} it`)))),
-  near.length > MOST_NEAR && el("p", { class: "quiet" }, `and ${near.length - MOST_NEAR} more`)];
+  return [
+    el("h2", {}, `Connected with ${near.length.toLocaleString("en")}`),
+    el(
+      "ul",
+      { class: "plain-list near", id: "near" },
+      near
+        .slice(0, MOST_NEAR)
+        .map(({ r, other, out }) =>
+          el(
+            "li",
+            {},
+            el("span", { class: "relation" }, out ? `${verb(r)} ` : ""),
+            graphLink(other),
+            el("span", { class: "relation" }, out ? "" : ` ${verb(r)} it`),
+          ),
+        ),
+    ),
+    near.length > MOST_NEAR &&
+      el(
+        "p",
+        { class: "quiet" },
+        el(
+          "a",
+          { href: hashOf("entity", keyOf(entity)) },
+          `and ${(near.length - MOST_NEAR).toLocaleString("en")} more`,
+        ),
+      ),
+  ];
+}
+
+/** The relations of an entity with their other ends: those from it first, the best known first. */
+function ends(entity) {
+  const known = (a, b) => b.other.weight - a.other.weight;
+  return [
+    ...entity.out.map((r) => ({ r, other: memory.entities[r.to], out: true })).sort(known),
+    ...entity.into.map((r) => ({ r, other: memory.entities[r.from], out: false })).sort(known),
+  ];
 }
 
 function verb(relation) {
@@ -80,20 +232,57 @@ function verb(relation) {
 }
 
 function staleMark(x) {
-  return x.stale ? el("span", { class: "stale", title: "Old for its kind; look whether it still holds" }, svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("circle", { cx: "8", cy: "8", r: "6" }), svg("path", { d: "M8 4.5V8l2.5 1.5" })), ` ${x.days ?? "many"} days old`) : null;
+  return x.stale
+    ? el(
+        "span",
+        { class: "stale", title: "Old for its kind; look whether it still holds" },
+        svg(
+          "svg",
+          { viewBox: "0 0 16 16", "aria-hidden": "true" },
+          svg("circle", { cx: "8", cy: "8", r: "6" }),
+          svg("path", { d: "M8 4.5V8l2.5 1.5" }),
+        ),
+        ` ${x.days ?? "many"} days old`,
+      )
+    : null;
 }
 
 function leftOutLine() {
-  const left = Object.entries(memory.leftOut).filter(([, n]) => n > 0).map(([what, n]) => `${n.toLocaleString("en")} ${what}`);
-  return left.length ? el("p", { class: "quiet left-out" }, `Left out of this picture, to keep it quick: ${left.join(", ")}.`) : null;
+  const left = Object.entries(memory.leftOut).filter(([, n]) => n > 0);
+  if (!left.length) return null;
+  const text = `Left out of this picture, to keep it quick: ${amounts(left)}.`;
+  return el("p", { class: "quiet left-out" }, text);
 }
 
 function emptyMemory() {
-  return el("div", { class: "nothing welcome" },
+  return el(
+    "div",
+    { class: "nothing welcome" },
     el("h1", {}, "Nothing is remembered yet"),
-    el("p", {}, "As you work, memory-fabric notes what is decided, preferred and learned. Here will appear:"),
-    el("ul", {}, el("li", {}, "a graph of the technologies, patterns and parts of your project, and how they are connected;"),
-      el("li", {}, "a timeline of decisions with their reasons and of what replaced them;"), el("li", {}, "a search that explains its ranking.")),
-    el("p", {}, "Begin with a decision: ", el("code", {}, "memory-fabric remember \"We use PostgreSQL because …\""), ", or say it in a session."),
-    healthLine());
+    el(
+      "p",
+      {},
+      "As you work, memory-fabric notes what is decided, preferred and learned. Here will appear:",
+    ),
+    el(
+      "ul",
+      {},
+      el(
+        "li",
+        {},
+        "a graph of the technologies, patterns and parts of your project, ",
+        "and how they are connected;",
+      ),
+      el("li", {}, "a timeline of decisions with their reasons and of what replaced them;"),
+      el("li", {}, "a search that explains its ranking."),
+    ),
+    el(
+      "p",
+      {},
+      "Begin with a decision: ",
+      el("code", {}, 'memory-fabric remember "We use PostgreSQL because …"'),
+      ", or say it in a session.",
+    ),
+    healthLine(),
+  );
 }

@@ -35,7 +35,7 @@ function hashOf(view, name = "", params = {}) {
 
 /** What names an entity in a hash: its name, or ~number where the name is too long or no text. */
 function keyOf(entity) {
-  const fits = entity.name && entity.name.length <= LONGEST_PATH && entity.name.isWellFormed?.() !== false;
+  const fits = entity.name && entity.name.length <= LONGEST_PATH && !/\p{Cs}/u.test(entity.name);
   return fits && !entity.name.startsWith("~") ? entity.name : `~${entity.i}`;
 }
 
@@ -57,9 +57,18 @@ function go(hash, replace = false) {
 }
 
 function entityLink(entity, attributes = {}) {
-  return el("a", { class: "entity", dir: "auto", href: hashOf("entity", keyOf(entity)), ...attributes }, mark(entity.type), short(entity.name, 80) || "(no name)");
+  return el(
+    "a",
+    { class: "entity", dir: "auto", href: hashOf("entity", keyOf(entity)), ...attributes },
+    mark(entity.type),
+    short(entity.name, 80) || "(no name)",
+  );
 }
 
 function recordLink(record, text) {
-  return el("a", { class: "record-link", dir: "auto", href: hashOf("timeline", record.short_id) }, text);
+  return el(
+    "a",
+    { class: "record-link", dir: "auto", href: hashOf("timeline", record.short_id) },
+    text,
+  );
 }

@@ -6,24 +6,48 @@ const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 const LEAF_GAP = 9;
 const MOST_IN_FOCUS = 300;
 
-/** The scene of the whole memory. Spots stand in the order of importance; `core` of them by forces. */
+/** The scene of the whole memory: spots by importance, the `core` of them for the forces. */
 function overviewScene() {
   const spots = memory.byImportance.map((i, rank) => ({ i, rank, x: undefined, y: undefined }));
   const byEntity = new Map(spots.map((spot) => [spot.i, spot]));
   const core = spots.slice(0, CORE);
-  return { kind: "overview", spots, byEntity, core, links: linksAmong(core, byEntity), edges: edgesAmong(byEntity), steps: null };
+  return {
+    kind: "overview",
+    spots,
+    byEntity,
+    core,
+    links: linksAmong(core, byEntity),
+    edges: edgesAmong(byEntity),
+    steps: null,
+  };
 }
 
 /** The scene of a neighbourhood: the nearest first, in each step the best known. */
 function focusScene(entity, steps, opened) {
   const distances = neighbourhood(entity.i, steps, (i) => kept.entity[i] || i === entity.i);
-  for (const i of opened) for (const j of [i, ...neighbours(i)]) if (!distances.has(j) && (kept.entity[j] || j === i)) distances.set(j, steps + 1);
+  for (const i of opened)
+    for (const j of [i, ...neighbours(i)])
+      if (!distances.has(j) && (kept.entity[j] || j === i)) distances.set(j, steps + 1);
   const rank = new Map(memory.byImportance.map((i, n) => [i, n]));
-  const all = [...distances.keys()].sort((a, b) => distances.get(a) - distances.get(b) || rank.get(a) - rank.get(b));
-  const spots = all.slice(0, MOST_IN_FOCUS).map((i, n) => ({ i, rank: n, ...firstPlace(i, distances.get(i), n) }));
+  const all = [...distances.keys()].sort(
+    (a, b) => distances.get(a) - distances.get(b) || rank.get(a) - rank.get(b),
+  );
+  const spots = all
+    .slice(0, MOST_IN_FOCUS)
+    .map((i, n) => ({ i, rank: n, ...firstPlace(i, distances.get(i), n) }));
   spots[0].fx = spots[0].fy = 0;
   const byEntity = new Map(spots.map((spot) => [spot.i, spot]));
-  return { kind: "focus", of: entity.i, spots, byEntity, core: spots, links: linksAmong(spots, byEntity), edges: edgesAmong(byEntity), steps: distances, found: all.length };
+  return {
+    kind: "focus",
+    of: entity.i,
+    spots,
+    byEntity,
+    core: spots,
+    links: linksAmong(spots, byEntity),
+    edges: edgesAmong(byEntity),
+    steps: distances,
+    found: all.length,
+  };
 }
 
 function firstPlace(i, distance, n) {
@@ -33,10 +57,11 @@ function firstPlace(i, distance, n) {
 function linksAmong(spots, byEntity) {
   const inside = new Set(spots);
   const links = [];
-  for (const spot of spots) for (const relation of memory.entities[spot.i].out) {
-    const other = byEntity.get(relation.to);
-    if (other && other !== spot && inside.has(other)) links.push({ source: spot, target: other });
-  }
+  for (const spot of spots)
+    for (const relation of memory.entities[spot.i].out) {
+      const other = byEntity.get(relation.to);
+      if (other && other !== spot && inside.has(other)) links.push({ source: spot, target: other });
+    }
   return links;
 }
 
@@ -59,16 +84,20 @@ function placeRest(scene) {
   const placed = new Set(scene.core);
   while (edge.length) {
     const next = [];
-    for (const spot of edge) for (const j of neighbours(spot.i)) {
-      const other = scene.byEntity.get(j);
-      if (!other || placed.has(other)) continue;
-      beside(spot, other, crowd);
-      placed.add(other);
-      next.push(other);
-    }
+    for (const spot of edge)
+      for (const j of neighbours(spot.i)) {
+        const other = scene.byEntity.get(j);
+        if (!other || placed.has(other)) continue;
+        beside(spot, other, crowd);
+        placed.add(other);
+        next.push(other);
+      }
     edge = next;
   }
-  outside(scene.core, waiting.filter((spot) => !placed.has(spot)));
+  outside(
+    scene.core,
+    waiting.filter((spot) => !placed.has(spot)),
+  );
 }
 
 function beside(spot, other, crowd) {
@@ -91,7 +120,7 @@ function outside(core, lone) {
   });
 }
 
-/** A force that keeps what is not connected near the rest, in a field as wide as `ratio` heights. */
+/** A force that keeps what is not connected near the rest, in a field `ratio` heights wide. */
 function gravity(strength, ratio) {
   let nodes = [];
   const force = (alpha) => {
@@ -100,6 +129,8 @@ function gravity(strength, ratio) {
       node.vy -= node.y * strength * alpha * ratio;
     }
   };
-  force.initialize = (all) => { nodes = all; };
+  force.initialize = (all) => {
+    nodes = all;
+  };
   return force;
 }

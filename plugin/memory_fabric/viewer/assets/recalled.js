@@ -1,0 +1,149 @@
+// Search where a server answers: its hits, what a prompt would be given, and why.
+
+/** Ask the server; only the newest question's answer is shown. */
+async function recall(box, question) {
+  const mine = (asked += 1);
+  fill(box, el("p", { class: "quiet" }, "Asking\u2026"));
+  const params = new URLSearchParams({ q: question, limit: "30" });
+  const answer = await fetched(`api/recall?${params}`);
+  if (mine !== asked || !box.isConnected) return;
+  if (answer.error) fill(box, problem(answer.error));
+  else showRecalled(box, answer);
+}
+
+function showRecalled(box, answer) {
+  const words = (answer.searched ?? []).map((s) => s.word);
+  const results = answer.results ?? [];
+  announce(many(results.length, "hit"));
+  fill(
+    box,
+    el(
+      "p",
+      { class: "quiet", id: "search-note" },
+      `${many(answer.total_results ?? results.length, "hit")}. `,
+      words.length > 0 && [
+        "Searched for ",
+        words.map((w, n) => [n ? ", " : "", el("code", {}, w)]),
+        ". ",
+      ],
+      filterCount() > 0 &&
+        "Filters of the page do not confine what the server finds; what does not pass is faint.",
+    ),
+    el(
+      "p",
+      { class: "verdict" },
+      el("strong", {}, "A prompt with these words "),
+      answer.silence
+        ? `would be given nothing: ${answer.silence}.`
+        : "would be given what is marked so.",
+    ),
+    [...(answer.notes ?? []), ...(answer.failures ?? [])].map((note) =>
+      el("p", { class: "notice" }, typeof note === "string" ? note : JSON.stringify(note)),
+    ),
+    results.length === 0 && el("p", { class: "nothing" }, "Nothing was found."),
+    el(
+      "ol",
+      { class: "hits" },
+      results.map((result) => recalledHit(result, words)),
+    ),
+    (answer.paths ?? []).length > 0 && [
+      el("h2", {}, "Paths through the graph"),
+      el(
+        "ul",
+        { class: "plain-list" },
+        answer.paths.map((path) => el("li", { dir: "auto" }, pathText(path))),
+      ),
+    ],
+  );
+}
+
+function pathText(path) {
+  if (typeof path === "string") return path;
+  const steps = Array.isArray(path) ? path : (path.steps ?? path.path ?? [path]);
+  return steps
+    .map((step) =>
+      typeof step === "string"
+        ? step
+        : step.from
+          ? `${step.from} ${step.relation ?? step.type} ${step.to}`
+          : JSON.stringify(step),
+    )
+    .join(" \u2192 ");
+}
+
+function recalledHit(result, words) {
+  const meta = result.metadata ?? {};
+  const { entities, href, passes } = meant(result, meta);
+  const text = marked(short(result.text, 400), words);
+  const trust = TRUSTS[meta.trust ?? ""] ?? meta.trust;
+  const replaced = meta.over || meta.superseded_by;
+  return el(
+    "li",
+    { class: `card hit${passes ? "" : " faint"}` },
+    p(
+      "over",
+      typeLabel(meta.type || meta.entityType || result.source),
+      quiet(result.source),
+      replaced && el("span", { class: "ended" }, "replaced"),
+    ),
+    p("what", el(href ? "a" : "span", { "data-row": Boolean(href), dir: "auto", href }, text)),
+    meta.why && told("why", quiet("because "), marked(short(meta.why, 300), words)),
+    explained(result, meta),
+    entityTags(entities),
+    p("foot", `${trust} \u00b7 ${day(result.timestamp)}`),
+  );
+}
+
+/** What of this page a result is about: its entities, where it leads, whether filters keep it. */
+function meant(result, meta) {
+  const named = (result.entities ?? []).map((name) => memory.byName.get(folded(name)));
+  const entities = named.filter(Boolean);
+  const record = memory.byRecord.get(meta.record || meta.id);
+  if (result.source === "records" && record) {
+    return { entities, href: hashOf("timeline", record.short_id), passes: keepsRecord(record) };
+  }
+  const first = entities[0];
+  if (!first) return { entities, href: null, passes: true };
+  return { entities, href: hashOf("entity", keyOf(first)), passes: Boolean(kept.entity[first.i]) };
+}
+
+/** Why a result stands where it stands, and whether a prompt would be given it. */
+function explained(result, meta) {
+  const parts = meta.score_parts;
+  const factors = parts && parts.times !== 1 ? [[parts.times, "replaced, or less trusted"]] : [];
+  const relevance = Object.entries(meta.parts ?? {}).map(([name, value]) => `${name} ${value}`);
+  const given = result.prompt === "would be given";
+  const verdict = given
+    ? "\u2713 a prompt would be given it"
+    : `\u2717 not given to a prompt: ${result.prompt}`;
+  return [
+    parts && scoreBar(result.score, parts, factors),
+    relevance.length > 0 && p("quiet small", `relevance: ${relevance.join(", ")}`),
+    result.prompt && p("verdict small", verdict),
+  ];
+}
+
+/** JSON of the server; {error} where there is none. */
+async function fetched(path) {
+  try {
+    const answer = await fetch(path, { headers: { Accept: "application/json" } });
+    return await answer.json();
+  } catch {
+    return {
+      error: {
+        message: "The server does not answer.",
+        remedy: "Start it again with memory-fabric serve.",
+      },
+    };
+  }
+}
+
+function problem(error) {
+  return el(
+    "p",
+    { class: "notice", role: "alert" },
+    error.message ?? String(error),
+    " ",
+    error.remedy ?? "",
+  );
+}
