@@ -64,6 +64,20 @@ def test_every_script_that_a_page_names_exists(page: Path) -> None:
     assert sorted(n for n in named if not (ROOT / n).exists()) == []
 
 
+def test_every_figure_of_the_comparison_stands_in_the_benchmarks() -> None:
+    _, table = README.split("| | memory-fabric | beside it |\n", 1)
+    rows = table.split("\n\n", 1)[0].splitlines()[1:]
+    figures = {n for row in rows for cell in row.split("|")[2:] for n in _figures(cell)}
+
+    measured = set(_figures((ROOT / "docs/benchmarks.md").read_text("utf-8")))
+    assert len(figures) > 10
+    assert sorted(figures - measured) == []
+
+
+def _figures(text: str) -> list[str]:
+    return re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]|\.\d)", text.replace("**", ""))
+
+
 def test_every_variable_of_the_settings_stands_in_the_configuration_page() -> None:
     source = (ROOT / "plugin/memory_fabric/config.py").read_text("utf-8")
     page = (ROOT / "docs/configuration.md").read_text("utf-8")

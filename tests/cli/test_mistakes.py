@@ -165,7 +165,7 @@ def test_a_command_with_a_near_one(shell: Shell, typed: str, meant: str) -> None
     done = shell.run(typed, "x")
 
     helps(done, 2)
-    assert f"Did you mean '{meant}'?" in done.err
+    assert f"Did you mean '{meant}'" in done.err
 
 
 def test_an_option_with_a_near_one(shell: Shell) -> None:

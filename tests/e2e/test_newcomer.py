@@ -1,0 +1,149 @@
+"""A newcomer's walk: README and nothing else, an empty home, the real client, the real packages.
+
+What stands in README's boxes is run as it stands there, and every command that its text names is
+walked below; a command that README names and nobody walks fails here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from e2e.harness.home import Home, client_path, clone
+from e2e.harness.script import Script
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+BOXES = re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+# A command may stand folded over two lines.
+NAMED = {" ".join(text.split()) for text in re.findall(r"`(?:bin/)?(memory-fabric [^`]+)`", README)}
+
+DECISION = "We decided to use PostgreSQL for the analytics DB because we need window functions."
+QUESTION = "Which database should the analytics service talk to?"
+# The command as README has it, its exit code, and words of what it says.
+WALK = (
+    ('memory-fabric recall "why PostgreSQL"', 0, "window functions"),
+    ("memory-fabric status", 0, "healthy"),
+    ('memory-fabric remember --failed "..."', 0, "antipattern"),
+    ('memory-fabric recall --explain "your prompt"', 3, "Nothing found"),
+    ("memory-fabric recall --as-of 2026-01-15", 3, "Nothing found"),
+    ("memory-fabric viz", 0, ".html"),
+    ("memory-fabric stale", 3, "stale"),
+    ("memory-fabric prune", 3, "stale"),
+    ("memory-fabric candidates", 0, ""),
+    ("memory-fabric why ID", 0, "said by"),
+    ("memory-fabric history", 0, "PostgreSQL"),
+    ("memory-fabric forget ID", 0, "would be forgotten"),
+    ("memory-fabric export memory.jsonl", 0, "memory.jsonl"),
+    ("memory-fabric import path/to/memory.jsonl", 0, "New: 0 entities"),
+    ("memory-fabric undo --last", 0, "Undone"),
+    ("memory-fabric share on", 0, "decisions.jsonl"),
+    ("memory-fabric off --here", 0, "off"),
+    ("memory-fabric setup", 2, "--force"),
+)
+# What the walk begins and ends with, and 100 MB that tests/cli/test_semantic.py installs.
+LINK, LEAVE = "memory-fabric setup --shell", "memory-fabric uninstall"
+SEMANTIC = "memory-fabric semantic on"
+
+
+class Newcomer:
+    """Somebody with an empty home, a clone, the client on the PATH, and no Python packages."""
+
+    def __init__(self, home: Home, folder: Path) -> None:
+        self.home = home
+        self.clone = clone(folder / "memory-fabric")
+        programs = folder / "programs"
+        programs.mkdir()
+        (programs / "claude").symlink_to(client_path())
+        (home.project / ".git").mkdir()
+        self.environ = home.environment({})
+        path = (str(programs), str(home.path / ".local/bin"), self.environ["PATH"])
+        self.environ["PATH"] = os.pathsep.join(path)
+
+    def types(self, command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        """Run what stands in README in a shell."""
+        return subprocess.run(
+            ["sh", "-ec", command],
+            env=self.environ,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+        )
+
+    def leaves(self) -> str:
+        """Uninstall in a terminal, keep all of the memory, and agree; what was said in the end."""
+        terminal = pexpect.spawn(
+            "sh",
+            ["-ec", LEAVE],
+            env=self.environ,
+            cwd=str(self.home.project),
+            encoding="utf-8",
+            dimensions=(60, 200),
+            timeout=120,
+        )
+        for kept in ("Keep the memory itself", "Keep our lines", "Keep the records"):
+            terminal.expect_exact(kept)
+            terminal.sendline("")
+        terminal.expect(r"\[y/N\]")
+        terminal.sendline("y")
+        terminal.expect(pexpect.EOF)
+        return str(terminal.before).replace("\r", "")
+
+
+@pytest.fixture
+def newcomer(empty_home: Home, tmp_path: Path) -> Newcomer:
+    """A newcomer who has cloned the repository."""
+    return Newcomer(empty_home, tmp_path)
+
+
+def test_every_command_that_readme_names_is_walked() -> None:
+    assert {command for command, _, _ in WALK} | {LINK, LEAVE, SEMANTIC} == NAMED
+
+
+def test_the_walk_through_readme(newcomer: Newcomer) -> None:
+    home = newcomer.home
+    demo, install, prove, _checks = BOXES
+
+    told = newcomer.types(demo, newcomer.clone)
+    assert told.returncode == 0 and told.stdout.count("✓") == 6, told.stdout
+
+    installed = newcomer.types(install, newcomer.clone)
+    assert installed.returncode == 0, installed.stdout
+
+    home.attend()
+    home.session(Script(prompts=(DECISION,)))
+    [first, *_] = home.session(Script(prompts=(QUESTION,))).main_texts
+    assert "window functions" in first
+
+    proven = newcomer.types(prove, newcomer.clone)
+    assert proven.returncode == 0, proven.stdout
+    assert home.installed
+
+    linked = newcomer.types(f"bin/{LINK}", newcomer.clone)
+    assert linked.returncode == 0, linked.stdout
+
+    recalled = newcomer.types("memory-fabric recall --json PostgreSQL", home.project)
+    id_ = json.loads(recalled.stdout)["results"][0]["id"].partition(":")[2]
+    for command, code, words in WALK:
+        meant = command.replace("ID", id_).replace("path/to/", "")
+        done = newcomer.types(meant, home.project)
+        assert done.returncode == code, f"{command}: {done.stdout}"
+        assert words in done.stdout, f"{command}: {done.stdout}"
+
+    last_words = newcomer.leaves()
+    for command in re.findall(r"claude plugin .*memory-fabric", last_words):
+        gone = newcomer.types(command, home.project)
+        assert gone.returncode == 0, gone.stdout
+    assert home.settings() == {"enabledPlugins": {}, "extraKnownMarketplaces": {}}
+    assert list(home.memory.glob("projects/*/graph.db"))
+    assert not (home.path / ".local/bin/memory-fabric").is_symlink()

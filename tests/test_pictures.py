@@ -1,0 +1,58 @@
+"""scripts/pictures makes the pictures of the documents with one command."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs/pictures"
+SIZES = {
+    "page-dark.png": (2560, 1600),
+    "page-light.png": (2560, 1600),
+    "page-phone.png": (780, 1688),
+    "page-timeline.png": (2560, 1600),
+}
+
+
+def size(picture: Path) -> tuple[int, int]:
+    """Width and height that a PNG states in its head."""
+    head = picture.read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", head[16:24])
+    return width, height
+
+
+def test_one_command_makes_every_picture(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts/pictures", "--to", tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+    assert done.returncode == 0, done.stderr
+    made = {picture.name: size(picture) for picture in tmp_path.iterdir()}
+    assert made.pop("session.png")[0] > 1000
+    assert made == SIZES
+
+
+@pytest.mark.parametrize("name", [*SIZES, "session.png"])
+def test_every_picture_stands_in_a_document(name: str) -> None:
+    pages = (ROOT / "README.md", ROOT / "docs/viewer.md")
+
+    assert (PICTURES / name).is_file()
+    assert any(f"pictures/{name})" in page.read_text("utf-8") for page in pages)
+
+
+def test_a_picture_that_there_is_none_of_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts/pictures", "sculpture"], capture_output=True, text=True
+    )
+
+    assert done.returncode == 2
+    assert "scripts/pictures session" in done.stderr
