@@ -90,6 +90,18 @@ class TestPrompt:
         assert "PostgreSQL" in first
         assert second == ""
 
+    def test_what_a_session_said_itself_is_no_news_to_it(self, house: House) -> None:
+        stated(house)
+
+        assert house.prompt(QUESTION, "session-1") == ""
+        assert "PostgreSQL" in house.prompt(QUESTION, "session-2")
+
+    def test_after_a_compaction_it_is_given_what_it_said_itself(self, house: House) -> None:
+        stated(house)
+        house.fire("PreCompact", trigger="auto", custom_instructions=None)
+
+        assert "PostgreSQL" in house.prompt(QUESTION)
+
     def test_an_unrelated_prompt_gets_nothing(self, house: House) -> None:
         stated(house)
         house.fire("SessionStart", "session-2", source="startup")

@@ -95,13 +95,17 @@ class Fabric(WorkTable):
         session: str = "",
         seen: Container[str] = frozenset(),
         shown: Container[str] = frozenset(),
+        here: str = "",
     ) -> list[Hit]:
-        """What is worth injecting for a prompt, best first (push.choose). Raises DeadlinePassed."""
+        """What is worth injecting for a prompt, best first (push.choose). Raises DeadlinePassed.
+
+        `seen`, `shown` and `here` as in push.above_floor.
+        """
         query = parse(text, now=self.now, plain=True)
         if push.is_silent(query):
             return []
         found = self.push_candidates(query, session=session)
-        hits = push.above_floor(found, query, seen=seen, shown=shown)
+        hits = push.above_floor(found, query, seen=seen, shown=shown, here=here)
         return push.choose(self._ranked(push.shortlist(hits), query)) if hits else []
 
     def push_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
@@ -116,9 +120,10 @@ class Fabric(WorkTable):
         session: str = "",
         seen: Container[str] = frozenset(),
         shown: Container[str] = frozenset(),
+        here: str = "",
     ) -> Pushed:
         """The injection for a prompt; empty when nothing is above the floor."""
-        hits = self.push(text, session=session, seen=seen, shown=shown)
+        hits = self.push(text, session=session, seen=seen, shown=shown, here=here)
         return _pushed(hits, render.PROMPT_HEADING, push.PROMPT_CHARS)
 
     def push_for_agent(

@@ -48,6 +48,7 @@ def explain(
     session: str = "",
     seen: Container[str] = frozenset(),
     shown: Container[str] = frozenset(),
+    here: str = "",
 ) -> Explanation:
     """The answer to a question, explained; see Fabric.recall and Fabric.push for the rest.
 
@@ -65,9 +66,10 @@ def explain(
         )
     hooks = Fabric(fabric.memory, fabric.now)  # they rank without a model
     candidates = hooks.push_candidates(query, session=session)
-    against = push.verdicts(candidates, query, seen=seen, shown=shown)
+    against = push.verdicts(candidates, query, seen=seen, shown=shown, here=here)
     of_candidate = {hit.id: verdict for hit, verdict in zip(candidates, against, strict=True)}
-    given = {hit.id for hit in hooks.push(text, session=session, seen=seen, shown=shown)}
+    pushed = hooks.push(text, session=session, seen=seen, shown=shown, here=here)
+    given = {hit.id for hit in pushed}
     verdicts = {hit.id: _verdict(hit, of_candidate, given) for hit in answer.hits}
     return Explanation(answer, verdicts, "" if given else _silence(against), words)
 
@@ -75,13 +77,18 @@ def explain(
 def explain_here(
     fabric: Fabric, text: str, *, limit: int, depth: int = 0, as_of: str = ""
 ) -> Explanation:
-    """The same with what the session of these settings, if there is one, was given already.
+    """The same with what the session of these settings, if there is one, has read already.
 
     Raises DeadlinePassed and StoreUnavailable.
     """
     memory = fabric.memory
     session = memory.settings.session
-    seen = sessions.injected(memory.session_database(), session, "") if session else frozenset()
+    seen: Container[str] = frozenset()
+    here = ""
+    if session:
+        database = memory.session_database()
+        seen = sessions.injected(database, session, "")
+        here = "" if sessions.load_checkpoint(database, session) else session
     return explain(
         fabric,
         text,
@@ -91,6 +98,7 @@ def explain_here(
         session=session,
         seen=seen,
         shown=memory.native_ids(fabric.now),
+        here=here,
     )
 
 

@@ -39,6 +39,7 @@ STATED_IN = 0.85
 # What is far below the best is not worth the room.
 SHARE_OF_BEST = 0.6
 GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
+SAID_HERE = "said in this very session"
 TOO_LITTLE = "shares too little with the prompt"
 STRANGER = "shares too little with a prompt about somebody or something unknown"
 # A paste is recognised by its shape: this many lines, most of them no sentences.
@@ -51,18 +52,20 @@ def above_floor(
     *,
     seen: Container[str] = frozenset(),
     shown: Container[str] = frozenset(),
+    here: str = "",
 ) -> list[Hit]:
     """The hits that this prompt is surely about, in the order they came; often none.
 
     Those without a verdict (see `verdicts`).
 
     `seen` are ids of hits that the session's model already has, `shown` ids of records that
-    MEMORY.md shows it. Nothing that is over, unless the past is asked for; past turns only when
+    MEMORY.md shows it; what was said in the session `here` its model has read itself. Nothing that
+    is over, unless the past is asked for; past turns only when
     strong, and not the turn in which a record was stated that is among the hits or known already.
     """
     if is_silent(query):
         return []
-    against = verdicts(hits, query, seen=seen, shown=shown)
+    against = verdicts(hits, query, seen=seen, shown=shown, here=here)
     return [hit for hit, verdict in zip(hits, against, strict=True) if not verdict]
 
 
@@ -72,11 +75,20 @@ def verdicts(
     *,
     seen: Container[str] = frozenset(),
     shown: Container[str] = frozenset(),
+    here: str = "",
 ) -> list[str]:
     """Why each hit is not worth injecting for this prompt; '' for those that are."""
     floor = _Floor(query, hits)
     stated = [_own_words(hit.text) for hit in hits if hit.source != "episodes"]
-    return [_verdict(hit, floor, stated, seen, shown) for hit in hits]
+    return [
+        SAID_HERE if here and _is_from(here, hit) else _verdict(hit, floor, stated, seen, shown)
+        for hit in hits
+    ]
+
+
+def _is_from(session: str, hit: Hit) -> bool:
+    """Whether a hit was said in this session; what is kept for it alone is meant to come back."""
+    return hit.metadata.get("session") == session and hit.metadata.get("scope") != "local"
 
 
 def _verdict(
