@@ -19,7 +19,10 @@ from memory_fabric.store.purge.purging import Purged, Toll
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120
-STAYS = "Journals and backups keep their copies; past conversations are not touched."
+STAYS = (
+    "Journals and backups keep their copies, and the turn in which it was said can still be found; "
+    "--purge erases those, too."
+)
 FOR_GOOD = "A purge cannot be undone. Conversations that Claude Code keeps itself are not touched."
 
 
@@ -49,7 +52,7 @@ def forget(
     The memory with this id, else the entity of exactly this name or alias, else the memories and
     single observations that hold all of these words. Nothing is changed without `--yes`. What was
     forgotten comes back by `memory-fabric undo`, or when somebody states it again; no import and no
-    old journal brings it back.
+    old journal brings it back. The turn of a conversation in which it was said can still be found.
 
     A purge cannot be undone; its preview says what goes with it. One that was stopped is completed
     by the next. Conversations that Claude Code keeps itself are not touched.
