@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.config import config_path, has_display, home_path, read_settings
+from memory_fabric.config import (
+    config_path,
+    has_display,
+    home_path,
+    read_settings,
+    switches_in,
+)
 
 HOME = {"HOME": "/home/ann"}
 
@@ -134,3 +140,16 @@ def test_a_browser_is_seen_where_there_is_a_display(
     environ: dict[str, str], system: str, seen: bool
 ) -> None:
     assert has_display(environ, system) is seen
+
+
+def test_a_switch_that_is_neither_true_nor_false_is_off_and_named() -> None:
+    settings = read_settings({}, {"write": "false", "read": True})
+
+    assert (settings.reads, settings.writes) == (True, False)
+    assert any("write must be true or false" in complaint for complaint in settings.complaints)
+
+
+def test_of_a_broken_file_what_it_turns_off_stays_off() -> None:
+    broken = "write = false\nnotices = [\nread = true\n"
+
+    assert switches_in(broken) == {"write": False}

@@ -199,7 +199,7 @@ def test_an_unreadable_config_leaves_the_defaults_and_says_so_at_session_start(
     house: House,
 ) -> None:
     house.home.mkdir()
-    (house.home / "config.toml").write_text("read = = false", "utf-8")
+    (house.home / "config.toml").write_text("notices = = off", "utf-8")
     load = loading(load_context=saying("here"), restore_checkpoint=silent)
     assert context_of(answer(event("SessionStart"), house.environ, load).output) == "here"
     assert any("config.toml" in line for line in house.log)

@@ -53,6 +53,10 @@ def home_path(environ: Mapping[str, str]) -> str:
     return _absolute(stated or os.path.join(config_path(environ), HOME_NAME), environ)
 
 
+# What config.toml can turn off.
+SWITCHES = ("read", "write")
+
+
 def config_path(environ: Mapping[str, str]) -> str:
     """The client's own config folder: CLAUDE_CONFIG_DIR, else `~/.claude`."""
     return _absolute(environ.get("CLAUDE_CONFIG_DIR", "") or DEFAULT_CONFIG_DIR, environ)
@@ -87,8 +91,8 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         data_dir=environ.get("CLAUDE_PLUGIN_DATA", "").rstrip("/"),
         project_dir=environ.get("CLAUDE_PROJECT_DIR", ""),
         session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
-        reads=switch not in OFF_WORDS and file.get("read", True) is not False,
-        writes=switch not in OFF_WORDS and file.get("write", True) is not False,
+        reads=switch not in OFF_WORDS and _switch(file, "read", complaints),
+        writes=switch not in OFF_WORDS and _switch(file, "write", complaints),
         attended=environ.get("CLAUDE_CODE_SESSION_ATTENDED", "1") != "0",
         capture_unattended=_choice(capture, "unattended", ("low", "off", "full"), complaints),
         ci=environ.get("CI", "").lower() in ("true", "1"),
@@ -152,6 +156,21 @@ def _number(
         return value
     complaints.append(f"{name} must be a number from {low:g} to {high:g}, not {stated!r}")
     return default
+
+
+def switches_in(text: str) -> dict[str, bool]:
+    """The switches that a config.toml turns off which cannot be read as a whole."""
+    lines = [line.partition("=") for line in text.splitlines()]
+    stated = {name.strip(): value.strip() for name, sign, value in lines if sign}
+    return {name: False for name in SWITCHES if not stated.get(name, "true").startswith("true")}
+
+
+def _switch(file: Mapping[str, Any], name: str, complaints: list[str]) -> bool:
+    """Whether a switch is on. Who wrote something else than true or false wanted a change: off."""
+    value = file.get(name, True)
+    if not isinstance(value, bool):
+        complaints.append(f"config.toml: {name} must be true or false, not {value!r}; it is off")
+    return value is True
 
 
 def _choice(

@@ -179,15 +179,13 @@ def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], Non
 
 
 def _configured(environ: Mapping[str, str]) -> Settings:
-    from memory_fabric.store.files import read_toml  # late: an unusable event needs no store
+    from memory_fabric.store.files import settings_file  # late: an unusable event needs no store
 
-    try:
-        table = read_toml(os.path.join(home_path(environ), "config.toml"))
-    except (OSError, ValueError) as error:
-        settings = read_settings(environ, {})
-        complaint = f"config.toml cannot be read, so its defaults stand: {error}"
+    table, complaint = settings_file(os.path.join(home_path(environ), "config.toml"))
+    settings = read_settings(environ, table)
+    if complaint:
         return settings._replace(complaints=(*settings.complaints, complaint))
-    return read_settings(environ, table)
+    return settings
 
 
 def _names(event_name: str, settings: Settings) -> list[str]:

@@ -165,3 +165,12 @@ def test_a_phrase_that_nothing_holds_is_said(filled: Shell) -> None:
 
     assert DECISION in done.out
     assert "nothing holds “endpoints cursor”" in done.out
+
+
+def test_recall_without_a_word_gives_the_newest_without_what_is_left_out(shell: Shell) -> None:
+    shell.remember("We use Redis for sessions because it is quick")
+    shell.remember("We use Zig for the parser because it starts quickly")
+
+    found = shell.run("recall", "--json", "type:decision -redis").json["results"]
+
+    assert [hit["text"] for hit in found] == ["We use Zig for the parser because it starts quickly"]

@@ -155,3 +155,14 @@ def test_a_damaged_memory_is_not_exported_in_part(shell: Shell, source: Path) ->
     assert done.status == 1
     assert "Nothing was exported" in done.err
     assert not (shell.project / "copy.jsonl").exists()
+
+
+def test_a_file_of_something_else_is_refused_and_no_copy_of_it_is_kept(shell: Shell) -> None:
+    wrong = shell.project / "settings.json"
+    wrong.write_text('{\n  "theme": "dark"\n}\n', "utf-8")
+
+    done = shell.run("import", str(wrong))
+
+    assert done.status == 1
+    assert "3 lines could not be read" in done.err
+    assert not (shell.memory / "set-aside.jsonl").exists()

@@ -61,3 +61,13 @@ def test_wrong_use_says_what_helps(filled: Shell) -> None:
     assert taken.status == 2 and "memory-fabric merge" in taken.err
     assert both.status == 2
     assert unknown.status == 3
+
+
+def test_a_name_that_is_none_changes_nothing_and_leaves_no_trace(shell: Shell) -> None:
+    shell.remember("We use Zig for the parser because it starts quickly")
+    before = shell.run("history", "--json").json
+
+    done = shell.run("alias", "Zig", "--remove", "never")
+
+    assert done.status == 3
+    assert shell.run("history", "--json").json == before

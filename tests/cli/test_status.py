@@ -198,3 +198,16 @@ def test_the_table_has_a_line_for_each_tier_and_one_for_each_finding(filled: She
     ]
     assert lines[head + 4].startswith("local: ") and "Look at line 2" in lines[head + 4]
     assert lines[-1].startswith("No backup yet")
+
+
+def test_a_project_whose_memory_md_never_was_is_not_told_that_it_is_gone(shell: Shell) -> None:
+    shell.run("remember", "--scope", "user", "I prefer tabs over spaces in Go files")
+    shell.run("sync")
+    other = shell.project.parent / "other"
+    (other / ".git").mkdir(parents=True)
+    shell.project = other
+
+    native = shell.run("status", "--json").json["tiers"][2]
+
+    assert native["tier"] == "native"
+    assert native["findings"] == []

@@ -27,7 +27,7 @@ from memory_fabric.fabric.parse import parse
         ("don't use Redis here", "don't use Redis here", (), ()),
         ("what does grep -r do", "what does grep -r do", (), ()),
         ("the option --verbose", "the option --verbose", (), ()),
-        ("-redis", "-redis", (), ()),
+        ("-redis", "", ("redis",), ()),
         ("a list - with dashes", "a list - with dashes", (), ()),
         ("other than", "other than", (), ()),
         ("except for the", "except for the", (), ()),

@@ -44,8 +44,8 @@ def import_file(
 
     Names stay exactly as they are, what exists gets the observations it lacks, secrets are
     redacted. A line that cannot be read is named with its number and kept in `set-aside.jsonl` in
-    the home; the rest is imported. Exit code 1 when no line could be read, 3 when there is no such
-    file.
+    the home; the rest is imported. Of a file in which no line can be read nothing is kept. Exit
+    code 1 when no line could be read, 3 when there is no such file.
 
         memory-fabric import ~/notes/memory.jsonl
     """
@@ -138,7 +138,8 @@ def _show(told: Imported) -> None:
         names = ", ".join(told.forgotten[:MAX_SHOWN])
         show.line(f"Forgotten earlier, and left out: {names}.")
     if told.bad:
-        show.complain(f"{len(told.bad)} lines were set aside in {told.set_aside}:")
+        kept = f"were set aside in {told.set_aside}" if told.set_aside else "could not be read"
+        show.complain(f"{len(told.bad)} lines {kept}:")
         for line in told.bad[:MAX_SHOWN]:
             show.complain(f"line {line.number}: {line.because}")
         if len(told.bad) > MAX_SHOWN:

@@ -20,11 +20,15 @@ def show_explanation(told: Explanation) -> None:
         _show_hit(place, hit, told.verdicts.get(hit.id, ""))
     if not told.answer.hits:
         show.line("Nothing found.")
-    show.line(
-        f"As a prompt it would bring nothing: {told.silence}."
-        if told.silence
-        else "As a prompt it would bring what is marked so."
-    )
+    show.line(_as_a_prompt(told))
+
+
+def _as_a_prompt(told: Explanation) -> str:
+    if told.silence:
+        return f"As a prompt it would bring nothing: {told.silence}."
+    if all(told.verdicts.get(hit.id) for hit in told.answer.hits):
+        return "As a prompt it would bring nothing of these."
+    return "As a prompt it would bring what is marked so."
 
 
 def _show_hit(place: int, hit: Hit, verdict: str) -> None:

@@ -44,7 +44,7 @@ def history(
         show.json_out([tracing.as_json(one) for one in told])
     elif told:
         show.table(("when", "id", "by", "what"), [_row(one) for one in told])
-    else:
+    elif not name:
         show.line("Nothing has changed yet.")
     if name and not told:
         raise NotFound(

@@ -188,11 +188,16 @@ class Fabric(WorkTable):
 
     def _newest(self, query: Query, limit: int, session: str) -> Answer:
         session = session or self.memory.settings.session
-        found, failures = newest(query, self.memory, session=session, limit=max(0, limit))
-        hits = collapse(normalize(found, query, self.now))
+        # What holds an excluded word goes later: more are asked for.
+        asked = max(0, limit) * (SPARE if query.excluded else 1)
+        found, failures = newest(query, self.memory, session=session, limit=asked)
+        hits = collapse(normalize(found, query, self.now))[: max(0, limit)]
         hits.sort(key=lambda hit: hit.timestamp, reverse=True)
         return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
 
+
+# How many times as many are read where some of them may be left out.
+SPARE = 10
 
 # What of a hit's metadata people or tools have said.
 SAID = ("why", "outcome", "category", "quote", "note")

@@ -36,7 +36,7 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     at = 0
     while at < len(tokens):
         token = tokens[at]
-        banned = _banned(token) if token[0] == "-" and at and len(out) < MAX_LEFT_OUT else []
+        banned = _banned(token) if token[0] == "-" and len(out) < MAX_LEFT_OUT else []
         may_begin = token.lower().strip(",") in _FIRST_WORDS
         taken = 1 if banned else _unasked(tokens, at) if may_begin else 0
         out += banned

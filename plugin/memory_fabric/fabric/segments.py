@@ -23,6 +23,9 @@ _WRAPPED_FROM = 55  # a line at least this long without an end is one that an ed
 _WRAPPED_LOWER_FROM = 30  # so is a shorter one that goes on in lower case
 _QUOTED_FROM_WORDS = 9  # a quotation this long is somebody else's words, a shorter one a name
 
+# How the marks of `redact` begin.
+REDACTED = "[redacted"
+
 _MACHINE_TAGS = (
     "local-command-stdout local-command-stderr local-command-caveat command-name command-message "
     "command-args command-contents task-notification bash-input bash-stdout bash-stderr "
@@ -120,6 +123,9 @@ def _without_shown(text: str) -> str:
             if f"<{tag}" in text:
                 text = _without_span(text, f"<{tag}>", f"</{tag}>")
                 text = _without_span(text, f"<{tag} ", f"</{tag}>")
+    if REDACTED in text:
+        # What was private is no part of what was said; the colon of a mark introduces nothing.
+        text = text.replace(f"{REDACTED}: private]", "\n").replace(f"{REDACTED}: ", f"{REDACTED} ")
     return text
 
 

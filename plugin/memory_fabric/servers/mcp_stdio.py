@@ -103,11 +103,10 @@ def _open(settings: Settings) -> Memory:
 
 
 def _settings(environ: Mapping[str, str]) -> Settings:
-    from memory_fabric.store.files import read_toml
+    from memory_fabric.store.files import settings_file
 
-    try:
-        return read_settings(environ, read_toml(os.path.join(home_path(environ), "config.toml")))
-    except (OSError, ValueError) as error:
-        settings = read_settings(environ, {})
-        complaint = f"config.toml cannot be read, so its defaults stand: {error}"
+    table, complaint = settings_file(os.path.join(home_path(environ), "config.toml"))
+    settings = read_settings(environ, table)
+    if complaint:
         return settings._replace(complaints=(*settings.complaints, complaint))
+    return settings

@@ -196,7 +196,7 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
         findings.append(
             Finding(DEGRADED, "Half of our fence is missing in it.", "Delete the other half.")
         )
-    elif text is None and memory.find_records("promoted_at <> ''", limit=1):
+    elif text is None and memory.native_ids(timestamp(now_s)):
         findings.append(Finding(DEGRADED, "It is gone.", WRITE_NOTES))
     if text is not None and not os.access(notes.path, os.W_OK):
         reason = "It cannot be written: what is new does not get into it."

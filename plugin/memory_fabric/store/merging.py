@@ -10,6 +10,7 @@ from memory_fabric.models import Provenance
 from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
+from memory_fabric.text import name_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +102,15 @@ def remove_aliases(
     Raises NotFound without the entity, or when none of the names was one of its.
     """
     part, database = _meant(memory, entity)
-    payload = {"entity": part.name, "aliases": list(names)}
-    result = memory.write("unalias", payload, provenance, store=part.store)
-    _must_be_done(result)
-    if not result.get("removed"):
+    known = {name_key(name) for name in _of(database, part.name).names}
+    if not any(name_key(name) in known for name in names):
         raise NotFound(
             names[0] if names else "",
             f"{part.name!r} is not called {' or '.join(map(repr, names))}.",
             remedy="memory-fabric alias shows all names.",
         )
+    payload = {"entity": part.name, "aliases": list(names)}
+    _must_be_done(memory.write("unalias", payload, provenance, store=part.store))
     return _of(database, part.name)
 
 

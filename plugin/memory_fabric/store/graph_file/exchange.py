@@ -178,7 +178,7 @@ def import_file(
         read=rest.read,
         others=rest.others,
         bad=tuple(rest.bad),
-        set_aside=rest.path if rest.bad else "",
+        set_aside=rest.path if rest.bad and (rest.read or rest.others) else "",
     )
 
 
@@ -232,8 +232,9 @@ class _Rest:
                 yield item
 
     def close(self) -> None:
-        """Write what waits."""
-        set_aside(self.path, self._source, self._waiting)
+        """Write what waits; of a file in which nothing could be read, nothing: it is another's."""
+        if self.read or self.others:
+            set_aside(self.path, self._source, self._waiting)
         self._waiting, self._bytes = [], 0
 
     def _set_aside(self, bad: BadLine, line: bytes) -> None:
