@@ -10,6 +10,7 @@ from memory_fabric.cli.checkup import storage
 from memory_fabric.cli.checkup.finding import Sight
 from memory_fabric.store import files, premises, repair
 from memory_fabric.store import tiers as upkeep
+from memory_fabric.text import first_of
 
 Mend = Callable[[Sight], list[str]]
 
@@ -17,7 +18,9 @@ Mend = Callable[[Sight], list[str]]
 def permissions(sight: Sight) -> list[str]:
     """Rights of others on our files and folders are taken away."""
     changed = premises.make_private(premises.everything(storage.private_folders(sight)))
-    return [f"taken from others: the rights on {storage.some(changed)}"] if changed else []
+    return (
+        [f"taken from others: the rights on {first_of(changed, storage.SHOWN)}"] if changed else []
+    )
 
 
 def interpreter(sight: Sight) -> list[str]:
