@@ -39,14 +39,13 @@ OlderThan = Annotated[
         "--older-than", min=0, metavar="DAYS", help="Stale after so many days, whatever the type."
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def stale(
     types: Types = None,
     limit: Limit = LIMIT,
     older_than: OlderThan = None,
-    as_json: AsJson = False,
+    as_json: show.AsJson = False,
 ) -> int:
     """Show what nobody has spoken of for long, oldest first.
 
@@ -79,7 +78,7 @@ def prune(
     limit: Limit = LIMIT,
     older_than: OlderThan = None,
     yes: Annotated[bool, typer.Option("--yes", help="Take out what is shown; do not ask.")] = False,
-    as_json: AsJson = False,
+    as_json: show.AsJson = False,
 ) -> int:
     """Show what `stale` shows, ask, and then take exactly that out.
 

@@ -19,7 +19,6 @@ MAX_TEXT_CHARS = 16 << 10
 # `session` records are summaries that hooks write; nobody states one by hand.
 STATED_TYPES = sorted(RECORD_TYPES - {"session"})
 LESSON = "What to do instead?"
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def remember(
@@ -132,7 +131,7 @@ def remember(
 def pin(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="The id that recall shows.")],
     off: Annotated[bool, typer.Option("--off", help="Take the pin out again.")] = False,
-    as_json: AsJson = False,
+    as_json: show.AsJson = False,
 ) -> int:
     """Give a memory to every session at its start, before newer ones."""
     with here.open_memory() as memory:

@@ -16,7 +16,6 @@ from memory_fabric.store.history.tracing import EntityTrace, Gift, RecordTrace, 
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def history(
@@ -57,7 +56,7 @@ def why(
     name: Annotated[
         str, typer.Argument(metavar="ID-OR-NAME", help="The id that recall shows, or an entity.")
     ],
-    as_json: AsJson = False,
+    as_json: show.AsJson = False,
 ) -> int:
     """Say where a memory comes from, and who was given it.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.fabric.render import low_trust, replaced_by
+from memory_fabric.fabric.render import low_trust, path_text, replaced_by
 from memory_fabric.models import Entity, Record, as_reason, lacks_lesson
 from memory_fabric.servers.outcome import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.text import cut, name_key, neutralised, one_line
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from memory_fabric.models import Answer, Hit, Provenance, Relation
+    from memory_fabric.models import Answer, Hit, Provenance
     from memory_fabric.store.history.bringing import Brought
     from memory_fabric.store.memory import Memory
 
@@ -155,7 +155,7 @@ def _rendered(answer: Answer, limit: int) -> str:
     walked = {" ".join(relation) for path in answer.paths for relation in path}
     hits = [hit for hit in answer.hits if hit.id.removeprefix("graph:") not in walked]
     lines = [_hit_line(hit) for hit in hits]
-    lines += [f"Path: {neutralised(_path_text(path))}" for path in answer.paths]
+    lines += [f"Path: {path_text(path)}" for path in answer.paths]
     then = answer.query.filters.as_of
     notes = [f"As memory stood on {then[:10]}."] if then else []
     notes += [f"Not searched: {failure}" for failure in answer.failures]
@@ -204,7 +204,3 @@ def _reference(hit: Hit) -> str:
     if source != "graph":
         return ids.short_id(identifier)
     return neutralised(one_line(cut(identifier.rpartition("#")[0] or identifier, MAX_NAME_CHARS)))
-
-
-def _path_text(path: Sequence[Relation]) -> str:
-    return "; ".join(f"{r.source} {r.type} {r.target}" for r in path)
