@@ -8,16 +8,15 @@ from typing import Annotated
 import typer
 
 from memory_fabric.cli import confirming, here, named, show, values
+from memory_fabric.cli.values import STATED_TYPES
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
-from memory_fabric.models import INSTEAD, RECORD_TYPES, SCOPES, Record, lacks_lesson
+from memory_fabric.models import INSTEAD, SCOPES, Record, lacks_lesson
 from memory_fabric.store import notices, records
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 16 << 10
-# `session` records are summaries that hooks write; nobody states one by hand.
-STATED_TYPES = sorted(RECORD_TYPES - {"session"})
 LESSON = "What to do instead?"
 
 
