@@ -9,6 +9,7 @@ from memory_fabric.cli import named, show
 from memory_fabric.fabric.opposites import as_line, opposites, outcome_of
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record, stated_at
+from memory_fabric.store.history import naming
 from memory_fabric.store.history.bringing import Brought, brought
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many
@@ -40,7 +41,7 @@ def confirmation(memory: Memory, stored: Record, *, repeated: bool) -> Confirmat
         stored,
         repeated,
         brought(memory, stored, repeated=repeated),
-        named.tiers_holding(memory, stored.id),
+        naming.tiers_holding(memory, stored.id),
         memory.find_records("superseded_by = ?", (stored.id,)),
         opposites(memory, stored),
         memory.failures,

@@ -13,6 +13,7 @@ from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.models import INSTEAD, SCOPES, Record, lacks_lesson
 from memory_fabric.store import notices, records
+from memory_fabric.store.history import naming
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
 
@@ -134,7 +135,7 @@ def pin(
 ) -> int:
     """Give a memory to every session at its start, before newer ones."""
     with here.open_memory() as memory:
-        record, seen, kind = named.record_by_id(memory, identifier)
+        record, seen, kind = naming.record_by_id(memory, identifier)
         if record.pinned == off:
             pinned = record._replace(pinned=not off)
             payload = {"record": records.as_object(pinned), "seen_in": seen}

@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import here, named, progress, show
+from memory_fabric.cli import here, progress, show
 from memory_fabric.store import backup as backups
 from memory_fabric.store import integrity, native, soundness, tiers
 from memory_fabric.store.database import mark_suspect
+from memory_fabric.store.history import naming
 from memory_fabric.store.memory import KINDS, Memory
 
 MAX_ORPHANS = 10_000
@@ -27,7 +28,7 @@ def sync(as_json: show.AsJson = False) -> int:
         drained = tiers.drain(memory)
         memory.flush()
         restored = tiers.restore_journals(memory)
-        shown = len(native.shown_ids(named.native_notes(memory))) if memory.project else 0
+        shown = len(native.shown_ids(naming.native_notes(memory))) if memory.project else 0
         failures = list(memory.failures)
     if as_json:
         show.json_out(

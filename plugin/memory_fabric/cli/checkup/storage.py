@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check, Sight
-from memory_fabric.cli.named import native_notes
 from memory_fabric.store import backup, health, journal, premises, repair
 from memory_fabric.store.files import size_of
+from memory_fabric.store.history.naming import native_notes
 from memory_fabric.store.sharing import place
 from memory_fabric.text import first_of
 
