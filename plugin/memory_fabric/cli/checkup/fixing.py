@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 
 from memory_fabric import installation
@@ -26,7 +25,7 @@ def permissions(sight: Sight) -> list[str]:
 def interpreter(sight: Sight) -> list[str]:
     """A remembered interpreter that is gone is forgotten: the next hook looks for another."""
     path = installation.remembered_file(sight.settings.data_dir)
-    os.unlink(path)
+    premises.take_away([path])
     return [f"{path} named an interpreter that is gone, and is forgotten"]
 
 
@@ -42,8 +41,7 @@ def leftovers(sight: Sight) -> list[str]:
     """Half-written files of killed writers are removed."""
     paths = premises.everything(storage.private_folders(sight))
     left = premises.leftovers(paths, sight.now_s)
-    for path in left:
-        os.unlink(path)
+    premises.take_away(left)
     return [f"{path} was left half-written, and is removed" for path in left]
 
 
