@@ -36,7 +36,10 @@ Limit = Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, t
 OlderThan = Annotated[
     int | None,
     typer.Option(
-        "--older-than", min=0, metavar="DAYS", help="Stale after so many days, whatever the type."
+        "--older-than",
+        min=0,
+        metavar="DAYS",
+        help="Stale after so many days, for every type but agents.",
     ),
 ]
 
