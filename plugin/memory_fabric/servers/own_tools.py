@@ -10,7 +10,7 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.fabric.render import low_trust, path_text, replaced_by
 from memory_fabric.models import Entity, Record, as_reason, lacks_lesson
 from memory_fabric.servers.outcome import MAX_ANSWER_CHARS, Outcome, within
-from memory_fabric.text import cut, name_key, neutralised, one_line
+from memory_fabric.text import cut, many, name_key, neutralised, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,10 +132,11 @@ def _confirmation(memory: Memory, stored: Record, *, repeated: bool) -> str:
 
 
 def _entities(stored: Record, came: Brought) -> str:
-    """`Entities: a (new), b; 2 observations, 1 relations in the graph`."""
+    """`Entities: a (new), b; in the graph: 2 observations, 1 relation`."""
     names = [f"{name} (new)" for name in came.new] + list(came.known)
     told = cut(", ".join(names or [e.name for e in stored.entities]) or "none", MAX_HIT_CHARS)
-    counts = f"; in the graph: {came.observations} observations, {came.relations} relations"
+    said = many(came.observations, "observation"), many(came.relations, "relation")
+    counts = f"; in the graph: {', '.join(said)}"
     return f"Entities: {told}" + (counts if came.observations else "")
 
 
