@@ -25,6 +25,8 @@ SLOW = frozenset(
 )
 # What recall does without: each costs a fifth to half of a bare start.
 SPARED = frozenset("re enum json datetime sqlite3 zlib functools collections".split())
+# Without these a process can neither ask another machine nor listen.
+NETWORK = frozenset(("socket", "_socket", "ssl", "asyncio"))
 DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
 
 EVENTS: dict[str, dict[str, Any]] = {
@@ -91,6 +93,11 @@ def test_a_hook_needs_nothing_but_python(door: Door, tmp_path: Path, name: str) 
     modules = modules_after(door, name, tmp_path)
     assert third_party(modules) == set()
     assert "memory_fabric.events_spec" not in modules
+
+
+@pytest.mark.parametrize("name", sorted(HANDLERS))
+def test_no_hook_loads_what_could_reach_a_network(door: Door, tmp_path: Path, name: str) -> None:
+    assert modules_after(door, name, tmp_path) & NETWORK == set()
 
 
 @pytest.mark.parametrize("name", DELAYING)

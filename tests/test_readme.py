@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.cli import aging
 from memory_fabric.cli.commands import COMMANDS
+from memory_fabric.fabric.staleness import DEFAULT_DAYS, STALE_AFTER_DAYS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     p for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("hooks/*.md"))
 )
 README = (ROOT / "README.md").read_text("utf-8")
+TIERS = (ROOT / "docs/tiers.md").read_text("utf-8")
 KNOWN = {command.name for command in COMMANDS}
 
 
@@ -85,6 +88,24 @@ def test_every_variable_of_the_settings_stands_in_the_configuration_page() -> No
     read = set(re.findall(r'"(MEMORY_FABRIC\w*)"', source))
 
     assert sorted(name for name in read if f"`{name}`" not in page) == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        aging.NOTHING,
+        str(aging.stale.__doc__),
+        re.findall(r"No memory is deleted.*?never\.", TIERS, re.DOTALL)[0],
+    ],
+    ids=["stale", "help", "tiers"],
+)
+def test_whoever_tells_after_how_many_days_memory_is_stale_tells_it_right(told: str) -> None:
+    ages = re.findall(r"(decision|technolog|pattern|preference|other|else)\D+?(\d+)", told.lower())
+
+    words = {kind.rstrip("y"): days for kind, days in STALE_AFTER_DAYS.items() if days}
+    words |= dict.fromkeys(("other", "else"), DEFAULT_DAYS)
+    assert len(ages) == len(words) - 1
+    assert {kind: int(days) for kind, days in ages}.items() <= words.items()
 
 
 def test_the_decisions_are_numbered_and_listed() -> None:

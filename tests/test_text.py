@@ -210,3 +210,20 @@ def test_the_index_gets_parts_of_camel_case_and_pairs_of_characters() -> None:
     assert t.index_extra("我们用数据库") == "我们 们用 用数 数据 据库"
     assert t.index_extra("한국어") == "한국 국어"
     assert t.index_extra("plain words") == ""
+
+
+@pytest.mark.parametrize(("number", "told"), [(0, "0 lines"), (1, "1 line"), (2, "2 lines")])
+def test_a_number_is_told_with_its_word_in_the_right_form(number: int, told: str) -> None:
+    assert t.many(number, "line") == told
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [("", ""), ("a", "a"), ("abc", "a, b, c"), ("abcd", "a, b, c and 1 more")],
+)
+def test_of_a_long_list_the_first_are_named_and_the_rest_counted(parts: str, told: str) -> None:
+    assert t.first_of(iter(parts), 3) == told
+
+
+def test_a_list_may_be_joined_by_something_else() -> None:
+    assert t.first_of(["a", "b", "c"], 2, "; ") == "a; b and 1 more"

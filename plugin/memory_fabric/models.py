@@ -150,18 +150,6 @@ def contradict(a: Record, b: Record) -> bool:
     return {verdict(a), verdict(b)} == {"failed", "worked"}
 
 
-class Episode(Value):
-    """One turn of a past session, kept for search; `id` is the message's uuid in the transcript."""
-
-    id: str
-    session: str
-    role: str
-    text: str
-    created_at: str
-    place: str = ""
-    agent: str = ""
-
-
 class Provenance(Value):
     """Who says it, where, and when: stamped on every operation and record of one write."""
 

@@ -194,6 +194,18 @@ def cut(text: str, max_chars: int) -> str:
     return (head[:space] if space > max_chars // 2 else head).rstrip() + "…"
 
 
+def many(number: int, what: str) -> str:
+    """`1 record`, `2 records`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def first_of(parts: Iterable[str], most: int, by: str = ", ") -> str:
+    """The first of these in one line, and how many more there are: `a, b and 3 more`."""
+    listed = list(parts)
+    left = len(listed) - most
+    return by.join(listed[:most]) + (f" and {left} more" if left > 0 else "")
+
+
 def one_line(text: str) -> str:
     """The text with all white space folded to single spaces."""
     return " ".join(text.split())

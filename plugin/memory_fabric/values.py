@@ -8,7 +8,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NamedTuple as Value
+
+    # Told what is done, and of how much, while something long is under way.
+    Progress = Callable[[int, int], object]
 else:
     from operator import itemgetter
 

@@ -118,6 +118,18 @@ def test_hooks_by_hand_are_found_in_each_file_and_missing_events_are_named(
     assert "SessionStart" not in checks["hook events"]["told"]
 
 
+@pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
+def test_the_remedy_for_missing_events_puts_them_in(shell: Shell, scope: str) -> None:
+    configure(shell, scope, hooks=hooks_for("SessionStart", "UserPromptSubmit"))
+    remedy = look(shell)["hook events"]["remedy"]
+    assert remedy.startswith("memory-fabric ") and remedy.endswith(" puts them in.")
+
+    done = shell.run(*remedy.removesuffix(" puts them in.").split()[1:], "--yes")
+
+    assert done.status == 0, done.err
+    assert look(shell)["hook events"]["state"] == look(shell)["hooks"]["state"] == "ok"
+
+
 def test_all_hooks_by_hand_are_well(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for(*HANDLERS))
 

@@ -36,17 +36,19 @@ Limit = Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, t
 OlderThan = Annotated[
     int | None,
     typer.Option(
-        "--older-than", min=0, metavar="DAYS", help="Stale after so many days, whatever the type."
+        "--older-than",
+        min=0,
+        metavar="DAYS",
+        help="Stale after so many days, for every type but agents.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def stale(
     types: Types = None,
     limit: Limit = LIMIT,
     older_than: OlderThan = None,
-    as_json: AsJson = False,
+    as_json: show.AsJson = False,
 ) -> int:
     """Show what nobody has spoken of for long, oldest first.
 
@@ -79,7 +81,7 @@ def prune(
     limit: Limit = LIMIT,
     older_than: OlderThan = None,
     yes: Annotated[bool, typer.Option("--yes", help="Take out what is shown; do not ask.")] = False,
-    as_json: AsJson = False,
+    as_json: show.AsJson = False,
 ) -> int:
     """Show what `stale` shows, ask, and then take exactly that out.
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from memory_fabric.fabric.core import Fabric
 
 MAX_TEXT_CHARS = 400
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def recall(
@@ -115,7 +114,7 @@ def _explained(fabric: Fabric, text: str, limit: int, depth: int, as_of: str, as
     return 0 if told.answer.hits else 3
 
 
-def load(as_json: AsJson = False) -> int:
+def load(as_json: show.AsJson = False) -> int:
     """Show what a session is given at its start.
 
     Pinned memories, then the last ten decisions, rules, preferences and patterns, then the newest
@@ -158,8 +157,10 @@ def _show(answer: Answer) -> None:
 
 def _show_beside(answer: Answer) -> None:
     """The walked paths, how the question was read, and what could not be searched."""
+    from memory_fabric.fabric.render import path_text  # --help needs no fabric
+
     for path in answer.paths:
-        show.line("path: " + "; ".join(f"{r.source} {r.type} {r.target}" for r in path), "dim")
+        show.line(f"path: {path_text(path)}", "dim")
     for note in answer.notes:
         show.line(note, "dim")
     for failure in answer.failures:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memory_fabric.cli import show
-from memory_fabric.cli.checkup import finding, table
+from memory_fabric.cli.checkup import client, finding, table
 from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check
 from memory_fabric.cli.proof import prove
 from memory_fabric.errors import BadInput
@@ -18,7 +18,6 @@ from memory_fabric.errors import BadInput
 if TYPE_CHECKING:
     from rich.text import Text
 
-INSTALL = "claude plugin install memory-fabric@memory-fabric"
 STYLES = {OK: "green", WARNING: "yellow", FAULT: "red"}
 SYMBOLS = {OK: "✓", WARNING: "!", FAULT: "✗"}
 # For terminals and files of another encoding than Unicode.
@@ -102,7 +101,7 @@ def _mend() -> dict[str, tuple[str, ...]]:
 def _canary(root: str) -> list[Check]:
     if not root:
         raise BadInput(
-            "--prove", "The hooks are not beside this package.", remedy=f"Run {INSTALL}."
+            "--prove", "The hooks are not beside this package.", remedy=f"Run {client.INSTALL}."
         )
     return [replace(check, area=table.CANARY) for check in prove(root)]
 

@@ -15,7 +15,6 @@ from memory_fabric.errors import BadInput
 PROGRAM = "memory-fabric"
 # Where the script puts what the line holds so far.
 LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
-SHELLS = ("bash", "zsh", "fish")
 
 
 def completion(
@@ -32,7 +31,7 @@ def completion(
     # typer has no other name for it, and does not list this one.
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    if shell not in SHELLS:
+    if shell not in values.SHELLS:
         raise BadInput("SHELL", f"{shell!r} is no shell that it knows.", remedy="bash, zsh or fish")
     script = get_completion_script(prog_name=PROGRAM, complete_var=COMPLETING, shell=shell)
     typer.echo(script.strip())

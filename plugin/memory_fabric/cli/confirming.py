@@ -9,9 +9,10 @@ from memory_fabric.cli import named, show
 from memory_fabric.fabric.opposites import as_line, opposites, outcome_of
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record, stated_at
+from memory_fabric.store.history import naming
 from memory_fabric.store.history.bringing import Brought, brought
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import cut
+from memory_fabric.text import cut, many
 
 MAX_WHAT_CHARS = 400
 
@@ -40,7 +41,7 @@ def confirmation(memory: Memory, stored: Record, *, repeated: bool) -> Confirmat
         stored,
         repeated,
         brought(memory, stored, repeated=repeated),
-        named.tiers_holding(memory, stored.id),
+        naming.tiers_holding(memory, stored.id),
         memory.find_records("superseded_by = ?", (stored.id,)),
         opposites(memory, stored),
         memory.failures,
@@ -107,11 +108,7 @@ def _entities(told: Confirmation, names: tuple[str, ...]) -> str:
 
 def _counted(brought: Brought) -> str:
     counts = (brought.observations, "observation"), (brought.relations, "relation")
-    return ", ".join(_of(count, what) for count, what in counts if count)
-
-
-def _of(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    return ", ".join(many(count, what) for count, what in counts if count)
 
 
 def _how_to_add_a_lesson(stored: Record) -> str:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from memory_fabric.cli import here, show
 from memory_fabric.store import by_domain as store
 from memory_fabric.store.by_domain import ByDomain, Crossing
 
 MAX_SHOWN = 10
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
-def domains(as_json: AsJson = False) -> int:
+def domains(as_json: show.AsJson = False) -> int:
     """Count entities, relations, observations and records by domain.
 
     A relation whose ends lie in different domains is contamination: what is asked for in one may

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.cli import show
-from memory_fabric.fabric.explain import Explanation
+from memory_fabric.fabric.explain import GIVEN, Explanation
 from memory_fabric.fabric.render import low_trust, replaced_by
 from memory_fabric.ids import short_id
 from memory_fabric.models import Hit
@@ -50,7 +50,7 @@ def _show_hit(place: int, hit: Hit, verdict: str) -> None:
     show.line(f"   {'; '.join(about)}", "dim")
     show.line(f"   relevance {hit.relevance:.3f} from {_summed(hit)}", "dim")
     show.line(f"   score {_score(hit)}", "dim")
-    given = f"not given: {verdict}" if verdict else "would be given"
+    given = f"not given: {verdict}" if verdict else GIVEN
     show.line(f"   as a prompt: {given}", "dim")
 
 

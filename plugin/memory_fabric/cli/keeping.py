@@ -8,18 +8,17 @@ from typing import Annotated
 import typer
 
 from memory_fabric.cli import confirming, here, named, show, values
+from memory_fabric.cli.values import STATED_TYPES
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ids import short_id
-from memory_fabric.models import INSTEAD, RECORD_TYPES, SCOPES, Record, lacks_lesson
+from memory_fabric.models import INSTEAD, SCOPES, Record, lacks_lesson
 from memory_fabric.store import notices, records
+from memory_fabric.store.history import naming
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 16 << 10
-# `session` records are summaries that hooks write; nobody states one by hand.
-STATED_TYPES = sorted(RECORD_TYPES - {"session"})
 LESSON = "What to do instead?"
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def remember(
@@ -132,11 +131,11 @@ def remember(
 def pin(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="The id that recall shows.")],
     off: Annotated[bool, typer.Option("--off", help="Take the pin out again.")] = False,
-    as_json: AsJson = False,
+    as_json: show.AsJson = False,
 ) -> int:
     """Give a memory to every session at its start, before newer ones."""
     with here.open_memory() as memory:
-        record, seen, kind = named.record_by_id(memory, identifier)
+        record, seen, kind = naming.record_by_id(memory, identifier)
         if record.pinned == off:
             pinned = record._replace(pinned=not off)
             payload = {"record": records.as_object(pinned), "seen_in": seen}

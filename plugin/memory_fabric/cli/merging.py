@@ -12,8 +12,6 @@ from memory_fabric.store import merging
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.merging import Aliases, Plan
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
-
 
 def merge(
     into: Annotated[str, typer.Argument(metavar="INTO", help="The entity that stays.")],
@@ -55,7 +53,7 @@ def alias(
         list[str] | None,
         typer.Option(metavar="NAME", help="Take a name from it again; may be said several times."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: show.AsJson = False,
 ) -> int:
     """Give an entity other names by which it is found, too; without any, show them.
 

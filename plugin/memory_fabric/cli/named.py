@@ -7,24 +7,6 @@ from typing import Any
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record
 from memory_fabric.store import records
-from memory_fabric.store.history.naming import (
-    looks_like_id,
-    native_notes,
-    record_by_id,
-    tiers_holding,
-)
-from memory_fabric.store.history.telling import who
-
-__all__ = [
-    "as_json",
-    "looks_like_id",
-    "native_notes",
-    "record_by_id",
-    "said_by",
-    "tiers_holding",
-    "when",
-    "who",
-]
 
 
 def as_json(record: Record) -> dict[str, Any]:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memory_fabric.cli import here, progress, show, values
+from memory_fabric.cli.values import PROJECT_ACTIONS
 from memory_fabric.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
     from memory_fabric.store.settling import Known, Plan
-
-ACTIONS = ("list", "link", "split", "undo")
 
 
 def project(
@@ -42,8 +41,8 @@ def project(
     link, split and undo show what would change and ask. When this folder was the last of a project
     that it leaves by link, what that one remembers comes along; split takes nothing along.
     """
-    if action not in ("", *ACTIONS):
-        raise BadInput("ACTION", f"{action!r} is none of {', '.join(ACTIONS)}.", remedy="")
+    if action not in ("", *PROJECT_ACTIONS):
+        raise BadInput("ACTION", f"{action!r} is none of {', '.join(PROJECT_ACTIONS)}.", remedy="")
     if bool(wanted) != (action == "link"):
         raise BadInput(
             "KEY-OR-PATH",

@@ -16,8 +16,8 @@ from typing import Any
 from memory_fabric import ids, installation
 from memory_fabric.cli.checkup.finding import FAULT, OK, Check
 from memory_fabric.cli.door import GIVE_UP_S, Door
-from memory_fabric.cli.named import tiers_holding
 from memory_fabric.store import premises, sessions
+from memory_fabric.store.history.naming import tiers_holding
 from memory_fabric.store.memory import Memory
 
 FIRST, SECOND, LAST = "prove-1", "prove-2", "prove-3"

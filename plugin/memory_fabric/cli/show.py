@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Where no terminal says its width: what a log or a model reads without folded lines.
 PLAIN_WIDTH = 200
+# The option of every command whose JSON needs no words of its own.
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def console() -> Console:

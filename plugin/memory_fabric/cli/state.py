@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from memory_fabric import __version__
 from memory_fabric.cli import here, show
@@ -15,10 +13,9 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import others, place
 
 STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
-def status(as_json: AsJson = False) -> int:
+def status(as_json: show.AsJson = False) -> int:
     """Show the three tiers, and what is wrong with them.
 
     Each is healthy, degraded or unavailable, with the reason and what helps, and what it holds;

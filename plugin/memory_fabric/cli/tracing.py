@@ -11,12 +11,11 @@ from memory_fabric.cli import here, named, show
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record
-from memory_fabric.store.history import tracing
+from memory_fabric.store.history import telling, tracing
 from memory_fabric.store.history.tracing import EntityTrace, Gift, RecordTrace, Said, Told
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def history(
@@ -57,7 +56,7 @@ def why(
     name: Annotated[
         str, typer.Argument(metavar="ID-OR-NAME", help="The id that recall shows, or an entity.")
     ],
-    as_json: AsJson = False,
+    as_json: show.AsJson = False,
 ) -> int:
     """Say where a memory comes from, and who was given it.
 
@@ -76,7 +75,7 @@ def why(
 def _row(told: Told) -> tuple[str, ...]:
     change = told.change
     what = f"{told.what} (undone)" if change.undone else told.what
-    return named.when(change.at), short_id(change.id), named.who(change.by), what
+    return named.when(change.at), short_id(change.id), telling.who(change.by), what
 
 
 def _tell_record(trace: RecordTrace, as_json: bool) -> None:
@@ -150,7 +149,7 @@ def _speaker(said: Said) -> str:
 def _gone(told: Told | None) -> str:
     if told is None:
         return ""
-    return f"{told.what}, on {named.when(told.change.at)} by {named.who(told.change.by)}"
+    return f"{told.what}, on {named.when(told.change.at)} by {telling.who(told.change.by)}"
 
 
 def _record_as_json(trace: RecordTrace) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import typer
 from memory_fabric.cli import here, named, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
-from memory_fabric.store.history import changes, tracing, undoing
+from memory_fabric.store.history import changes, telling, tracing, undoing
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.history.tracing import Told
 from memory_fabric.store.history.undoing import Undone
@@ -73,7 +73,7 @@ def _show(told: list[Told]) -> None:
         (
             named.when(one.change.at),
             short_id(one.change.id),
-            named.who(one.change.by),
+            telling.who(one.change.by),
             _with_reason(one, undoing.prospect(one.change)),
         )
         for one in told

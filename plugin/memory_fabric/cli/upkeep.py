@@ -8,17 +8,17 @@ from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import here, named, progress, show
+from memory_fabric.cli import here, progress, show
 from memory_fabric.store import backup as backups
 from memory_fabric.store import integrity, native, soundness, tiers
 from memory_fabric.store.database import mark_suspect
+from memory_fabric.store.history import naming
 from memory_fabric.store.memory import KINDS, Memory
 
 MAX_ORPHANS = 10_000
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
-def sync(as_json: AsJson = False) -> int:
+def sync(as_json: show.AsJson = False) -> int:
     """Bring queue, journal and MEMORY.md up to date now.
 
     What waits in the queue is applied, and what others shared is taken in. Hooks do the same at
@@ -28,7 +28,7 @@ def sync(as_json: AsJson = False) -> int:
         drained = tiers.drain(memory)
         memory.flush()
         restored = tiers.restore_journals(memory)
-        shown = len(native.shown_ids(named.native_notes(memory))) if memory.project else 0
+        shown = len(native.shown_ids(naming.native_notes(memory))) if memory.project else 0
         failures = list(memory.failures)
     if as_json:
         show.json_out(
@@ -46,7 +46,7 @@ def sync(as_json: AsJson = False) -> int:
     return 1 if failures else 0
 
 
-def check(as_json: AsJson = False) -> int:
+def check(as_json: show.AsJson = False) -> int:
     """Look for damage and disorder in what is stored; nothing is changed.
 
     Damage in databases, indexes, journals, queues and backups; to tidy up: entities of which
@@ -78,7 +78,7 @@ def repair(
             "--yes", help="With `--orphans`: take them out; `memory-fabric undo` brings them back."
         ),
     ] = False,
-    as_json: AsJson = False,
+    as_json: show.AsJson = False,
 ) -> int:
     """Rebuild a damaged or lost database, and journals that were lost.
 
@@ -112,7 +112,7 @@ def repair(
     return 1 if failures else 0
 
 
-def backup(as_json: AsJson = False) -> int:
+def backup(as_json: show.AsJson = False) -> int:
     """Make a verified copy of each database, in `backups/` beside it; the five newest are kept."""
     with here.open_memory() as memory, progress.bar("Copying", quiet=as_json) as tell:
         made = [backups.make(database.path, progress=tell) for database in memory.databases()]

@@ -1,13 +1,18 @@
-"""The values that options of several commands take, for a shell to complete."""
+"""The values that arguments and options take, for commands to check and a shell to complete."""
 
 from __future__ import annotations
 
 from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES
 
+# `session` records are summaries that hooks write; nobody states one by hand.
+STATED_TYPES = sorted(RECORD_TYPES - {"session"})
+PROJECT_ACTIONS = ("list", "link", "split", "undo")
+SHELLS = ("bash", "zsh", "fish")
+
 
 def record_types(incomplete: str) -> list[str]:
     """Types of records that begin so."""
-    return _beginning(sorted(RECORD_TYPES - {"session"}), incomplete)
+    return _beginning(STATED_TYPES, incomplete)
 
 
 def types(incomplete: str) -> list[str]:
@@ -22,12 +27,12 @@ def scopes(incomplete: str) -> list[str]:
 
 def project_actions(incomplete: str) -> list[str]:
     """What `project` can do, that begins so."""
-    return _beginning(("list", "link", "split", "undo"), incomplete)
+    return _beginning(PROJECT_ACTIONS, incomplete)
 
 
 def shells(incomplete: str) -> list[str]:
     """Shells that a completion is made for, that begin so."""
-    return _beginning(("bash", "zsh", "fish"), incomplete)
+    return _beginning(SHELLS, incomplete)
 
 
 def _beginning(words: list[str] | tuple[str, ...], incomplete: str) -> list[str]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from memory_fabric.models import Answer, Hit
 
+# Of a hit that a prompt would bring; the page compares with it.
+GIVEN = "would be given"
 NOT_NEAR_THE_BEST = "far less relevant than the best, or no room beside it"
 NOT_A_CANDIDATE = "not among the best candidates of a prompt, which looks less far"
 NO_SUBJECT = "no word of it says what it is about: a greeting, a nod, or an errand"
@@ -106,7 +108,7 @@ def as_json(explained: Explanation, answer: dict[str, Any]) -> dict[str, Any]:
     """The answer's JSON form with the explanation in it."""
     hits = explained.answer.hits
     results = [
-        {**result, "prompt": explained.verdicts.get(hit.id, "") or "would be given"}
+        {**result, "prompt": explained.verdicts.get(hit.id, "") or GIVEN}
         for result, hit in zip(answer["results"], hits, strict=True)
     ]
     searched = [{"word": word, "strength": strength} for word, strength in explained.words]

@@ -11,7 +11,7 @@ from memory_fabric.fabric.confidence import BASE
 from memory_fabric.fabric.failures import is_no_failure, outcome, telling_line
 from memory_fabric.models import Record
 from memory_fabric.suspicion import without_secrets
-from memory_fabric.text import cut, one_line
+from memory_fabric.text import cut, first_of, one_line
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -112,9 +112,7 @@ def incident(failure: Failure) -> Incident:
     """The problem that a failure was, and its solution, not yet linked."""
     command = cut(without_secrets(one_line(failure.command.text)), MAX_COMMAND_CHARS)
     error = cut(without_secrets(failure.error), MAX_ERROR_CHARS)
-    names = ", ".join(failure.files[:MAX_FILES_NAMED])
-    more = len(failure.files) - MAX_FILES_NAMED
-    names += f" and {more} more" if more > 0 else ""
+    names = first_of(failure.files, MAX_FILES_NAMED)
     evidence = {"command": command, "error": error, "files": list(failure.files)}
     failed = f"`{command}` failed" + (f" ({error})" if error else "")
     return Incident(

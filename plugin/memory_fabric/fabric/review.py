@@ -16,14 +16,12 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from memory_fabric.models import Provenance
     from memory_fabric.store.database import Database
     from memory_fabric.store.memory import Memory
-
-    # What is done, of how much: for a progress bar.
-    Progress = Callable[[int, int], object]
+    from memory_fabric.values import Progress
 
 DAY_S = 24 * 3600
 MAX_TEXT_CHARS = 240

@@ -10,7 +10,7 @@ from memory_fabric.fabric.checkpoint import INTERRUPTED, own_words
 from memory_fabric.fabric.confidence import BASE
 from memory_fabric.models import Record
 from memory_fabric.suspicion import without_secrets
-from memory_fabric.text import cut, one_line, without_injected
+from memory_fabric.text import cut, first_of, one_line, without_injected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MAX_TASK_CHARS, MAX_TASKS = 160, 3
 MAX_FILES, MAX_FILES_NAMED, MAX_PATH_CHARS = 20, 5, 80
 MAX_ITEMS, MAX_ITEM_CHARS = 30, 80
 MAX_OPEN_ENDS, MAX_OPEN_END_CHARS = 4, 160
-MAX_SAID_CHARS = 400
+MAX_SAID_CHARS, MAX_TO_DO_NAMED = 400, 3
 # A prompt of fewer words of its own states no task.
 TASK_WORDS = 3
 # With these the assistant offers more of the same; nobody owes an answer.
@@ -94,9 +94,7 @@ def summary(
     outcome = FAILED if failing else OPEN if ends else DONE
     parts = [f"Asked: {'; '.join(task.rstrip('.') for task in tasks)}", f"Outcome: {outcome}"]
     if files:
-        latest = files[::-1][:MAX_FILES_NAMED]
-        more = len(files) - len(latest)
-        parts.append(f"Changed: {', '.join(latest)}{f' and {more} more' if more else ''}")
+        parts.append(f"Changed: {first_of(reversed(files), MAX_FILES_NAMED)}")
     left = f". Left open: {'; '.join(ends)}" if ends else ""
     room = MAX_WHAT_CHARS - min(len(left), MAX_WHAT_CHARS // 2)
     evidence: dict[str, Any] = {"outcome": outcome, "tasks": tasks, "files": files, "open": ends}
@@ -118,8 +116,7 @@ def open_ends(
     """What the session left: commands that fail, things to do, a question, a prompt unanswered."""
     ends = [f"`{command}` fails" + (f" ({error})" if error else "") for command, error in failing]
     if to_do:
-        more = len(to_do) - 3
-        ends.append(f"to do: {', '.join(to_do[:3])}{f' and {more} more' if more > 0 else ''}")
+        ends.append(f"to do: {first_of(to_do, MAX_TO_DO_NAMED)}")
     question = question_in(str(notes.get("said", "")))
     if question:
         ends.append(f"asked the user: {question}")

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.fabric.render import low_trust, replaced_by
+from memory_fabric.fabric.render import low_trust, path_text, replaced_by
 from memory_fabric.models import Entity, Record, as_reason, lacks_lesson
 from memory_fabric.servers.outcome import MAX_ANSWER_CHARS, Outcome, within
-from memory_fabric.text import cut, name_key, neutralised, one_line
+from memory_fabric.text import cut, many, name_key, neutralised, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from memory_fabric.models import Answer, Hit, Provenance, Relation
+    from memory_fabric.models import Answer, Hit, Provenance
     from memory_fabric.store.history.bringing import Brought
     from memory_fabric.store.memory import Memory
 
@@ -132,10 +132,11 @@ def _confirmation(memory: Memory, stored: Record, *, repeated: bool) -> str:
 
 
 def _entities(stored: Record, came: Brought) -> str:
-    """`Entities: a (new), b; 2 observations, 1 relations in the graph`."""
+    """`Entities: a (new), b; in the graph: 2 observations, 1 relation`."""
     names = [f"{name} (new)" for name in came.new] + list(came.known)
     told = cut(", ".join(names or [e.name for e in stored.entities]) or "none", MAX_HIT_CHARS)
-    counts = f"; in the graph: {came.observations} observations, {came.relations} relations"
+    said = many(came.observations, "observation"), many(came.relations, "relation")
+    counts = f"; in the graph: {', '.join(said)}"
     return f"Entities: {told}" + (counts if came.observations else "")
 
 
@@ -155,7 +156,7 @@ def _rendered(answer: Answer, limit: int) -> str:
     walked = {" ".join(relation) for path in answer.paths for relation in path}
     hits = [hit for hit in answer.hits if hit.id.removeprefix("graph:") not in walked]
     lines = [_hit_line(hit) for hit in hits]
-    lines += [f"Path: {neutralised(_path_text(path))}" for path in answer.paths]
+    lines += [f"Path: {path_text(path)}" for path in answer.paths]
     then = answer.query.filters.as_of
     notes = [f"As memory stood on {then[:10]}."] if then else []
     notes += [f"Not searched: {failure}" for failure in answer.failures]
@@ -204,7 +205,3 @@ def _reference(hit: Hit) -> str:
     if source != "graph":
         return ids.short_id(identifier)
     return neutralised(one_line(cut(identifier.rpartition("#")[0] or identifier, MAX_NAME_CHARS)))
-
-
-def _path_text(path: Sequence[Relation]) -> str:
-    return "; ".join(f"{r.source} {r.type} {r.target}" for r in path)

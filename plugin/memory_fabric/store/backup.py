@@ -10,10 +10,7 @@ from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    # What is done, of how much: for a progress bar.
-    Progress = Callable[[int, int], object]
+    from memory_fabric.values import Progress
 
 KEPT = 5
 SUFFIX = ".db"

@@ -15,6 +15,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.history.naming import native_notes
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import place
+from memory_fabric.text import first_of, many
 
 HEALTHY, DEGRADED, UNAVAILABLE = "healthy", "degraded", "unavailable"
 DRAIN = "memory-fabric sync brings them in."
@@ -265,7 +266,7 @@ def _lines(path: str) -> Iterator[Finding]:
         remedy = "Delete these lines and keep all others: each is whole and counts once by its id."
         yield Finding(DEGRADED, reason, remedy, tuple(sorted(marks)))
     if torn:
-        reason = f"{path}: {_many(len(torn))} unreadable, {_named(torn)}."
+        reason = f"{path}: {many(len(torn), 'line')} unreadable, {_named(torn)}."
         remedy = f"Look at line {torn[0]}; delete what cannot be saved."
         yield Finding(DEGRADED, reason, remedy, tuple(torn))
 
@@ -278,7 +279,10 @@ def _missing(memory: Memory) -> Iterator[Finding]:
         except (FabricError, OSError):
             continue  # named with its file or its database
         if lost:
-            reason = f"{_several(lost)} in the graph and no more in {journal.DECISIONS}."
+            are = "is" if lost == 1 else "are"
+            reason = (
+                f"{many(lost, 'record')} {are} in the graph and no more in {journal.DECISIONS}."
+            )
             yield Finding(DEGRADED, reason, WRITE_JOURNAL)
 
 
@@ -330,17 +334,6 @@ def _unreadable(path: str, error: OSError) -> Finding:
     )
 
 
-def _many(lines: int) -> str:
-    return "1 line" if lines == 1 else f"{lines} lines"
-
-
-def _several(records: int) -> str:
-    return "1 record is" if records == 1 else f"{records} records are"
-
-
 def _named(numbers: list[int]) -> str:
-    more = len(numbers) - MAX_LINES_NAMED
-    shown = ", ".join(map(str, numbers[:MAX_LINES_NAMED]))
-    return f"line{'s' if len(numbers) > 1 else ''} {shown}" + (
-        f" and {more} more" if more > 0 else ""
-    )
+    shown = first_of(map(str, numbers), MAX_LINES_NAMED)
+    return f"line{'s' if len(numbers) > 1 else ''} {shown}"

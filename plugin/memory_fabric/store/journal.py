@@ -27,7 +27,6 @@ QUEUE = "graph-queue.jsonl"
 CLAIMED = "graph-queue.claimed.jsonl"
 BAD = "graph-queue.bad.jsonl"
 OPERATIONS = "operations.jsonl"
-SESSIONS = "sessions"
 BATCH = 500
 MARKERS = frozenset(("<<<<<<<", "|||||||", "=======", ">>>>>>>"))
 

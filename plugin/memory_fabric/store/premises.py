@@ -63,6 +63,12 @@ def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
     return [p for p in paths if p.endswith(BESIDE) and now_s - _changed_s(p, now_s) > LEFT_AFTER_S]
 
 
+def take_away(paths: Iterable[str]) -> None:
+    """Delete these files. Raises OSError."""
+    for path in paths:
+        os.unlink(path)
+
+
 def holding(text: str, folders: Iterable[str]) -> list[str]:
     """Files in these folders with the text anywhere in their bytes. Raises OSError."""
     sought = text.encode()

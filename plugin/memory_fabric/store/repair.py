@@ -19,11 +19,10 @@ from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    # What is done, of how much: for a progress bar.
-    Progress = Callable[[int, int], object]
+    from memory_fabric.values import Progress
 
 FULL_TEXT = (
     *("entities_fts", "observations_fts", "records_fts", "episodes_fts"),

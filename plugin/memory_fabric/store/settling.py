@@ -19,12 +19,11 @@ from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from memory_fabric.models import Provenance
-
-    Progress = Callable[[int, int], object]
+    from memory_fabric.values import Progress
 
 REMOTE = "remote:"
 

@@ -11,6 +11,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import purging
 from memory_fabric.store.purge.purge_steps import set_aside
+from memory_fabric.text import first_of
 
 MAX_SHOWN = 5
 MAX_ORPHANS = 10_000
@@ -70,11 +71,11 @@ def _indexes(database: Database) -> Iterator[Finding]:
 def _names(database: Database) -> Iterator[Finding]:
     alone = integrity.orphans(database, MAX_ORPHANS)
     if alone:
-        text = f"Entities of which nothing is said: {_some(alone)}."
+        text = f"Entities of which nothing is said: {first_of(alone, MAX_SHOWN)}."
         remedy = "memory-fabric repair --orphans takes them out."
         yield Finding("orphans", database.path, text, remedy, harms=False)
     for names in integrity.variants(database):
-        text = f"One name in several spellings: {_some(names)}."
+        text = f"One name in several spellings: {first_of(names, MAX_SHOWN)}."
         remedy = "memory-fabric merge makes them one."
         yield Finding("variants", database.path, text, remedy, harms=False)
     for alias, entity, owner in integrity.alias_conflicts(database):
@@ -121,11 +122,6 @@ def _unreadable(path: str) -> Iterator[Finding]:
         yield Finding("file", path, f"It cannot be read: {error}.", "Check its permissions.")
         return
     if bad:
-        numbers = _some([str(number) for number in bad])
+        numbers = first_of(map(str, bad), MAX_SHOWN)
         text = f"{len(bad)} lines cannot be read: {numbers}."
         yield Finding("lines", path, text, "Look at them; delete what cannot be saved.")
-
-
-def _some(names: list[str]) -> str:
-    more = len(names) - MAX_SHOWN
-    return ", ".join(names[:MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")

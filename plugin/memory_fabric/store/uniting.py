@@ -14,14 +14,13 @@ from memory_fabric.store.operations import rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
     from memory_fabric.models import Provenance
     from memory_fabric.store.database import Database
     from memory_fabric.store.memory import Memory
-
-    Progress = Callable[[int, int], object]
+    from memory_fabric.values import Progress
 
 CHUNK = 500
 MOST = 1 << 40

@@ -12,7 +12,6 @@ from memory_fabric.store.client_settings import ByHand, Rule, Server
 
 INSTALL = "claude plugin install memory-fabric@memory-fabric"
 MARKETPLACE = 'In a clone of the repository: claude plugin marketplace add "$PWD"'
-BY_HAND = "Copy the hooks of hooks/README.md, under Manual set-up."
 # What is measured in docs/hooks.md holds for this release, and by far not for all older ones.
 TESTED_VERSION = (2, 1, 329)
 # The server's name in .mcp.json, and what its tools are called once the plugin is installed.
@@ -88,7 +87,9 @@ def hook_events(sight: Sight) -> Check:
     missing = [event for event in HANDLERS if event not in named]
     if missing:
         told = f"set by hand, without {', '.join(missing)}"
-        return Check("hook events", WARNING, told, BY_HAND)
+        files = dict.fromkeys(hook.path for hook in by_hand)
+        remedy = " ".join(f"memory-fabric setup --file {path} puts them in." for path in files)
+        return Check("hook events", WARNING, told, remedy)
     return Check("hook events", OK, f"set by hand, all {len(HANDLERS)} of them")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from memory_fabric import receipts
 from memory_fabric.cli import named
@@ -11,6 +11,7 @@ from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check, Sight
 from memory_fabric.ids import timestamp
 from memory_fabric.receipts import Dialogue, Entry, Moment, Receipt
 from memory_fabric.store import client_settings, deliveries
+from memory_fabric.text import first_of, many
 
 SHOWN_RECEIPTS, SHOWN_WORDS, SHOWN_IDS, SHOWN_SESSIONS = 5, 5, 6, 3
 # The release stands in every entry: the end of the newest file tells it.
@@ -75,21 +76,21 @@ def _delivered(dialogues: Sequence[Dialogue]) -> Check:
     with_prompt = sum(receipt.event == receipts.PROMPT for _, receipt in found)
     mentioned = sum(bool(receipt.mentioned) for _, receipt in found)
     began = len(found) - with_prompt
-    told = f"{with_prompt} of {_count(prompts, 'prompt')} were given memories"
+    told = f"{with_prompt} of {many(prompts, 'prompt')} were given memories"
     told += f", {began} more at a session's start or after a compaction" if began else ""
     told += f"; answers mention {mentioned} of these {len(found)}" if found else ""
-    told += f" ({_count(len(dialogues), 'session')} in {DAYS} days)"
+    told += f" ({many(len(dialogues), 'session')} in {DAYS} days)"
     newest = sorted(found, key=lambda pair: pair[1].at, reverse=True)[:SHOWN_RECEIPTS]
     return Check("receipts", OK, told, details=tuple(_receipt(d, r) for d, r in newest))
 
 
 def _receipt(dialogue: Dialogue, receipt: Receipt) -> str:
     where = "with a prompt" if receipt.event == receipts.PROMPT else f"at {receipt.event}"
-    given = _some(receipt.references, SHOWN_IDS) or "nothing that has an id"
+    given = first_of(receipt.references, SHOWN_IDS) or "nothing that has an id"
     used = "no answer mentions it"
     if receipt.mentioned:
         whose = "the answer" if receipt.event == receipts.PROMPT else "an answer"
-        used = f"{whose} mentions it: {_some(receipt.mentioned, SHOWN_WORDS)}"
+        used = f"{whose} mentions it: {first_of(receipt.mentioned, SHOWN_WORDS)}"
     return f"{named.when(receipt.at)}, session {dialogue.session[:8]}, {where}: {given}; {used}"
 
 
@@ -106,11 +107,11 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], known: set[str]) -> 
     ]
     silent = [d for d in judged if d.session not in known and not d.receipts]
     if not silent:
-        told = f"in each of {_count(len(judged), 'session')} since the installation"
+        told = f"in each of {many(len(judged), 'session')} since the installation"
         return Check(name, OK, told)
     told = (
-        f"the hooks did not run in {len(silent)} of {_count(len(judged), 'session')}: "
-        f"{_some([dialogue.session[:8] for dialogue in silent], SHOWN_SESSIONS)}"
+        f"the hooks did not run in {len(silent)} of {many(len(judged), 'session')}: "
+        f"{first_of([dialogue.session[:8] for dialogue in silent], SHOWN_SESSIONS)}"
     )
     newest = max(judged, key=lambda dialogue: dialogue.first_at)
     return Check(name, FAULT if newest in silent else WARNING, told, NOT_RUN)
@@ -136,24 +137,14 @@ def _arrived(moments: Sequence[Moment]) -> Check:
     if not moments:
         return Check(name, OK, "the ledger has nothing that a transcript must show by now")
     if not lost:
-        times = _count(len(moments), "time")
+        times = many(len(moments), "time")
         return Check(name, OK, f"the transcripts show all that the ledger says: {times}")
-    told = f"given but never arrived: {len(lost)} of {_count(len(moments), 'time')}"
+    told = f"given but never arrived: {len(lost)} of {many(len(moments), 'time')}"
     state = FAULT if 2 * len(lost) >= len(moments) else WARNING
     details = tuple(map(_moment, lost[-SHOWN_RECEIPTS:]))
     return Check(name, state, told, NOT_ARRIVED, details=details)
 
 
 def _moment(moment: Moment) -> str:
-    memories = _some([receipts.reference(memory) for memory in moment.memories], SHOWN_IDS)
+    memories = first_of([receipts.reference(memory) for memory in moment.memories], SHOWN_IDS)
     return f"{named.when(moment.at)}, session {moment.session[:8]}: {memories}"
-
-
-def _some(words: Iterable[str], most: int) -> str:
-    listed = list(words)
-    more = len(listed) - most
-    return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

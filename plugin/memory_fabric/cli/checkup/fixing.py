@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 
 from memory_fabric import installation
@@ -10,6 +9,7 @@ from memory_fabric.cli.checkup import storage
 from memory_fabric.cli.checkup.finding import Sight
 from memory_fabric.store import files, premises, repair
 from memory_fabric.store import tiers as upkeep
+from memory_fabric.text import first_of
 
 Mend = Callable[[Sight], list[str]]
 
@@ -17,13 +17,15 @@ Mend = Callable[[Sight], list[str]]
 def permissions(sight: Sight) -> list[str]:
     """Rights of others on our files and folders are taken away."""
     changed = premises.make_private(premises.everything(storage.private_folders(sight)))
-    return [f"taken from others: the rights on {storage.some(changed)}"] if changed else []
+    return (
+        [f"taken from others: the rights on {first_of(changed, storage.SHOWN)}"] if changed else []
+    )
 
 
 def interpreter(sight: Sight) -> list[str]:
     """A remembered interpreter that is gone is forgotten: the next hook looks for another."""
     path = installation.remembered_file(sight.settings.data_dir)
-    os.unlink(path)
+    premises.take_away([path])
     return [f"{path} named an interpreter that is gone, and is forgotten"]
 
 
@@ -39,8 +41,7 @@ def leftovers(sight: Sight) -> list[str]:
     """Half-written files of killed writers are removed."""
     paths = premises.everything(storage.private_folders(sight))
     left = premises.leftovers(paths, sight.now_s)
-    for path in left:
-        os.unlink(path)
+    premises.take_away(left)
     return [f"{path} was left half-written, and is removed" for path in left]
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from memory_fabric import installation
+from memory_fabric.cli.checkup.client import INSTALL
 from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check, Sight
 from memory_fabric.dispatcher import HANDLERS
 from memory_fabric.semantic import installing, measure
@@ -26,7 +27,7 @@ import sqlite3
 table = "CREATE VIRTUAL TABLE probe USING fts5(words, tokenize='trigram')"
 sqlite3.connect(":memory:").execute(table)
 """
-AGAIN = "Install the plugin again: claude plugin install memory-fabric@memory-fabric."
+AGAIN = f"Install the plugin again: {INSTALL}."
 
 
 def python(_sight: Sight) -> Check:

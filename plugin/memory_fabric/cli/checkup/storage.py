@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check, Sight
-from memory_fabric.cli.named import native_notes
 from memory_fabric.store import backup, health, journal, premises, repair
 from memory_fabric.store.files import size_of
+from memory_fabric.store.history.naming import native_notes
 from memory_fabric.store.sharing import place
+from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
@@ -34,11 +35,11 @@ def permissions(sight: Sight) -> Check:
     paths = premises.everything(private_folders(sight))
     foreign = premises.foreign(paths)
     if foreign:
-        told = f"belongs to another user: {some(foreign)}"
+        told = f"belongs to another user: {first_of(foreign, SHOWN)}"
         return Check("permissions", FAULT, told, f'sudo chown -R "$USER" {foreign[0]}')
     exposed = premises.exposed(paths)
     if exposed:
-        told = f"others may read or write {some(exposed)}"
+        told = f"others may read or write {first_of(exposed, SHOWN)}"
         remedy = "memory-fabric doctor --fix takes their rights away."
         return Check("permissions", WARNING, told, remedy, fixable=True)
     return Check("permissions", OK, f"{len(paths)} files and folders, the owner's alone")
@@ -78,7 +79,9 @@ def leftovers(sight: Sight) -> Check:
     left = premises.leftovers(paths, sight.now_s)
     if left:
         remedy = "memory-fabric doctor --fix takes them away."
-        return Check("leftovers", WARNING, f"half-written: {some(left)}", remedy, fixable=True)
+        return Check(
+            "leftovers", WARNING, f"half-written: {first_of(left, SHOWN)}", remedy, fixable=True
+        )
     return Check("leftovers", OK, "none")
 
 
@@ -105,7 +108,7 @@ def indexes(sight: Sight) -> Check:
         elif not database.newer and not database.read_only:
             unfit += [f"{table} in {database.path}" for table in repair.unfit_indexes(database)]
     if unfit:
-        told = f"does not fit its texts: {some(unfit)}; searches miss some"
+        told = f"does not fit its texts: {first_of(unfit, SHOWN)}; searches miss some"
         remedy = "memory-fabric doctor --fix makes it again."
         return Check("indexes", WARNING, told, remedy, fixable=True)
     if large:
@@ -145,9 +148,3 @@ def _tier(sight: Sight, tier: health.Tier) -> Check:
         state = WARNING
     mended = any(finding.remedy in health.MENDED_BY_SYNC for finding in tier.findings)
     return Check(name, state, told, " ".join(remedies), fixable=mended)
-
-
-def some(paths: list[str]) -> str:
-    """The first of these paths, and how many more there are."""
-    more = len(paths) - SHOWN
-    return ", ".join(paths[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from memory_fabric.models import Provenance
     from memory_fabric.store.database import Database
     from memory_fabric.store.memory import Memory
+    from memory_fabric.values import Progress
 
     Item = Entity | Relation
-    # What is done, of how much: for a progress bar.
-    Progress = Callable[[int, int], object]
 
 BOM = b"\xef\xbb\xbf"
 SET_ASIDE = "set-aside.jsonl"

@@ -7,7 +7,7 @@ from typing import Any
 
 from memory_fabric.ids import short_id
 from memory_fabric.store.history.changes import Change
-from memory_fabric.text import cut, one_line
+from memory_fabric.text import cut, first_of, many, one_line
 
 MAX_CHARS = 200
 MAX_NAMES = 4
@@ -67,7 +67,7 @@ def _deleted_texts(payload: Payload, inverse: Inverse) -> str:
     counts: dict[str, int] = {}
     for row in _put_back(inverse)["observations"]:
         counts[row["entity"]] = counts.get(row["entity"], 0) + 1
-    parts = [f"deleted {_many(n, 'observation')} of {name}" for name, n in counts.items()]
+    parts = [f"deleted {many(n, 'observation')} of {name}" for name, n in counts.items()]
     return _joined(parts) or "deleted nothing"
 
 
@@ -117,7 +117,7 @@ def _forgot(payload: Payload, inverse: Inverse) -> str:
     ]
     parts += payload.get("entityNames") or ()
     for item in payload.get("deletions") or ():
-        parts.append(f"{_many(len(item['observations']), 'observation')} of {item['entityName']}")
+        parts.append(f"{many(len(item['observations']), 'observation')} of {item['entityName']}")
     return f"forgot {_joined(parts) or 'nothing'}"
 
 
@@ -145,7 +145,7 @@ def _moved(payload: Payload, inverse: Inverse) -> str:
 
 
 def _marked(payload: Payload, inverse: Inverse) -> str:
-    return f"noted that {_many(len(payload['add']), 'thing')} must not come back"
+    return f"noted that {many(len(payload['add']), 'thing')} must not come back"
 
 
 def _erased(payload: Payload, inverse: Inverse) -> str:
@@ -201,20 +201,16 @@ def _edge(relation: Mapping[str, str]) -> str:
 
 
 def _added(name: str, number: int) -> str:
-    return f"added {_many(number, 'observation')} to {name}"
+    return f"added {many(number, 'observation')} to {name}"
 
 
 def _with(observations: int, relations: int = 0) -> str:
     parts = [
-        _many(number, what)
+        many(number, what)
         for number, what in ((observations, "observation"), (relations, "relation"))
         if number
     ]
     return f" with {' and '.join(parts)}" if parts else ""
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _names(names: Any) -> str:
@@ -222,6 +218,4 @@ def _names(names: Any) -> str:
 
 
 def _joined(parts: Sequence[str], by: str = "; ") -> str:
-    shown = by.join(parts[:MAX_NAMES])
-    left = len(parts) - MAX_NAMES
-    return f"{shown} and {left} more" if left > 0 else shown
+    return first_of(parts, MAX_NAMES, by)

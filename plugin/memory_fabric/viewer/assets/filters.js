@@ -163,8 +163,7 @@ function applyFilters(next) {
   const own = [...params].filter(([key]) => !CHOICE_KEYS.includes(key) && !DATE_KEYS.includes(key));
   const question = filterParams(next);
   for (const [key, value] of own) question.append(key, value);
-  const text = question.toString();
-  go(`#/${view}${name === "" ? "" : "/" + encodeURIComponent(name)}${text ? "?" + text : ""}`);
+  go(hashWith(view, name, question));
 }
 
 function clearFilters() {

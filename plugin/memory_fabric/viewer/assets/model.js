@@ -108,12 +108,10 @@ function byImportance(entities, made) {
   return entities.map((e) => e.i).sort((a, b) => worth[b] - worth[a] || a - b);
 }
 
-/** A name as names are compared: case and the way words are joined do not count. */
+/** The key under which variants of a name meet: case, `-`, `_` and spaces do not count. */
 function folded(text) {
-  return String(text)
-    .normalize("NFKC")
-    .toLowerCase()
-    .replace(/[\s_-]+/g, "-");
+  const name = String(text);
+  return name.toLowerCase().replace(/[ \t\n\r_-]/g, "") || name;
 }
 
 /** Entities of a neighbourhood: number to how many steps away it is. */

@@ -1,5 +1,8 @@
 // Search where a server answers: its hits, what a prompt would be given, and why.
 
+// What `recall --explain` says of a result that a prompt would bring.
+const GIVEN = "would be given";
+
 /** Ask the server; only the newest question's answer is shown. */
 async function recall(box, question) {
   const mine = (asked += 1);
@@ -38,7 +41,7 @@ function showRecalled(box, answer) {
         : "would be given what is marked so.",
     ),
     [...(answer.notes ?? []), ...(answer.failures ?? [])].map((note) =>
-      el("p", { class: "notice" }, typeof note === "string" ? note : JSON.stringify(note)),
+      el("p", { class: "notice" }, note),
     ),
     results.length === 0 && el("p", { class: "nothing" }, "Nothing was found."),
     el(
@@ -58,17 +61,7 @@ function showRecalled(box, answer) {
 }
 
 function pathText(path) {
-  if (typeof path === "string") return path;
-  const steps = Array.isArray(path) ? path : (path.steps ?? path.path ?? [path]);
-  return steps
-    .map((step) =>
-      typeof step === "string"
-        ? step
-        : step.from
-          ? `${step.from} ${step.relation ?? step.type} ${step.to}`
-          : JSON.stringify(step),
-    )
-    .join(" \u2192 ");
+  return path.map((step) => `${step.from} ${step.relation} ${step.to}`).join("; ");
 }
 
 function recalledHit(result, words) {
@@ -112,7 +105,7 @@ function explained(result, meta) {
   const parts = meta.score_parts;
   const factors = parts && parts.times !== 1 ? [[parts.times, "replaced, or less trusted"]] : [];
   const relevance = Object.entries(meta.parts ?? {}).map(([name, value]) => `${name} ${value}`);
-  const given = result.prompt === "would be given";
+  const given = result.prompt === GIVEN;
   const verdict = given
     ? "\u2713 a prompt would be given it"
     : `\u2717 not given to a prompt: ${result.prompt}`;

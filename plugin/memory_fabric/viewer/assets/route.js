@@ -29,6 +29,10 @@ function hashOf(view, name = "", params = {}) {
     if (value === null || value === undefined || value === "") question.delete(key);
     else question.set(key, value);
   }
+  return hashWith(view, name, question);
+}
+
+function hashWith(view, name, question) {
   const text = question.toString();
   return `#/${view}${name === "" ? "" : "/" + encodeURIComponent(name)}${text ? "?" + text : ""}`;
 }

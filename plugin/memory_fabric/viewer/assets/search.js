@@ -98,7 +98,7 @@ function isLetter(text, at) {
 
 function hit({ document, strengths }, words, weights, question) {
   const all = weights.reduce((sum, w) => sum + w, 0);
-  const asked = [folded(question.trim()), words.join("-")];
+  const asked = [folded(question.trim()), words.join("")];
   const exact =
     document.entity &&
     [document.entity.name, ...document.entity.aliases].some((name) => asked.includes(folded(name)));

@@ -1,0 +1,109 @@
+"""What the page's scripts know by themselves, beside the memory: the same as in Python."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from memory_fabric import models, text
+from memory_fabric.fabric import explain, rank
+from memory_fabric.store import health
+from memory_fabric.viewer import page, picture
+from viewer.conftest import Opener
+from viewer.pictures import Pictured
+
+ASSETS = Path(str(page.ASSETS))
+
+
+def script(name: str) -> str:
+    """A script of the page."""
+    return (ASSETS / name).read_text("utf-8")
+
+
+def number(name: str) -> float:
+    """A number that the search of the page is made of."""
+    (found,) = re.findall(rf"\b{name} = ([\d.]+)", script("search.js"))
+    return float(found)
+
+
+def rows(file: str, name: str) -> dict[str, str]:
+    """A table of a script: keys as they are written, and the text of their values."""
+    (inside,) = re.findall(rf"const {name} = table\(\{{(.*?)\}}\)", script(file), re.DOTALL)
+    return dict(re.findall(r'(?:^|[\s,])"?(\w*)"?: ([^\n]*?)(?:,\n|,? *$)', inside.strip() + "\n"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("RECENCY", rank.RECENCY_WEIGHT),
+        ("RELEVANCE", rank.RELEVANCE_WEIGHT),
+        ("AUTHORITY", rank.AUTHORITY_WEIGHT),
+        ("IN_GRAPH", rank.IN_GRAPH),
+        ("MOST_AUTHORITY", rank.MOST_AUTHORITY),
+        ("RECENT_DAYS", rank.RECENCY_DAYS),
+        ("LEAST_RECENCY", rank.LEAST_RECENCY),
+        ("SUPERSEDED", rank.SUPERSEDED_FACTOR),
+    ],
+)
+def test_a_page_without_a_server_ranks_with_the_numbers_of_recall(name: str, value: float) -> None:
+    assert number(name) == value
+
+
+def test_a_page_without_a_server_believes_as_much_as_recall() -> None:
+    (inside,) = re.findall(r"TRUST_FACTORS = table\(\{ (.*?) \}\)", script("search.js"))
+
+    found = {name: float(factor) for name, factor in re.findall(r"(\w+): ([\d.]+)", inside)}
+
+    assert found == rank.TRUST_FACTORS
+
+
+def test_words_that_the_page_passes_over_are_passed_over_by_recall() -> None:
+    (inside,) = re.findall(r"COMMON = new Set\((.*?)\.split", script("search.js"), re.DOTALL)
+
+    words = set(" ".join(re.findall(r'"(.*?)"', inside)).split())
+
+    assert len(words) > 40
+    assert words <= text.STOPWORDS
+
+
+def test_every_type_that_memory_knows_has_a_look_in_light_and_dark() -> None:
+    known = models.RECORD_TYPES | models.ENTITY_TYPES
+    colours = re.findall(r"--t-([a-z]+):", script("page.css"))
+
+    assert set(rows("looks.js", "LOOKS")) == known
+    assert {name for name in known if colours.count(name) != 2} == set()
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "known"),
+    [
+        ("model.js", "TRUSTS", {*models.TRUST_ORDER, ""}),
+        ("status.js", "STATES", {health.HEALTHY, health.DEGRADED, health.UNAVAILABLE}),
+        ("status.js", "TIER_WORDS", {"graph", "local", "native"}),
+        ("entity.js", "SCOPES", {*picture.SCOPES.values(), picture.BOTH}),
+    ],
+)
+def test_every_word_that_a_picture_may_hold_is_told_in_words(
+    file: str, name: str, known: set[str]
+) -> None:
+    assert set(rows(file, name)) == known
+
+
+def test_the_page_knows_a_result_that_a_prompt_would_be_given() -> None:
+    assert f'GIVEN = "{explain.GIVEN}"' in script("recalled.js")
+
+
+@pytest.mark.parametrize("spelled", ["PostgreSQL", "postgre-sql", "Postgre_SQL", "postgre sql"])
+def test_the_page_finds_a_name_in_every_spelling_that_means_it(
+    open_page: Opener, spelled: str
+) -> None:
+    made = Pictured()
+    made.entity("PostgreSQL", "technology", "holds the orders", days=1)
+    assert text.name_key(spelled) == text.name_key("PostgreSQL")
+
+    shown = open_page(made.made(), f"#/entity/{spelled}")
+
+    expect(shown.locator("h1")).to_contain_text("PostgreSQL")
