@@ -223,13 +223,14 @@ def read_registry(home: str) -> Registry:
     """The registry; where it is lost, what the projects' own cards say."""
     page = files.read_json(os.path.join(home, REGISTRY))
     found = page.get("keys")
-    if isinstance(found, dict):
-        listed = {str(k): str(v) for k, v in found.items() if _is_id(v)}
+    if isinstance(found, dict):  # one that says nothing is lost, too
+        listed = {str(k): str(v) for k, v in found.items() if is_id(v)}
         undo = page.get("undo")
+    if isinstance(found, dict) and listed:
         return Registry(listed, _texts(page.get("settled")), undo if isinstance(undo, dict) else {})
     keys: dict[str, str] = {}
     settled: list[str] = []
-    for id_ in filter(_is_id, project_ids(home)):
+    for id_ in filter(is_id, project_ids(home)):
         card = read_card(home, id_)
         keys |= dict.fromkeys(_texts(card.get("keys")), id_)
         settled += _texts(card.get("settled"))
@@ -301,7 +302,7 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
-def _is_id(value: object) -> bool:
+def is_id(value: object) -> bool:
     """Whether this is an id of ours: it becomes the name of a folder."""
     return isinstance(value, str) and value.isascii() and value.replace("-", "").isalnum()
 
