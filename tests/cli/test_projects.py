@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import sqlite3
@@ -14,6 +15,7 @@ from cli.shell import Shell
 from cli.terminal import finish, start
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance
+from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store import settling
 from memory_fabric.store.memory import Memory
 
@@ -325,3 +327,23 @@ def test_what_is_said_while_a_project_is_being_left_comes_along(shell: Shell, we
         settling.settle(memory, plan, Provenance(source="cli", trust="user"), say)
 
     assert sorted(recalled(shell)) == sorted([DECISION, OTHER, late])
+
+
+def test_a_server_that_runs_on_serves_the_project_that_the_folder_has_now(
+    shell: Shell, web: Shell
+) -> None:
+    settings = read_settings(
+        {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
+    )
+    thread = StoreThread(lambda: Memory.open(settings))
+    late = {"entities": [{"name": "Late", "entityType": "service", "observations": ["late"]}]}
+    by = Provenance(source="mcp", trust="user")
+
+    asyncio.run(thread.ask(lambda memory: memory.databases()))
+    linked = shell.run("project", "link", str(web.project), "--yes")
+    asyncio.run(thread.ask(lambda m: m.write("create_entities", late, by), changes=True))
+    closed = thread.close(10)
+
+    assert linked.status == 0
+    assert closed
+    assert "Late" in web.run("recall", "Late").out

@@ -63,6 +63,7 @@ class Memory:
         self._stated = (settings.reads, settings.writes)
         self._deadline_s, self._repair = deadline_s, repair
         self._open: dict[str, Database] = {}
+        self._registered = projects.registry_stamp(settings.home)
 
     @classmethod
     def open(
@@ -85,6 +86,16 @@ class Memory:
         self.settings = self.settings._replace(
             reads=reads and here["read"], writes=writes and here["write"]
         )
+
+    def has_moved(self) -> bool:
+        """Whether the folder was linked with another project, or split off, since; servers ask."""
+        stamp = projects.registry_stamp(self.settings.home)
+        if self.project is None or stamp == self._registered:
+            return False
+        self._registered = stamp
+        settings = self.settings
+        found = projects.find_project(settings.home, settings.project_dir, settings.user_home)
+        return found is not None and found.id != self.project.id
 
     def path_of(self, kind: str) -> str:
         """Where the database of a kind lies; without a project all is in the user's."""

@@ -237,6 +237,15 @@ def read_registry(home: str) -> Registry:
     return Registry(keys, tuple(settled), {}, is_whole=False)
 
 
+def registry_stamp(home: str) -> tuple[int, int]:
+    """What changes with every write of the registry."""
+    try:
+        found = os.stat(os.path.join(home, REGISTRY))
+    except OSError:
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
+
+
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
     """Write the registry, and the cards of the projects whose `names` are given by their ids.
 
