@@ -274,4 +274,5 @@ def test_a_prune_that_cannot_be_done_now_is_not_done_later(old: Shell) -> None:
 
     assert done.status == 1
     assert "Nothing was pruned" in done.err
+    assert done.err.count("Try again") == 1
     assert DECISION in old.run("recall", "pagination").out

@@ -186,7 +186,7 @@ def _forget(
         raise StoreUnavailable(
             database.path,
             f"{'Not all of it' if some_went else 'Nothing'} was pruned: "
-            f"{str(error).rstrip('.')}.{back if some_went else ''}",
+            f"{error.message.rstrip('.')}.{back if some_went else ''}",
             remedy=error.remedy or "Try again.",
         ) from error
 
