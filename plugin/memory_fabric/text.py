@@ -211,6 +211,13 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def without_controls(text: str) -> str:
+    """The text without control characters but white space: no file of text should hold them."""
+    if text.isprintable():
+        return text
+    return "".join(c for c in text if c.isspace() or not (c < " " or "\x7f" <= c <= "\x9f"))
+
+
 def without_injected(text: str) -> str:
     """The text without our own blocks and the client's reminders: nobody remembers an echo."""
     if not _may_hold(text, INJECTED_TAGS):

@@ -261,3 +261,18 @@ def test_what_was_spoken_of_while_the_question_stood_is_kept_and_named(shell: Sh
     assert "changed since it was shown, and kept: api" in said
     assert "Pruned: 1." in said
     assert '"api"' in shell.run("export").out and '"spa"' not in shell.run("export").out
+
+
+def test_a_prune_that_cannot_be_done_now_is_not_done_later(old: Shell) -> None:
+    connection = sqlite3.connect(old.database)
+    connection.execute("BEGIN IMMEDIATE")
+
+    done = old.run("prune", "--yes")
+    connection.rollback()
+    connection.close()
+    old.run("sync")
+
+    assert done.status == 1
+    assert "Nothing was pruned" in done.err
+    assert done.err.count("Try again") == 1
+    assert DECISION in old.run("recall", "pagination").out

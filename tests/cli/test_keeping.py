@@ -333,3 +333,39 @@ def test_nobody_else_can_read_what_was_stored(shell: Shell) -> None:
     loose = [p for p in shell.memory.rglob("*") if p.stat().st_mode & 0o077]
 
     assert loose == []
+
+
+@pytest.mark.parametrize("text", ["\u200b\u200d\ufeff", "\x01\x02\x7f", "...", "\u202e\u3000"])
+def test_what_says_nothing_is_refused(shell: Shell, text: str) -> None:
+    done = shell.run("remember", "-", stdin=text)
+
+    assert (done.status, done.out) == (2, "")
+    assert "There is nothing to remember" in done.err
+
+
+def test_what_is_only_a_secret_is_refused_and_another_word_is_enough(shell: Shell) -> None:
+    secret = "ghp_" + "a1B2" * 9
+
+    done = shell.run("remember", "-", stdin=secret)
+    more = shell.remember(f"The runner uses {secret}")
+
+    assert (done.status, done.out) == (2, "")
+    assert "nothing but a secret" in done.err
+    assert more["what"] == "The runner uses [redacted: token]"
+
+
+def test_control_characters_are_dropped_and_memory_md_stays_a_text(shell: Shell) -> None:
+    done = shell.run("remember", "--json", "-", stdin="use\x00 Redis\x1b[31m for the queue")
+    again = shell.remember(BR_11)
+
+    assert done.json["what"] == "use Redis[31m for the queue"
+    assert "MEMORY.md" in done.json["tiers"]
+    assert "MEMORY.md" in again["tiers"]
+    assert "\0" not in shell.notes.read_text("utf-8")
+
+
+def test_a_lesson_that_is_too_long_is_cut_with_a_notice(shell: Shell) -> None:
+    done = shell.run("remember", "--failed", "--instead", "less " * 5000, "Offsets time out")
+
+    assert done.status == 0
+    assert "the lesson of 24999 characters is cut at a word" in done.err

@@ -244,3 +244,43 @@ def test_in_a_terminal_a_no_at_the_end_or_an_interrupt_changes_nothing(
     assert "memory-fabric: stopped; nothing was changed." in str(terminal.before)
     terminal.wait()
     assert everything(filled.user_home.parent) == before
+
+
+def test_purge_deletes_no_folder_that_holds_more_than_memory(shell: Shell) -> None:
+    (shell.user_home / "projects").mkdir()
+    (shell.user_home / "registry.json").write_text("{}", "utf-8")
+    before = everything(shell.user_home)
+
+    home = shell.run("uninstall", "--purge", "--yes", MEMORY_FABRIC_HOME=str(shell.user_home))
+    above = shell.run(
+        "uninstall", "--purge", "--yes", MEMORY_FABRIC_HOME=str(shell.user_home.parent)
+    )
+
+    assert (home.status, above.status) == (2, 2)
+    assert "not only memory" in home.err
+    assert everything(shell.user_home) == before
+
+
+def test_a_folder_projects_does_not_make_a_home(shell: Shell) -> None:
+    work = shell.user_home / "work"
+    (work / "projects").mkdir(parents=True)
+    (work / "letter").write_text("dear", "utf-8")
+
+    done = shell.run("uninstall", "--purge", "--yes", MEMORY_FABRIC_HOME=str(work))
+
+    assert done.status == 2
+    assert (work / "letter").read_text("utf-8") == "dear"
+
+
+def test_a_home_behind_a_link_goes_with_its_link(shell: Shell) -> None:
+    real = shell.user_home / "disk"
+    real.mkdir()
+    shell.memory.parent.mkdir()
+    shell.memory.symlink_to(real)
+    shell.remember(DECISION)
+
+    done = shell.run("uninstall", "--purge", "--yes")
+
+    assert (done.status, done.err) == (0, "")
+    assert not real.exists()
+    assert not shell.memory.is_symlink()

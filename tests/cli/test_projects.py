@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from cli.shell import Shell
 from cli.terminal import finish, start
+from memory_fabric.config import read_settings
+from memory_fabric.models import Provenance
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store import settling
+from memory_fabric.store.memory import Memory
 
 DECISION = "Use cursor-based pagination for all list endpoints"
 OTHER = "Use Redis for the session cache"
@@ -226,3 +234,116 @@ def test_at_a_terminal_it_asks_and_a_no_changes_nothing(shell: Shell, web: Shell
 
     assert status == 1 and "nothing was changed" in said
     assert registry(shell) == before
+
+
+def test_undo_takes_back_one_settling_after_the_other(shell: Shell) -> None:
+    shell.remember(DECISION)
+    own = this(shell)["id"]
+    ids = [own]
+    for _ in range(3):
+        shell.run("project", "split", "--yes")
+        ids.append(this(shell)["id"])
+
+    back = []
+    for _ in range(3):
+        shell.run("project", "undo", "--yes")
+        back.append(this(shell)["id"])
+    last = shell.run("project", "undo", "--yes")
+
+    assert len(set(ids)) == 4
+    assert back == ids[-2::-1]
+    assert recalled(shell) == [DECISION]
+    assert last.status == 3
+
+
+def test_a_registry_that_names_no_project_is_made_again_from_the_cards(
+    shell: Shell, web: Shell
+) -> None:
+    shell.run("project", "link", str(web.project), "--yes")
+    both = this(shell)["id"]
+    (shell.memory / "registry.json").write_text('{"keys": {"a": 1}}', "utf-8")
+
+    assert this(shell)["id"] == both
+    assert sorted(recalled(shell)) == sorted([DECISION, OTHER])
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"old": 5, "keys": {"x": 1}},
+        {"old": "../../etc", "keys": {}},
+        {"old": "", "keys": {}},
+        {"old": "shop-1", "keys": {"x": "../y"}},
+        {"old": "shop-1", "keys": {}, "settled": 3},
+    ],
+)
+def test_a_note_of_a_settling_that_is_not_ours_is_not_undone(
+    shell: Shell, web: Shell, note: dict[str, Any]
+) -> None:
+    shell.run("project", "link", str(web.project), "--yes")
+    page = registry(shell)
+    page["undo"] = dict.fromkeys(page["undo"], note)
+    (shell.memory / "registry.json").write_text(json.dumps(page), "utf-8")
+    before = sorted(path.name for path in (shell.memory / "projects").iterdir())
+
+    done = shell.run("project", "undo", "--yes")
+
+    assert done.status == 3
+    assert registry(shell) == page
+    assert sorted(path.name for path in (shell.memory / "projects").iterdir()) == before
+
+
+def test_a_link_to_a_project_that_cannot_be_written_leaves_nothing_to_be_done_later(
+    shell: Shell, web: Shell
+) -> None:
+    database = shell.memory / "projects" / this(web)["id"] / "graph.db"
+    own = this(shell)["id"]
+    connection = sqlite3.connect(database)
+    connection.execute("BEGIN IMMEDIATE")
+
+    done = shell.run("project", "link", str(web.project), "--yes")
+    connection.rollback()
+    connection.close()
+    shell.run("sync")
+
+    assert done.status == 1
+    assert this(shell)["id"] == own
+    assert recalled(web) == [OTHER]
+
+
+def test_what_is_said_while_a_project_is_being_left_comes_along(shell: Shell, web: Shell) -> None:
+    settings = read_settings(
+        {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
+    )
+    late = "Always run the linter before pushing"
+    said: list[dict[str, Any]] = []
+
+    def say(_done: int, _of: int) -> None:
+        if not said:
+            said.append(shell.remember(late))
+
+    with closing(Memory.open(settings)) as memory:
+        plan = settling.plan_link(memory, str(web.project))
+        settling.settle(memory, plan, Provenance(source="cli", trust="user"), say)
+
+    assert sorted(recalled(shell)) == sorted([DECISION, OTHER, late])
+
+
+def test_a_server_that_runs_on_serves_the_project_that_the_folder_has_now(
+    shell: Shell, web: Shell
+) -> None:
+    settings = read_settings(
+        {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
+    )
+    thread = StoreThread(lambda: Memory.open(settings))
+    late = {"entities": [{"name": "Late", "entityType": "service", "observations": ["late"]}]}
+    by = Provenance(source="mcp", trust="user")
+
+    asyncio.run(thread.ask(lambda memory: memory.databases()))
+    linked = shell.run("project", "link", str(web.project), "--yes")
+    asyncio.run(thread.ask(lambda m: m.write("create_entities", late, by), changes=True))
+    closed = thread.close(10)
+
+    assert linked.status == 0
+    assert closed
+    assert "Late" in web.run("recall", "Late").out

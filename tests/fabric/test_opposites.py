@@ -35,6 +35,12 @@ OFFSET_FAILED = said("Offset pagination caused timeouts at 1M rows", FAILED)
 REDIS_WORKED = said("Redis works well for sessions", WORKED)
 
 OPPOSITE = [
+    (
+        said("The e2e suite in parallel took 40 minutes", FAILED),
+        said("The e2e suite in parallel took 5 minutes", WORKED),
+    ),
+    (said("Redis 7 works as a queue", WORKED), said("Redis 7 failed as a queue", FAILED)),
+    (said("Redis 7 works as a queue", WORKED), said("Redis failed as a queue", FAILED)),
     (said("Use offset pagination for the exports"), OFFSET_FAILED),
     (said("Offset pagination is fine below 10k rows", WORKED), OFFSET_FAILED),
     (said("Use offset pagination for all list endpoints"), OFFSET_FAILED),
@@ -54,6 +60,22 @@ OPPOSITE = [
     ),
 ]
 NOT_OPPOSITE = {
+    "another release": (
+        said("Redis 7 works as a queue", WORKED),
+        said("Redis 6 failed as a queue", FAILED),
+    ),
+    "another release with a letter": (
+        said("Docker Compose v2 works on arm64", WORKED),
+        said("Docker Compose v1 broke on arm64", FAILED),
+    ),
+    "another minor release": (
+        said("Python 3.12 wheels exist for lxml", WORKED),
+        said("Python 3.11 wheels were missing for lxml", FAILED),
+    ),
+    "with and without": (
+        said("npm ci works on the runner with lockfile", WORKED),
+        said("npm ci failed on the runner without a lockfile", FAILED),
+    ),
     "another pattern": (said("Cursor-based pagination scales for 2M+ rows", WORKED), OFFSET_FAILED),
     "another pattern on the same database": (
         said("Cursor pagination in PostgreSQL scales", WORKED),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,23 @@ GROUPS: dict[str, list[Any]] = {
     "PreToolUse": [{"matcher": "Agent|Task", "hooks": [HOOK]}],
 }
 OURS = hooks_part.launcher_test()
+# Sets up, and is killed before the given one of all calls that change a file or a folder.
+KILLED = """
+import os, signal, sys
+home, path, root, moment = sys.argv[1:]
+left = int(moment)
+def count(event, arguments):
+    global left
+    is_write = event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+    if is_write or event in ("os.rename", "os.mkdir", "os.remove"):
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+from memory_fabric.store.joining import setting_up
+change = setting_up.with_hooks(home, path, root)
+sys.addaudithook(count)
+setting_up.apply(home, change)
+"""
 THEIRS = {"hooks": [{"type": "command", "command": "echo"}]}
 
 values = st.recursive(
@@ -187,3 +206,106 @@ def test_a_note_that_somebody_broke_is_left_out_and_the_hooks_still_come_out(
     setting_up.apply(str(home), setting_up.without_hooks(str(home), str(path), str(ROOT)))
 
     assert json.loads(path.read_bytes()) == {"model": "x"}
+
+
+@pytest.mark.parametrize("foreign", [{"type": "prompt", "prompt": "hi"}, {}, 1, None])
+def test_a_foreign_hook_without_a_command_is_not_taken_for_ours(
+    tmp_path: Path, foreign: object
+) -> None:
+    path, home = tmp_path / "settings.json", str(tmp_path / "home")
+    before = json.dumps({"hooks": {"Stop": [{"hooks": [foreign]}]}})
+    path.write_text(before, "utf-8")
+
+    setting_up.apply(home, setting_up.with_hooks(home, str(path), str(ROOT)))
+    written = json.loads(path.read_bytes())
+    setting_up.apply(home, setting_up.without_hooks(home, str(path), str(ROOT)))
+
+    assert written["hooks"]["Stop"][0] == {"hooks": [foreign]}
+    assert path.read_text("utf-8") == before
+
+
+@pytest.mark.parametrize("foreign", [{"type": "http", "url": "http://localhost:1"}, None])
+def test_a_foreign_server_without_a_command_is_not_taken_for_ours(
+    tmp_path: Path, foreign: object
+) -> None:
+    path, home = tmp_path / ".mcp.json", str(tmp_path / "home")
+    before = json.dumps({"mcpServers": {"memory": foreign}})
+    path.write_text(before, "utf-8")
+
+    with pytest.raises(BadInput, match="has a server named memory already"):
+        setting_up.with_server(home, str(path), str(ROOT))
+
+    assert setting_up.without_server(home, str(path), str(ROOT)).is_none
+
+
+def test_a_blank_file_is_filled_and_blank_again(tmp_path: Path) -> None:
+    path, home = tmp_path / "settings.json", str(tmp_path / "home")
+    path.write_bytes(b" \n\t\n")
+
+    setting_up.apply(home, setting_up.with_hooks(home, str(path), str(ROOT)))
+    written = path.read_bytes()
+    setting_up.apply(home, setting_up.without_hooks(home, str(path), str(ROOT)))
+
+    assert b"hooks/launch" in written
+    assert path.read_bytes() == b" \n\t\n"
+
+
+def test_a_number_beyond_reading_is_refused() -> None:
+    with pytest.raises(BadInput, match="Exceeds the limit"):
+        hooks_part.read('{"a": ' + "9" * 5000 + "}", "settings.json")
+
+
+@pytest.mark.parametrize("before", [None, b"", b'{"hooks": {}}', b"{}"])
+def test_a_setup_that_was_killed_at_any_moment_is_taken_back_byte_for_byte(
+    tmp_path: Path, before: bytes | None
+) -> None:
+    for moment in range(40):
+        folder = tmp_path / str(moment)
+        path, home = folder / "client" / "settings.json", folder / "home"
+        folder.mkdir()
+        if before is not None:
+            path.parent.mkdir()
+            path.write_bytes(before)
+
+        code = subprocess.run(
+            [sys.executable, "-c", KILLED, str(home), str(path), str(ROOT), str(moment)]
+        ).returncode
+        left = path.read_bytes() if path.exists() else None
+        change = setting_up.without_hooks(str(home), str(path), str(ROOT))
+        if not change.is_none:
+            setting_up.apply(str(home), change)
+
+        assert left == before or (left and b"hooks/launch" in left)
+        assert (path.read_bytes() if path.exists() else None) == before
+        if not code:
+            break
+    assert code == 0
+    assert moment > 4
+
+
+def test_a_file_that_we_made_and_somebody_linked_elsewhere_keeps_its_link(tmp_path: Path) -> None:
+    path, moved, home = tmp_path / "settings.json", tmp_path / "dotfiles.json", str(tmp_path / "h")
+    setting_up.apply(home, setting_up.with_hooks(home, str(path), str(ROOT)))
+    path.rename(moved)
+    path.symlink_to(moved)
+
+    setting_up.apply(home, setting_up.without_hooks(home, str(path), str(ROOT)))
+
+    assert path.is_symlink()
+    assert json.loads(moved.read_bytes()) == {}
+
+
+def test_a_file_is_known_by_each_of_its_names(tmp_path: Path) -> None:
+    real, link, home = tmp_path / "real", tmp_path / "link", str(tmp_path / "home")
+    real.mkdir()
+    link.symlink_to(real)
+    (real / "settings.json").write_bytes(b'{"a":1}')
+    by_link, by_name = str(link / "settings.json"), str(real / "settings.json")
+    setting_up.apply(home, setting_up.with_hooks(home, by_link, str(ROOT)))
+
+    change = setting_up.without_hooks(home, by_name, str(ROOT))
+    setting_up.apply(home, change)
+
+    assert change.restores
+    assert (real / "settings.json").read_bytes() == b'{"a":1}'
+    assert remembered.marks(home) == []

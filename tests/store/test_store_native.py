@@ -300,3 +300,16 @@ def test_only_the_users_own_settings_choose_the_folder(tmp_path: Path) -> None:
 
 def test_a_path_too_long_for_a_known_name_is_left_to_the_client() -> None:
     assert native.locate("/c", "/" + "a" * 250, True).off_because
+
+
+def test_a_record_with_control_characters_leaves_a_text_and_one_that_was_spoiled_is_mended(
+    notes: NativeNotes,
+) -> None:
+    put(notes, record("Use Redis"))
+    write(notes, read(notes).replace(b"Use Redis", b"Use\0 Redis") + b"Own words\n")
+
+    put(notes, record("Use\0 Kafka\x1b[31m"))
+
+    assert b"\0" not in read(notes)
+    assert b"Use Kafka[31m" in read(notes)
+    assert read(notes).endswith(b"Own words\n")

@@ -121,15 +121,12 @@ def setup(
 
 def removals(settings: Settings, root: str) -> list[Change]:
     """What would take everything out that setup wrote into files, and hooks of the user's own."""
-    known = {m.path: m.kind for m in remembered.marks(settings.home) if m.kind != remembered.LINK}
+    kinds = {m.path: m.kind for m in remembered.marks(settings.home) if m.kind in TAKES}
     own = _settings_file(settings, "user")
     if setting_up.may_hold_hooks(own):
-        known.setdefault(own, remembered.HOOKS)
-    take = {
-        remembered.HOOKS: setting_up.without_hooks,
-        remembered.SERVER: setting_up.without_server,
-    }
-    return [take[kind](settings.home, path, root) for path, kind in known.items() if kind in take]
+        kinds.setdefault(own, remembered.HOOKS)
+    files = {os.path.realpath(path): path for path in kinds}  # one may have several names
+    return [TAKES[kinds[path]](settings.home, path, root) for path in files.values()]
 
 
 def difference(change: Change) -> list[str]:

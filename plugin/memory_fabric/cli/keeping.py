@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Annotated
 
@@ -15,10 +16,11 @@ from memory_fabric.models import INSTEAD, SCOPES, Record, lacks_lesson
 from memory_fabric.store import notices, records
 from memory_fabric.store.history import naming
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import cut, one_line
+from memory_fabric.text import cut, one_line, without_controls
 
 MAX_TEXT_CHARS = 16 << 10
 LESSON = "What to do instead?"
+REDACTED = re.compile(r"\[redacted: [^\]]*\]")
 
 
 def remember(
@@ -90,7 +92,8 @@ def remember(
     What failed without a reason or a lesson: a terminal asks what to do instead before anything is
     stored (Return stores it without); elsewhere it is stored, and the last line says how to add the
     lesson. A text beyond 16,384 characters is cut at a word, with a notice of how much was left
-    out. An empty text and two outcomes at once are refused with exit code 2.
+    out. An empty text, one that only holds a secret, and two outcomes at once are refused with exit
+    code 2.
 
         memory-fabric remember "Use cursor-based pagination for all list endpoints"
         memory-fabric remember --failed --instead "use cursors" "Offsets time out at 1M rows"
@@ -154,14 +157,27 @@ def _text(given: list[str] | None) -> str:
     text = " ".join(given or ())
     if text.strip() == "-":
         text = sys.stdin.buffer.read(8 << 20).decode("utf-8", "replace")
-    text = one_line(text)
-    if not text:
+    from memory_fabric.redact import redact  # --help needs none of it
+
+    text = one_line(without_controls(text))
+    if not _says_something(text):
         raise BadInput(
             "text",
             "There is nothing to remember.",
             remedy='Say what: remember "We chose X because Y".',
         )
+    if not _says_something(REDACTED.sub(" ", redact(text))):
+        raise BadInput(
+            "text",
+            "There is nothing but a secret in it, and secrets are not stored.",
+            remedy="Say where it is kept, not what it is.",
+        )
     return text
+
+
+def _says_something(text: str) -> bool:
+    """Whether there is a letter or a digit: what has none is like any other, and not found."""
+    return any(map(str.isalnum, text))
 
 
 def _within(text: str, name: str) -> tuple[str, int]:
@@ -178,7 +194,7 @@ def _within(text: str, name: str) -> tuple[str, int]:
 
 def _with_lesson(why: str, instead: str) -> str:
     """The reason, with what to do instead behind it."""
-    lesson = one_line(instead)
+    lesson, _ = _within(one_line(instead), "lesson")
     return "; ".join(part for part in (why, f"{INSTEAD}{lesson}" if lesson else "") if part)
 
 

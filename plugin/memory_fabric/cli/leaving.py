@@ -85,7 +85,8 @@ def uninstall(
         keeps = _asked(mine)
     plan = _plan(settings, mine, *keeps)
     if plan.gone.home:
-        leaving.check_home(plan.gone.home)
+        for inner in (settings.user_home, settings.config_dir, settings.project_dir):
+            leaving.check_home(plan.gone.home, inner)
     work = bool(plan.changes or plan.links or plan.deletes)
     if not as_json:
         _preview(plan)

@@ -128,7 +128,7 @@ def _confess() -> str:
 
 def _told(error: OSError) -> str:
     """What failed, where, and what helps."""
-    where = str(error.filename or "")
+    where = str(error.filename2 or error.filename or "")  # of a link or a move: where it goes
     what = error.strerror or str(error)
     helps = REMEDIES.get(type(error)) or REMEDIES_BY_NUMBER.get(error.errno or 0, DOCTOR)
     return f"{where + ': ' if where else ''}{what.rstrip('.')}. {helps}"

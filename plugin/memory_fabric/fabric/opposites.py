@@ -22,6 +22,8 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from memory_fabric.models import Record
     from memory_fabric.store.memory import Memory
 
@@ -34,14 +36,20 @@ SUBJECTS = frozenset(("technology", "pattern", "tool"))
 # The share of the shorter one's words that both hold; more where neither names a known thing.
 MIN_SHARE, MIN_SHARE_UNNAMED = 0.5, 0.6
 MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
+ARTICLES = frozenset(("a", "an", "the", "any"))
 
 
 class _Subject(Value):
-    """What a record speaks of: keys of known things in the order named, stems, the first two."""
+    """What a record speaks of: keys of known things in the order named, stems, the first two.
+
+    `versions` are numbers behind a name (Redis 6), `lacking` what it was tried without.
+    """
 
     names: tuple[str, ...] = ()
     stems: frozenset[str] = frozenset()
     opening: tuple[str, ...] = ()
+    versions: Mapping[str, str] = {}
+    lacking: frozenset[str] = frozenset()
 
 
 def opposites(memory: Memory, record: Record) -> list[Record]:
@@ -123,7 +131,8 @@ def _subject(record: Record) -> _Subject:
         left = [*record.alternatives, *(e.name for e in named if key_of(e.name) in rejected)]
         dropped = set(_content(" ".join(left)))
         told = [word for word in told if word not in dropped]
-    return _Subject(names, frozenset(told), tuple(told[:2]))
+    opening = tuple(told[:2])
+    return _Subject(names, frozenset(told), opening, _versions(text), _lacking(text))
 
 
 def _content(text: str) -> list[str]:
@@ -131,8 +140,44 @@ def _content(text: str) -> list[str]:
     return list(dict.fromkeys(s for word in words(text) for s in content_stems(key_of(word))))
 
 
+def _versions(text: str) -> dict[str, str]:
+    """Numbers that tell a release, by the name before them; a `v` in front is left out.
+
+    A name has a capital: "took 40 minutes" tells no release.
+    """
+    found = {}
+    before = ""
+    for word in text.split():
+        word = word.strip(",;:()")
+        number = word.removeprefix("v")
+        if before and number.replace(".", "").isdigit() and (before[0].isupper() or number != word):
+            found[before.lower()] = number
+        before = word
+    return found
+
+
+def _lacking(text: str) -> frozenset[str]:
+    """Stems of what stands behind "without"."""
+    said = words(text)
+    behind = [next((w for w in said[at + 1 :] if w not in ARTICLES), "") for at in _withouts(said)]
+    return frozenset(_content(" ".join(behind)))
+
+
+def _withouts(said: Sequence[str]) -> list[int]:
+    return [at for at, word in enumerate(said) if word == "without"]
+
+
+def _is_other_try(a: _Subject, b: _Subject) -> bool:
+    """Whether the two tell of other releases, or one of doing without what the other has."""
+    if any(b.versions.get(name, number) != number for name, number in a.versions.items()):
+        return True
+    return a.lacking != b.lacking and a.lacking | b.lacking <= a.stems & b.stems
+
+
 def _nearness(a: _Subject, b: _Subject) -> float:
     """The share of words in common, 0 where they do not surely speak of the same."""
+    if _is_other_try(a, b):
+        return 0.0
     fewest, shared = min(len(a.stems), len(b.stems)), len(a.stems & b.stems)
     share = shared / fewest if fewest else 0.0
     if a.names and b.names:

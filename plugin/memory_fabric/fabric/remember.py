@@ -15,7 +15,7 @@ from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
 from memory_fabric.store.operations.sightings import CORRECTED
 from memory_fabric.suspicion import without_secrets
-from memory_fabric.text import cut, name_key, without_injected, words
+from memory_fabric.text import cut, name_key, without_controls, without_injected, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,5 +195,6 @@ def _joined_to_project(record: Record, memory: Memory) -> Record:
 
 def _bounded(record: Record) -> Record:
     return record._replace(
-        what=cut(record.what, MAX_TEXT_CHARS), why=cut(record.why, MAX_TEXT_CHARS)
+        what=cut(without_controls(record.what), MAX_TEXT_CHARS),
+        why=cut(without_controls(record.why), MAX_TEXT_CHARS),
     )

@@ -177,14 +177,16 @@ def _forget(
         "deletions": [],
         "batch": batch,
     }
-    result = memory.write("forget", payload, by, store=database.kind)
-    if result.get("queued"):
+    try:
+        memory.write_now("forget", payload, by, store=database.kind)
+    except StoreUnavailable as error:  # not queued: what is spoken of until then must stay
         back = f" memory-fabric undo {_first_of(memory, batch)} brings back what went before."
         raise StoreUnavailable(
             database.path,
-            f"It will be pruned later: {result.get('because')}{back if some_went else ''}",
-            remedy="memory-fabric sync does it when the memory can be written.",
-        )
+            f"{'Not all of it' if some_went else 'Nothing'} was pruned: "
+            f"{error.message.rstrip('.')}.{back if some_went else ''}",
+            remedy=error.remedy or "Try again.",
+        ) from error
 
 
 def _first_of(memory: Memory, batch: str) -> str:

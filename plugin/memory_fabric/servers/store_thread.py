@@ -142,6 +142,7 @@ class StoreThread:
 
     def _done(self, job: Callable[[Memory], Any], changes: bool) -> tuple[Callable[..., None], Any]:
         try:
+            self._leave_project()
             # A memory that cannot be opened now is tried again with the next call.
             if self._memory is None:
                 self._memory = self._open()
@@ -152,6 +153,15 @@ class StoreThread:
             return _result, job(self._memory)
         except BaseException as error:  # noqa: BLE001 - it is raised where the job was asked
             return _error, error
+
+    def _leave_project(self) -> None:
+        """Close the memory of a project that the folder belongs to no longer."""
+        memory = self._memory
+        if memory is None or memory.mirror is not None or not memory.has_moved():
+            return
+        self._flush()
+        memory.close()
+        self._memory = None
 
     def _note_change(self, memory: Memory) -> None:
         self._changed = True

@@ -17,8 +17,9 @@ from memory_fabric.store.projects import LOCAL_FOLDER, REGISTRY
 from memory_fabric.store.purge import places
 from memory_fabric.store.sharing import place
 
-# What a folder must hold to be taken for our home: it is deleted as a whole.
-HOME_SIGNS = ("projects", "user.db", REGISTRY, "setup.json")
+# What a folder must hold to be taken for our home: it is deleted as a whole. Others have a folder
+# `projects`, too.
+HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
 # What we write in a project's folder beside the files of git, each with its lock and what a
 # process that was killed left of a new version.
 OUR_NAMES = (journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD)
@@ -49,8 +50,18 @@ def belongings(settings: Settings) -> Belongings:
     )
 
 
-def check_home(path: str) -> None:
-    """Raises BadInput for what does not look like our home: the variable may be wrong."""
+def check_home(path: str, within: str = "") -> None:
+    """Raises BadInput for what does not look like our home: the variable may be wrong.
+
+    Nor may a folder be deleted that has `within` in it.
+    """
+    inner, real = os.path.realpath(within), os.path.realpath(path)
+    if within and os.path.join(inner, "").startswith(os.path.join(real, "")):
+        raise BadInput(
+            "MEMORY_FABRIC_HOME",
+            f"{path} holds {within}, not only memory; nothing was changed.",
+            remedy="Say --keep-memory, and delete what is memory's yourself.",
+        )
     if not any(os.path.exists(os.path.join(path, sign)) for sign in HOME_SIGNS):
         raise BadInput(
             "MEMORY_FABRIC_HOME",
@@ -95,7 +106,9 @@ def take_folder(folder: str) -> list[str]:
 def take_home(path: str) -> None:
     """Delete the home. Raises BadInput for a folder that is none, OSError."""
     check_home(path)
-    shutil.rmtree(path)
+    shutil.rmtree(os.path.realpath(path))
+    if os.path.islink(path):
+        os.unlink(path)
 
 
 def _is_ours(name: str, path: str) -> bool:

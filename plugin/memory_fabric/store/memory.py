@@ -63,6 +63,7 @@ class Memory:
         self._stated = (settings.reads, settings.writes)
         self._deadline_s, self._repair = deadline_s, repair
         self._open: dict[str, Database] = {}
+        self._registered = projects.registry_stamp(settings.home)
 
     @classmethod
     def open(
@@ -85,6 +86,16 @@ class Memory:
         self.settings = self.settings._replace(
             reads=reads and here["read"], writes=writes and here["write"]
         )
+
+    def has_moved(self) -> bool:
+        """Whether the folder was linked with another project, or split off, since; servers ask."""
+        stamp = projects.registry_stamp(self.settings.home)
+        if self.project is None or stamp == self._registered:
+            return False
+        self._registered = stamp
+        settings = self.settings
+        found = projects.find_project(settings.home, settings.project_dir, settings.user_home)
+        return found is not None and found.id != self.project.id
 
     def path_of(self, kind: str) -> str:
         """Where the database of a kind lies; without a project all is in the user's."""
@@ -163,9 +174,27 @@ class Memory:
         """
         return self._write(kind, payload, self._stamped(provenance), store)
 
+    def write_now(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
+    ) -> dict[str, Any]:
+        """The result of a change to one database that must not wait: later it may be wrong.
+
+        Raises NotFound, BadInput, StoreUnavailable, DeadlinePassed; nothing changed then.
+        """
+        return self.apply_now(self._operation(kind, payload, self._stamped(provenance), store))
+
     def _write(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
     ) -> dict[str, Any]:
+        operation = self._operation(kind, payload, provenance, store or KINDS[0])
+        if store or kind in ("remember", "put_record", "forget", "add_episodes"):
+            return self._apply(operation)
+        return self._apply_where_it_lives(kind, dict(operation.payload), operation.provenance)
+
+    def _operation(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
+    ) -> Operation:
+        """The change as it may be stored. Raises StoreUnavailable where memory is switched off."""
         if not self.settings.writes:
             raise StoreUnavailable(
                 "", "Memory is switched off here.", remedy="Turn it on with memory-fabric on."
@@ -173,11 +202,7 @@ class Memory:
         from memory_fabric.store import write  # recall alone never loads it
 
         payload, provenance = write.cleaned(payload), write.cleaned_provenance(provenance)
-        if store or kind in ("remember", "put_record", "forget", "add_episodes"):
-            return self._apply(
-                Operation(ids.new_id(), kind, payload, provenance, store or KINDS[0])
-            )
-        return self._apply_where_it_lives(kind, payload, provenance)
+        return Operation(ids.new_id(), kind, payload, provenance, store)
 
     def remember(
         self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False

@@ -12,7 +12,7 @@ import re
 from memory_fabric.errors import StoreReadOnly, StoreUnavailable
 from memory_fabric.models import said
 from memory_fabric.store import files
-from memory_fabric.text import cut, neutralised, one_line
+from memory_fabric.text import cut, neutralised, one_line, without_controls
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -194,14 +194,15 @@ def _chosen(records: Sequence[Record], others: str) -> tuple[list[str], tuple[st
 
 
 def _line(record: Record) -> str:
-    text = cut(neutralised(one_line(said(record))), MAX_LINE_CHARS)
+    text = cut(neutralised(one_line(without_controls(said(record)))), MAX_LINE_CHARS)
     text = text.replace("<!--", "‹!--").replace("-->", "--›")
     return f"- [{record.type} {record.created_at[:10]}] {text}"
 
 
 def _replaced(path: str, before: str, text: str) -> bool:
     """Whether the file was replaced: not where somebody else has changed it meanwhile."""
-    if "\0" in before:
+    parts = parse(before)
+    if "\0" in parts.before + parts.after:
         raise StoreUnavailable(path, f"{path} is not a text in UTF-8.")
     if before and not os.stat(path).st_mode & 0o200:
         raise StoreReadOnly(path, f"{path} is read-only.")

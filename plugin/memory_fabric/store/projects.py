@@ -223,17 +223,27 @@ def read_registry(home: str) -> Registry:
     """The registry; where it is lost, what the projects' own cards say."""
     page = files.read_json(os.path.join(home, REGISTRY))
     found = page.get("keys")
-    if isinstance(found, dict):
-        listed = {str(k): str(v) for k, v in found.items() if _is_id(v)}
+    if isinstance(found, dict):  # one that says nothing is lost, too
+        listed = {str(k): str(v) for k, v in found.items() if is_id(v)}
         undo = page.get("undo")
+    if isinstance(found, dict) and listed:
         return Registry(listed, _texts(page.get("settled")), undo if isinstance(undo, dict) else {})
     keys: dict[str, str] = {}
     settled: list[str] = []
-    for id_ in filter(_is_id, project_ids(home)):
+    for id_ in filter(is_id, project_ids(home)):
         card = read_card(home, id_)
         keys |= dict.fromkeys(_texts(card.get("keys")), id_)
         settled += _texts(card.get("settled"))
     return Registry(keys, tuple(settled), {}, is_whole=False)
+
+
+def registry_stamp(home: str) -> tuple[int, int]:
+    """What changes with every write of the registry."""
+    try:
+        found = os.stat(os.path.join(home, REGISTRY))
+    except OSError:
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
 
 
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
@@ -301,7 +311,7 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
-def _is_id(value: object) -> bool:
+def is_id(value: object) -> bool:
     """Whether this is an id of ours: it becomes the name of a folder."""
     return isinstance(value, str) and value.isascii() and value.replace("-", "").isalnum()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 
-from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.store import projects, uniting
 from memory_fabric.store.history import changes, undoing
 from memory_fabric.store.memory import Memory
@@ -20,7 +20,7 @@ from memory_fabric.store.sqlite import sqlite3
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
+    from typing import Any, TypeGuard
 
     from memory_fabric.models import Provenance
     from memory_fabric.values import Progress
@@ -96,12 +96,21 @@ def plan_undo(memory: Memory) -> Plan:
     """What taking back this folder's last settling would do. Raises NotFound."""
     registry, found = _here(memory)
     last = next((registry.undo[key] for key in _own(found) if key in registry.undo), None)
-    if not isinstance(last, dict) or not isinstance(last.get("keys"), dict):
+    if not _can_be_undone(last):
         raise NotFound("undo", "Nothing was linked or split here that could be taken back.")
     back = str(last.get("old", ""))
     moved = [str(key) for key in last["keys"]]
     plan = _plan(memory, registry, "undo", back, moved, found.name)
     return replace(plan, left=(), undoes=last)
+
+
+def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether the registry's note of a settling is one that we wrote."""
+    if not isinstance(last, dict) or not isinstance(last.get("keys"), dict):
+        return False
+    ids = [last.get("old"), *(owner for owner in last["keys"].values() if owner)]
+    lists = (last.get("settled") or [], last.get("left") or [])
+    return all(map(projects.is_id, ids)) and all(isinstance(listed, list) for listed in lists)
 
 
 def settle(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
@@ -112,8 +121,10 @@ def settle(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None
     """
     home, came = memory.settings.home, 0
     new = _of(memory, plan.new.id)
-    for one in plan.left if plan.action == "link" else ():
-        came += uniting.bring(new, _database(home, one.id), _batch(one.id), by, progress)
+    left = [one.id for one in plan.left] if plan.action == "link" else []
+    known = {id_: uniting.newest(_database(home, id_)) for id_ in left}
+    for id_ in left:
+        came += uniting.bring(new, _database(home, id_), _batch(id_), by, progress)
     with projects.registry_lock(home):
         registry, found = _here(memory)
         if any(registry.keys.get(key, "") != owner for key, owner in plan.before):
@@ -121,6 +132,8 @@ def settle(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None
         changed = _undone(registry, plan) if plan.undoes else _settled(registry, plan, _own(found))
         names = {one.id: one.name for one in (*plan.left, plan.old, plan.new)}
         projects.write_registry(home, changed, names)
+    for id_ in left:
+        came += _brought_after(new, id_, known[id_], by)
     if plan.undoes:
         _send_back(_of(memory, plan.old.id), plan.undoes, by)
     new.flush()
@@ -129,14 +142,26 @@ def settle(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None
     return came
 
 
+def _brought_after(new: Memory, id_: str, newest: int, by: Provenance) -> int:
+    """What came along of that which a session said in a project while it was being left."""
+    path = _database(new.settings.home, id_)
+    try:
+        return uniting.bring(new, path, _batch(id_), by) if uniting.newest(path) != newest else 0
+    except StoreUnavailable as error:
+        new.fail(f"{id_}: {error}")
+        return 0
+
+
 def _settled(registry: Registry, plan: Plan, own: list[str]) -> Registry:
     moved = [key for key, _ in plan.before]
-    last = {
+    last: dict[str, Any] = {
         "old": plan.old.id,
         "keys": dict(plan.before),
         "settled": [key for key in moved if key in registry.settled],
         "left": [one.id for one in plan.left] if plan.action == "link" else [],
     }
+    if own[0] in registry.undo:
+        last["before"] = registry.undo[own[0]]
     keys = {**registry.keys, **dict.fromkeys(moved, plan.new.id)}
     settled = tuple(sorted({*registry.settled, *own}))
     return registry._replace(keys=keys, settled=settled, undo={**registry.undo, own[0]: last})
@@ -149,6 +174,8 @@ def _undone(registry: Registry, plan: Plan) -> Registry:
     keys |= {str(key): str(owner) for key, owner in last["keys"].items() if owner}
     settled = {*registry.settled} - moved | {*map(str, last.get("settled") or ())}
     undo = {key: one for key, one in registry.undo.items() if one != last}
+    if isinstance(last.get("before"), dict):
+        undo |= {key: last["before"] for key, one in registry.undo.items() if one == last}
     return registry._replace(keys=keys, settled=tuple(sorted(settled)), undo=undo)
 
 

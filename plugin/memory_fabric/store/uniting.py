@@ -6,7 +6,6 @@ nothing of the other. Rows go in as an undo would put them back, so that they ca
 
 from __future__ import annotations
 
-from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import OTHERS
 from memory_fabric.store import records
 from memory_fabric.store.database import open_database
@@ -41,9 +40,7 @@ def bring(
     try:
         steps = list(_steps(source))
         for number, (kind, payload) in enumerate(steps, start=1):
-            result = memory.write(kind, {**payload, "batch": batch}, by, store="project")
-            if result.get("queued"):
-                raise StoreUnavailable(path, f"It cannot be done now: {result.get('because')}")
+            result = memory.write_now(kind, {**payload, "batch": batch}, by, store="project")
             came += bool(result.get("record")) if kind == "put_record" else 0
             came += len(payload.get("entities", ()))
             if progress is not None:
@@ -51,6 +48,17 @@ def bring(
     finally:
         source.close()
     return came
+
+
+def newest(path: str) -> int:
+    """The number of the last change to the database at `path`. Raises StoreUnavailable."""
+    source = open_database(path, "project", create=False)
+    if source is None:
+        return 0
+    try:
+        return int((source.row("SELECT coalesce(max(seq), 0) FROM operations") or (0,))[0])
+    finally:
+        source.close()
 
 
 def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:

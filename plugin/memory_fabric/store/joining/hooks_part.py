@@ -6,7 +6,7 @@ Pure: a text in, edits out. What is not ours is never touched.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,6 +113,8 @@ def read(text: str, path: str) -> Part:
             f"{path}, line {error.lineno}: {error.msg}; it was left as it is.",
             remedy="Correct that line (comments are not JSON), and try again.",
         ) from error
+    except ValueError as error:  # a number beyond what Python reads
+        raise BadInput(path, f"{path}: {error}; it was left as it is.") from error
     except RecursionError as error:
         raise BadInput(path, f"{path} is nested too deeply; it was left as it is.") from error
     _need(found, dict, "the file", text, path)
@@ -121,12 +123,17 @@ def read(text: str, path: str) -> Part:
 
 def launcher_test(*known: str) -> Callable[[str], bool]:
     """Whether a command starts our hooks: one of those known, or that of another copy of ours."""
-    return lambda command: command in known or _ends(command, LAUNCHER)
+    return lambda command: _is_one_of(command, known) or _ends(command, LAUNCHER)
 
 
 def program_test(*known: str) -> Callable[[str], bool]:
     """Whether a command starts our server."""
-    return lambda command: command in known or _ends(command, PROGRAM)
+    return lambda command: _is_one_of(command, known) or _ends(command, PROGRAM)
+
+
+def _is_one_of(command: str, known: Collection[str]) -> bool:
+    """Whether it is a known command. A hook or server that has none is never ours."""
+    return bool(command) and command in known
 
 
 def _ends(command: str, end: str) -> bool:

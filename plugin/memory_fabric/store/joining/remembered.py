@@ -7,7 +7,7 @@ keys; of a link where it lies; of both the folders that were made for it.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,7 +40,12 @@ def marks(home: str) -> list[Mark]:
 
 def mark_of(home: str, path: str) -> Mark | None:
     """What is remembered of a path."""
-    return next((mark for mark in marks(home) if mark.path == path), None)
+    return next(iter(marks_of(home, path)), None)
+
+
+def marks_of(home: str, path: str) -> list[Mark]:
+    """All that is remembered of a path: of a write that broke off the state before it, too."""
+    return [mark for mark in marks(home) if _is_of(mark, path)]
 
 
 def folders_made_above(home: str, path: str) -> list[str]:
@@ -49,23 +54,38 @@ def folders_made_above(home: str, path: str) -> list[str]:
     return sorted(folder for folder in made if path.startswith(os.path.join(folder, "")))
 
 
+def expect(home: str, mark: Mark) -> None:
+    """Remember it beside what is known of its path, which `remember` then replaces.
+
+    A process that is killed between note and file leaves one of the two that fits the file.
+    Raises OSError, TimeoutError.
+    """
+    _rewrite(home, lambda known: known != mark, mark)
+
+
 def remember(home: str, mark: Mark) -> None:
     """Remember it in place of what was known of its path. Raises OSError, TimeoutError."""
-    _rewrite(home, mark.path, mark)
+    _rewrite(home, lambda known: not _is_of(known, mark.path), mark)
 
 
 def forget(home: str, path: str) -> None:
     """Remember nothing of a path. Raises OSError, TimeoutError."""
     if mark_of(home, path) is not None:
-        _rewrite(home, path, None)
+        _rewrite(home, lambda known: not _is_of(known, path))
 
 
-def _rewrite(home: str, path: str, mark: Mark | None) -> None:
+def _rewrite(home: str, stays: Callable[[Mark], bool], *new: Mark) -> None:
     note = os.path.join(home, NOTE)
     with files.Locked(note + ".lock"):
-        kept = [known for known in marks(home) if known.path != path]
-        rows = [asdict(known) for known in (*kept, *((mark,) if mark else ()))]
+        rows = [asdict(known) for known in (*filter(stays, marks(home)), *new)]
         files.write_atomic(note, files.as_page({"marks": rows}))
+
+
+def _is_of(mark: Mark, path: str) -> bool:
+    """Whether it is the mark of a path; a file may be named in several ways, a link is its name."""
+    if mark.path == path:
+        return True
+    return mark.kind != LINK and os.path.realpath(mark.path) == os.path.realpath(path)
 
 
 def _mark(row: Any) -> Mark | None:

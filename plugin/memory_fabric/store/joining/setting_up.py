@@ -64,13 +64,17 @@ def with_hooks(home: str, path: str, root: str) -> Change:
     Raises BadInput for what is no settings file, OSError.
     """
     command, groups = launcher(root), hook_groups(root)
-    ours = hooks_part.launcher_test(command, _known_command(home, path))
+    ours = hooks_part.launcher_test(command, *_known_commands(home, path))
 
     def put(text: str) -> Edited:
         return hooks_part.with_hooks(text, groups, path)
 
     before = _bytes_of(path)
-    if before and hooks_part.hooks_of(_text_of(before, path), ours, path) == groups:
+    if (
+        before
+        and before.strip()
+        and hooks_part.hooks_of(_text_of(before, path), ours, path) == groups
+    ):
         return Change(path, before, before)
     taken = without_hooks(home, path, root)
     return _added(taken, put, Mark(path, remembered.HOOKS, command))
@@ -82,7 +86,7 @@ def without_hooks(home: str, path: str, root: str) -> Change:
     Raises BadInput, OSError.
     """
     own = os.path.join(root, "hooks", "launch") if root else ""
-    ours = hooks_part.launcher_test(own, _known_command(home, path))
+    ours = hooks_part.launcher_test(own, *_known_commands(home, path))
     return _taken(home, path, lambda text: hooks_part.without_hooks(text, ours, path))
 
 
@@ -91,7 +95,7 @@ def with_server(home: str, path: str, root: str) -> Change:
     program = os.path.join(root, "bin", "memory-fabric")
     server = {"command": program, "args": ["mcp"]}
     before = _bytes_of(path)
-    if before:
+    if before and before.strip():
         known = hooks_part.read(_text_of(before, path), path).value.get(hooks_part.SERVERS)
         if isinstance(known, dict) and known.get(hooks_part.SERVER) == server:
             return Change(path, before, before)
@@ -106,7 +110,7 @@ def with_server(home: str, path: str, root: str) -> Change:
 def without_server(home: str, path: str, root: str) -> Change:
     """What would become of an .mcp.json without our server. Raises BadInput, OSError."""
     own = os.path.join(root, "bin", "memory-fabric") if root else ""
-    ours = hooks_part.program_test(own, _known_command(home, path))
+    ours = hooks_part.program_test(own, *_known_commands(home, path))
     return _taken(home, path, lambda text: hooks_part.without_server(text, ours, path))
 
 
@@ -122,6 +126,8 @@ def apply(home: str, change: Change) -> None:
         if change.after is None:
             os.unlink(change.path)
         else:
+            if change.mark and not change.restores:
+                remembered.expect(home, _with_folders(home, change.mark, made))
             _make(made)
             whole = files.write_atomic(
                 change.path, change.after, still=lambda: _bytes_of(change.path) == change.before
@@ -150,17 +156,16 @@ def enabled_plugin(paths: list[str]) -> str:
     return found
 
 
-def _known_command(home: str, path: str) -> str:
-    known = remembered.mark_of(home, path)
-    return known.command if known else ""
+def _known_commands(home: str, path: str) -> list[str]:
+    return [known.command for known in remembered.marks_of(home, path)]
 
 
 def _taken(home: str, path: str, take: Callable[[str], Edited]) -> Change:
     before = _bytes_of(path)
-    known = remembered.mark_of(home, path)
     if before is None:
         return Change(path, None, None)
-    if known and known.checksum == _checksum(before):
+    known = _mark_that_fits(home, path, before)
+    if known:
         text = json_text.undo(before.decode("utf-8"), known.edits)
         after = text.encode("utf-8") if known.existed else None
         return Change(path, before, after, known, restores=True)
@@ -168,6 +173,16 @@ def _taken(home: str, path: str, take: Callable[[str], Edited]) -> Change:
         return Change(path, before, before)
     # Somebody changed it since: the rest of the text is theirs now.
     return Change(path, before, take(_text_of(before, path)).text.encode("utf-8"))
+
+
+def _mark_that_fits(home: str, path: str, found: bytes) -> Mark | None:
+    """The mark that leads from these bytes to those before us.
+
+    A file that we made and that a link leads to by now was put elsewhere by somebody.
+    """
+    checksum = _checksum(found)
+    fits = (mark for mark in remembered.marks_of(home, path) if mark.checksum == checksum)
+    return next((mark for mark in fits if mark.existed or not os.path.islink(path)), None)
 
 
 def _added(taken: Change, put: Callable[[str], Edited], mark: Mark) -> Change:
@@ -192,9 +207,12 @@ def _note(home: str, change: Change, made: list[str]) -> None:
         for folder in reversed(mark.folders if mark and change.after is None else ()):
             _remove_if_empty(folder)
         return
+    remembered.remember(home, _with_folders(home, mark, made))
+
+
+def _with_folders(home: str, mark: Mark, made: list[str]) -> Mark:
     folders = (*mark.folders, *remembered.folders_made_above(home, mark.path), *made)
-    unique = tuple(sorted(set(folders)))  # the outermost first
-    remembered.remember(home, replace(mark, folders=unique))
+    return replace(mark, folders=tuple(sorted(set(folders))))  # the outermost first
 
 
 def _bytes_of(path: str) -> bytes | None:
