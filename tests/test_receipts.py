@@ -227,3 +227,46 @@ def test_files_that_cannot_be_read_show_nothing(tmp_path: Path) -> None:
     pipe = receipts.File("pipe", str(tmp_path / "pipe.jsonl"), 10, time.time())
 
     assert receipts.read([gone, pipe]) == []
+
+
+def test_links_that_lead_nowhere_stand_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / "s-1.jsonl").write_text("{}\n", "utf-8")
+    (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
+    (tmp_path / "gone.jsonl").symlink_to("nowhere")
+
+    found = receipts.files_of([str(tmp_path)], time.time())
+
+    assert [file.session for file in found] == ["s-1"]
+
+
+def test_a_folder_that_is_reached_in_two_ways_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "s-1.jsonl").write_text("{}\n", "utf-8")
+    (tmp_path / "link").symlink_to("real")
+
+    found = receipts.files_of([str(tmp_path / "real"), str(tmp_path / "link")], time.time())
+
+    assert [file.session for file in found] == ["s-1"]
+
+
+def test_millions_of_lines_without_a_word_are_passed_over_quickly(tmp_path: Path) -> None:
+    path = tmp_path / "s-1.jsonl"
+    path.write_bytes(b"{}\n" * 2_000_000 + b"\n" * 2_000_000)
+
+    began_s = time.monotonic()
+    found = list(receipts.entries(str(path), receipts.MAX_BYTES_OF_FILE))
+
+    assert found == []
+    assert time.monotonic() - began_s < 5
+
+
+def test_thousands_of_answers_after_many_blocks_take_no_minutes() -> None:
+    block = BLOCK.format(what=" ".join(f"word{n}" for n in range(600)), why="it is long")
+    blocks = [given("SessionStart", block, 1)] * 10
+    answers = [said("assistant", "An answer about the thing that was asked.", 2)] * 4000
+
+    began_s = time.monotonic()
+    shown = show(*blocks, *answers)
+
+    assert [receipt.mentioned for receipt in shown.receipts] == [()] * 10
+    assert time.monotonic() - began_s < 20

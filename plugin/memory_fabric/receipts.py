@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory_fabric.errors import BadInput
 from memory_fabric.events import load_object
@@ -20,6 +20,8 @@ from memory_fabric.transcript import Turn, open_regular, turn_of
 
 MAX_FILES, MAX_AGE_S = 20, 14 * 24 * 3600
 MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20
+# Every entry that tells of a conversation names its type.
+TELLING = b'"type"'
 # What the client keeps of its requests: most of the file, and nothing of it is said by anyone.
 BOOKKEEPING = (b'{"type":"api-request', b'{"type": "api-request')
 GIVEN = "hook_additional_context"
@@ -59,7 +61,7 @@ class Receipt:
 class Dialogue:
     """What a transcript shows of a session; `whole` is False where only its end was read.
 
-    Times are ISO 8601, empty where there is none.
+    Times are ISO 8601, empty where there is none. `folder` is where the first entry was said.
     """
 
     session: str
@@ -69,6 +71,7 @@ class Dialogue:
     answered_at: str = ""
     version: str = ""
     whole: bool = True
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +96,11 @@ class Moment:
 
 
 def files_of(folders: Iterable[str], now_s: float) -> list[File]:
-    """The newest transcripts in these folders, newest first: at most 20, at most 14 days old."""
-    found = [file for folder in dict.fromkeys(folders) for file in _listed(folder)]
+    """The newest transcripts in these folders, newest first: at most 20, at most 14 days old.
+
+    A folder that is reached in two ways is read once.
+    """
+    found = [f for folder in dict.fromkeys(map(os.path.realpath, folders)) for f in _listed(folder)]
     young = [file for file in found if now_s - file.changed_s <= MAX_AGE_S]
     young.sort(key=lambda file: file.changed_s, reverse=True)
     return young[:MAX_FILES]
@@ -137,7 +143,7 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
         while line := file.readline(MAX_LINE_BYTES):
             whole = not inside and line.endswith(b"\n")
             inside = not line.endswith(b"\n")
-            if not whole or line.startswith(BOOKKEEPING):
+            if not whole or TELLING not in line or line.startswith(BOOKKEEPING):
                 continue
             try:
                 yield load_object(line)
@@ -159,6 +165,7 @@ def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = T
         heard.answered_at,
         heard.version,
         whole,
+        heard.folder,
     )
 
 
@@ -194,10 +201,13 @@ def _listed(folder: str) -> Iterator[File]:
     except OSError:
         return  # no session was started there
     for item in found:
-        if item.name.endswith(".jsonl") and item.is_file():
-            known = item.stat()
-            session = item.name.removesuffix(".jsonl")
-            yield File(session, item.path, known.st_size, known.st_mtime)
+        try:
+            if item.name.endswith(".jsonl") and item.is_file():
+                known = item.stat()
+                session = item.name.removesuffix(".jsonl")
+                yield File(session, item.path, known.st_size, known.st_mtime)
+        except OSError:
+            continue  # removed meanwhile, or a link that leads nowhere
 
 
 def _arrived(memories: Iterable[str], shown: Dialogue) -> bool:
@@ -208,14 +218,22 @@ def _arrived(memories: Iterable[str], shown: Dialogue) -> bool:
     return any(reference(memory).startswith(beginnings) for memory in memories)
 
 
+class Word(NamedTuple):
+    """A word of a memory: what it is compared by, how it was written, whether it is a name."""
+
+    root: str
+    shown: str
+    is_name: bool
+
+
 class _Heard:
     """A conversation as far as it was read."""
 
     def __init__(self) -> None:
         self.prompts: list[str] = []
         self.receipts: list[Receipt] = []
-        self.first_at = self.answered_at = self.version = ""
-        self._texts: list[str] = []  # of each receipt, its memories
+        self.first_at = self.answered_at = self.version = self.folder = ""
+        self._telling: list[list[Word]] = []  # of each receipt, its memories' words
         self._open_from = 0  # receipts before this one belong to earlier prompts
         self._asked: set[str] = set()
 
@@ -226,6 +244,8 @@ class _Heard:
         version = entry.get("version")
         self.first_at = self.first_at or at
         self.version = version if isinstance(version, str) else self.version
+        folder = entry.get("cwd")
+        self.folder = self.folder or (folder if isinstance(folder, str) else "")
         if entry.get("type") == "attachment":
             self._attached(entry.get("attachment"), at)
             return
@@ -243,7 +263,7 @@ class _Heard:
                 lines = list(_lines(text))
                 event = str(attachment.get("hookEvent") or "")
                 self.receipts.append(Receipt(at, event, tuple(name for name, _ in lines)))
-                self._texts.append("\n".join(line for _, line in lines))
+                self._telling.append([word for _, line in lines for word in _words(line)])
 
     def _said(self, turn: Turn, at: str) -> None:
         if turn.role == "user":
@@ -258,7 +278,7 @@ class _Heard:
         for number, receipt in enumerate(self.receipts):
             if receipt.event == PROMPT and number < self._open_from:
                 continue  # it came with an earlier prompt
-            found = _mentioned(self._texts[number], self._asked, answer)
+            found = _mentioned(self._telling[number], self._asked, answer)
             both = tuple(dict.fromkeys((*receipt.mentioned, *found)))
             self.receipts[number] = Receipt(receipt.at, receipt.event, receipt.references, both)
 
@@ -272,21 +292,26 @@ def _lines(block: str) -> Iterator[tuple[str, str]]:
             yield marks.rpartition(" · ")[2], text
 
 
-def _mentioned(text: str, asked: set[str], answer: set[str]) -> list[str]:
+def _words(text: str) -> Iterator[Word]:
+    """The words of a memory that tell something."""
+    for number, word in enumerate(text.replace("/", " ").split()):
+        shown = word.strip(AROUND_WORDS)
+        own = shown if number else shown[1:]
+        is_name = any(c.isupper() or c.isdigit() for c in own)
+        for plain in words(word):
+            if plain not in STOPWORDS and plain[2:]:
+                yield Word(stem(plain), shown, is_name)
+
+
+def _mentioned(telling: Iterable[Word], asked: set[str], answer: set[str]) -> list[str]:
     """The memories' words that an answer has and no prompt had; none where one alone may be chance.
 
     A name is enough: a word with a digit, or with a capital that begins no text.
     """
     names: dict[str, str] = {}
     others: dict[str, str] = {}
-    for line in text.splitlines():
-        for number, word in enumerate(line.replace("/", " ").split()):
-            shown = word.strip(AROUND_WORDS)
-            own = shown if number else shown[1:]
-            kind = names if any(c.isupper() or c.isdigit() for c in own) else others
-            for plain in words(word):
-                root = stem(plain)
-                if root in answer and root not in asked and plain not in STOPWORDS and plain[2:]:
-                    kind.setdefault(root, shown)
+    for word in telling:
+        if word.root in answer and word.root not in asked:
+            (names if word.is_name else others).setdefault(word.root, word.shown)
     found = list(dict.fromkeys((names | others).values()))
     return found if names or len(others) >= ENOUGH_WORDS else []

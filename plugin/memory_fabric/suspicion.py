@@ -6,7 +6,7 @@ be older than a rule.
 
 from __future__ import annotations
 
-from memory_fabric.text import CLOSE_FENCE
+from memory_fabric.text import CLOSE_FENCE, encodable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,6 +77,20 @@ def without_secrets(text: str) -> str:
     from memory_fabric.redact import redact  # its expressions cost: only doubtful texts pay them
 
     return redact(text)
+
+
+def all_without_secrets(value: Any, known: dict[str, str]) -> Any:
+    """The same for every text in a value of JSON; `known` are texts that were looked at."""
+    if isinstance(value, str):
+        shown = known.get(value)
+        if shown is None:
+            shown = known[value] = encodable(without_secrets(value))
+        return shown
+    if isinstance(value, dict):
+        return {name: all_without_secrets(part, known) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [all_without_secrets(part, known) for part in value]
+    return value
 
 
 def object_without_secrets(value: Mapping[str, Any]) -> dict[str, Any]:

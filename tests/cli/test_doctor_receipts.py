@@ -215,3 +215,18 @@ def test_large_transcripts_do_not_keep_anybody_waiting(decided: Shell) -> None:
 
     assert time.monotonic() - started_s < 30
     assert checks["receipts"]["told"].startswith("1 of 1 prompt ")
+
+
+def test_a_session_of_another_project_in_the_same_folder_of_the_client_is_not_judged(
+    decided: Shell,
+) -> None:
+    Conversation(decided, "session-1").asks(ASKED, "PostgreSQL.")
+    foreign = Conversation(decided, "session-2", hooked=False)
+    foreign.asks(ASKED, "I do not know.")
+    text = foreign.path.read_text("utf-8").replace(str(decided.project), "/elsewhere/sh_op")
+    foreign.path.write_text(text, "utf-8")
+
+    checks = prove(decided)
+
+    assert {check["state"] for check in checks.values()} == {"ok"}
+    assert "1 session in" in checks["receipts"]["told"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
 from pathlib import Path
@@ -126,6 +127,19 @@ def test_out_names_the_file_and_a_dash_is_standard_output(told: Shell) -> None:
     assert embedded(streamed.out)["project"] == embedded(page.read_text("utf-8"))["project"]
     assert (told.project / "graph.mmd").read_text("utf-8").startswith("flowchart")
     assert not (told.memory / "pages").exists()
+
+
+def test_what_is_no_file_is_not_replaced_even_when_forced(told: Shell) -> None:
+    pipe = told.project / "pipe"
+    os.mkfifo(pipe)
+    (told.project / "link").symlink_to("pipe")
+
+    for target in ("pipe", "link"):
+        done = told.run("viz", "--out", target, "--force")
+
+        assert (done.status, done.out) == (2, "")
+        assert f"{target} is no file" in done.err
+    assert pipe.is_fifo()
 
 
 def test_a_file_that_exists_stays_unless_forced(told: Shell) -> None:

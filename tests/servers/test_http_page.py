@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import http.client
 import signal
+import socket
+import sqlite3
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,8 @@ import pytest
 
 from cli.shell import Shell
 from memory_fabric.viewer.page import content_security_policy
-from servers.http_door import Serving, serving
+from servers.http_door import GIVE_UP_S, Serving, serving
+from store.support import token
 
 OFFSETS = ("--why", "offsets are slow", "Use cursor-pagination for the orders-api")
 # What changes from one look to the next.
@@ -321,6 +326,37 @@ def test_questions_at_the_same_time_are_all_answered(server: Serving) -> None:
     assert replies[1].json["total_results"] == replies[5].json["total_results"] >= 1
 
 
+def test_connections_that_ask_nothing_do_not_keep_others_out(server: Serving) -> None:
+    begun = b"GET /api/status HTTP/1.1\r\nHost: x\r\n"
+    answered = b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"
+    with ExitStack() as open_ones:
+        idle = [
+            open_ones.enter_context(socket.create_connection((server.host, server.port), GIVE_UP_S))
+            for _ in range(66)
+        ]
+        for number, connection in enumerate(idle):
+            connection.sendall((b"", begun, answered + begun)[number % 3])
+
+        for connection in idle:
+            while connection.recv(65536):
+                continue
+
+        assert server.get("/api/status").status == 200
+
+
+def test_a_connection_that_goes_on_asking_is_kept(server: Serving) -> None:
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=GIVE_UP_S)
+    connection.connect()
+    ours = connection.sock
+
+    for _ in range(3):
+        connection.request("GET", "/api/status", headers={"Authorization": f"Bearer {server.key}"})
+        assert connection.getresponse().read()
+
+    assert connection.sock is ours
+    connection.close()
+
+
 def test_what_is_remembered_meanwhile_is_in_the_next_answer(
     own_shell: Shell, own_server: Serving
 ) -> None:
@@ -329,6 +365,22 @@ def test_what_is_remembered_meanwhile_is_in_the_next_answer(
     own_shell.remember("Keep invoices for ten years")
 
     assert len(own_server.ask("/api/picture")["records"]) == before + 1
+
+
+def test_what_is_older_than_a_rule_of_redaction_is_in_no_answer(own_shell: Shell) -> None:
+    secret = token()
+    with closing(sqlite3.connect(own_shell.database)) as connection, connection:
+        connection.execute("UPDATE entities SET name = name || ' ' || ?", (secret,))
+        connection.execute(
+            "UPDATE records SET body = json_set(body, '$.alternatives', json_array(?))", (secret,)
+        )
+
+    with serving(own_shell) as server:
+        for path in ("/api/picture", "/api/recall?q=pagination", "/api/recall", "/api/history"):
+            reply = server.get(path)
+
+            assert reply.status == 200
+            assert secret.encode() not in reply.body
 
 
 def test_a_memory_that_is_damaged_meanwhile_is_an_error_with_what_helps(

@@ -64,12 +64,31 @@ def test_what_another_user_owns_is_foreign(tmp_path: Path) -> None:
 
 def test_half_written_files_are_left_over_after_an_hour(tmp_path: Path) -> None:
     now_s = time.time()
-    paths = [str(tmp_path / name) for name in ("old.tmp", "new.tmp", "old.json")]
-    for path, age_s in zip(paths, (4000, 60, 4000), strict=True):
+    names = (
+        "a.json.1-2.tmp",
+        "graph-1.db.tmp",
+        "graph-1.db.tmp-journal",
+        "new.1-2.tmp",
+        "old.json",
+    )
+    paths = [str(tmp_path / name) for name in names]
+    for path, age_s in zip(paths, (4000, 4000, 4000, 60, 4000), strict=True):
         Path(path).write_text("", "utf-8")
         os.utime(path, (now_s - age_s, now_s - age_s))
 
-    assert premises.leftovers([*paths, str(tmp_path / "gone.tmp")], now_s) == paths[:1]
+    assert premises.leftovers([*paths, str(tmp_path / "gone.1-2.tmp")], now_s) == paths[:3]
+
+
+def test_what_a_person_named_like_a_half_written_file_is_no_leftover(tmp_path: Path) -> None:
+    now_s = time.time()
+    (tmp_path / "folder.1-2.tmp").mkdir()
+    for name in ("my notes.tmp", "draft.html.tmp", "a.1-b.tmp", "a.-2.tmp", ".tmp"):
+        (tmp_path / name).write_text("mine", "utf-8")
+    paths = [str(path) for path in tmp_path.iterdir()]
+    for path in paths:
+        os.utime(path, (now_s - 4000, now_s - 4000))
+
+    assert premises.leftovers(paths, now_s) == []
 
 
 def test_room_is_that_of_the_nearest_folder_there_is(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from viewer.conftest import Opener
-from viewer.pictures import shop
+from viewer.pictures import Pictured, shop
 
 
 def test_it_tells_what_the_entity_is_and_what_was_said_of_it(open_page: Opener) -> None:
@@ -58,3 +58,25 @@ def test_it_leads_into_the_graph(open_page: Opener) -> None:
     page.click("#show-in-graph")
 
     expect(page.locator("#drawn")).to_have_text("3 of 3 entities drawn")
+
+
+def test_what_an_entity_has_to_do_with_itself_is_told_once(open_page: Opener) -> None:
+    made = Pictured()
+    itself = made.entity("recursion", "pattern")
+    for number in range(1000):
+        made.relation(itself, f"calls_{number}", itself)
+
+    page = open_page(made.made(), "#/entity/recursion")
+
+    expect(page.locator("#relations li")).to_have_count(500)
+    expect(page.locator(".entity-page")).to_contain_text("Connected with 1,000")
+    expect(page.locator(".entity-page")).to_contain_text("and 500 more")
+
+
+def test_a_day_that_is_still_to_come_is_not_within_the_hour(open_page: Opener) -> None:
+    made = Pictured()
+    made.entity("far", "tool", at="9999-12-31T23:59:59.999Z")
+
+    page = open_page(made.made(), "#/entity/far")
+
+    expect(page.locator(".facts")).to_contain_text("31 Dec 9999, dated in the future")

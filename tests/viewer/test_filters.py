@@ -84,3 +84,22 @@ def test_filters_survive_a_reload(open_page: Opener) -> None:
 
     expect(page.locator("#records .card")).to_have_count(1)
     expect(page.locator("#chips .chip")).to_have_text("record blocker×")
+
+
+def test_a_filter_named_like_what_objects_inherit_is_a_word_like_any_other(
+    open_page: Opener,
+) -> None:
+    page = open_page(shop().made(), "#/graph?trust=constructor&trust=toString")
+
+    expect(page.locator(".chip")).to_have_text(["said by constructor×", "said by toString×"])
+
+
+def test_a_day_that_no_calendar_has_is_no_filter(open_page: Opener) -> None:
+    place = "#/timeline?since=2026-02-30&until=9999-99-99&asof=2026-13-01"
+
+    page = open_page(shop().made(), place)
+    page.keyboard.press("v")
+
+    expect(page.locator("#chips")).to_be_hidden()
+    expect(page.locator("#date-since")).to_have_value("")
+    expect(page.locator("#asof-text")).to_contain_text("Everything")

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from memory_fabric.viewer.page import content_security_policy, page
 from viewer.conftest import Opener
@@ -195,6 +195,57 @@ def test_memory_can_be_read_again(open_page: Opener, server: Canned) -> None:
     page.click("#again")
 
     expect(page.locator("#drawn")).to_have_text("21 of 21 entities drawn")
+
+
+def test_of_two_readings_the_newer_counts_whichever_is_answered_first(
+    open_page: Opener, server: Canned
+) -> None:
+    page = open_page.visit(server.address)
+    held: list[Route] = []
+    page.route("**/api/picture", lambda route: held.append(route))
+    newest = shop()
+    newest.entity("Kafka", "technology", days=0)
+
+    for number in (1, 2):
+        with page.expect_request("**/api/picture"):
+            page.click("#again")
+        assert len(held) == number
+    held[1].fulfill(json={**newest.made(), "live": True})
+    expect(page.locator("#drawn")).to_have_text("21 of 21 entities drawn")
+    held[0].fulfill(json={**shop().made(), "live": True})
+    page.wait_for_load_state("networkidle")
+
+    expect(page.locator("#drawn")).to_have_text("21 of 21 entities drawn")
+
+
+def test_a_failed_reading_is_said_once_and_forgotten_when_one_succeeds(
+    open_page: Opener, server: Canned
+) -> None:
+    page = open_page.visit(server.address + "#/status")
+    server.failing = True
+    for _ in range(3):
+        with page.expect_response("**/api/picture"):
+            page.click("#again")
+    expect(page.locator("#unread")).to_have_count(1)
+    expect(page.locator("#unread")).to_have_text("The disk is full. Free some space.")
+
+    server.failing = False
+    page.click("#again")
+
+    expect(page.locator("#unread")).to_have_count(0)
+
+
+@pytest.mark.parametrize("answer", ["null", "[]", "{}", "5", '{"entities":null}'])
+def test_another_program_that_answers_takes_nothing_from_the_page(
+    open_page: Opener, server: Canned, answer: str
+) -> None:
+    page = open_page.visit(server.address)
+    page.route("**/api/picture", lambda route: route.fulfill(body=answer))
+
+    page.click("#again")
+
+    expect(page.locator("#unread")).to_contain_text("What answers here is no memory.")
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
 
 
 def test_the_status_is_as_it_is_now(open_page: Opener, server: Canned) -> None:

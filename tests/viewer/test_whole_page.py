@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from viewer.conftest import PHONE, Opener
+from viewer.conftest import PHONE, Opener, wait
 from viewer.pictures import Pictured, shop, tier
 
 PLACES = (
@@ -292,3 +292,29 @@ FAINT = """() => {
   }
   return bad;
 }"""
+
+
+def test_escape_goes_back_within_the_page_and_never_out_of_it(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline")
+    page.keyboard.press("s")
+    page.wait_for_url("**#/search")
+
+    page.keyboard.press("Escape")
+    page.wait_for_url("**#/timeline")
+    page.keyboard.press("Escape")
+    page.wait_for_url("**#/graph")
+    page.keyboard.press("Escape")
+
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+
+
+def test_escape_still_goes_back_after_a_reload(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline")
+    page.keyboard.press("s")
+    page.wait_for_url("**#/search")
+    page.reload()
+    wait(page)
+
+    page.keyboard.press("Escape")
+
+    page.wait_for_url("**#/timeline")

@@ -11,9 +11,15 @@ STREAM = "-"
 
 
 def write(target: str, content: bytes, force: bool) -> None:
-    """Write the file in one step. Raises BadInput where one exists that may not be replaced."""
+    """Write the file in one step. Raises BadInput where what exists may not be replaced."""
     if os.path.isdir(target):
         raise BadInput("FILE", f"{target} is a folder.", remedy="Name a file in it.")
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise BadInput(
+            "FILE",
+            f"{target} is no file: it would be one afterwards.",
+            remedy="Name a file, or - for standard output.",
+        )
     if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
         raise BadInput("FILE", f"There is no folder for {target}.")
     still = None if force else lambda: not os.path.lexists(target)

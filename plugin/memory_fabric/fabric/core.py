@@ -216,7 +216,11 @@ def _without_secrets(hit: Hit) -> Hit:
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:
-    """The answer as the brief prints it (BR-6), with failures, paths and each result's metadata."""
+    """The answer as the brief prints it (BR-6), with failures, paths and each result's metadata.
+
+    What stands in them passes today's rules of redaction.
+    """
+    known: dict[str, str] = {}
     sources: dict[str, int] = {}
     for hit in answer.hits:
         sources[hit.source] = sources.get(hit.source, 0) + 1
@@ -224,8 +228,10 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
         "query": answer.query.text,
         "total_results": len(answer.hits),
         "sources": sources,
-        "results": [_result(hit) for hit in answer.hits],
-        "paths": [[_relation(r) for r in path] for path in answer.paths],
+        "results": [suspicion.all_without_secrets(_result(hit), known) for hit in answer.hits],
+        "paths": suspicion.all_without_secrets(
+            [[_relation(r) for r in path] for path in answer.paths], known
+        ),
         "failures": list(answer.failures),
         "notes": list(answer.notes),
     }

@@ -13,8 +13,10 @@ MAX_LOOKED_AT = 20_000
 # Packages that the installer keeps: many, and none of them anybody's secret.
 NOT_OURS_TO_HIDE = frozenset(("runtime",))
 OTHERS = 0o077
-# What a writer that was killed left beside its file: no writer takes that long.
-BESIDE, LEFT_AFTER_S = ".tmp", 3600
+# What a writer of ours that was killed left beside its file: a page, journal or note with the
+# writer's number and moment, or the copy of a database. No writer takes that long.
+BESIDE, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
+DATABASE = ".db"
 MOUNTS = "/proc/self/mounts"
 # On these, several machines may write one file, and a write-ahead log needs one machine's memory.
 SHARED_BY_MACHINES = frozenset(
@@ -59,8 +61,12 @@ def make_private(paths: Iterable[str]) -> list[str]:
 
 
 def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
-    """Half-written files whose writer was killed."""
-    return [p for p in paths if p.endswith(BESIDE) and now_s - _changed_s(p, now_s) > LEFT_AFTER_S]
+    """Half-written files of ours whose writer was killed; what a person named so is theirs."""
+    return [
+        path
+        for path in paths
+        if _is_beside(path) and now_s - _changed_s(path, now_s) > LEFT_AFTER_S
+    ]
 
 
 def take_away(paths: Iterable[str]) -> None:
@@ -133,6 +139,14 @@ def _under(folder: str) -> Iterator[str]:
             path = os.path.join(place, name)
             if not os.path.islink(path):
                 yield path
+
+
+def _is_beside(path: str) -> bool:
+    stem, ending = os.path.splitext(path)
+    if ending not in BESIDE or not os.path.isfile(path):
+        return False
+    pid, dash, moment = os.path.splitext(stem)[1].removeprefix(".").partition("-")
+    return stem.endswith(DATABASE) or (pid.isdigit() and bool(dash) and moment.isdigit())
 
 
 def _mode(path: str) -> int | None:

@@ -17,7 +17,6 @@ from memory_fabric.store import health
 from memory_fabric.store.history import telling
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.overview import Edge, Node, Overview, Remark, Step, overview
-from memory_fabric.text import encodable
 
 SCOPES = {"project": "team", "user": "user"}
 BOTH = "both"
@@ -42,7 +41,7 @@ def picture(memory: Memory, now: str) -> dict[str, Any]:
         "tiers": [health.as_json(tier) for tier in health.tiers(memory, _seconds(now))],
         "left_out": dict(seen.left_out),
     }
-    cleaned: dict[str, Any] = _cleaned(whole, {})
+    cleaned: dict[str, Any] = suspicion.all_without_secrets(whole, {})
     return cleaned
 
 
@@ -140,17 +139,3 @@ def _age(kind: str, at: str, now: str) -> dict[str, Any]:
 def _seconds(now: str) -> float:
     moment = parsed(now)
     return moment.timestamp() if moment else 0.0
-
-
-def _cleaned(value: Any, known: dict[str, str]) -> Any:
-    """The value with every text as it may be shown; `known` are texts that were looked at."""
-    if isinstance(value, str):
-        shown = known.get(value)
-        if shown is None:
-            shown = known[value] = encodable(suspicion.without_secrets(value))
-        return shown
-    if isinstance(value, dict):
-        return {name: _cleaned(part, known) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_cleaned(part, known) for part in value]
-    return value

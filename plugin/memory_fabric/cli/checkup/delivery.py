@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from memory_fabric import receipts
 from memory_fabric.cli import named
@@ -30,44 +30,62 @@ NOT_ARRIVED = (
 
 def version(sight: Sight) -> str:
     """The client's release in the newest transcript of this project; empty when there is none."""
-    newest = receipts.files_of(_folders(sight), sight.now_s)[:1]
-    for file in newest:
+    for file in receipts.files_of(_folders(sight), sight.now_s):
         try:
             entries = receipts.entries(file.path, VERSION_BYTES)
-            return receipts.dialogue(file.session, entries).version
+            if told := receipts.dialogue(file.session, entries).version:
+                return told
         except OSError:
-            return ""
+            continue  # removed meanwhile, or not ours to read
     return ""
 
 
 def checks(sight: Sight) -> list[Check]:
     """What the transcripts of the last days show; that there are none is no fault."""
     dialogues = receipts.read(receipts.files_of(_folders(sight), sight.now_s))
-    dialogues = [dialogue for dialogue in dialogues if dialogue.prompts]
+    databases = sight.memory.databases()
+    known, places = deliveries.sessions(databases), _places(sight)
+    dialogues = [
+        dialogue
+        for dialogue in dialogues
+        if dialogue.prompts and (dialogue.session in known or _lies_in(dialogue.folder, places))
+    ]
     if not dialogues:
         told = f"no transcript of this project with a prompt in it in the last {DAYS} days"
         return [Check("receipts", OK, told)]
-    databases = sight.memory.databases()
     rows = deliveries.ledger(databases, timestamp(sight.now_s - receipts.MAX_AGE_S))
     ledger = [Entry(*row) for row in rows]
     return [
         _delivered(dialogues),
-        _hooks_ran(sight, dialogues, deliveries.sessions(databases)),
+        _hooks_ran(sight, dialogues, known),
         _arrived(receipts.moments(ledger, dialogues)),
     ]
 
 
 def _folders(sight: Sight) -> list[str]:
     """Where transcripts of this project lie: by its folders, and as the client told our hooks."""
-    settings, project = sight.settings, sight.memory.project
-    places = [settings.project_dir, os.path.realpath(settings.project_dir)]
-    places += [project.root] if project else []
+    settings, places = sight.settings, _places(sight)
     kept = os.path.join(settings.config_dir, "projects", "")
     told = deliveries.transcript_folders(sight.memory.databases())
     return [
         *(receipts.folder_of(settings.config_dir, path) for path in places),
         *(folder for folder in told if folder.startswith(kept)),
     ]
+
+
+def _places(sight: Sight) -> list[str]:
+    """The project's folders."""
+    here, project = sight.settings.project_dir, sight.memory.project
+    return [here, os.path.realpath(here), *([project.root] if project else [])]
+
+
+def _lies_in(folder: str, places: Iterable[str]) -> bool:
+    """Whether a session was begun in one of these places, or below; unknown counts as yes.
+
+    The client writes every odd character of a path as "-": projects can share a folder of it.
+    """
+    inside = os.path.join(folder, "")
+    return not folder or any(inside.startswith(os.path.join(place, "")) for place in places)
 
 
 def _delivered(dialogues: Sequence[Dialogue]) -> Check:

@@ -13,6 +13,7 @@ import uvicorn
 from memory_fabric.errors import BadInput, CannotListen
 from memory_fabric.servers.http.app import application
 from memory_fabric.servers.http.guard import Keys
+from memory_fabric.servers.http.patience import PatientProtocol
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 
@@ -70,7 +71,7 @@ def _config(app: object) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         loop="asyncio",
-        http="h11",
+        http=PatientProtocol,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -16,8 +16,9 @@ const TABS = [
 
 let memory = null;
 let isReady = false;
-// How often one has moved within the page; before the first time "back" would leave it.
-let moves = 0;
+// How many steps back stay within the page; the browser keeps it with each of them.
+let depth = 0;
+let readings = 0;
 
 /** What tests and measurements may read of the page. */
 Object.defineProperty(window, "memoryFabric", {
@@ -150,18 +151,32 @@ function makeBar() {
     );
 }
 
+/** Take the memory as it is now; of several readings under way the newest counts. */
 async function readAgain() {
-  const picture = await fetched("api/picture");
-  if (picture.error) return byId("main").prepend(problem(picture.error));
+  const mine = (readings += 1);
+  const picture = await fetchedPicture();
+  if (mine !== readings) return undefined;
+  byId("unread")?.remove();
+  if (picture.error) {
+    byId("main").prepend(el("div", { id: "unread" }, problem(picture.error)));
+    return undefined;
+  }
   memory = modelled(picture);
   Object.assign(graph, { scene: null, overview: null, opened: [] });
   arrive();
   return announce("Memory was read again.");
 }
 
+/** A place that is new has no depth yet: it is one step further. */
+function noteDepth() {
+  if (typeof history.state?.depth !== "number")
+    history.replaceState({ depth: depth + 1 }, "", location.hash);
+  depth = history.state.depth;
+}
+
 function listen() {
   addEventListener("hashchange", () => {
-    moves += 1;
+    noteDepth();
     arrive();
     announce(document.title);
   });
@@ -180,13 +195,15 @@ function listen() {
 async function begin() {
   const embedded = JSON.parse(byId("memory").textContent);
   takeTheme();
-  const picture = embedded.live && !embedded.entities ? await fetched("api/picture") : embedded;
+  const picture = embedded.live && !embedded.entities ? await fetchedPicture() : embedded;
   if (picture.error) return fill(byId("main"), problem(picture.error));
   memory = modelled(picture);
   makeBar();
   listen();
-  const focus = picture.focus && !location.hash ? entityOf(picture.focus) : null;
-  if (focus) history.replaceState(null, "", hashOf("graph", keyOf(focus), { steps: 1 }));
+  depth = history.state?.depth ?? 0;
+  history.replaceState({ depth }, "");
+  const focus = !location.hash && memory.entities.find((e) => e.name === picture.focus);
+  if (focus) history.replaceState({ depth }, "", hashOf("graph", keyOf(focus), { steps: 1 }));
   return arrive();
 }
 

@@ -28,13 +28,13 @@ const FILTERS = [
     key: "trust",
     title: "Said by",
     of: () => counted([...memory.entities, ...memory.records].map(trustOf)),
-    words: {
+    words: table({
       user: "you",
       assistant: "the assistant",
       tool: "a tool",
       foreign: "elsewhere",
       none: "nobody yet",
-    },
+    }),
   },
   {
     key: "age",
@@ -78,7 +78,7 @@ function readFilters(params) {
   for (const key of CHOICE_KEYS)
     for (const value of params.getAll(key)) if (value) found[key].add(value);
   for (const key of DATE_KEYS)
-    if (/^\d{4}-\d\d-\d\d$/.test(params.get(key) ?? "")) found[key] = params.get(key);
+    found[key] = dateIn(params, key);
   const same =
     kept.of === memory && JSON.stringify(plain(found)) === JSON.stringify(plain(filters));
   filters = found;

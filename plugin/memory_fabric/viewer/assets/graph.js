@@ -131,7 +131,7 @@ function lay(scene) {
     "gravity",
     gravity(
       scene.kind === "focus" ? 0.02 : 0.05,
-      Math.min(1.7, Math.max(0.6, graph.state.width / graph.state.height)),
+      Math.min(1.7, Math.max(0.6, graph.state.width / graph.state.height || 1)),
     ),
   );
   graph.force

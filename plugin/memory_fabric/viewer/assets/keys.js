@@ -104,7 +104,7 @@ function escape(event) {
   else if (!byId("filters").hidden) openFilters(false);
   else if (event.target === byId("find")) byId("find").blur();
   else if (inGraph()) backOut();
-  else if (moves > 0) history.back();
+  else if (depth > 0) history.back();
   else go(hashOf("graph"));
 }
 

@@ -34,7 +34,8 @@ function modelled(picture) {
   const relations = (picture.relations ?? []).filter((r) => entities[r.from] && entities[r.to]);
   for (const relation of relations) {
     entities[relation.from].out.push(relation);
-    entities[relation.to].into.push(relation);
+    // What is said of itself is one relation, not two.
+    if (relation.to !== relation.from) entities[relation.to].into.push(relation);
   }
   const records = (picture.records ?? []).map((record) => ({
     alternatives: [],
@@ -150,6 +151,7 @@ function month(at) {
 function ago(at) {
   const days = (memory.made - Date.parse(at)) / DAY_MS;
   if (Number.isNaN(days)) return "at an unknown time";
+  if (days < -1) return "dated in the future";
   if (days < 1 / 24) return "within the hour";
   if (days < 1) return `${many(Math.floor(days * 24), "hour")} ago`;
   if (days < 45) return `${many(Math.floor(days), "day")} ago`;

@@ -116,11 +116,17 @@ function explained(result, meta) {
   ];
 }
 
+// A large memory takes a while; a server that hangs has no answer at all.
+const PATIENCE_MS = 60000;
+
 /** JSON of the server; {error} where there is none. */
 async function fetched(path) {
   try {
-    const answer = await fetch(path, { headers: { Accept: "application/json" } });
-    return await answer.json();
+    const answer = await fetch(path, {
+      headers: { Accept: "application/json" },
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    return (await answer.json()) ?? {};
   } catch {
     return {
       error: {
@@ -129,6 +135,18 @@ async function fetched(path) {
       },
     };
   }
+}
+
+/** The memory as the server has it; {error} also where another program answers. */
+async function fetchedPicture() {
+  const picture = await fetched("api/picture");
+  if (picture.error || Array.isArray(picture.entities)) return picture;
+  return {
+    error: {
+      message: "What answers here is no memory.",
+      remedy: "Open the address that memory-fabric serve printed.",
+    },
+  };
 }
 
 function problem(error) {

@@ -22,6 +22,13 @@ function decoded(text) {
   }
 }
 
+/** The day that a question names, as 2026-11-21; '' where there is no such day. */
+function dateIn(params, key) {
+  const date = params.get(key) ?? "";
+  const time = /^\d{4}-\d\d-\d\d$/.test(date) ? Date.parse(date) : NaN;
+  return !Number.isNaN(time) && dateOf(Math.floor(time / DAY_MS)) === date ? date : "";
+}
+
 /** The hash of a place, with the filters in force; `params` overrides, null removes. */
 function hashOf(view, name = "", params = {}) {
   const question = filterParams();
@@ -56,7 +63,7 @@ function go(hash, replace = false) {
     location.hash = hash;
     return undefined;
   }
-  history.replaceState(null, "", hash);
+  history.replaceState(history.state, "", hash);
   return arrive();
 }
 

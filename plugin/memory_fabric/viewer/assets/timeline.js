@@ -198,8 +198,8 @@ function recordFoot(record) {
 // As of
 
 function asOfParam(params) {
-  const date = params.get("asof") ?? "";
-  return /^\d{4}-\d\d-\d\d$/.test(date) ? `${date}T23:59:59.999Z` : "";
+  const date = dateIn(params, "asof");
+  return date && `${date}T23:59:59.999Z`;
 }
 
 function asOfControl(asOf, count) {
