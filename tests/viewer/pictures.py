@@ -65,8 +65,8 @@ class Pictured:
         self.entities.append(entity | more)
         return len(self.entities) - 1
 
-    def relation(self, source: int, kind: str, target: int) -> None:
-        """Connect two entities."""
+    def relation(self, source: int, kind: str, target: int, record: str = "") -> None:
+        """Connect two entities, by the word of a record if one is named."""
         self.relations.append(
             {
                 "from": source,
@@ -74,7 +74,7 @@ class Pictured:
                 "type": kind,
                 "at": days_ago(2),
                 "domain": "general",
-                "record": "",
+                "record": record,
             }
         )
 

@@ -80,3 +80,26 @@ def test_a_day_that_is_still_to_come_is_not_within_the_hour(open_page: Opener) -
     page = open_page(made.made(), "#/entity/far")
 
     expect(page.locator(".facts")).to_contain_text("31 Dec 9999, dated in the future")
+
+
+def test_a_relation_whose_record_was_replaced_says_so(open_page: Opener) -> None:
+    picture = Pictured()
+    shop_, mongo, postgres = (picture.entity(n) for n in ("shop", "MongoDB", "PostgreSQL"))
+    new = picture.record("We moved to PostgreSQL")
+    old = picture.record("We use MongoDB", superseded_by=new)
+    picture.relation(shop_, "chose", mongo, old)
+    picture.relation(shop_, "chose", postgres, new)
+
+    page = open_page(picture.made(), "#/entity/shop")
+
+    expect(page.locator("#relations li", has_text="MongoDB")).to_contain_text("replaced")
+    expect(page.locator("#relations li", has_text="PostgreSQL")).not_to_contain_text("replaced")
+
+
+def test_a_lesson_stands_as_what_to_do_instead(open_page: Opener) -> None:
+    picture = Pictured()
+    picture.record("Offsets time out", "antipattern", why="instead: use cursors")
+
+    page = open_page(picture.made(), "#/timeline")
+
+    expect(page.locator(".card .why")).to_have_text("instead: use cursors")

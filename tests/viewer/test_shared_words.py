@@ -107,3 +107,7 @@ def test_the_page_finds_a_name_in_every_spelling_that_means_it(
     shown = open_page(made.made(), f"#/entity/{spelled}")
 
     expect(shown.locator("h1")).to_contain_text("PostgreSQL")
+
+
+def test_a_lesson_begins_as_in_python() -> None:
+    assert f'const INSTEAD = "{models.INSTEAD}";' in script("model.js")

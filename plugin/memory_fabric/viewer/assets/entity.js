@@ -139,6 +139,7 @@ function relationsOf(entity) {
       entityLink(other, { "data-row": true }),
       el("span", { class: "relation" }, out ? "" : ` ${verb(r)} it`),
       el("span", { class: "quiet small" }, r.at ? ` ${day(r.at)}` : ""),
+      r.over && el("span", { class: "ended" }, " replaced"),
     );
   const all = ends(entity);
   const more = all.length - MOST_RELATIONS;

@@ -20,6 +20,9 @@ const monthFormat = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
 });
 
+// How a lesson begins, among reasons.
+const INSTEAD = "instead: ";
+
 /** The memory of a picture. Entities carry their number `i`, `out`, `into`, `records`, `weight`. */
 function modelled(picture) {
   const entities = (picture.entities ?? []).map((entity, i) => ({
@@ -49,6 +52,8 @@ function modelled(picture) {
     for (const i of record.entities) entities[i]?.said.push(record);
   }
   for (const record of records) record.held_until = heldUntil(record, byRecord);
+  for (const relation of relations)
+    relation.over = Boolean(byRecord.get(relation.record)?.superseded_by);
   for (const entity of entities) {
     entity.degree = entity.out.length + entity.into.length;
     entity.weight = entity.degree + entity.observations.length + 2 * entity.said.length;
@@ -80,6 +85,11 @@ function heldUntil(record, byRecord) {
 /** Whether a record held at a moment. */
 function heldAt(record, at) {
   return (record.valid_from || record.at) <= at && (!record.held_until || record.held_until > at);
+}
+
+/** What stands before a reason: a lesson says itself what it is. */
+function leadOf(why) {
+  return why.startsWith(INSTEAD) ? "" : "because ";
 }
 
 /** Whether a newer record has taken its place, or its time is over. */

@@ -120,9 +120,11 @@ function lit(scene, { hovered, selected }) {
   return { centre, around: new Set([centre, ...neighbours(centre)]) };
 }
 
+/** Lines of relations; dashed where what said it was replaced. */
 function paintEdges(ctx, { edges }, near) {
   const bright = [],
-    plainOnes = [];
+    plainOnes = [],
+    overOnes = [];
   ctx.lineWidth = edges.length > 1200 ? 0.6 : 1;
   ctx.strokeStyle = colours.line;
   ctx.globalAlpha = near ? 0.3 : edges.length > 1200 ? 0.55 : 0.9;
@@ -133,14 +135,30 @@ function paintEdges(ctx, { edges }, near) {
       bright.push(edge);
       continue;
     }
+    if (relation.over) {
+      overOnes.push(edge);
+      continue;
+    }
     plainOnes.push(edge);
     ctx.moveTo(a.sx, a.sy);
     ctx.lineTo(b.sx, b.sy);
   }
   ctx.stroke();
+  if (overOnes.length) paintOver(ctx, overOnes);
   if (edges.length <= MOST_HEADS) paintHeads(ctx, plainOnes, colours.line);
   ctx.globalAlpha = 1;
   if (bright.length) paintBright(ctx, bright);
+}
+
+function paintOver(ctx, edges) {
+  ctx.setLineDash([2, 4]);
+  ctx.beginPath();
+  for (const { a, b } of edges) {
+    ctx.moveTo(a.sx, a.sy);
+    ctx.lineTo(b.sx, b.sy);
+  }
+  ctx.stroke();
+  ctx.setLineDash([]);
 }
 
 function paintBright(ctx, edges) {

@@ -80,7 +80,7 @@ function recalledHit(result, words) {
       replaced && el("span", { class: "ended" }, "replaced"),
     ),
     p("what", el(href ? "a" : "span", { "data-row": Boolean(href), dir: "auto", href }, text)),
-    meta.why && told("why", quiet("because "), marked(short(meta.why, 300), words)),
+    meta.why && told("why", quiet(leadOf(meta.why)), marked(short(meta.why, 300), words)),
     explained(result, meta),
     entityTags(entities),
     p("foot", `${trust} \u00b7 ${day(result.timestamp)}`),

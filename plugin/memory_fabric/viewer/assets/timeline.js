@@ -125,7 +125,7 @@ function recordCard(record, asOf = "") {
     { class: `card${over ? " over-now" : ""}`, id: `record-${record.short_id}` },
     recordHead(record, over),
     p("what", el("a", { "data-row": true, dir: "auto", href }, what)),
-    why && told("why", quiet("because "), why),
+    why && told("why", quiet(leadOf(why)), why),
     alternatives.length > 0 && told("why", quiet("instead of "), alternatives.join(", ")),
     chain(record),
     entityTags(record.entities.map((i) => memory.entities[i]).filter(Boolean)),
