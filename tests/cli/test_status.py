@@ -211,3 +211,17 @@ def test_a_project_whose_memory_md_never_was_is_not_told_that_it_is_gone(shell: 
 
     assert native["tier"] == "native"
     assert native["findings"] == []
+
+
+def test_a_second_clone_is_not_told_that_the_first_ones_records_are_lost(shell: Shell) -> None:
+    other = shell.project.parent / "clone"
+    remote = '[remote "origin"]\n\turl = git@example.com:acme/shop.git\n'
+    for folder in (shell.project, other):
+        (folder / ".git").mkdir(parents=True, exist_ok=True)
+        (folder / ".git" / "config").write_text(remote, "utf-8")
+    shell.remember("We use Zig for the parser because it starts quickly")
+
+    shell.project = other
+
+    states = {tier["tier"]: tier["state"] for tier in shell.run("status", "--json").json["tiers"]}
+    assert states == {"graph": "healthy", "local": "healthy", "native": "healthy"}

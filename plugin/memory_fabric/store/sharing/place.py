@@ -73,9 +73,18 @@ def files_of(memory: Memory) -> list[str]:
 
 
 def told_in(memory: Memory, kind: str) -> list[str]:
-    """Every decisions.jsonl that may tell a record of the database of this kind."""
+    """Every decisions.jsonl that may tell a record of the database of this kind.
+
+    A project may have several folders: clones of one repository, or what somebody linked.
+    """
     path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
-    return list(dict.fromkeys([path, *(files_of(memory) if kind == "project" else [])]))
+    if kind != "project" or memory.project is None:
+        return [path]
+    from memory_fabric.store.purge.places import roots  # no hook comes here
+
+    own = [root for id_, root in roots(memory.settings.home) if id_ == memory.project.id]
+    others = [os.path.join(root, projects.LOCAL_FOLDER, journal.DECISIONS) for root in own]
+    return list(dict.fromkeys([path, *files_of(memory), *others]))
 
 
 def is_in_home(memory: Memory, project: Project) -> bool:
