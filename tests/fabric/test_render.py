@@ -152,10 +152,10 @@ def test_br19_the_label_of_a_filtered_answer() -> None:
     assert filter_label(Filters()) == ""
 
 
-def test_br8_a_path_reads_as_sentences() -> None:
+def test_br8_a_path_shows_its_relations_as_they_are_stored() -> None:
     path = (Relation("a", "recommends", "b"), Relation("b", "used_for", "c"))
 
-    assert path_text(path) == "a recommends b; b used for c"
+    assert path_text(path) == "a recommends b; b used_for c"
 
 
 def test_what_others_shared_stands_after_ours_under_its_own_heading() -> None:

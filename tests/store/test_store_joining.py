@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -268,7 +269,8 @@ def test_a_setup_that_was_killed_at_any_moment_is_taken_back_byte_for_byte(
             path.write_bytes(before)
 
         code = subprocess.run(
-            [sys.executable, "-c", KILLED, str(home), str(path), str(ROOT), str(moment)]
+            [sys.executable, "-c", KILLED, str(home), str(path), str(ROOT), str(moment)],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "plugin")},
         ).returncode
         left = path.read_bytes() if path.exists() else None
         change = setting_up.without_hooks(str(home), str(path), str(ROOT))

@@ -87,8 +87,13 @@ def verdicts(
 
 
 def _is_from(session: str, hit: Hit) -> bool:
-    """Whether a hit was said in this session; what is kept for it alone is meant to come back."""
-    return hit.metadata.get("session") == session and hit.metadata.get("scope") != "local"
+    """Whether a hit was said in this session.
+
+    What is kept for it alone is meant to come back; what a tool noted was perhaps never shown.
+    """
+    known = hit.metadata
+    is_kept = known.get("scope") == "local" or known.get("trust") == "tool"
+    return known.get("session") == session and not is_kept
 
 
 def _verdict(

@@ -158,8 +158,8 @@ def record_line(record: Record) -> str:
 
 
 def path_text(path: Sequence[Relation]) -> str:
-    """A walked path, read aloud: `a recommends b; b uses c`."""
-    return neutralised("; ".join(f"{r.source} {r.type.replace('_', ' ')} {r.target}" for r in path))
+    """A walked path, its relations as they are stored: `a recommends b; b used_for c`."""
+    return neutralised("; ".join(f"{r.source} {r.type} {r.target}" for r in path))
 
 
 def filter_label(filters: Filters) -> str:

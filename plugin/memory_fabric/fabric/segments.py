@@ -25,6 +25,8 @@ _QUOTED_FROM_WORDS = 9  # a quotation this long is somebody else's words, a shor
 
 # How the marks of `redact` begin.
 REDACTED = "[redacted"
+# The same without a colon, which would introduce what follows; `with_marks` opens it again.
+CLOSED_MARK = f"{REDACTED} "
 
 _MACHINE_TAGS = (
     "local-command-stdout local-command-stderr local-command-caveat command-name command-message "
@@ -101,6 +103,11 @@ def segments(text: str) -> list[Sentence]:
     return sentences
 
 
+def with_marks(said: str) -> str:
+    """What was said with the marks of `redact` as they were."""
+    return said.replace(CLOSED_MARK, f"{REDACTED}: ")
+
+
 def is_question(sentence: str) -> bool:
     """Whether the sentence asks, with or without a question mark."""
     bare = sentence.rstrip(" \"'*_)`.…!")
@@ -125,7 +132,7 @@ def _without_shown(text: str) -> str:
                 text = _without_span(text, f"<{tag} ", f"</{tag}>")
     if REDACTED in text:
         # What was private is no part of what was said; the colon of a mark introduces nothing.
-        text = text.replace(f"{REDACTED}: private]", "\n").replace(f"{REDACTED}: ", f"{REDACTED} ")
+        text = text.replace(f"{REDACTED}: private]", "\n").replace(f"{REDACTED}: ", CLOSED_MARK)
     return text
 
 
