@@ -88,3 +88,9 @@ def test_parts_of_any_sentence_are_taken_from_it(
     plain = sentence.replace('"', "")
     for part in (parts.what, parts.why, *parts.over):
         assert part in sentence or part in plain
+
+
+def test_the_mark_of_a_removed_secret_begins_no_clause() -> None:
+    sentence = "My key is [redacted: token], we always use it for staging"
+
+    assert parts_at(sentence, sentence.index("always"), len(sentence), whole=False).what == sentence

@@ -128,14 +128,6 @@ def test_marks_in_any_order_never_raise(lines: list[str]) -> None:
     assert all(sentence.text for sentence in segments("\n".join(lines)))
 
 
-def test_the_mark_of_a_secret_parts_no_sentence() -> None:
-    text = "My key is [redacted: token], we always use it for staging."
-
-    assert [s.text for s in segments(text)] == [
-        "My key is [redacted token], we always use it for staging."
-    ]
-
-
 def test_what_was_private_is_no_part_of_what_was_said() -> None:
     assert [s.text for s in segments("[redacted: private] Always format before a commit.")] == [
         "Always format before a commit."

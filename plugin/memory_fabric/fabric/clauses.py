@@ -22,7 +22,11 @@ _LEAD_WORDS = frozenset(
     nah""".split()
 )
 # Where one clause ends and another begins, to the left of what was found and to its right.
-_LEFT = r"; | — | – |, but |,? so (?!that\b)|, and (?=(?:we|i|the|let's|use)\b)|: |… ?|\.\.\. ?|\) "
+# The colon in the mark of a removed secret introduces nothing.
+_LEFT = (
+    r"; | — | – |, but |,? so (?!that\b)|, and (?=(?:we|i|the|let's|use)\b)|(?<!\[redacted): |"
+    r"… ?|\.\.\. ?|\) "
+)
 _RIGHT = (
     r",? because$|; | — | – | - (?=[a-z])|, but |,? so (?=(?:we|i|it|that|the|this|let's|you|"
     r"they)\b)|, which |\.\.\.|…|, and (?=(?:we|i|it|the|that|this|let's|you|they)\b)|"

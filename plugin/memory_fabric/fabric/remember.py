@@ -10,7 +10,6 @@ from memory_fabric.fabric.confidence import confidence
 from memory_fabric.fabric.correction_cues import CATEGORY as CORRECTION
 from memory_fabric.fabric.correction_cues import may_correct
 from memory_fabric.fabric.known_names import KnownNames
-from memory_fabric.fabric.segments import REDACTED, with_marks
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
@@ -72,13 +71,7 @@ def found_in(text: str, speaker: str, known: Mapping[str, str] = {}) -> list[Rec
         from memory_fabric.fabric.corrections import corrections, joined  # only behind its cues
 
         found = joined(found, corrections(text, known))
-    return [_with_marks(record) for record in _most_sure(found)]
-
-
-def _with_marks(record: Record) -> Record:
-    if REDACTED not in record.what + record.why:
-        return record
-    return record._replace(what=with_marks(record.what), why=with_marks(record.why))
+    return _most_sure(found)
 
 
 def store(

@@ -23,10 +23,8 @@ _WRAPPED_FROM = 55  # a line at least this long without an end is one that an ed
 _WRAPPED_LOWER_FROM = 30  # so is a shorter one that goes on in lower case
 _QUOTED_FROM_WORDS = 9  # a quotation this long is somebody else's words, a shorter one a name
 
-# How the marks of `redact` begin.
-REDACTED = "[redacted"
-# The same without a colon, which would introduce what follows; `with_marks` opens it again.
-CLOSED_MARK = f"{REDACTED} "
+# What `redact` leaves of what was private: no part of what was said.
+_PRIVATE = "[redacted: private]"
 
 _MACHINE_TAGS = (
     "local-command-stdout local-command-stderr local-command-caveat command-name command-message "
@@ -103,11 +101,6 @@ def segments(text: str) -> list[Sentence]:
     return sentences
 
 
-def with_marks(said: str) -> str:
-    """What was said with the marks of `redact` as they were."""
-    return said.replace(CLOSED_MARK, f"{REDACTED}: ")
-
-
 def is_question(sentence: str) -> bool:
     """Whether the sentence asks, with or without a question mark."""
     bare = sentence.rstrip(" \"'*_)`.…!")
@@ -130,10 +123,7 @@ def _without_shown(text: str) -> str:
             if f"<{tag}" in text:
                 text = _without_span(text, f"<{tag}>", f"</{tag}>")
                 text = _without_span(text, f"<{tag} ", f"</{tag}>")
-    if REDACTED in text:
-        # What was private is no part of what was said; the colon of a mark introduces nothing.
-        text = text.replace(f"{REDACTED}: private]", "\n").replace(f"{REDACTED}: ", CLOSED_MARK)
-    return text
+    return text.replace(_PRIVATE, "\n")
 
 
 def _without_span(text: str, opening: str, closing: str) -> str:
