@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 DEFAULT_CONFIG_DIR = "~/.claude"
 HOME_NAME = "memory-fabric"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
+# What can be turned off, each by itself.
+PARTS = ("read", "write")
 
 
 class Settings(Value):
@@ -51,10 +53,6 @@ def home_path(environ: Mapping[str, str]) -> str:
     """Where memory lives: MEMORY_FABRIC_HOME, else `memory-fabric` beside the client's state."""
     stated = environ.get("MEMORY_FABRIC_HOME", "")
     return _absolute(stated or os.path.join(config_path(environ), HOME_NAME), environ)
-
-
-# What config.toml can turn off.
-SWITCHES = ("read", "write")
 
 
 def config_path(environ: Mapping[str, str]) -> str:
@@ -162,7 +160,7 @@ def switches_in(text: str) -> dict[str, bool]:
     """The switches that a config.toml turns off which cannot be read as a whole."""
     lines = [line.partition("=") for line in text.splitlines()]
     stated = {name.strip(): value.strip() for name, sign, value in lines if sign}
-    return {name: False for name in SWITCHES if not stated.get(name, "true").startswith("true")}
+    return {name: False for name in PARTS if not stated.get(name, "true").startswith("true")}
 
 
 def _switch(file: Mapping[str, Any], name: str, complaints: list[str]) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.config import PARTS
 from memory_fabric.store import backup, log, maintenance, notices, sessions, switches, tiers
 from memory_fabric.store.files import Locked
 from store.support import USER, World, create, database, decision, entity
@@ -54,9 +55,9 @@ def test_memory_is_on_until_somebody_turns_it_off(tmp_path: Path) -> None:
     assert switches.state(home, "other") == {"read": True, "write": True}
     switches.turn(home, switches.EVERYWHERE, ["read"], on=False)
     assert switches.state(home, "p") == {"read": False, "write": False}
-    switches.turn(home, "p", switches.PARTS, on=True)
+    switches.turn(home, "p", PARTS, on=True)
     assert switches.state(home, "p") == {"read": False, "write": True}
-    switches.turn(home, switches.EVERYWHERE, switches.PARTS, on=True)
+    switches.turn(home, switches.EVERYWHERE, PARTS, on=True)
     assert (tmp_path / switches.SWITCHES).read_text() == "{}"
 
 

@@ -101,7 +101,7 @@ def newest(
     if failures and not _any_graph(databases, failures):
         failures.append(GRAPH_REQUIRED)
     found.sort(key=lambda candidate: candidate.timestamp, reverse=True)
-    return found if query.excluded else found[:limit], tuple(dict.fromkeys(failures))
+    return found[:limit], tuple(dict.fromkeys(failures))
 
 
 def _asked(

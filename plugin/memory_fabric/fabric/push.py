@@ -60,8 +60,8 @@ def above_floor(
 
     `seen` are ids of hits that the session's model already has, `shown` ids of records that
     MEMORY.md shows it; what was said in the session `here` its model has read itself. Nothing that
-    is over, unless the past is asked for; past turns only when
-    strong, and not the turn in which a record was stated that is among the hits or known already.
+    is over, unless the past is asked for; past turns only when strong, and not the turn in which a
+    record was stated that is among the hits or known already.
     """
     if is_silent(query):
         return []

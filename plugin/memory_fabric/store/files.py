@@ -134,7 +134,7 @@ def settings_file(path: str) -> tuple[dict[str, Any], str]:
     try:
         return read_toml(path), ""
     except (OSError, ValueError) as error:
-        complaint = f"config.toml cannot be read, so its defaults stand: {error}"
+        complaint = f"config.toml cannot be read; it counts only for what it turns off: {error}"
     try:
         off = switches_in(read_text(path) or "")
     except (OSError, ValueError):

@@ -63,7 +63,7 @@ class Memory:
         self._stated = (settings.reads, settings.writes)
         self._deadline_s, self._repair = deadline_s, repair
         self._open: dict[str, Database] = {}
-        self._registered = projects.registry_stamp(settings.home)
+        self._registered: tuple[int, int] | None = None
 
     @classmethod
     def open(
@@ -88,7 +88,10 @@ class Memory:
         )
 
     def has_moved(self) -> bool:
-        """Whether the folder was linked with another project, or split off, since; servers ask."""
+        """Whether the folder was linked with another project, or split off, since; servers ask.
+
+        The registry is read again where it changed since the last question.
+        """
         stamp = projects.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric.config import PARTS
 from memory_fabric.store import files
 
 TYPE_CHECKING = False
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 SWITCHES = "switches.json"
 EVERYWHERE = "*"
-PARTS = ("read", "write")
 
 
 def state(home: str, project_id: str) -> dict[str, bool]:
