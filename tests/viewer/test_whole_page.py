@@ -308,6 +308,19 @@ def test_escape_goes_back_within_the_page_and_never_out_of_it(open_page: Opener)
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
 
 
+def test_escape_right_after_a_step_goes_back_by_that_step(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/timeline")
+
+    # In one task, so that the browser could not tell of the step before the key came.
+    page.evaluate("""() => {
+        location.hash = "#/status";
+        document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true}));
+    }""")
+
+    page.wait_for_timeout(300)
+    page.wait_for_url("**#/timeline", timeout=5_000)
+
+
 def test_escape_still_goes_back_after_a_reload(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
     page.keyboard.press("s")

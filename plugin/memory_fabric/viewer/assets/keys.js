@@ -100,10 +100,12 @@ function step(by) {
 
 function escape(event) {
   if (byId("keys").open) return;
+  // The browser tells of a step only after it is made; a key may come between.
+  noteDepth();
   if (!byId("found").hidden) closeFound();
   else if (!byId("filters").hidden) openFilters(false);
   else if (event.target === byId("find")) byId("find").blur();
-  else if (inGraph()) backOut();
+  else if (placeOf(location.hash).view === "graph") backOut();
   else if (depth > 0) history.back();
   else go(hashOf("graph"));
 }
