@@ -19,6 +19,18 @@ OFF_WORDS = frozenset(("off", "0", "false", "no"))
 PARTS = ("read", "write")
 
 
+class Rooms(Value):
+    """What config.toml says of domains: `agents` and `paths` give the domain of an agent type (as
+    it is written there) and of a folder; `isolated` and `isolated_agents` see nothing but their
+    own.
+    """
+
+    agents: Mapping[str, str] = {}
+    paths: Mapping[str, str] = {}
+    isolated: frozenset[str] = frozenset()
+    isolated_agents: frozenset[str] = frozenset()
+
+
 class Settings(Value):
     """Everything that a run depends on besides its input. Paths are absolute; empty means unset."""
 
@@ -46,6 +58,10 @@ class Settings(Value):
     origin: str = ""
     user_home: str = ""
     agent_terms: Mapping[str, str] = {}
+    domain: str = ""
+    rooms: Rooms = Rooms()
+    forward_url: str = ""
+    forward_key: str = ""
     complaints: tuple[str, ...] = ()
 
 
@@ -114,8 +130,42 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         agent_terms={
             str(k): str(v) for k, v in _table(file, "agent_terms").items() if isinstance(v, str)
         },
+        domain=domain_name(environ.get("MEMORY_FABRIC_DOMAIN", "")),
+        rooms=_rooms(file, complaints) if "domains" in file or "agents" in file else Rooms(),
+        forward_url=environ.get("MEMORY_FABRIC_FORWARD_URL", "")
+        or environ.get("MOE_MEMORY_ENDPOINT", ""),
+        forward_key=environ.get("MEMORY_FABRIC_FORWARD_KEY", "") or environ.get("MOE_API_KEY", ""),
         complaints=tuple(complaints),
     )
+
+
+def domain_name(text: str) -> str:
+    """A domain as it is kept: `Code-Reviewer` is `code_reviewer`; '' for no name."""
+    return "_".join("".join(c if c.isalnum() else " " for c in text.lower()).split())[:80]
+
+
+def _rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
+    """The tables `[domains.NAME]` (agents, paths, isolate) and `[agents.TYPE]` (domain, isolate).
+
+    Who wrote `isolate` wanted a wall: what is not true or false stands as one.
+    """
+    agents: dict[str, str] = {}
+    paths: dict[str, str] = {}
+    isolated, isolated_agents = set[str](), set[str]()
+    for written, room in _tables(file, "domains", complaints):
+        domain = domain_name(written)
+        agents |= dict.fromkeys(_texts(room, "agents", f"domains.{written}", complaints), domain)
+        paths |= dict.fromkeys(_texts(room, "paths", f"domains.{written}", complaints), domain)
+        if _isolates(room, f"domains.{written}", complaints):
+            isolated.add(domain)
+    for agent, stated in _tables(file, "agents", complaints):
+        if isinstance(stated.get("domain"), str) and domain_name(stated["domain"]):
+            agents[agent] = domain_name(stated["domain"])
+        elif "domain" in stated:
+            complaints.append(f"config.toml: agents.{agent}.domain must be a name")
+        if _isolates(stated, f"agents.{agent}", complaints):
+            isolated_agents.add(agent)
+    return Rooms(agents, paths, frozenset(isolated), frozenset(isolated_agents))
 
 
 def _user_home(environ: Mapping[str, str]) -> str:
@@ -133,6 +183,38 @@ def _absolute(path: str, environ: Mapping[str, str]) -> str:
 def _table(file: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     table = file.get(name, {})
     return table if isinstance(table, dict) else {}
+
+
+def _tables(
+    file: Mapping[str, Any], name: str, complaints: list[str]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """The tables in a table, by their names."""
+    found: list[tuple[str, Mapping[str, Any]]] = []
+    for key, value in _table(file, name).items():
+        if isinstance(value, dict) and domain_name(key):
+            found.append((key, value))
+        else:
+            complaints.append(f"config.toml: {name}.{key} must be a table with a name")
+    return found
+
+
+def _texts(
+    table: Mapping[str, Any], key: str, place: str, complaints: list[str]
+) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
+        return tuple(value)
+    complaints.append(f"config.toml: {place}.{key} must be a list of texts, not {value!r}")
+    return ()
+
+
+def _isolates(table: Mapping[str, Any], place: str, complaints: list[str]) -> bool:
+    value = table.get("isolate", False)
+    if not isinstance(value, bool):
+        complaints.append(
+            f"config.toml: {place}.isolate must be true or false, not {value!r}; it isolates"
+        )
+    return value is not False
 
 
 def _number(

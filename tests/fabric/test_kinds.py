@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.fabric.kinds import Kind, kind_of, plain_name
+from memory_fabric.fabric.domains import plain_name
+from memory_fabric.fabric.kinds import Kind, kind_of
 
 
 @pytest.mark.parametrize("name", ["general-purpose", "claude", "fork", "", "Claude"])

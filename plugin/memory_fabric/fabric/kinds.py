@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.fabric.domains import GENERAL, domain_of_agent
+from memory_fabric.fabric.domains import GENERAL, domain_of_agent, plain_name
 from memory_fabric.fabric.vocabulary import agent_terms
 from memory_fabric.values import Value
 
@@ -47,12 +47,6 @@ def kind_of(agent_type: str, stated: Mapping[str, str]) -> Kind:
         return Kind(name, agent_terms(name) if own else (), own)
     terms = tuple(dict.fromkeys(term for term in map(str.strip, said.split(",")) if term))
     return Kind(name, terms, own) if terms else Kind(name)
-
-
-def plain_name(agent_type: str) -> str:
-    """The name without its plugin, in lower case, its words joined by hyphens."""
-    name = agent_type.rsplit(":", 1)[-1].lower()
-    return "-".join("".join(c if c.isalnum() else " " for c in name).split())
 
 
 def is_searcher(name: str) -> bool:

@@ -60,9 +60,12 @@ class Memory:
         self.progress: Callable[[int, int], object] | None = None
         # Whose switches count, and what is allowed while they are on.
         self.switched_by = (settings.home, project.id if project else "")
+        # The only domains that can be read; None: all of them.
+        self.domains: tuple[str, ...] | None = None
         self._stated = (settings.reads, settings.writes)
         self._deadline_s, self._repair = deadline_s, repair
         self._open: dict[str, Database] = {}
+        self._confined: dict[tuple[str, ...], Confined] = {}
         self._registered: tuple[int, int] | None = None
 
     @classmethod
@@ -78,6 +81,16 @@ class Memory:
         memory = cls(settings, project, deadline_s=deadline_s, repair=repair)
         memory.follow_switches()
         return memory
+
+    def within(self, domains: Sequence[str]) -> Memory:
+        """The same memory, of which only these domains can be read; what is written is as before.
+
+        What already is confined shows of these no more than it did.
+        """
+        allowed = tuple(sorted(set(domains)))
+        if allowed not in self._confined:
+            self._confined[allowed] = Confined(self, allowed)
+        return self._confined[allowed]
 
     def follow_switches(self) -> None:
         """Read and write as `memory-fabric off` and `on` have it now; a server lives long."""
@@ -320,6 +333,8 @@ class Memory:
 
     def close(self) -> None:
         """Let go of the databases."""
+        for confined in self._confined.values():
+            confined.close()
         for database in self._open.values():
             database.close()
         self._open.clear()
@@ -428,3 +443,46 @@ class Memory:
             for store, part in parts
         ]
         return routing.joined(kind, payload, results)
+
+
+class Confined(Memory):
+    """A memory of which only some domains can be read (store.confining); see `Memory.within`.
+
+    What is changed goes through the whole memory: no view stands before what is written.
+    """
+
+    def __init__(self, whole: Memory, domains: tuple[str, ...]) -> None:
+        super().__init__(
+            whole.settings, whole.project, deadline_s=whole._deadline_s, repair=whole._repair
+        )
+        self.domains, self._whole = domains, whole
+        self.failures, self.told = whole.failures, whole.told
+        self.switched_by = whole.switched_by
+
+    def within(self, domains: Sequence[str]) -> Memory:
+        """Those of the domains that can be read here."""
+        return self._whole.within([one for one in domains if one in (self.domains or ())])
+
+    def database(self, kind: str, *, create: bool) -> Database | None:
+        """The open database of a kind, of which only these domains can be read; for a change, that
+        of the whole memory.
+        """
+        if create:
+            return self._whole.database(kind, create=True)
+        return super().database(kind, create=False)
+
+    def apply_now(self, operation: Operation) -> dict[str, Any]:
+        """Apply an operation to its database. Raises StoreUnavailable, NotFound."""
+        return self._whole.apply_now(operation)
+
+    def flush(self) -> None:
+        """Bring the other tiers up to date, with everything."""
+        self._whole.flush()
+
+    def _opened(self, path: str, kind: str, create: bool) -> Database | None:
+        from memory_fabric.store import confining  # most memories are never confined
+
+        opened = super()._opened(path, kind, create)
+        if opened is not None:
+            confining.confine(opened, self.domains or ())
+        return opened

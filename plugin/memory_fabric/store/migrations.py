@@ -190,5 +190,20 @@ V3 = (
     "INSERT INTO observations_trigrams (observations_trigrams) VALUES ('rebuild')",
 )
 
-MIGRATIONS = (V1, V2, V3)
+V4 = (
+    # The tag that came with a text; where it is empty, it is of the project itself.
+    "ALTER TABLE episodes ADD COLUMN project TEXT NOT NULL DEFAULT ''",
+    # What other programs brought in, as it came, and how far the work on it is. Times are ISO 8601.
+    """CREATE TABLE intake (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, key TEXT NOT NULL DEFAULT '',
+        digest TEXT NOT NULL, body TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'waiting',
+        attempts INTEGER NOT NULL DEFAULT 0, due_at TEXT NOT NULL, worker TEXT NOT NULL DEFAULT '',
+        leased_until TEXT NOT NULL DEFAULT '', error TEXT NOT NULL DEFAULT '',
+        result TEXT NOT NULL DEFAULT '', created_at TEXT NOT NULL,
+        ended_at TEXT NOT NULL DEFAULT '')""",
+    "CREATE UNIQUE INDEX intake_by_key ON intake (key) WHERE key <> ''",
+    "CREATE INDEX intake_open ON intake (state, due_at, seq) WHERE state <> 'done'",
+)
+
+MIGRATIONS = (V1, V2, V3, V4)
 LATEST = len(MIGRATIONS)
