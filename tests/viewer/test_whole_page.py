@@ -64,6 +64,21 @@ def test_the_keyboard_leads_everywhere(open_page: Opener) -> None:
     expect(page.locator(".card.wanted")).to_have_count(0)
 
 
+def test_a_key_finds_what_the_key_before_it_opened(open_page: Opener) -> None:
+    page = open_page(shop().made(), "#/graph")
+
+    # In one task: the browser tells nothing between two keys.
+    page.evaluate("""() => {
+        for (const key of ["t", "j"])
+            document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+    }""")
+
+    assert page.evaluate("document.activeElement.matches('[data-row], [data-row] *')")
+    assert page.evaluate("location.hash") == "#/timeline"
+    page.go_back()
+    expect(page.locator("#drawn")).to_have_text("20 of 20 entities drawn")
+
+
 def test_the_keyboard_works_the_graph(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph/pgvector")
 

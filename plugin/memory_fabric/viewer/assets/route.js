@@ -56,15 +56,21 @@ function entityOf(key) {
   return memory.entities.find((e) => e.name === key) ?? memory.byName.get(folded(key)) ?? null;
 }
 
-/** Go there; `replace` where going back should not lead here again. */
+/**
+ * Go there at once, so that the next key already finds what it is for; `replace` where going back
+ * should not lead here again.
+ */
 function go(hash, replace = false) {
   if (hash === location.hash) return arrive();
-  if (!replace) {
-    location.hash = hash;
-    return undefined;
+  if (replace) {
+    history.replaceState(history.state, "", hash);
+    return arrive();
   }
-  history.replaceState(history.state, "", hash);
-  return arrive();
+  noteDepth();
+  depth += 1;
+  history.pushState({ depth }, "", hash);
+  arrive();
+  return announce(document.title);
 }
 
 function entityLink(entity, attributes = {}) {
