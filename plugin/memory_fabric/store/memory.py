@@ -199,6 +199,12 @@ class Memory:
         """
         return self.apply_now(self._operation(kind, payload, self._stamped(provenance), store))
 
+    def operation(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str = KINDS[0]
+    ) -> Operation:
+        """A change that the caller applies himself. Raises StoreUnavailable as `write` does."""
+        return self._operation(kind, payload, self._stamped(provenance), store)
+
     def _write(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
     ) -> dict[str, Any]:

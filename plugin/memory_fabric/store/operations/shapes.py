@@ -82,6 +82,16 @@ def _steps(value: Any) -> bool:
 _NO_STEP = frozenset(("undo", "add_episodes", "take_in", "let_go"))
 _RECORD = _object(type=_text, what=_text, id=_text)
 _RELATION = {"from": _text, "relationType": _text, "to": _text}
+_INGEST = _object(
+    session_summary=_text,
+    key_decisions=_optional(_texts),
+    domain=_optional(_text),
+    source_model=_optional(_text),
+    project=_optional(_text),
+    session_id=_optional(_text),
+    idempotency_key=_optional(_text),
+    created_at=_optional(_text),
+)
 _ROWS = {
     "entities": _objects(name=_text, type=_text),
     "observations": _objects(entity=_text, text=_text),
@@ -136,4 +146,12 @@ SHAPES: dict[str, dict[str, Check]] = {
         "unreadable": _number,
     },
     "let_go": {},
+    "ingest": {
+        "id": _text,
+        "ingest": _INGEST,
+        "outcome": _optional(_object()),
+        "batch": _optional(_text),
+    },
+    "ingested": {"id": _text, "outcome": _object()},
+    "drop_ingests": {"ids": _texts},
 }
