@@ -56,6 +56,8 @@ class Memory:
         self.told: list[str] = []
         self.unavailable: set[str] = set()
         self.mirror: Mirror | None = None
+        # What is written while it is set is undone as one.
+        self.batch = ""
         # Told what is done, of how much, while a database is rebuilt.
         self.progress: Callable[[int, int], object] | None = None
         # Whose switches count, and what is allowed while they are on.
@@ -224,6 +226,7 @@ class Memory:
         from memory_fabric.store import write  # recall alone never loads it
 
         payload, provenance = write.cleaned(payload), write.cleaned_provenance(provenance)
+        payload |= {"batch": self.batch} if self.batch else {}
         return Operation(ids.new_id(), kind, payload, provenance, store)
 
     def remember(
@@ -246,7 +249,7 @@ class Memory:
             author=by.author,
             origin=by.origin,
             domain=record.domain if record.domain != "general" else by.domain,
-            project=self.project.name if self.project else "",
+            project=record.project or (self.project.name if self.project else ""),
             created_at=by.at,
             valid_from=record.valid_from or by.at,
         )

@@ -107,7 +107,12 @@ SHAPES: dict[str, dict[str, Check]] = {
     "delete_entities": {"entityNames": _texts},
     "delete_observations": {"deletions": _objects(entityName=_text, observations=_texts)},
     "delete_relations": {"relations": _objects(**_RELATION)},
-    "remember": {"record": _RECORD, "supersedes": _optional(_texts), "echo": _optional(_flag)},
+    "remember": {
+        "record": _RECORD,
+        "supersedes": _optional(_texts),
+        "echo": _optional(_flag),
+        "batch": _optional(_text),
+    },
     "supersede": {"links": _objects(id=_text, by=_text, at=_text, was=_object(by=_text, at=_text))},
     "put_record": {
         "record": _RECORD,
@@ -123,7 +128,7 @@ SHAPES: dict[str, dict[str, Check]] = {
         "deletions": _optional(_objects(entityName=_text, observations=_texts)),
     },
     "tombstones": {"add": _tombs, "remove": _tombs},
-    "alias": {"entity": _text, "aliases": _texts},
+    "alias": {"entity": _text, "aliases": _texts, "batch": _optional(_text)},
     "unalias": {"entity": _text, "aliases": _texts},
     "put_aliases": {"entity": _text, "aliases": _texts},
     "merge": {"into": _text, "names": _texts},
