@@ -212,7 +212,7 @@ def test_who_goes_on_does_only_the_rest(memory: Memory) -> None:
 
     def stop(progress: Mapping[str, Any]) -> bool:
         noted.append({**progress, "records": list(progress["records"])})
-        return progress["step"] < 1
+        return int(progress["step"]) < 1
 
     assert work_off(memory, claimed, stop) is None
     before = all_records(memory)

@@ -254,7 +254,7 @@ def fail(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
     database = _database(memory)
     if database is None:
         return False
-    told = cut(one_line(without_secrets(error)), MAX_ERROR_CHARS)
+    told = _told(error)
     with database.transaction(durable=False) as c:
         row = c.execute(f"SELECT attempts FROM intake WHERE {_HIS}", (id_, worker)).fetchone()
         if row is None:
@@ -269,6 +269,23 @@ def fail(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
                 (WAITING, due_at, told, id_, worker),
             )
     return True
+
+
+def give_back(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
+    """Let it be tried again soon, as if this attempt had not been: the store failed, not the text.
+
+    False when it is no longer his.
+    """
+    database = _database(memory)
+    if database is None:
+        return False
+    with database.transaction(durable=False) as c:
+        changed = c.execute(
+            "UPDATE intake SET state = ?, worker = '', leased_until = '', due_at = ?, error = ?, "
+            f"attempts = max(0, attempts - 1) WHERE {_HIS}",
+            (WAITING, ids.timestamp(now + FIRST_RETRY_S), _told(error), id_, worker),
+        )
+        return changed.rowcount > 0
 
 
 def retry_s(attempts: int) -> float:
@@ -356,6 +373,10 @@ def _by(ingest: Ingest) -> Provenance:
 
 def _database(memory: Memory) -> Database | None:
     return memory.database("project", create=False)
+
+
+def _told(error: str) -> str:
+    return cut(one_line(without_secrets(error)), MAX_ERROR_CHARS)
 
 
 def _due(c: sqlite3.Connection, at: str) -> tuple[int, int] | None:

@@ -171,6 +171,10 @@ class Memory:
                 found.append(database)
         return found
 
+    def open_databases(self) -> list[Database]:
+        """The databases that are open now; none is opened."""
+        return list(self._open.values())
+
     def session_database(self) -> Database:
         """Where sessions, ledger and tasks of this project are kept. Raises StoreUnavailable."""
         database = self.database("project", create=True)
