@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.fabric.work_off import try_once
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Operation, Provenance
-from memory_fabric.store import intake, write
+from memory_fabric.store import backup, intake, tiers, uniting, write
+from memory_fabric.store.history import changes, telling, undoing
 from memory_fabric.store.intake import Accepted, Claimed, IdempotencyConflict, Ingest
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.purge import purging
 from store.support import USER, World, database, entity
 
 BY = Provenance("ingest", trust="tool")
@@ -294,6 +297,7 @@ from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance
 from memory_fabric.store import intake
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.purge import purging
 memory = Memory.open(read_settings(os.environ, {}))
 told = intake.accept(memory, [intake.Ingest("We use Redis.")], Provenance("ingest"))
 print(told[0].id, flush=True)
@@ -308,3 +312,131 @@ def test_the_queries_of_an_idle_worker_read_no_done_rows(memory: Memory) -> None
         "AND due_at <= '9' ORDER BY due_at, seq LIMIT 1"
     )
     assert any("intake_open" in str(row[-1]) for row in plan)
+
+
+# --- what is erased, expires or moves ------------------------------------------------------------
+
+PRIVATE = "Ann Smith will leave the company in May"
+
+
+def worked_off(memory: Memory) -> None:
+    while (one_of_them := intake.claim(memory, "w1", NOW, LEASE_S)) is not None:
+        assert try_once(memory, one_of_them, "w1", lambda: NOW, LEASE_S)
+
+
+def test_a_purge_reaches_texts_that_are_done_dead_waiting_and_in_work(
+    world: World, memory: Memory
+) -> None:
+    done = accepted(memory, Ingest(f"Hear this: {PRIVATE}.", (PRIVATE,), session_id="s1"))[0].id
+    worked_off(memory)
+    working = one(memory, f"Again:\n{PRIVATE.upper()}", idempotency_key="k1")
+    at_work = claimed(memory)
+    intake.note(memory, working, "w1", {"plan": [{"what": PRIVATE}], "step": 0}, NOW + LEASE_S)
+    waiting, harmless = one(memory, f"  {PRIVATE}!"), one(memory, "We use Redis for sessions.")
+    memory.flush()
+    backup.make(memory.path_of("project"))
+    found = purging.find(memory, intake_record(memory, done))
+    assert purging.toll(memory, found).ingests == 3
+    purging.purge(memory, found, Provenance("cli", trust="user"))
+    assert PRIVATE.lower().encode() not in world.all_bytes().lower()
+    assert not intake.finish(memory, at_work.id, "w1", {})
+    for id_ in (done, working, waiting):
+        found_text = intake.passage(memory, id_)
+        assert found_text is not None
+        assert (found_text.state, found_text.error) == ("done", intake.PURGED)
+    assert [p.id for p in intake.listed(memory, ("waiting",))] == [harmless]
+    kept = intake.ingest_of(memory, harmless)
+    assert kept is not None
+    assert kept.session_summary == "We use Redis for sessions."
+    again = accepted(memory, Ingest(f"Again:\n{PRIVATE.upper()}", idempotency_key="k1"))[0]
+    assert (again.id, again.repeated) == (working, True)
+
+
+def intake_record(memory: Memory, id_: str) -> str:
+    """A record that the text brought."""
+    found = intake.passage(memory, id_)
+    assert found is not None
+    return found.records[0]
+
+
+def test_after_a_purge_a_rebuilt_database_has_none_of_it(world: World) -> None:
+    memory = world.memory()
+    done = accepted(memory, Ingest(f"Hear this: {PRIVATE}.", (PRIVATE,)))[0].id
+    worked_off(memory)
+    memory.flush()
+    found = purging.find(memory, intake_record(memory, done))
+    purging.purge(memory, found, Provenance("cli", trust="user"))
+    path = Path(memory.path_of("project"))
+    memory.close()
+    path.unlink()
+    for copy in path.parent.glob("backups/*"):
+        copy.unlink()
+    rebuilt = world.memory(repair=True)
+    assert intake.listed(rebuilt, intake.STATES) == []
+    rebuilt.close()
+    assert PRIVATE.encode() not in world.all_bytes()
+
+
+def test_the_words_of_done_texts_expire_and_what_came_of_them_stays(memory: Memory) -> None:
+    done = accepted(memory, Ingest("We use Redis for sessions.", ("Kafka carries events",)))[0].id
+    worked_off(memory)
+    waiting = one(memory, "We use Valkey for sessions.")
+    before = intake.passage(memory, done)
+    records = memory.find_records("1")
+    tiers.expire_texts(memory, "1999-01-01T00:00:00.000Z")
+    assert intake.passage(memory, done) == before
+    tiers.expire_texts(memory, "9999")
+    assert intake.passage(memory, done) == before
+    assert memory.find_records("1") == records
+    kept = intake.ingest_of(memory, done)
+    assert kept is not None
+    assert (kept.session_summary, kept.key_decisions) == ("", ())
+    rows = database(memory).rows("SELECT payload FROM operations WHERE kind = 'ingest'")
+    assert [("Redis" in payload, "Valkey" in payload) for (payload,) in rows] == [
+        (False, False),
+        (False, True),
+    ]
+    other = intake.ingest_of(memory, waiting)
+    assert other is not None
+    assert other.session_summary
+
+
+def test_a_drop_is_undone_with_what_became_of_the_text(memory: Memory) -> None:
+    done = one(memory)
+    worked_off(memory)
+    waiting = one(memory, "waits")
+    before = intake.passage(memory, done)
+    assert intake.drop(memory, [done, waiting], USER) == 2
+    undoing.undo(memory, [undoing.last(memory)], USER)
+    again = intake.passage(memory, done)
+    assert before is not None
+    assert again is not None
+    assert (again.state, again.records) == ("done", before.records)
+    assert state_of(memory, waiting) == "waiting"
+
+
+def test_history_tells_of_texts_in_a_phrase(memory: Memory) -> None:
+    id_ = one(memory)
+    worked_off(memory)
+    intake.drop(memory, [id_], USER)
+    told = [telling.summary(c, lambda _: None) for c in changes.read_all(memory)]
+    assert told[0] == "dropped 1 text that came in"
+    assert told[-1] == "took in a text of claude-code-hook: We use Redis."
+    assert f"worked off the text {id_[-8:]}: 1 record" in told
+
+
+def test_what_is_not_worked_off_comes_along_to_another_project(world: World) -> None:
+    memory = world.memory()
+    done = one(memory)
+    worked_off(memory)
+    waiting = one(memory, "We use Valkey for sessions.", idempotency_key="k1")
+    path = memory.path_of("project")
+    memory.close()
+    other = World(world.root, "shop").memory()
+    for _ in range(2):
+        uniting.bring(other, path, "project old", USER)
+    assert [p.id for p in intake.listed(other, intake.STATES)] == [waiting]
+    assert intake.passage(other, done) is None
+    came = changes.of_batch(other, "project old")
+    undoing.undo(other, came, USER)
+    assert intake.listed(other, intake.STATES) == []

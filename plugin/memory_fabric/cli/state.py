@@ -8,7 +8,9 @@ from typing import Any
 
 from memory_fabric import __version__
 from memory_fabric.cli import here, show
-from memory_fabric.store import health
+from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.store import health, intake
+from memory_fabric.store.intake import Backlog
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import others, place
 
@@ -19,7 +21,8 @@ def status(as_json: show.AsJson = False) -> int:
     """Show the three tiers, and what is wrong with them.
 
     Each is healthy, degraded or unavailable, with the reason and what helps, and what it holds;
-    then whether recall, capture and sharing are on, and how many records are of how many others.
+    then whether recall, capture and sharing are on, how many records are of how many others, and
+    how many texts of other programs are not worked off (memory-fabric queue).
     Exit code 1 only when the graph is unavailable.
     """
     with here.open_memory() as memory:
@@ -56,6 +59,8 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     if queue.count:
         waits = f"{queue.count} changes wait for the graph, the oldest for {_span(queue.oldest_s)}."
         show.line(waits, style="yellow")
+    for line in _intake_lines(memory):
+        show.line(line, style="yellow")
     for complaint in memory.settings.complaints:
         show.complain(complaint)
     show.line(_backup_line(kept), style="dim")
@@ -69,6 +74,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "reads": memory.settings.reads,
         "writes": memory.settings.writes,
         "sharing": _sharing(memory),
+        "intake": _intake(memory)._asdict(),
         "complaints": list(memory.settings.complaints),
         "tiers": [health.as_json(t) for t in tiers],
     }
@@ -83,6 +89,25 @@ def _sharing(memory: Memory) -> dict[str, Any]:
         "others": others.count(memory),
         "unreadable": others.unreadable(database, path) if on and database else 0,
     }
+
+
+def _intake(memory: Memory) -> Backlog:
+    """What other programs brought in; nothing where the graph cannot say: its tier does."""
+    try:
+        return intake.backlog(memory)
+    except (StoreUnavailable, DeadlinePassed):
+        return Backlog()
+
+
+def _intake_lines(memory: Memory) -> list[str]:
+    left, lines = _intake(memory), []
+    if left.waiting or left.working:
+        lines.append(f"{left.waiting + left.working} texts that came in are not worked off yet.")
+    if left.dead:
+        lines.append(
+            f"{left.dead} texts that came in could not be worked off: memory-fabric queue."
+        )
+    return lines
 
 
 def _sharing_line(memory: Memory) -> str:

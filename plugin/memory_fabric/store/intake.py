@@ -167,6 +167,11 @@ def listed(memory: Memory, states: Sequence[str], limit: int = 100) -> list[Pass
     return _passages(_database(memory), f"state IN ({marks})", tuple(states), limit)
 
 
+def newest_done(memory: Memory, limit: int) -> list[Passage]:
+    """The texts that were worked off last, newest first."""
+    return _passages(_database(memory), "state = 'done'", (), limit, "ended_at DESC, seq DESC")
+
+
 def named(memory: Memory, text: str) -> Passage:
     """The text that an id, its beginning or its end names. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
@@ -332,6 +337,26 @@ def drop(memory: Memory, chosen: Sequence[str], by: Provenance) -> int:
     return int(result["dropped"])
 
 
+def expire(c: sqlite3.Connection, before: str) -> int:
+    """Take the words out of texts that were done before that time, also where the log of operations
+    has them; how many. How far they are, and their ids and keys, stay.
+    """
+    old = c.execute(
+        "SELECT seq, id, body FROM intake WHERE state = ? AND ended_at < ? "
+        "AND json_extract(body, '$.session_summary') <> ''",
+        (DONE, before),
+    ).fetchall()
+    for seq, id_, body in old:
+        left = _ingest(body)._replace(session_summary="", key_decisions=())._asdict()
+        c.execute("UPDATE intake SET body = ? WHERE seq = ?", (_json(left), seq))
+        payload = {"id": id_, "ingest": left, "batch": id_}
+        c.execute(
+            "UPDATE operations SET payload = ? WHERE id = ? AND kind = 'ingest'",
+            (_json(payload), id_),
+        )
+    return len(old)
+
+
 _HIS = "id = ? AND worker = ? AND state = 'working'"
 
 
@@ -375,6 +400,10 @@ def _database(memory: Memory) -> Database | None:
     return memory.database("project", create=False)
 
 
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
 def _told(error: str) -> str:
     return cut(one_line(without_secrets(error)), MAX_ERROR_CHARS)
 
@@ -404,7 +433,11 @@ def _end(c: sqlite3.Connection, where: str, values: tuple[Any, ...], error: str,
 
 
 def _passages(
-    database: Database | None, where: str, values: tuple[Any, ...], limit: int
+    database: Database | None,
+    where: str,
+    values: tuple[Any, ...],
+    limit: int,
+    order: str = "seq",
 ) -> list[Passage]:
     if database is None:
         return []
@@ -412,7 +445,7 @@ def _passages(
         _passage(row)
         for row in database.rows(
             "SELECT id, state, body, attempts, error, created_at, ended_at, result FROM intake "
-            f"WHERE {where} ORDER BY seq LIMIT ?",
+            f"WHERE {where} ORDER BY {order} LIMIT ?",
             (*values, limit),
         )
     ]

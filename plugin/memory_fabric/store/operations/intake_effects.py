@@ -37,14 +37,16 @@ def ingest(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
             said = {"id": known[0], "repeated": True, "ingest": json.loads(known[2])}
             return said | ({} if known[1] == summed else {"conflict": True}), []
     outcome = payload.get("outcome")
-    c.execute(
+    added = c.execute(
         "INSERT OR IGNORE INTO intake (id, key, digest, body, state, due_at, result, created_at, "
         "ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(payload["id"], key, summed, body, DONE if outcome else WAITING, by.at),
             *(json.dumps(outcome) if outcome else "", by.at, by.at if outcome else ""),
         ),
-    )
+    ).rowcount
+    if not added:
+        return {"id": payload["id"], "repeated": True, "ingest": dict(value)}, []
     back = {"kind": "drop_ingests", "payload": {"ids": [payload["id"]]}}
     return {"id": payload["id"], "ingest": dict(value)}, [back]
 
