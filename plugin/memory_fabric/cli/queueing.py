@@ -30,7 +30,7 @@ def queue(
             metavar="[list|show|retry|drop|work]",
             help="list: what is not worked off (as without any). show: one text, whatever became "
             "of it. retry: work off dead texts again, or waiting ones now. drop: take texts out, "
-            "after a yes. work: the process that works them off; `serve` starts one itself.",
+            "after a yes. work: the process that works them off (`serve` starts one).",
             autocompletion=values.queue_actions,
         ),
     ] = "list",

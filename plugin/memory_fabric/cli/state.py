@@ -13,6 +13,7 @@ from memory_fabric.store import health, intake
 from memory_fabric.store.intake import Backlog
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import others, place
+from memory_fabric.text import many
 
 STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
 
@@ -102,10 +103,12 @@ def _intake(memory: Memory) -> Backlog:
 def _intake_lines(memory: Memory) -> list[str]:
     left, lines = _intake(memory), []
     if left.waiting or left.working:
-        lines.append(f"{left.waiting + left.working} texts that came in are not worked off yet.")
+        waiting = many(left.waiting + left.working, "text")
+        lines.append(f"Of what came in, {waiting} not worked off yet.")
     if left.dead:
         lines.append(
-            f"{left.dead} texts that came in could not be worked off: memory-fabric queue."
+            f"Of what came in, {many(left.dead, 'text')} could not be worked off: "
+            "memory-fabric queue shows why."
         )
     return lines
 

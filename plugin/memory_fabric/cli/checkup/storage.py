@@ -11,7 +11,7 @@ from memory_fabric.store import intake as intake_store
 from memory_fabric.store.files import size_of
 from memory_fabric.store.history.naming import native_notes
 from memory_fabric.store.sharing import place
-from memory_fabric.text import first_of
+from memory_fabric.text import first_of, many
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
@@ -107,15 +107,16 @@ def intake(sight: Sight) -> Check:
     """Texts of other programs that nobody works off, or that could not be."""
     left = intake_store.backlog(sight.memory)
     if left.dead:
-        told = f"{left.dead} texts that came in could not be worked off: {left.last_error}"
+        told = f"of what came in, {many(left.dead, 'text')} failed for good: {left.last_error}"
         remedy = "memory-fabric queue shows them; retry --all tries again, drop --all drops them."
         return Check("intake", WARNING, told, remedy)
     waiting = left.waiting + left.working
     if waiting and _age_s(left.oldest_at, sight.now_s) > OLD_INTAKE_S:
-        told = f"{waiting} texts that came in wait, the oldest since {left.oldest_at}"
+        told = f"of what came in, {many(waiting, 'text')} not worked off, the oldest since"
+        told += f" {left.oldest_at}"
         told += f": {left.last_error}" if left.last_error else ""
         return Check("intake", WARNING, told, "memory-fabric queue work --once works them off.")
-    return Check("intake", OK, f"{waiting} texts wait" if waiting else "nothing waits")
+    return Check("intake", OK, f"waiting: {many(waiting, 'text')}" if waiting else "nothing waits")
 
 
 def _age_s(at: str, now_s: float) -> float:
