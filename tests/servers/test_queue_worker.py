@@ -265,3 +265,16 @@ def test_where_memory_is_switched_off_texts_wait(world: World, memory: Memory) -
     accept(memory, SUMMARY.format("Redis"))
     assert Worker(world.settings(MEMORY_FABRIC="off")).run(once=True).done == 0
     assert states(memory) == ["waiting"]
+
+
+def test_a_damaged_database_is_rebuilt_and_its_texts_are_worked_off(
+    world: World, memory: Memory
+) -> None:
+    accept(memory, SUMMARY.format("Redis"), SUMMARY.format("Valkey"))
+    memory.flush()
+    path = Path(memory.path_of("project"))
+    memory.close()
+    path.write_bytes(b"no database" * 1000)
+    assert Worker(world.settings()).run(once=True).done == 2
+    assert list(path.parent.glob("graph.db.corrupt-*"))
+    assert states(world.memory()) == ["done", "done"]

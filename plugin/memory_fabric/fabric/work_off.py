@@ -25,10 +25,13 @@ def work_off(
 ) -> dict[str, Any] | None:
     """What became of the text: ids of its `records`, how many `turns`; None when it was lost.
 
-    `note` keeps how far it is, and says whether the text is still ours. Raises StoreUnavailable.
+    `note` keeps how far it is, and says whether the text is still ours. Only what ends the text
+    need be durable: a loss of power before that takes back the last steps, and they are done again.
+    Raises StoreUnavailable.
     """
     progress = dict(claimed.progress)
-    memory.batch = claimed.id
+    database = memory.session_database()
+    memory.batch, database.waits_for_last = claimed.id, True
     try:
         if "plan" not in progress:
             progress = _planned(memory, claimed)
@@ -42,7 +45,7 @@ def work_off(
             if not note(progress):
                 return None
     finally:
-        memory.batch = ""
+        memory.batch, database.waits_for_last = "", False
     return {"records": list(dict.fromkeys(progress["records"])), "turns": turns}
 
 
