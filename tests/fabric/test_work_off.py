@@ -265,3 +265,21 @@ def test_a_session_is_told_that_what_was_sent_is_unverified(tmp_path: Path) -> N
     assert len(told) >= 2
     assert all("unverified" in line for line in told)
     assert not list(tmp_path.rglob("MEMORY.md"))
+
+
+def test_undoing_a_session_takes_back_all_that_was_sent_of_it(memory: Memory) -> None:
+    bring(memory, SUMMARY, session_id="s9")
+    kept = bring(memory, "We decided to use Kafka for events because Rabbit lost some.")
+    undone = undoing.undo(memory, undoing.of_session(memory, "s9"), USER)
+    assert all(one.by for one in undone)
+    assert {record.id for record in all_records(memory)} == set(kept.records)
+
+
+def test_what_was_undone_can_be_done_again(memory: Memory) -> None:
+    told = bring(memory, SUMMARY)
+    before = all_records(memory)
+    taken = undoing.undo(memory, changes.together(memory, changes.by_id(memory, told.id)), USER)
+    again = changes.together(memory, changes.by_id(memory, taken[0].by))
+    undoing.undo(memory, again, USER)
+    assert all_records(memory) == before
+    assert intake.passage(memory, told.id) is not None

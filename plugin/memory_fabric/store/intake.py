@@ -387,13 +387,8 @@ def _outcome(result: Mapping[str, Any]) -> Accepted | IdempotencyConflict:
 
 
 def _by(ingest: Ingest) -> Provenance:
-    return Provenance(
-        "ingest",
-        trust="tool",
-        session=ingest.session_id,
-        agent=ingest.source_model,
-        domain=ingest.domain,
-    )
+    """Who notes that it is done: not its session, which said nothing by that."""
+    return Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
 
 
 def _database(memory: Memory) -> Database | None:
