@@ -105,6 +105,20 @@ def test_show_has_the_text_as_it_came_and_what_became_of_it(shell: Shell, memory
     assert record.status == 0
 
 
+def test_show_hides_a_secret_that_no_rule_knew_when_it_came(shell: Shell, memory: Memory) -> None:
+    id_ = send(memory, "the key is KEY", key_decisions=("use KEY",))
+    secret = "ghp_" + "Zk3vQ9mX7tR2" * 3
+    database = memory.database("project", create=False)
+    assert database is not None
+    with database.transaction() as c:
+        c.execute("UPDATE intake SET body = replace(body, 'KEY', ?)", (secret,))
+    for options in ((), ("--json",)):
+        shown = shell.run("queue", "show", id_, *options)
+        assert shown.status == 0
+        assert "the key is" in shown.out
+        assert secret not in shown.out
+
+
 def test_the_dead_are_retried_by_id_or_all(shell: Shell, memory: Memory) -> None:
     first, second = dead(memory), dead(memory, "another text came in")
     done = shell.run("queue", "retry", first[-8:])

@@ -10,6 +10,7 @@ from memory_fabric.cli import here, show, values
 from memory_fabric.cli.values import QUEUE_ACTIONS
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import short_id
+from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, many, one_line
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def _show(memory: Memory, one: Passage, as_json: bool) -> int:
     kept = intake.ingest_of(memory, one.id)
     if kept is None:
         raise NotFound(one.id, f"{one.id} was dropped meanwhile.")
+    kept = _by_todays_rules(kept)
     if as_json:
         show.json_out(_as_json(one) | {"ingest": _ingest_as_json(kept)})
         return 0
@@ -229,6 +231,14 @@ def _summary(left: Backlog) -> str:
 
 def _as_json(one: Passage) -> dict[str, Any]:
     return one._asdict() | {"short_id": short_id(one.id), "records": list(one.records)}
+
+
+def _by_todays_rules(kept: Ingest) -> Ingest:
+    """The text without what today counts as a secret: it may be older than a rule."""
+    return kept._replace(
+        session_summary=without_secrets(kept.session_summary),
+        key_decisions=tuple(map(without_secrets, kept.key_decisions)),
+    )
 
 
 def _ingest_as_json(kept: Ingest) -> dict[str, Any]:
