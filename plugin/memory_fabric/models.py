@@ -23,6 +23,8 @@ SOURCES = frozenset("prompt assistant subagent compaction mcp cli ingest import 
 # The source of records that a shared journal of others brought, and the key of `meta` by which a
 # database tells that it has any.
 OTHERS, HAS_OTHERS = "journal", "others"
+# The source of what other programs bring in, and the place of their turns.
+INGEST = "ingest"
 OUTCOMES = frozenset(("success", "failed", "neutral"))
 # Types of what is followed because somebody found it good.
 FOLLOWED = frozenset("decision preference constraint pattern solution".split())

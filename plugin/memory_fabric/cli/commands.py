@@ -123,6 +123,14 @@ COMMANDS = (
         CARE,
         "Check what memory stands on, by area, each finding with what helps.",
     ),
+    Command(
+        "queue",
+        "queueing",
+        "queue",
+        CARE,
+        "Show what other programs sent (`POST /v1/memory/ingest`) and is not worked off, oldest "
+        "first.",
+    ),
     Command("sync", "upkeep", "sync", CARE, "Bring queue, journal and MEMORY.md up to date now."),
     Command(
         "check",

@@ -153,6 +153,7 @@ def _say(gone: int | None, toll: Toll | None, purged: Purged | None) -> None:
 def _sentences(toll: Toll) -> Iterator[str]:
     for number, text in (
         (toll.turns, "turns of past conversations that hold it and go, too"),
+        (toll.ingests, "texts of other programs that hold it and are emptied"),
         (toll.tasks, "tasks of subagents that hold it and go, too"),
         (toll.blocks, "notes of sessions that hold it and are emptied"),
         (toll.backups, "backups that go, when a new one is made"),

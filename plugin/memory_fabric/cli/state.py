@@ -8,9 +8,12 @@ from typing import Any
 
 from memory_fabric import __version__
 from memory_fabric.cli import here, show
-from memory_fabric.store import health
+from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.store import health, intake
+from memory_fabric.store.intake import Backlog
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import others, place
+from memory_fabric.text import many
 
 STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
 
@@ -19,7 +22,8 @@ def status(as_json: show.AsJson = False) -> int:
     """Show the three tiers, and what is wrong with them.
 
     Each is healthy, degraded or unavailable, with the reason and what helps, and what it holds;
-    then whether recall, capture and sharing are on, and how many records are of how many others.
+    then whether recall, capture and sharing are on, how many records are of how many others, and
+    how many texts of other programs are not worked off (memory-fabric queue).
     Exit code 1 only when the graph is unavailable.
     """
     with here.open_memory() as memory:
@@ -56,6 +60,8 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     if queue.count:
         waits = f"{queue.count} changes wait for the graph, the oldest for {_span(queue.oldest_s)}."
         show.line(waits, style="yellow")
+    for line in _intake_lines(memory):
+        show.line(line, style="yellow")
     for complaint in memory.settings.complaints:
         show.complain(complaint)
     show.line(_backup_line(kept), style="dim")
@@ -69,6 +75,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "reads": memory.settings.reads,
         "writes": memory.settings.writes,
         "sharing": _sharing(memory),
+        "intake": _intake(memory)._asdict(),
         "complaints": list(memory.settings.complaints),
         "tiers": [health.as_json(t) for t in tiers],
     }
@@ -83,6 +90,27 @@ def _sharing(memory: Memory) -> dict[str, Any]:
         "others": others.count(memory),
         "unreadable": others.unreadable(database, path) if on and database else 0,
     }
+
+
+def _intake(memory: Memory) -> Backlog:
+    """What other programs brought in; nothing where the graph cannot say: its tier does."""
+    try:
+        return intake.backlog(memory)
+    except (StoreUnavailable, DeadlinePassed):
+        return Backlog()
+
+
+def _intake_lines(memory: Memory) -> list[str]:
+    left, lines = _intake(memory), []
+    if left.waiting or left.working:
+        waiting = many(left.waiting + left.working, "text")
+        lines.append(f"Of what came in, {waiting} not worked off yet.")
+    if left.dead:
+        lines.append(
+            f"Of what came in, {many(left.dead, 'text')} could not be worked off: "
+            "memory-fabric queue shows why."
+        )
+    return lines
 
 
 def _sharing_line(memory: Memory) -> str:

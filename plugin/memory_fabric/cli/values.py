@@ -6,6 +6,7 @@ from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES
 
 # `session` records are summaries that hooks write; nobody states one by hand.
 STATED_TYPES = sorted(RECORD_TYPES - {"session"})
+QUEUE_ACTIONS = ("list", "show", "retry", "drop", "work")
 PROJECT_ACTIONS = ("list", "link", "split", "undo")
 SHELLS = ("bash", "zsh", "fish")
 
@@ -28,6 +29,11 @@ def scopes(incomplete: str) -> list[str]:
 def project_actions(incomplete: str) -> list[str]:
     """What `project` can do, that begins so."""
     return _beginning(PROJECT_ACTIONS, incomplete)
+
+
+def queue_actions(incomplete: str) -> list[str]:
+    """What `queue` can do, that begins so."""
+    return _beginning(QUEUE_ACTIONS, incomplete)
 
 
 def shells(incomplete: str) -> list[str]:

@@ -96,7 +96,7 @@ def state(
 
     None where it was forgotten and nobody may bring it back now, or where it is too unsure.
     """
-    id_ = ids.new_id()
+    id_ = record.id or ids.new_id()
     record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
     stored = _remembered(memory, record, provenance, opening(text, record.what))
     is_new = stored is not None and stored.id == id_
@@ -186,7 +186,7 @@ def _joined_to_project(record: Record, memory: Memory) -> Record:
     )
     if not chosen:
         return record
-    name = memory.project.name
+    name = record.project or memory.project.name
     return record._replace(
         entities=(*record.entities, Entity(name, "project")),
         relations=(*record.relations, Relation(name, "chose", chosen)),

@@ -46,6 +46,8 @@ class Database:
         # Why it could only be opened for reading, for now: it is to be opened again.
         self.stopgap = ""
         self.synchronous = ""
+        # A durable commit is to follow that tells whether all since counts: none before it need be.
+        self.waits_for_last = False
         # The whole graph as it was at a state of the file (graph.small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
         self._file = _identity(path)
@@ -89,7 +91,7 @@ class Transaction:
     """BEGIN IMMEDIATE … COMMIT around a block; gives the connection; errors in our own words."""
 
     def __init__(self, database: Database, durable: bool) -> None:
-        self.database, self.durable = database, durable
+        self.database, self.durable = database, durable and not database.waits_for_last
 
     def __enter__(self) -> sqlite3.Connection:
         if not self.database.is_current():

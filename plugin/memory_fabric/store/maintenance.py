@@ -70,12 +70,13 @@ def main() -> None:
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Drop what is local to sessions that broke off, back up what is due, and drop turns older
-    than `keep_days` (0: all), old sessions and old candidates.
+    """Drop what is local to sessions that broke off, back up what is due, and drop turns and texts
+    of other programs older than `keep_days` (0: all), old sessions and old candidates.
     """
     tiers.expire_local(memory, _ago(LOCAL_KEPT_DAYS))
     tiers.backup_when_due(memory)
     tiers.expire_episodes(memory, _ago(keep_days))
+    tiers.expire_texts(memory, _ago(keep_days))
     tiers.expire_sessions(memory, _ago(SESSIONS_KEPT_DAYS))
     tiers.expire_candidates(memory, _ago(CANDIDATES_KEPT_DAYS))
     memory.close()

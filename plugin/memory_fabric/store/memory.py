@@ -56,6 +56,8 @@ class Memory:
         self.told: list[str] = []
         self.unavailable: set[str] = set()
         self.mirror: Mirror | None = None
+        # What is written while it is set is undone as one.
+        self.batch = ""
         # Told what is done, of how much, while a database is rebuilt.
         self.progress: Callable[[int, int], object] | None = None
         # Whose switches count, and what is allowed while they are on.
@@ -169,6 +171,10 @@ class Memory:
                 found.append(database)
         return found
 
+    def open_databases(self) -> list[Database]:
+        """The databases that are open now; none is opened."""
+        return list(self._open.values())
+
     def session_database(self) -> Database:
         """Where sessions, ledger and tasks of this project are kept. Raises StoreUnavailable."""
         database = self.database("project", create=True)
@@ -199,6 +205,12 @@ class Memory:
         """
         return self.apply_now(self._operation(kind, payload, self._stamped(provenance), store))
 
+    def operation(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str = KINDS[0]
+    ) -> Operation:
+        """A change that the caller applies himself. Raises StoreUnavailable as `write` does."""
+        return self._operation(kind, payload, self._stamped(provenance), store)
+
     def _write(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
     ) -> dict[str, Any]:
@@ -218,6 +230,7 @@ class Memory:
         from memory_fabric.store import write  # recall alone never loads it
 
         payload, provenance = write.cleaned(payload), write.cleaned_provenance(provenance)
+        payload |= {"batch": self.batch} if self.batch else {}
         return Operation(ids.new_id(), kind, payload, provenance, store)
 
     def remember(
@@ -240,7 +253,7 @@ class Memory:
             author=by.author,
             origin=by.origin,
             domain=record.domain if record.domain != "general" else by.domain,
-            project=self.project.name if self.project else "",
+            project=record.project or (self.project.name if self.project else ""),
             created_at=by.at,
             valid_from=record.valid_from or by.at,
         )

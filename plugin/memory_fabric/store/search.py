@@ -7,7 +7,7 @@ turned round so that bigger is better.
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import HAS_OTHERS, OTHERS, Filters
+from memory_fabric.models import HAS_OTHERS, INGEST, OTHERS, Filters
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -167,7 +167,7 @@ def episodes(
                 "place": place,
                 "agent": agent,
                 "domain": domain,
-                "trust": "user" if role == "user" else "assistant",
+                "trust": _trust(role, place),
                 "scope": "team",
             },
             store=db.kind,
@@ -175,6 +175,13 @@ def episodes(
         for _, _, _, uuid, session, role, text, place, agent, domain, at, *beside_it, score in rows
         for before_uuid, before, after_uuid, after in (beside_it,)
     ]
+
+
+def _trust(role: str, place: str) -> str:
+    """Whose word a turn is: the user's, the assistant's, or that of a program that sent it."""
+    if place == INGEST:
+        return "tool"
+    return "user" if role == "user" else "assistant"
 
 
 def entities_named(

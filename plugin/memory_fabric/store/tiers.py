@@ -136,6 +136,15 @@ def expire_episodes(memory: Memory, before: str) -> None:
             c.execute("DELETE FROM episodes WHERE created_at < ?", (before,))
 
 
+def expire_texts(memory: Memory, before: str) -> None:
+    """Take the words out of texts that were worked off before: their rows, and records, stay."""
+    from memory_fabric.store import intake  # once a day, and no hook waits for it
+
+    for database in memory.databases():
+        with database.transaction() as c:
+            intake.expire(c, before)
+
+
 def expire_sessions(memory: Memory, before: str) -> None:
     """Drop what belonged to sessions that were not seen since."""
     for database in memory.databases():

@@ -6,6 +6,8 @@ nothing of the other. Rows go in as an undo would put them back, so that they ca
 
 from __future__ import annotations
 
+import json
+
 from memory_fabric.models import OTHERS
 from memory_fabric.store import records
 from memory_fabric.store.database import open_database
@@ -31,7 +33,8 @@ def bring(
     """Put what the database at `path` holds into this project's; how many records and entities.
 
     All of it bears the `batch`, by which it can be taken out again. What is local to a session,
-    others' records and turns of past conversations stay. Raises StoreUnavailable.
+    others' records and turns of past conversations stay; texts of other programs come along where
+    nobody has worked them off. Raises StoreUnavailable.
     """
     source = open_database(path, "project", create=False)
     if source is None:
@@ -80,6 +83,8 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
         for at in range(0, len(some), CHUNK):
             part = rows.nothing() | {table: _plain(some[at : at + CHUNK])}
             yield "restore", dict(part)
+    for id_, body in source.rows("SELECT id, body FROM intake WHERE state <> 'done' ORDER BY seq"):
+        yield "ingest", {"id": id_, "ingest": json.loads(body)}
 
 
 def _claims(row: dict[str, Any]) -> list[str]:

@@ -14,6 +14,7 @@ from memory_fabric.text import encodable, neutralised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Mapping, Sequence
     from typing import Any
 
@@ -42,31 +43,43 @@ def apply(db: Database, operation: Operation) -> dict[str, Any]:
     `{"applied_before": True}` when it had been. Raises NotFound and BadInput (nothing changed),
     StoreUnavailable (nothing changed; it may be queued).
     """
-    problem = shapes.problem(operation.kind, operation.payload)
-    if problem:
-        raise BadInput(operation.kind, problem)
+    return apply_all(db, (operation,))[0]
+
+
+def apply_all(db: Database, operations: Sequence[Operation]) -> list[dict[str, Any]]:
+    """The results of operations that are applied in one transaction: all of them, or none.
+
+    Raises like `apply`.
+    """
+    for operation in operations:
+        problem = shapes.problem(operation.kind, operation.payload)
+        if problem:
+            raise BadInput(operation.kind, problem)
     with db.transaction() as connection:
-        done = connection.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
-        if done.fetchone():
-            return {"applied_before": True}
-        result, inverse = EFFECTS[operation.kind](
-            connection, operation.payload, operation.provenance
+        return [apply_within(connection, operation) for operation in operations]
+
+
+def apply_within(connection: sqlite3.Connection, operation: Operation) -> dict[str, Any]:
+    """The result of an operation of the right shape, inside a transaction of the caller's."""
+    done = connection.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
+    if done.fetchone():
+        return {"applied_before": True}
+    result, inverse = EFFECTS[operation.kind](connection, operation.payload, operation.provenance)
+    result |= integrity.verify(connection, operation.kind, operation.payload, result)
+    if is_logged(operation) and not _changed_nothing(result, inverse):
+        connection.execute(
+            "INSERT INTO operations (id, kind, payload, inverse, provenance, session, "
+            "created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                operation.id,
+                operation.kind,
+                json.dumps(operation.payload, ensure_ascii=False),
+                json.dumps(inverse, ensure_ascii=False),
+                json.dumps(operation.provenance._asdict(), ensure_ascii=False),
+                operation.provenance.session,
+                operation.provenance.at,
+            ),
         )
-        result |= integrity.verify(connection, operation.kind, operation.payload, result)
-        if is_logged(operation) and not _changed_nothing(result, inverse):
-            connection.execute(
-                "INSERT INTO operations (id, kind, payload, inverse, provenance, session, "
-                "created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    operation.id,
-                    operation.kind,
-                    json.dumps(operation.payload, ensure_ascii=False),
-                    json.dumps(inverse, ensure_ascii=False),
-                    json.dumps(operation.provenance._asdict(), ensure_ascii=False),
-                    operation.provenance.session,
-                    operation.provenance.at,
-                ),
-            )
     return result
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 
 from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check, Sight
 from memory_fabric.store import backup, health, journal, premises, repair
+from memory_fabric.store import intake as intake_store
 from memory_fabric.store.files import size_of
 from memory_fabric.store.history.naming import native_notes
 from memory_fabric.store.sharing import place
-from memory_fabric.text import first_of
+from memory_fabric.text import first_of, many
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
 OLD_BACKUP_S = 7 * 24 * 3600
 # Reading a larger index through would hold up whoever writes; `check` does it when asked.
 MAX_INDEXED_BYTES = 64 << 20
+# A worker takes seconds: what is older has none.
+OLD_INTAKE_S = 15 * 60
 SHOWN = 3
 
 
@@ -97,6 +101,26 @@ def queue(sight: Sight) -> Check:
         told = f"{waiting} changes wait for the graph"
         return Check("queue", WARNING, told, "memory-fabric sync brings them in.", fixable=True)
     return Check("queue", OK, "nothing waits")
+
+
+def intake(sight: Sight) -> Check:
+    """Texts of other programs that nobody works off, or that could not be."""
+    left = intake_store.backlog(sight.memory)
+    if left.dead:
+        told = f"of what came in, {many(left.dead, 'text')} failed for good: {left.last_error}"
+        remedy = "memory-fabric queue shows them; retry --all tries again, drop --all drops them."
+        return Check("intake", WARNING, told, remedy)
+    waiting = left.waiting + left.working
+    if waiting and _age_s(left.oldest_at, sight.now_s) > OLD_INTAKE_S:
+        told = f"of what came in, {many(waiting, 'text')} not worked off, the oldest since"
+        told += f" {left.oldest_at}"
+        told += f": {left.last_error}" if left.last_error else ""
+        return Check("intake", WARNING, told, "memory-fabric queue work --once works them off.")
+    return Check("intake", OK, f"waiting: {many(waiting, 'text')}" if waiting else "nothing waits")
+
+
+def _age_s(at: str, now_s: float) -> float:
+    return now_s - datetime.fromisoformat(at).timestamp() if at else 0.0
 
 
 def indexes(sight: Sight) -> Check:

@@ -56,6 +56,7 @@ CHECKS: tuple[tuple[str, Looking], ...] = (
     (STORAGE, storage.file_system),
     (STORAGE, storage.leftovers),
     (STORAGE, storage.queue),
+    (STORAGE, storage.intake),
     (STORAGE, storage.indexes),
     (STORAGE, storage.backups),
 )

@@ -148,6 +148,25 @@ def _marked(payload: Payload, inverse: Inverse) -> str:
     return f"noted that {many(len(payload['add']), 'thing')} must not come back"
 
 
+def _taken_in(payload: Payload, inverse: Inverse) -> str:
+    came = payload["ingest"]
+    sender = came.get("source_model") or "another program"
+    return f"took in a text of {sender}: {came['session_summary'] or _names(_decisions(came))}"
+
+
+def _worked_off(payload: Payload, inverse: Inverse) -> str:
+    number = len(payload["outcome"].get("records", ()))
+    return f"worked off the text {short_id(payload['id'])}: {many(number, 'record')}"
+
+
+def _dropped(payload: Payload, inverse: Inverse) -> str:
+    return f"dropped {many(len(inverse), 'text')} that came in"
+
+
+def _decisions(came: Mapping[str, Any]) -> Sequence[str]:
+    return came.get("key_decisions") or ()
+
+
 def _erased(payload: Payload, inverse: Inverse) -> str:
     return "a change that was erased for good"
 
@@ -171,6 +190,9 @@ _TELL: dict[str, Callable[[Payload, Inverse], str]] = {
     "unalias": _unnamed,
     "merge": _merged,
     "replace_rows": _moved,
+    "ingest": _taken_in,
+    "ingested": _worked_off,
+    "drop_ingests": _dropped,
     "purged": _erased,
 }
 

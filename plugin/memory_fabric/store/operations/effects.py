@@ -12,6 +12,7 @@ from memory_fabric.models import Provenance
 from memory_fabric.store.operations import (
     deletions,
     forget_effects,
+    intake_effects,
     merge_effects,
     others_effects,
     record_effects,
@@ -118,7 +119,7 @@ def add_episodes(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenan
     for item in payload["episodes"]:
         cursor = c.execute(
             "INSERT OR IGNORE INTO episodes (uuid, session, role, text, extra, place, agent, "
-            "domain, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "domain, project, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 item["id"],
                 item["session"],
@@ -128,6 +129,7 @@ def add_episodes(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenan
                 str(item.get("place") or ""),
                 str(item.get("agent") or ""),
                 by.domain,
+                str(item.get("project") or ""),
                 item["created_at"],
             ),
         )
@@ -175,6 +177,9 @@ EFFECTS: dict[str, Effect] = {
     "add_episodes": add_episodes,
     "take_in": others_effects.take_in,
     "let_go": others_effects.let_go,
+    "ingest": intake_effects.ingest,
+    "ingested": intake_effects.ingested,
+    "drop_ingests": intake_effects.drop_ingests,
 }
 
 

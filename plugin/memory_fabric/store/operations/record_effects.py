@@ -10,6 +10,7 @@ from __future__ import annotations
 from memory_fabric.ids import checksum
 from memory_fabric.models import (
     CANDIDATE_FROM,
+    INGEST,
     OTHERS,
     STORED_FROM,
     TRUST_ORDER,
@@ -69,6 +70,7 @@ def _remembered(c: sqlite3.Connection, new: Record, by: Provenance, *, echo: boo
         change = _replace(c, None, stored, [new.session])
         return _told(stored, repeated=False), [_op("forget", ids=[new.id]), *change.undo]
     old, seen = known
+    echo = echo or _is_hearsay(old, new)
     sessions = seen if echo else list(dict.fromkeys([*seen, new.session]))
     # Nobody knows whether a sighting without a session is another one.
     second = len(sessions) > len(seen) and bool(new.session)
@@ -295,6 +297,8 @@ def _said_before_it_was_over(c: sqlite3.Connection, new: Record) -> Record | Non
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
+    if _is_hearsay(old, new):
+        return old
     confidence = old.confidence if _adds_nothing(old, new) else max(old.confidence, new.confidence)
     active = old.status == "active" or confidence >= STORED_FROM
     if second_sighting and confidence >= CANDIDATE_FROM:
@@ -323,6 +327,17 @@ def _named_by_both(old: Record, new: Record) -> tuple[tuple[Entity, ...], tuple[
     known = {entity.name for entity in old.entities}
     more = (entity for entity in new.entities if entity.name not in known)
     return (*old.entities, *more), tuple(dict.fromkeys((*old.relations, *new.relations)))
+
+
+def _is_hearsay(old: Record, new: Record) -> bool:
+    """Whether another program only says again what somebody else has said, or it itself: it lends
+    nobody's words its own confidence, reasons or names.
+    """
+    if new.source != INGEST:
+        return False
+    mine = old.source == INGEST and old.agent == new.agent
+    weaker = TRUST_ORDER.get(new.trust, 0) < TRUST_ORDER.get(old.trust, 0)
+    return weaker or (mine and (not new.session or new.session == old.session))
 
 
 def _adds_nothing(old: Record, new: Record) -> bool:

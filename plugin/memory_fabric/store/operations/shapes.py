@@ -82,6 +82,16 @@ def _steps(value: Any) -> bool:
 _NO_STEP = frozenset(("undo", "add_episodes", "take_in", "let_go"))
 _RECORD = _object(type=_text, what=_text, id=_text)
 _RELATION = {"from": _text, "relationType": _text, "to": _text}
+_INGEST = _object(
+    session_summary=_text,
+    key_decisions=_optional(_texts),
+    domain=_optional(_text),
+    source_model=_optional(_text),
+    project=_optional(_text),
+    session_id=_optional(_text),
+    idempotency_key=_optional(_text),
+    created_at=_optional(_text),
+)
 _ROWS = {
     "entities": _objects(name=_text, type=_text),
     "observations": _objects(entity=_text, text=_text),
@@ -97,7 +107,12 @@ SHAPES: dict[str, dict[str, Check]] = {
     "delete_entities": {"entityNames": _texts},
     "delete_observations": {"deletions": _objects(entityName=_text, observations=_texts)},
     "delete_relations": {"relations": _objects(**_RELATION)},
-    "remember": {"record": _RECORD, "supersedes": _optional(_texts), "echo": _optional(_flag)},
+    "remember": {
+        "record": _RECORD,
+        "supersedes": _optional(_texts),
+        "echo": _optional(_flag),
+        "batch": _optional(_text),
+    },
     "supersede": {"links": _objects(id=_text, by=_text, at=_text, was=_object(by=_text, at=_text))},
     "put_record": {
         "record": _RECORD,
@@ -113,7 +128,7 @@ SHAPES: dict[str, dict[str, Check]] = {
         "deletions": _optional(_objects(entityName=_text, observations=_texts)),
     },
     "tombstones": {"add": _tombs, "remove": _tombs},
-    "alias": {"entity": _text, "aliases": _texts},
+    "alias": {"entity": _text, "aliases": _texts, "batch": _optional(_text)},
     "unalias": {"entity": _text, "aliases": _texts},
     "put_aliases": {"entity": _text, "aliases": _texts},
     "merge": {"into": _text, "names": _texts},
@@ -136,4 +151,12 @@ SHAPES: dict[str, dict[str, Check]] = {
         "unreadable": _number,
     },
     "let_go": {},
+    "ingest": {
+        "id": _text,
+        "ingest": _INGEST,
+        "outcome": _optional(_object()),
+        "batch": _optional(_text),
+    },
+    "ingested": {"id": _text, "outcome": _object()},
+    "drop_ingests": {"ids": _texts},
 }

@@ -12,6 +12,7 @@ from typing import Any
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.store import records, repair
 from memory_fabric.store.database import Database, translated
+from memory_fabric.store.intake import PURGED
 from memory_fabric.store.purge import scrubbing
 from memory_fabric.store.purge.scrubbing import Gone
 
@@ -36,6 +37,7 @@ def scrub(c: sqlite3.Connection, gone: Gone) -> int:
             _records(c, gone),
             _sessions(c, gone),
             _injections(c, gone),
+            _intake(c, gone),
             _delete(c, "episodes", "id", turns(c, gone)),
             _delete(c, "tasks", "id", tasks(c, gone)),
         )
@@ -50,6 +52,15 @@ def turns(c: sqlite3.Connection, gone: Gone) -> list[Any]:
 def tasks(c: sqlite3.Connection, gone: Gone) -> list[Any]:
     """Ids of the tasks of subagents that hold it."""
     return [id_ for id_, text in c.execute("SELECT id, prompt FROM tasks") if gone.is_in(text)]
+
+
+def texts(c: sqlite3.Connection, gone: Gone) -> list[Any]:
+    """Ids of texts of other programs that hold it, or from which it was about to be made."""
+    return [
+        id_
+        for id_, *parts in c.execute("SELECT id, body, result, error FROM intake")
+        if any(gone.is_in(_plain(part)) for part in parts)
+    ]
 
 
 def blocks(c: sqlite3.Connection, gone: Gone) -> list[tuple[str, str]]:
@@ -164,6 +175,27 @@ def _sessions(c: sqlite3.Connection, gone: Gone) -> int:
     for name, session in found:
         c.execute(f"UPDATE sessions SET {name} = '' WHERE id = ?", (session,))
     return len(found)
+
+
+def _intake(c: sqlite3.Connection, gone: Gone) -> int:
+    """Texts that hold what goes lose all that was said, and nobody works them off any more; their
+    row stays, so that they are not taken in again under their key.
+    """
+    found = texts(c, gone)
+    for id_ in found:
+        (body,) = c.execute("SELECT body FROM intake WHERE id = ?", (id_,)).fetchone()
+        left = json.dumps(_unsaid(json.loads(body)), ensure_ascii=False)
+        c.execute(
+            "UPDATE intake SET body = ?, result = '', error = ?, state = 'done', worker = '', "
+            "leased_until = '' WHERE id = ?",
+            (left, PURGED, id_),
+        )
+    return len(found)
+
+
+def _unsaid(body: dict[str, Any]) -> dict[str, Any]:
+    kept = ("domain", "source_model", "confidence", "idempotency_key", "created_at")
+    return {name: body[name] for name in kept if name in body} | {"session_summary": ""}
 
 
 def _injections(c: sqlite3.Connection, gone: Gone) -> int:

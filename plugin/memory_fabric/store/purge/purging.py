@@ -39,6 +39,7 @@ class Toll:
     """
 
     turns: int = 0
+    ingests: int = 0
     tasks: int = 0
     blocks: int = 0
     backups: int = 0
@@ -84,6 +85,7 @@ def toll(memory: Memory, found: Found) -> Toll:
             c = database.connection
             for name, some in (
                 ("turns", purge_rows.turns(c, gone)),
+                ("ingests", purge_rows.texts(c, gone)),
                 ("tasks", purge_rows.tasks(c, gone)),
                 ("blocks", purge_rows.blocks(c, gone)),
                 ("backups", backup.every(database.path)),

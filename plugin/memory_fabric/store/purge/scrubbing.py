@@ -193,6 +193,13 @@ def _names(names: Any, gone: Gone) -> list[str]:
     return [name for name in names if name not in gone.names]
 
 
+def _ingest(came: Any, gone: Gone) -> Any:
+    """A text that other programs sent goes as a whole: what is left of it may tell the rest."""
+    said = [part for part in came.values() if isinstance(part, str)]
+    said += [part for part in came.get("key_decisions") or () if isinstance(part, str)]
+    return _ALL if any(map(gone.is_in, said)) else came
+
+
 def _ids(ids: Any, gone: Gone) -> list[str]:
     return [id_ for id_ in ids if id_ not in gone.ids]
 
@@ -237,8 +244,9 @@ _FIELDS: dict[str, Callable[[Any, Gone], Any]] = {
     "supersedes": _ids,
     "links": _links,
     "remove": _lifted,
+    "ingest": _ingest,
 }
 _CONTENT = (
     *("entities", "observations", "relations", "deletions", "entityNames", "names", "aliases"),
-    *("record", "groups", "steps", "ids", "links", "add", "remove"),
+    *("record", "groups", "steps", "ids", "links", "add", "remove", "ingest"),
 )

@@ -1,0 +1,169 @@
+"""What a text that came in holds: its turns, and the records that may be made of it.
+
+Pure. What other programs send is their word, not the user's: it bears the trust of a tool, and is
+no surer than its sender says.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from memory_fabric import ids
+from memory_fabric.fabric.extract import extract
+from memory_fabric.fabric.remember import found_in
+from memory_fabric.models import INGEST, Provenance, Record
+from memory_fabric.text import cut, one_line, without_injected, words
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from memory_fabric.store.intake import Claimed
+
+TRUST, ROLE = "tool", "assistant"
+# A line between two messages of one text.
+BETWEEN = "---"
+MAX_TURN_CHARS = 16 << 10
+# A text of fewer words is a greeting or the sign of life of a program.
+LEAST_WORDS = 3
+MAX_DECISIONS, MAX_RECORDS = 100, 60
+MAX_DECISION_CHARS = 2000
+_NOT_SAID = r"<analysis>.*?(?:</analysis>|\Z)|</?summary>"
+
+
+class Turn(Value):
+    """A message of the text, or a part of a long one, with the id under which it is kept."""
+
+    id: str
+    text: str
+
+
+def provenance(claimed: Claimed) -> Provenance:
+    """Who says it, where and when: the sender at the time he states, if that is not to come."""
+    ingest = claimed.ingest
+    return Provenance(
+        INGEST,
+        trust=TRUST,
+        session=ingest.session_id,
+        agent=ingest.source_model,
+        at=said_at(ingest.created_at, claimed.accepted_at),
+        domain=ingest.domain,
+    )
+
+
+def said_at(stated: str, accepted_at: str) -> str:
+    """When it was said, in UTC: as stated, where that is a time and not after it came."""
+    try:
+        time = datetime.fromisoformat(stated)
+        time = time if time.tzinfo else time.replace(tzinfo=UTC)
+        said_s = time.timestamp()
+    except (ValueError, OverflowError, OSError):
+        return accepted_at
+    return min(ids.timestamp(said_s), accepted_at) if said_s > 0 else accepted_at
+
+
+def session_of(claimed: Claimed) -> str:
+    """The session of its turns: the one it names, else one of its own."""
+    return claimed.ingest.session_id or f"ingest:{claimed.id}"
+
+
+def turns(claimed: Claimed) -> list[Turn]:
+    """What was said, message by message; one that says the same in the same session has its id."""
+    session = session_of(claimed)
+    text = re.sub(_NOT_SAID, "", claimed.ingest.session_summary, flags=re.DOTALL)
+    found = [
+        Turn(ids.id_for(f"turn {session}\n{part}"), part)
+        for message in messages(without_injected(text))
+        for part in _parts(message)
+        if len(words(part[:MAX_DECISION_CHARS])) >= LEAST_WORDS
+    ]
+    return list(dict.fromkeys(found))
+
+
+def messages(summary: str) -> list[str]:
+    """The messages of a text: what stands between lines of three hyphens."""
+    found: list[list[str]] = [[]]
+    for line in summary.splitlines():
+        if line.strip() == BETWEEN:
+            found.append([])
+        else:
+            found[-1].append(line)
+    return [text for lines in found if (text := "\n".join(lines).strip())]
+
+
+def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
+    """The turns as the store keeps them."""
+    by = provenance(claimed)
+    about = {
+        "session": session_of(claimed),
+        "role": ROLE,
+        "place": INGEST,
+        "agent": by.agent,
+        "project": claimed.ingest.project,
+        "created_at": by.at,
+    }
+    return [{"id": turn.id, "text": turn.text, **about} for turn in said]
+
+
+def records(claimed: Claimed, new: Sequence[Turn], known: Mapping[str, str]) -> list[Record]:
+    """The decisions that it states, and what its `new` turns hold, each with an id of its own.
+
+    `known` maps the `name_key`s of existing entities to their names. A text of one message is read
+    as a summary, several as what an assistant said.
+    """
+    speaker = "summary" if len(messages(claimed.ingest.session_summary)) < 2 else "assistant"
+    found = [_decision(text, claimed.ingest.confidence, known) for text in _decisions(claimed)]
+    for turn in new:
+        found += found_in(turn.text, speaker, known)
+    at = provenance(claimed).at
+    return [
+        record._replace(
+            id=ids.id_for(f"record {claimed.id} {number}"),
+            confidence=min(record.confidence, claimed.ingest.confidence),
+            project=claimed.ingest.project,
+            valid_from=at,
+        )
+        for number, record in enumerate(_each_once(found)[:MAX_RECORDS])
+    ]
+
+
+def _decisions(claimed: Claimed) -> list[str]:
+    stated = [one_line(without_injected(text)) for text in claimed.ingest.key_decisions]
+    return [cut(text, MAX_DECISION_CHARS) for text in stated if text][:MAX_DECISIONS]
+
+
+def _decision(text: str, confidence: float, known: Mapping[str, str]) -> Record:
+    """A decision as it was stated, with the reason and the alternatives that stand in it."""
+    heard = next((r for r in found_in(text, "summary", known) if r.type == "decision"), None)
+    entities, relations = extract(text, known=known)
+    return Record(
+        type="decision",
+        what=text,
+        why=heard.why if heard else "",
+        alternatives=heard.alternatives if heard else (),
+        entities=entities,
+        relations=relations,
+        confidence=confidence,
+    )
+
+
+def _each_once(found: Iterable[Record]) -> list[Record]:
+    """The first of those that say the same words: a stated decision before what was read."""
+    kept: dict[tuple[str, ...], Record] = {}
+    for record in found:
+        kept.setdefault(tuple(words(record.what)), record)
+    return list(kept.values())
+
+
+def _parts(message: str) -> list[str]:
+    """A message in parts that a turn can hold, ended where a line or a word does."""
+    parts = []
+    while len(message) > MAX_TURN_CHARS:
+        half = MAX_TURN_CHARS // 2
+        ends = (message.rfind(mark, half, MAX_TURN_CHARS) for mark in ("\n", " "))
+        end = next((end for end in ends if end > 0), MAX_TURN_CHARS)
+        parts.append(message[:end].strip())
+        message = message[end:].lstrip()
+    return [part for part in (*parts, message) if part]

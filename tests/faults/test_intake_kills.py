@@ -1,0 +1,181 @@
+"""Killed between any two steps: what came in is worked off in the end, once, as if nothing was."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.models import Provenance
+from memory_fabric.store import graph, intake
+from memory_fabric.store.intake import Ingest
+from memory_fabric.store.memory import Memory
+from store.support import World, database
+
+GIVE_UP_S = 60
+MOST_POINTS = 200
+# Kills its own process at the n-th beginning or end of a transaction; 0 only counts them.
+BEFORE = """
+import os, signal, sys
+seen, fatal = [0], int(os.environ["FATAL"])
+
+def trace(statement):
+    if statement.startswith(("BEGIN", "COMMIT")):
+        seen[0] += 1
+        if seen[0] == fatal:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+def watched(*given, **named):
+    connection = connect(*given, **named)
+    connection.set_trace_callback(trace)
+    return connection
+
+import _sqlite3
+connect, _sqlite3.connect = _sqlite3.connect, watched
+import time
+from memory_fabric.config import read_settings
+from memory_fabric.models import Provenance
+from memory_fabric.servers.queue_worker import Worker
+from memory_fabric.store import intake
+from memory_fabric.store.memory import Memory
+settings = read_settings(os.environ, {})
+"""
+WORK = (
+    BEFORE
+    + """
+later_s = float(os.environ["LATER_S"])
+Worker(settings, now=lambda: time.time() + later_s).run(once=True)
+print(seen[0], flush=True)
+"""
+)
+ACCEPT = (
+    BEFORE
+    + """
+texts = [intake.Ingest(f"We use Redis {n} for sessions.", idempotency_key=str(n)) for n in range(3)]
+told = intake.accept(Memory.open(settings), texts, Provenance("ingest", trust="tool"))
+print(len(told), flush=True)
+print(seen[0], flush=True)
+"""
+)
+TEXTS = (
+    Ingest(
+        "We use Redis for sessions.\n---\nWe switched from Redis to Valkey for sessions.",
+        ("Kafka (also called the bus) carries all events because Rabbit lost some",),
+        session_id="s1",
+        domain="ops",
+        project="shop",
+    ),
+    Ingest(
+        "We switched from Redis to Valkey for sessions.\n---\nNever deploy on Fridays.",
+        ("Kafka carries all events",),
+        session_id="s1",
+        domain="ops",
+    ),
+)
+
+
+def run(world: World, script: str, fatal: int, later_s: float = 0.0) -> subprocess.Popen[str]:
+    process = world.start(script, FATAL=str(fatal), LATER_S=str(later_s))
+    _, errors = process.communicate(timeout=GIVE_UP_S)
+    assert errors == ""
+    return process
+
+
+def printed(world: World, script: str) -> list[str]:
+    process = world.start(script, FATAL="0", LATER_S="0")
+    output, errors = process.communicate(timeout=GIVE_UP_S)
+    assert errors == ""
+    return output.split()
+
+
+def remembered(memory: Memory) -> dict[str, Any]:
+    """All that memory holds, without the numbers of its rows and times of its own work."""
+    db = database(memory)
+    return {
+        "records": sorted(memory.find_records("1"), key=lambda record: record.id),
+        "sightings": sorted(db.rows("SELECT id, sightings FROM records")),
+        "turns": db.rows(
+            "SELECT uuid, session, role, text, place, agent, domain, project, created_at "
+            "FROM episodes ORDER BY uuid"
+        ),
+        "graph": graph.read_graph(db),
+        "observations": sorted(
+            db.rows(
+                "SELECT e.name, o.text, o.record, o.domain FROM observations AS o "
+                "JOIN entities AS e ON e.id = o.entity"
+            )
+        ),
+        "aliases": sorted(db.rows("SELECT alias FROM aliases")),
+        "intake": db.rows("SELECT id, state, error FROM intake ORDER BY seq"),
+        "results": [p.records for p in intake.listed(memory, ("done",))],
+    }
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path / "world")
+
+
+def put_back(world: World, kept: Path) -> None:
+    shutil.rmtree(world.root)
+    shutil.copytree(kept, world.root, symlinks=True)
+
+
+def test_a_worker_killed_between_any_two_steps_leaves_what_an_undisturbed_one_does(
+    world: World, tmp_path: Path
+) -> None:
+    memory = world.memory()
+    intake.accept(memory, TEXTS, Provenance("ingest", trust="tool"))
+    memory.close()
+    kept = tmp_path / "kept"
+    shutil.copytree(world.root, kept, symlinks=True)
+    points = int(printed(world, WORK)[-1])
+    undisturbed = remembered(world.memory())
+    assert 20 < points < MOST_POINTS
+    assert [row[1] for row in undisturbed["intake"]] == ["done", "done"]
+    assert len(undisturbed["turns"]) == 3
+    assert any(record.superseded_by for record in undisturbed["records"])
+    for fatal in range(1, points + 1):
+        put_back(world, kept)
+        assert run(world, WORK, fatal).returncode == -signal.SIGKILL
+        assert run(world, WORK, 0, later_s=1000).returncode == 0
+        assert remembered(world.memory()) == undisturbed, f"killed at {fatal}"
+
+
+def test_a_text_whose_worker_is_killed_twice_is_done_all_the_same(
+    world: World, tmp_path: Path
+) -> None:
+    memory = world.memory()
+    intake.accept(memory, TEXTS, Provenance("ingest", trust="tool"))
+    memory.close()
+    kept = tmp_path / "kept"
+    shutil.copytree(world.root, kept, symlinks=True)
+    printed(world, WORK)
+    undisturbed = remembered(world.memory())
+    for first, second in ((7, 5), (11, 9), (5, 12)):
+        put_back(world, kept)
+        run(world, WORK, first)
+        run(world, WORK, second, later_s=1000)
+        assert run(world, WORK, 0, later_s=2000).returncode == 0
+        assert remembered(world.memory()) == undisturbed
+
+
+def test_who_is_killed_while_accepting_has_accepted_all_or_nothing(
+    world: World, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    shutil.copytree(world.root, kept, symlinks=True)
+    told, points = printed(world, ACCEPT)
+    assert told == "3"
+    for fatal in range(1, int(points) + 1):
+        put_back(world, kept)
+        assert run(world, ACCEPT, fatal).returncode == -signal.SIGKILL
+        memory = world.memory()
+        assert intake.backlog(memory).waiting in (0, 3)
+        memory.close()
+        assert printed(world, ACCEPT)[0] == "3"
+        assert intake.backlog(world.memory()).waiting == 3
