@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memory_fabric import __version__
-from memory_fabric.cli import here, show
+from memory_fabric.cli import forwarded, here, show
 from memory_fabric.store import health
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import others, place
@@ -19,7 +19,8 @@ def status(as_json: show.AsJson = False) -> int:
     """Show the three tiers, and what is wrong with them.
 
     Each is healthy, degraded or unavailable, with the reason and what helps, and what it holds;
-    then whether recall, capture and sharing are on, and how many records are of how many others.
+    then whether recall, capture and sharing are on, and how many records are of how many others;
+    and where sessions are forwarded to, what waits for that, what was refused, and what went wrong.
     Exit code 1 only when the graph is unavailable.
     """
     with here.open_memory() as memory:
@@ -56,6 +57,8 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     if queue.count:
         waits = f"{queue.count} changes wait for the graph, the oldest for {_span(queue.oldest_s)}."
         show.line(waits, style="yellow")
+    for told in forwarded.lines(memory.settings, now_s):
+        show.line(told)
     for complaint in memory.settings.complaints:
         show.complain(complaint)
     show.line(_backup_line(kept), style="dim")
@@ -69,6 +72,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "reads": memory.settings.reads,
         "writes": memory.settings.writes,
         "sharing": _sharing(memory),
+        "forwarding": forwarded.as_json(memory.settings),
         "complaints": list(memory.settings.complaints),
         "tiers": [health.as_json(t) for t in tiers],
     }
