@@ -11,8 +11,9 @@ import os
 import sys
 import time
 
+from memory_fabric import ids
 from memory_fabric.config import captures
-from memory_fabric.store import spool
+from memory_fabric.store import notices, spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +56,19 @@ def start(settings: Settings) -> int:
             (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
         ],
         setsid=True,
+    )
+
+
+def news(settings: Settings) -> str:
+    """What a person is told once of each receiver, whoever named it; empty ever after."""
+    url = settings.forward_url
+    if not settings.attended or not captures(settings):
+        return ""  # nobody reads it, or nothing goes
+    if not notices.once(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
+        return ""
+    return (
+        f"what the assistant says here is forwarded to {url}, without secrets and private parts; "
+        "docs/forwarding.md says what exactly, and how to stop it"
     )
 
 

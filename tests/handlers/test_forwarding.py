@@ -26,6 +26,7 @@ SUMMARY = "We moved the orders to PostgreSQL because analytics needs window func
 def named(house: House) -> Iterator[House]:
     """A house with a receiver; its senders find another one at work, so that items stay."""
     house.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
+    house.fire("SessionStart", source="startup")  # tells of the receiver
     with files.Locked(str(house.fabric_home / "forward" / sender.LOCK)):
         yield house
 
@@ -211,6 +212,30 @@ class TestOnce:
             named.fire("Stop", session, last_assistant_message="Done.", prompt_id="p1")
 
         assert len(bodies(named)) == 2
+
+
+class TestTold:
+    def test_a_start_tells_of_each_receiver_once(self, house: House) -> None:
+        told = []
+        for url in ("http://127.0.0.1:9", "http://127.0.0.1:9", "http://127.0.0.1:8"):
+            house.environ["MEMORY_FABRIC_FORWARD_URL"] = url
+            reply = house.fire("SessionStart", source="startup")
+            told.append("forwarded to " + url in str(reply.get("systemMessage")))
+
+        assert told == [True, False, True]
+
+    def test_a_turns_end_tells_of_it_where_no_start_has(self, house: House) -> None:
+        house.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
+
+        assert f"forwarded to {URL}" in stop(house, "Done.")
+        assert stop(house, "Done again.", prompt="p2") == ""
+
+    def test_the_welcome_claims_no_more_than_is_true(self, house: House) -> None:
+        house.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
+        reply = house.fire("SessionStart", source="startup")
+
+        assert "memory-fabric is on" in reply["systemMessage"]
+        assert "this machine only" not in reply["systemMessage"]
 
 
 class TestOff:

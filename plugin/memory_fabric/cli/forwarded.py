@@ -14,7 +14,6 @@ from memory_fabric.text import many
 
 ANOTHER = "Another process is sending right now."
 REACH = "Set MEMORY_FABRIC_FORWARD_URL to it and say memory-fabric sync, or delete them."
-FULL = "turns found no room in the spool and were not forwarded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,8 @@ def troubles(settings: Settings, found: Backlog, now_s: float) -> list[Told]:
         remedy = f"Each lies with its answer in {place}; delete what you have read."
         told.append(Told(f"The receiver rejected {many(found.rejected, 'item')}{reason}", remedy))
     if found.dropped:
-        told.append(Told(f"{found.dropped} {FULL}.", "Send or delete what lies there."))
+        lost = f"{many(found.dropped, 'time')} there was no room"
+        told.append(Told(f"{lost}: nothing was forwarded.", "Send or delete what lies there."))
     return told
 
 

@@ -37,16 +37,17 @@ SOURCE_MODEL, CONFIDENCE = "claude-code-hook", 0.8
 def handle(event: Event, fabric: WorkTable) -> Reply | None:
     """Fires when a turn ends and after a compaction, where a receiver is named. Reads the end of
     the transcript, or the summary; keeps one item in the spool and, once the reply is out, starts
-    the sender. Replies with a notice when the spool is full.
+    the sender. Replies with a notice when the receiver is new or the spool is full.
     """
     memory = fabric.memory
     if not captures(memory.settings):
         return None
-    texts, mark = _summary(event) if event.name == "PostCompact" else _messages(event)
-    told = ""
+    may_speak = event.name == "Stop"
+    texts, mark = _messages(event) if may_speak else _summary(event)
+    told = forwarding.news(memory.settings) if may_speak else ""
     if texts:
         body = _body(memory, event, texts, mark, fabric.now)
-        told = _keep(memory, body, may_speak=event.name == "Stop")
+        told = _keep(memory, body, may_speak=may_speak) or told
     notice = wording.problem(told, memory.settings)
     return Reply(notice=notice, receipts=forwarding.receipts(memory.settings))
 
