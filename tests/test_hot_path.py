@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_fabric import installation
-from memory_fabric.dispatcher import HANDLERS
+from memory_fabric.dispatcher import FORWARDERS, HANDLERS
 from memory_fabric.ids import new_id
 from replay.door import ROOT, TESTS, Door
 
@@ -26,7 +26,7 @@ SLOW = frozenset(
 # What recall does without: each costs a fifth to half of a bare start.
 SPARED = frozenset("re enum json datetime sqlite3 zlib functools collections".split())
 # Without these a process can neither ask another machine nor listen.
-NETWORK = frozenset(("socket", "_socket", "ssl", "asyncio"))
+NETWORK = frozenset(("socket", "_socket", "ssl", "asyncio", "http", "urllib"))
 DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
 
 EVENTS: dict[str, dict[str, Any]] = {
@@ -98,6 +98,37 @@ def test_a_hook_needs_nothing_but_python(door: Door, tmp_path: Path, name: str) 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
 def test_no_hook_loads_what_could_reach_a_network(door: Door, tmp_path: Path, name: str) -> None:
     assert modules_after(door, name, tmp_path) & NETWORK == set()
+
+
+@pytest.fixture
+def receiving(door: Door, monkeypatch: pytest.MonkeyPatch) -> Door:
+    """The same house where somebody named a receiver, at whom nobody listens."""
+    monkeypatch.setitem(door.environ, "MEMORY_FABRIC_FORWARD_URL", "http://127.0.0.1:9")
+    return door
+
+
+@pytest.mark.parametrize("name", sorted(HANDLERS))
+def test_no_hook_loads_it_where_a_receiver_is_named_either(
+    receiving: Door, tmp_path: Path, name: str
+) -> None:
+    modules = modules_after(receiving, name, tmp_path)
+
+    assert modules & (NETWORK | {"memory_fabric.sender"}) == set()
+    has_part = any(handler in FORWARDERS for handler in HANDLERS[name])
+    assert ("memory_fabric.forwarding" in modules) == has_part
+    if name in DELAYING:
+        assert modules & SLOW == set()
+
+
+@pytest.mark.parametrize("name", sorted(HANDLERS))
+def test_without_a_receiver_no_hook_loads_what_forwards(
+    door: Door, tmp_path: Path, name: str
+) -> None:
+    modules = modules_after(door, name, tmp_path)
+
+    forwarding = {f"memory_fabric.handlers.{handler}" for handler in FORWARDERS}
+    forwarding |= {"memory_fabric.forwarding", "memory_fabric.sender"}
+    assert modules & forwarding == set()
 
 
 @pytest.mark.parametrize("name", DELAYING)
@@ -176,7 +207,7 @@ def test_only_the_events_own_handlers_are_loaded(door: Door, tmp_path: Path, nam
     prefix = "memory_fabric.handlers."
     loaded = {m.removeprefix(prefix) for m in modules_after(door, name, tmp_path) if prefix in m}
     others = {other for names in HANDLERS.values() for other in names} - set(HANDLERS[name])
-    assert loaded >= set(HANDLERS[name])
+    assert loaded >= set(HANDLERS[name]) - FORWARDERS
     assert loaded & others == set()
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory_fabric import transcript
 from memory_fabric.transcript import ToolResult, ToolUse, Turn, read_turns
 
 # Other work on the machine must not fail a law.
@@ -249,3 +250,48 @@ def test_a_hundred_megabytes_cost_only_the_part_that_is_read(tmp_path: Path) -> 
     assert (len(turns), offset, bad) == (5, path.stat().st_size, 0)
     assert peak < 1 << 20
     assert read_turns(str(path), 0)[1:] == ((100 << 20) + 1, 1)
+
+
+class TestLastSaid:
+    def entry(self, number: int, text: str, **more: object) -> str:
+        message = {"id": f"m{number}", "content": [{"type": "text", "text": text}]}
+        return json.dumps({"type": "assistant", "uuid": f"u{number}", "message": message, **more})
+
+    def test_the_last_ones_come_oldest_first_with_their_ids(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.jsonl"
+        path.write_text("".join(self.entry(n, f"text {n}") + "\n" for n in range(5)))
+
+        assert transcript.last_said(str(path), 2) == [("u3", "text 3"), ("u4", "text 4")]
+
+    @pytest.mark.parametrize("size", [7, 64, 300, 1 << 20])
+    def test_however_the_parts_of_the_file_fall_the_messages_are_whole(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+    ) -> None:
+        monkeypatch.setattr(transcript, "TAIL_BYTES", size)
+        path = tmp_path / "t.jsonl"
+        path.write_text("".join(self.entry(n, f"Grüße {n} ✓" * n) + "\n" for n in range(1, 9)))
+
+        said = transcript.last_said(str(path), 10)
+
+        assert [text for _, text in said] == [f"Grüße {n} ✓" * n for n in range(1, 9)]
+
+    def test_bad_and_torn_lines_are_passed_over(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.jsonl"
+        torn = self.entry(2, "half of it")[:-9]
+        lines = [self.entry(0, "first"), '{"assistant": broken', "\x00\xff", self.entry(1, "last")]
+        path.write_text("\n".join([*lines, torn]), "utf-8")
+
+        assert [text for _, text in transcript.last_said(str(path), 10)] == ["first", "last"]
+
+    def test_beyond_the_limit_nothing_is_read_and_no_half_line_counts(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.jsonl"
+        path.write_text("".join(self.entry(n, f"text {n}") + "\n" for n in range(100)))
+        length = len(self.entry(99, "text 99")) + 1
+
+        said = transcript.last_said(str(path), 10, max_bytes=2 * length + length // 2)
+
+        assert [text for _, text in said] == ["text 98", "text 99"]
+
+    @pytest.mark.parametrize("path", ["", "/nowhere/t.jsonl", "\0", "/dev/zero", "."])
+    def test_what_is_no_transcript_says_nothing(self, path: str) -> None:
+        assert transcript.last_said(path, 10) == []

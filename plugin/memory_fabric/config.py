@@ -17,6 +17,12 @@ HOME_NAME = "memory-fabric"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
 # What can be turned off, each by itself.
 PARTS = ("read", "write")
+# Where sessions are forwarded to, each address with its own key: the first that is set counts.
+RECEIVERS = (
+    ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
+    ("MOE_MEMORY_ENDPOINT", "MOE_API_KEY"),
+)
+INGEST_PATH = "/v1/memory/ingest"
 
 
 class Rooms(Value):
@@ -98,6 +104,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
     complaints: list[str] = []
     capture, episodes = _table(file, "capture"), _table(file, "episodes")
     switch = environ.get("MEMORY_FABRIC", "").lower()
+    forward_url, forward_key = _receiver(environ, complaints)
     return Settings(
         home=home_path(environ),
         config_dir=config_path(environ),
@@ -132,11 +139,17 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         },
         domain=domain_name(environ.get("MEMORY_FABRIC_DOMAIN", "")),
         rooms=_rooms(file, complaints) if "domains" in file or "agents" in file else Rooms(),
-        forward_url=environ.get("MEMORY_FABRIC_FORWARD_URL", "")
-        or environ.get("MOE_MEMORY_ENDPOINT", ""),
-        forward_key=environ.get("MEMORY_FABRIC_FORWARD_KEY", "") or environ.get("MOE_API_KEY", ""),
+        forward_url=forward_url,
+        forward_key=forward_key,
         complaints=tuple(complaints),
     )
+
+
+def captures(settings: Settings) -> bool:
+    """Whether anything that is said in this session may be kept, or sent on."""
+    if settings.ci or not settings.writes:
+        return False
+    return settings.attended or settings.capture_unattended != "off"
 
 
 def domain_name(text: str) -> str:
@@ -166,6 +179,60 @@ def _rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
         if _isolates(stated, f"agents.{agent}", complaints):
             isolated_agents.add(agent)
     return Rooms(agents, paths, frozenset(isolated), frozenset(isolated_agents))
+
+
+def _receiver(environ: Mapping[str, str], complaints: list[str]) -> tuple[str, str]:
+    """The address that sessions are forwarded to, and its key; none where one cannot be used."""
+    for address, secret in RECEIVERS:
+        if not environ.get(address):
+            continue
+        url, wrong = ingest_address(environ[address].strip())
+        key = environ.get(secret, "").strip()
+        if wrong:
+            complaints.append(f"{address} {wrong}; nothing is forwarded")
+        elif any(not "!" <= c <= "~" for c in key):
+            complaints.append(f"{secret} holds a character that no key has; nothing is forwarded")
+        else:
+            return url, key
+        return "", ""
+    return "", ""
+
+
+def ingest_address(text: str) -> tuple[str, str]:
+    """The address as it is asked, with the path of ingest where it has none; and what is wrong."""
+    scheme, sign, rest = text.partition("://")
+    scheme = scheme.lower()
+    if not sign or scheme not in ("http", "https"):
+        return "", "must begin with http:// or https://"
+    if any(not "!" <= c <= "~" for c in text):
+        return "", "holds a character that no address has"
+    end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
+    host, path = rest[:end], rest[end:]
+    if "@" in host:
+        return "", "must not hold a name or a password: a variable of its own takes the key"
+    if "#" in path:
+        return "", "must not hold a #"
+    if not _names_host(host):
+        return "", "names no host, or a port that is none"
+    query = path[path.find("?") :] if "?" in path else ""
+    if path.removesuffix(query) in ("", "/"):
+        path = INGEST_PATH + query
+    return f"{scheme}://{host.lower()}{path}", ""
+
+
+def _names_host(text: str) -> bool:
+    """Whether this is a name or a number of a host, with a port or without."""
+    if text.startswith("["):
+        name, closed, port = text[1:].partition("]")
+        fits = bool(closed) and bool(name) and all(c in "0123456789abcdefABCDEF:." for c in name)
+        port = port if fits else "none"
+    else:
+        name, sign, port = text.partition(":")
+        port = sign + port
+        fits = bool(name) and all(c.isalnum() or c in "-._" for c in name)
+    if not fits or not port:
+        return fits
+    return port[:1] == ":" and port[1:].isdigit() and 0 < int(port[1:]) < 1 << 16
 
 
 def _user_home(environ: Mapping[str, str]) -> str:

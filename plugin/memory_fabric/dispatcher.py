@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 # Modules of memory_fabric.handlers by event, in the order in which their replies are joined.
 HANDLERS: Mapping[str, tuple[str, ...]] = {
-    "SessionStart": ("load_context", "restore_checkpoint"),
+    "SessionStart": ("load_context", "restore_checkpoint", "forward_waiting"),
     "UserPromptSubmit": ("recall_for_prompt", "capture_intent"),
     "PreToolUse": ("note_task",),
     "PostToolUse": ("bridge_memory",),
     "SubagentStart": ("recall_for_agent",),
     "SubagentStop": ("remember_agent",),
-    "Stop": ("auto_remember",),
+    "Stop": ("auto_remember", "forward_session"),
     "PreCompact": ("save_checkpoint",),
-    "PostCompact": ("remember_summary",),
-    "SessionEnd": ("flush_session",),
+    "PostCompact": ("remember_summary", "forward_session"),
+    "SessionEnd": ("flush_session", "forward_waiting"),
 }
 # What each is for: recall can be switched off without capture, and capture without recall.
 # note_task remembers nothing beyond the subagent that recall_for_agent answers next.
@@ -56,8 +56,12 @@ WRITERS = frozenset(
         "save_checkpoint",
         "remember_summary",
         "flush_session",
+        "forward_session",
+        "forward_waiting",
     )
 )
+# Not even loaded where nobody named a receiver.
+FORWARDERS = frozenset(("forward_session", "forward_waiting"))
 
 # Events whose hook a person waits for at every turn, and the time it gives itself.
 PROMPT_PATH = frozenset(("UserPromptSubmit", "SubagentStart", "PreToolUse"))
@@ -194,6 +198,7 @@ def _names(event_name: str, settings: Settings) -> list[str]:
         name
         for name in HANDLERS[event_name]
         if (settings.reads if name in READERS else settings.writes)
+        and (settings.forward_url or name not in FORWARDERS)
     ]
 
 

@@ -14,11 +14,13 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any, BinaryIO
 
 MAX_BYTES = 8 << 20
 MAX_META_BYTES = 64 << 10
+# What is read at a time from the end of a file.
+TAIL_BYTES = 128 << 10
 # So many bytes before the offset tell whether the file is still the one that was read.
 MARK_BYTES = 64
 # What can be wrong with a transcript, beside lines that cannot be read.
@@ -138,6 +140,56 @@ def read_turns(
     """Turns, new offset and count of bad lines, as `read_on` gives them for a file of any mark."""
     reading = read_on(path, offset, "", max_bytes, sidechain=sidechain)
     return reading.turns, reading.offset, reading.bad
+
+
+def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
+    """The assistant's last messages with words in them, oldest first: the id of the entry that ends
+    each, and its text. Empty where the transcript cannot be read.
+
+    Reads from the end, about as much as they take and at most `max_bytes`; lines that cannot be
+    read, side chains and what only calls tools are passed over.
+    """
+    found: list[tuple[str, str, str]] = []
+    try:
+        for line in _lines_from_end(path, max_bytes):
+            entry = _assistant_entry(line)
+            turn = turn_of(entry) if entry else None
+            if turn is None or not turn.text.strip():
+                continue
+            name = _string(entry["message"], "id") or turn.uuid
+            if found and found[-1][0] == name:  # a message has an entry for each of its blocks
+                found[-1] = (name, found[-1][1], f"{turn.text}\n{found[-1][2]}")
+            elif len(found) == most:
+                break
+            else:
+                found.append((name, turn.uuid, turn.text))
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return []
+    return [(uuid, text) for _, uuid, text in reversed(found)]
+
+
+def _assistant_entry(line: bytes) -> dict[str, Any]:
+    if b'"assistant"' not in line:
+        return {}
+    try:
+        return load_object(line)
+    except BadInput:
+        return {}
+
+
+def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
+    """Whole lines of the last `max_bytes` of a file, the last one first. Raises OSError."""
+    with open_regular(path) as file:
+        at = os.fstat(file.fileno()).st_size
+        stop, rest = max(0, at - max_bytes), b""
+        while at > stop:
+            start = max(stop, at - TAIL_BYTES)
+            file.seek(start)
+            first, *lines = (file.read(at - start) + rest).split(b"\n")
+            yield from reversed(lines)
+            at, rest = start, first
+        if not stop:
+            yield rest
 
 
 def task_of_agent(path: str, agent: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands keep to this machine: none connects, looks a host up, or listens."""
+"""Commands keep to this machine: none connects, looks a host up, or listens unless told to."""
 
 from __future__ import annotations
 

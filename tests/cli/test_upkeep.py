@@ -214,7 +214,13 @@ def test_sync_writes_the_notes_again(filled: Shell) -> None:
 
     done = filled.run("sync", "--json")
 
-    assert done.json == {"drained": 0, "restored": 0, "in_memory_md": 2, "failures": []}
+    assert done.json == {
+        "drained": 0,
+        "restored": 0,
+        "in_memory_md": 2,
+        "forwarded": None,
+        "failures": [],
+    }
     assert DECISION in filled.notes.read_text("utf-8")
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memory_fabric import __version__
-from memory_fabric.cli import here, show
+from memory_fabric.cli import forwarded, here, show
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.store import health, intake
 from memory_fabric.store.intake import Backlog
@@ -23,7 +23,8 @@ def status(as_json: show.AsJson = False) -> int:
 
     Each is healthy, degraded or unavailable, with the reason and what helps, and what it holds;
     then whether recall, capture and sharing are on, how many records are of how many others, and
-    how many texts of other programs are not worked off (memory-fabric queue).
+    how many texts of other programs are not worked off (memory-fabric queue); and where sessions
+    are forwarded to, what waits for that, what was refused, and what went wrong.
     Exit code 1 only when the graph is unavailable.
     """
     with here.open_memory() as memory:
@@ -62,6 +63,8 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
         show.line(waits, style="yellow")
     for line in _intake_lines(memory):
         show.line(line, style="yellow")
+    for told in forwarded.lines(memory.settings, now_s):
+        show.line(told)
     for complaint in memory.settings.complaints:
         show.complain(complaint)
     show.line(_backup_line(kept), style="dim")
@@ -76,6 +79,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "writes": memory.settings.writes,
         "sharing": _sharing(memory),
         "intake": _intake(memory)._asdict(),
+        "forwarding": forwarded.as_json(memory.settings),
         "complaints": list(memory.settings.complaints),
         "tiers": [health.as_json(t) for t in tiers],
     }

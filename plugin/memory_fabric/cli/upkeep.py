@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import here, progress, show
+from memory_fabric.cli import forwarded, here, progress, show
 from memory_fabric.store import backup as backups
 from memory_fabric.store import integrity, native, soundness, tiers
 from memory_fabric.store.database import mark_suspect
@@ -22,26 +22,31 @@ def sync(as_json: show.AsJson = False) -> int:
     """Bring queue, journal and MEMORY.md up to date now.
 
     What waits in the queue is applied, and what others shared is taken in. Hooks do the same at
-    Stop.
+    Stop. Where a receiver is named, what waits to be forwarded is sent (docs/forwarding.md). Exit
+    code 1 when something of it failed.
     """
     with here.open_memory() as memory:
         drained = tiers.drain(memory)
         memory.flush()
         restored = tiers.restore_journals(memory)
         shown = len(native.shown_ids(naming.native_notes(memory))) if memory.project else 0
-        failures = list(memory.failures)
+        told, sent, failed = forwarded.send(memory.settings)
+        failures = [*memory.failures, *failed]
     if as_json:
         show.json_out(
             {
                 "drained": drained,
                 "restored": restored,
                 "in_memory_md": shown,
+                "forwarded": sent,
                 "failures": failures,
             }
         )
     else:
         show.line(f"{drained} waiting changes applied; {shown} memories stand in MEMORY.md.")
         _tell_restored(restored)
+        if told:
+            show.line(told)
         _complain(failures)
     return 1 if failures else 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import ids
+from memory_fabric.config import captures
 from memory_fabric.fabric.aliases import aliases_in
 from memory_fabric.fabric.capture import capture
 from memory_fabric.fabric.closing.older import closed_by
@@ -38,11 +39,9 @@ def trust_for(settings: Settings, stated: str) -> str:
 
     Unattended sessions speak with the assistant's trust unless configured; CI is not remembered.
     """
-    if settings.ci or not settings.writes:
+    if not captures(settings):
         return ""
-    if settings.attended or settings.capture_unattended == "full":
-        return stated
-    return "assistant" if settings.capture_unattended == "low" else ""
+    return stated if settings.attended or settings.capture_unattended == "full" else "assistant"
 
 
 def remember_text(

@@ -24,6 +24,11 @@ def handle(event: Event, fabric: WorkTable) -> None:
     trust = remember.trust_for(memory.settings, "assistant")
     if not trust:
         return
-    summary = re.sub(ANALYSIS, "", events.compact_summary(event), flags=re.DOTALL)
     by = Provenance("compaction", trust=trust, session=event.session)
-    remember.remember_text(memory, re.sub(r"</?summary>", "", summary), "summary", by)
+    remember.remember_text(memory, plain_summary(event), "summary", by)
+
+
+def plain_summary(event: Event) -> str:
+    """The summary alone, without analysis and tags."""
+    summary = re.sub(ANALYSIS, "", events.compact_summary(event), flags=re.DOTALL)
+    return re.sub(r"</?summary>", "", summary)

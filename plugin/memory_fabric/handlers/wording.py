@@ -38,8 +38,9 @@ def welcome(settings: Settings, local: str) -> str:
     if settings.notices == "off":
         return ""
     places = f"{settings.home}" + (f" and {local}" if local else "")
+    only = "machine" if settings.forward_url else "machine only"
     return (
         "memory-fabric is on: decisions, preferences, problems and what was said are kept on this "
-        f"machine only, in {places}. `memory-fabric off --here` stops it for this project, "
+        f"{only}, in {places}. `memory-fabric off --here` stops it for this project, "
         "`memory-fabric status` shows what is kept."
     )

@@ -9,7 +9,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from memory_fabric.cli import here
-from memory_fabric.cli.checkup import client, delivery, fixing, installation, running, storage
+from memory_fabric.cli.checkup import (
+    client,
+    delivery,
+    fixing,
+    forwarding,
+    installation,
+    running,
+    storage,
+)
 from memory_fabric.cli.checkup.finding import FAULT, OK, Check, Sight
 from memory_fabric.errors import FabricError
 from memory_fabric.store import client_settings
@@ -50,6 +58,8 @@ CHECKS: tuple[tuple[str, Looking], ...] = (
     (WORK, running.switched),
     (WORK, running.last_session),
     (WORK, running.log),
+    (WORK, forwarding.receiver),
+    (WORK, forwarding.spooled),
     (STORAGE, storage.home),
     (STORAGE, storage.permissions),
     (STORAGE, storage.disk),

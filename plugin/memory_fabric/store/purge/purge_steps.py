@@ -10,7 +10,17 @@ from contextlib import contextmanager
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance, Record
-from memory_fabric.store import backup, files, journal, log, pages, records, seal, write
+from memory_fabric.store import (
+    backup,
+    files,
+    journal,
+    log,
+    pages,
+    records,
+    seal,
+    spool,
+    write,
+)
 from memory_fabric.store.database import Database, open_database, translated
 from memory_fabric.store.graph_file import agreement, exchange
 from memory_fabric.store.memory import Memory
@@ -85,6 +95,8 @@ def erase(memory: Memory, plan: Plan, where: Sequence[Place]) -> int:
             _fences(memory, place, frozenset(plan["ids"]), databases)
         _other_lines(memory, where, Gone(texts=tuple(plan["texts"])))
         pages.drop_all(memory.settings.home)
+        every = Gone(texts=tuple(plan["texts"]))
+        spool.erase(memory.settings.home, lambda data: purge_files.is_in(data, every))
         memory.flush()
         if memory.mirror is not None:
             gone = Gone(texts=tuple(_unshared(memory, plan, databases)))

@@ -1,0 +1,116 @@
+"""Stop, PostCompact: what the session said goes to the receiver that somebody named, by a spool."""
+
+from __future__ import annotations
+
+import time
+
+from memory_fabric import events, forwarding, ids
+from memory_fabric.config import captures
+from memory_fabric.fabric.domains import SESSION
+from memory_fabric.handlers import wording
+from memory_fabric.reply import Reply
+from memory_fabric.store import notices, spool
+from memory_fabric.store.spool import SpoolFull
+from memory_fabric.suspicion import without_secrets
+from memory_fabric.text import cut, without_controls, without_injected
+from memory_fabric.transcript import last_said
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.store.memory import Memory
+
+MAX_MESSAGES = 10
+BETWEEN = "\n\n---\n\n"
+MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
+# So much is looked at before it is redacted: a cut must not hide what a secret is known by.
+MAX_READ_CHARS = 256 << 10
+# A receiver takes at most a megabyte.
+MAX_BODY_BYTES = 1_000_000
+SOURCE_MODEL, CONFIDENCE = "claude-code-hook", 0.8
+
+
+def handle(event: Event, fabric: WorkTable) -> Reply | None:
+    """Fires when a turn ends and after a compaction, where a receiver is named. Reads the end of
+    the transcript, or the summary; keeps one item in the spool and, once the reply is out, starts
+    the sender. Replies with a notice when the receiver is new or the spool is full.
+    """
+    memory = fabric.memory
+    if not captures(memory.settings):
+        return None
+    may_speak = event.name == "Stop"
+    texts, mark = _messages(event) if may_speak else _summary(event)
+    told = forwarding.news(memory.settings) if may_speak else ""
+    if texts:
+        body = _body(memory, event, texts, mark, fabric.now)
+        told = _keep(memory, body, may_speak=may_speak) or told
+    notice = wording.problem(told, memory.settings)
+    return Reply(notice=notice, receipts=forwarding.receipts(memory.settings))
+
+
+def _messages(event: Event) -> tuple[list[str], str]:
+    """The last messages as they may leave, and what tells this turn's end from any other."""
+    said = last_said(event.transcript_path, MAX_MESSAGES)
+    last = events.last_message(event)
+    texts = [text for _, text in said]
+    # The transcript may lag behind, or be missing: the event's message is the surer source.
+    if last.strip() and not (texts and texts[-1].strip().endswith(last.strip())):
+        texts.append(last)
+    kept = [text for raw in texts[-MAX_MESSAGES:] if (text := _fit(raw, MAX_MESSAGE_CHARS))]
+    turn = event.prompt_id or (said[-1][0] if said else "")
+    return kept, f"{turn}\n{(last or (texts[-1] if texts else '')).strip()}"
+
+
+def _summary(event: Event) -> tuple[list[str], str]:
+    from memory_fabric.handlers.remember_summary import plain_summary  # of this event only
+
+    text = _fit(plain_summary(event), MAX_SUMMARY_CHARS)
+    return [text] if text else [], text
+
+
+def _fit(text: str, max_chars: int) -> str:
+    clean = without_secrets(without_injected(text[:MAX_READ_CHARS]))
+    return cut(without_controls(clean).strip(), max_chars)
+
+
+def _body(
+    memory: Memory, event: Event, texts: Sequence[str], mark: str, now: str
+) -> dict[str, Any]:
+    """What is sent; the oldest messages stay out where all of them are too much."""
+    project = memory.project.name if memory.project else ""
+    body = {
+        "session_summary": BETWEEN.join(texts),
+        "key_decisions": [],
+        "domain": SESSION,
+        "source_model": SOURCE_MODEL,
+        "confidence": CONFIDENCE,
+        "project": without_secrets(project),
+        "session_id": event.session[:200],
+        "idempotency_key": ids.id_for(f"{event.name}\n{event.session}\n{mark}"),
+        "created_at": now,
+    }
+    while len(texts) > 1 and len(spool.encoded(body)) > MAX_BODY_BYTES:
+        texts = texts[1:]
+        body["session_summary"] = BETWEEN.join(texts)
+    return body
+
+
+def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
+    """Keep the item; what the user must be told now, if there is no room for it."""
+    settings = memory.settings
+    place = memory.project.id if memory.project else ""
+    try:
+        spool.add(settings.home, settings.forward_url, place, body, time.time())
+    except SpoolFull as full:
+        memory.fail(f"forward: {full}")
+        if spool.drop(settings.home):
+            if may_speak:
+                return str(full)
+            notices.leave(settings.home, str(full))
+    except (OSError, TimeoutError) as error:
+        memory.fail(f"forward: this turn is not forwarded, it could not be kept: {error}")
+    return ""

@@ -1,0 +1,289 @@
+"""What waits to be forwarded, in home: one file an item, for the owner only, and how sending goes.
+
+    forward/<id>.<key>.json   waits; goes when the receiver has said yes
+    forward/rejected/         what the receiver refused for good, with its answer
+    forward/state.json        when it was tried last, and what came of it; no word of what was said
+
+An item is `{"to": address, "place": project id, "body": {…}}`; `body` is what is sent. It goes to
+that address only: another project may have another receiver.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric import ids, jsontext
+from memory_fabric.errors import FabricError
+from memory_fabric.store import files
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+FOLDER, REJECTED, STATE = "forward", "rejected", "state.json"
+# Weeks of sessions. What a receiver refused counts, too: nothing goes without a word.
+MAX_ITEMS, MAX_BYTES = 500, 32 << 20
+# Others hold it only while they write one file.
+LOCK_S = 2.0
+# So many items that were sent are known again by their keys.
+KEPT_KEYS = 200
+# No receiver can ask for more patience; a clock that was set back asks for none.
+MAX_WAIT_S = 24 * 3600
+
+
+class SpoolFull(FabricError):
+    """There is no room for another item; `waiting` and `rejected` say how many there are."""
+
+    def __init__(self, waiting: int, rejected: int) -> None:
+        super().__init__(
+            f"{waiting} items wait to be forwarded and {rejected} were rejected; there is no room "
+            "for more, so what is said now is not forwarded.",
+            remedy="`memory-fabric sync` sends what waits and says what is wrong.",
+        )
+        self.waiting, self.rejected = waiting, rejected
+
+
+class Item(Value):
+    """One file of the spool: its id (UUIDv7), the key that makes sending it twice harmless."""
+
+    id: str
+    key: str
+    path: str
+
+
+class Backlog(Value):
+    """How forwarding stands. Times are ISO 8601, empty for never; `dropped` had no room."""
+
+    waiting: int = 0
+    elsewhere: tuple[str, ...] = ()
+    oldest_at: str = ""
+    rejected: int = 0
+    refusal: str = ""
+    last_success: str = ""
+    last_error: str = ""
+    remedy: str = ""
+    error_at: str = ""
+    next_at: str = ""
+    dropped: int = 0
+
+
+def folder_of(home: str) -> str:
+    """Where the spool lies."""
+    return os.path.join(home, FOLDER)
+
+
+def waiting(home: str) -> list[Item]:
+    """What waits, oldest first."""
+    return _items(folder_of(home))
+
+
+def rejected(home: str) -> list[Item]:
+    """What a receiver refused for good, oldest first."""
+    return _items(os.path.join(folder_of(home), REJECTED))
+
+
+def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -> bool:
+    """Whether an item is new, by its body's idempotency key; durable on return.
+
+    Raises SpoolFull, OSError, TimeoutError.
+    """
+    key = str(body["idempotency_key"])
+    with _locked(home):
+        there = waiting(home)
+        refused = rejected(home)
+        if key in _state(home).get("sent", ()) or any(i.key == key for i in (*there, *refused)):
+            return False
+        data = encoded({"to": to, "place": place, "body": body})
+        room = MAX_BYTES - sum(files.size_of(item.path) for item in (*there, *refused))
+        if len(there) + len(refused) >= MAX_ITEMS or len(data) > room:
+            raise SpoolFull(len(there), len(refused))
+        folder = folder_of(home)
+        files.write_atomic(os.path.join(folder, f"{ids.new_id(now_s)}.{key}.json"), data)
+        _settle(folder)
+    return True
+
+
+def read(item: Item) -> dict[str, Any]:
+    """The item's content; empty when it is gone or cannot be read."""
+    found = files.read_json(item.path)
+    return found if isinstance(found.get("body"), dict) else {}
+
+
+def encoded(value: Mapping[str, Any]) -> bytes:
+    """A JSON object as it is written, and sent."""
+    return jsontext.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def sent(home: str, item: Item, now_s: float) -> None:
+    """The receiver has it: its key is known from now on, and its file goes.
+
+    Raises OSError, TimeoutError.
+    """
+    with _locked(home):
+        at = ids.timestamp(now_s)
+        try:
+            _change(home, last_success=at, failures=0, told_full=False, sent=_known(home, item))
+        finally:
+            _unlink(item.path)
+
+
+def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
+    """The receiver refused it for good: it lies aside, with the answer.
+
+    Raises OSError, TimeoutError; then it waits still.
+    """
+    with _locked(home):
+        found = read(item)
+        if found:  # else it was erased meanwhile, and must not come back
+            path = os.path.join(folder_of(home), REJECTED, os.path.basename(item.path))
+            files.write_atomic(path, encoded({**found, "answer": answer}))
+        _unlink(item.path)
+
+
+def set_aside(home: str, item: Item, why: str) -> None:
+    """The same for an item that cannot be read; its bytes stay as they are.
+
+    Raises OSError, TimeoutError.
+    """
+    with _locked(home):
+        folder = os.path.join(folder_of(home), REJECTED)
+        files.make_folder(folder)
+        if os.path.exists(item.path):
+            os.replace(item.path, os.path.join(folder, os.path.basename(item.path)))
+        _change(home, last_error=why, remedy="", error_at=ids.timestamp())
+
+
+def state(home: str) -> dict[str, Any]:
+    """What was noted of sending."""
+    return _state(home)
+
+
+def note(home: str, **changes: object) -> None:
+    """Change what is noted of sending. Raises OSError, TimeoutError."""
+    with _locked(home):
+        _change(home, **changes)
+
+
+def drop(home: str) -> bool:
+    """Count an item that found no room; whether it is the first since there was room."""
+    with _locked(home):
+        noted = _state(home)
+        _change(home, dropped=int(_number(noted.get("dropped"))) + 1, told_full=True)
+    return noted.get("told_full") is not True
+
+
+def is_due(home: str, to: str, now_s: float) -> bool:
+    """Whether something waits and may be tried now; back-off holds for the address that failed."""
+    if not waiting(home):
+        return False
+    noted = _state(home)
+    return noted.get("to") != to or not 0 < _number(noted.get("next_at")) - now_s <= MAX_WAIT_S
+
+
+def backlog(home: str, to: str) -> Backlog:
+    """How forwarding to this address stands; `elsewhere` are other addresses that items are for."""
+    there, refused, noted = waiting(home), rejected(home), _state(home)
+    others = {str(read(item).get("to", "")) for item in there} - {to, ""}
+    answer = files.read_json(refused[-1].path).get("answer") if refused else {}
+    next_s = _number(noted.get("next_at"))
+    return Backlog(
+        waiting=len(there),
+        elsewhere=tuple(sorted(others)),
+        oldest_at=ids.timestamp(_made_s(there[0])) if there else "",
+        rejected=len(refused),
+        refusal=str(answer.get("told", "")) if isinstance(answer, dict) else "",
+        last_success=str(noted.get("last_success", "")),
+        last_error=str(noted.get("last_error", "")),
+        remedy=str(noted.get("remedy", "")),
+        error_at=str(noted.get("error_at", "")),
+        next_at=ids.timestamp(next_s) if next_s and there else "",
+        dropped=int(_number(noted.get("dropped"))),
+    )
+
+
+def erase(home: str, holds: Callable[[bytes], bool]) -> int:
+    """Delete every item, waiting or rejected, whose bytes hold what is to go; how many went.
+
+    Raises OSError, TimeoutError.
+    """
+    gone = 0
+    if not os.path.isdir(folder_of(home)):
+        return gone
+    with _locked(home):
+        for folder, _, names in os.walk(folder_of(home)):
+            for path in (os.path.join(folder, name) for name in names):
+                if not path.endswith(".lock") and holds(_bytes(path)):
+                    _unlink(path)
+                    gone += 1
+    return gone
+
+
+def _items(folder: str) -> list[Item]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    found = []
+    for name in names:
+        id_, _, rest = name.partition(".")
+        key, _, ending = rest.partition(".")
+        if ending == "json" and key:
+            found.append(Item(id_, key, os.path.join(folder, name)))
+    return found
+
+
+def _locked(home: str) -> files.Locked:
+    return files.Locked(os.path.join(folder_of(home), "spool.lock"), LOCK_S)
+
+
+def _state(home: str) -> dict[str, Any]:
+    return files.read_json(os.path.join(folder_of(home), STATE))
+
+
+def _change(home: str, **changes: object) -> None:
+    new = {**_state(home), **changes}
+    files.write_atomic(os.path.join(folder_of(home), STATE), files.as_page(new))
+
+
+def _known(home: str, item: Item) -> list[str]:
+    """The keys that were sent lately, this one the last."""
+    known = _state(home).get("sent")
+    return [*(known if isinstance(known, list) else ()), item.key][-KEPT_KEYS:]
+
+
+def _settle(folder: str) -> None:
+    """The folder's own entry on the disk: a file that a power cut takes was never kept."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _made_s(item: Item) -> float:
+    """When an item was made: its id begins with the milliseconds."""
+    try:
+        return int(item.id.replace("-", "")[:12], 16) / 1000
+    except ValueError:
+        return 0.0
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return

@@ -1,0 +1,446 @@
+"""Stop and PostCompact with a receiver: what is kept for it, and that without one nothing is."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from house import House
+from memory_fabric import sender, transcript
+from memory_fabric.handlers.forward_session import BETWEEN
+from memory_fabric.store import files, spool
+from memory_fabric.store.purge import purging
+
+URL = "http://127.0.0.1:9/v1/memory/ingest"
+TOKEN = "ghp_" + "A1b2C3d4E5f6" * 3
+SUMMARY = "We moved the orders to PostgreSQL because analytics needs window functions."
+
+
+@pytest.fixture
+def named(house: House) -> Iterator[House]:
+    """A house with a receiver; its senders find another one at work, so that items stay."""
+    house.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
+    house.fire("SessionStart", source="startup")  # tells of the receiver
+    with files.Locked(str(house.fabric_home / "forward" / sender.LOCK)):
+        yield house
+
+
+def letters(house: House) -> list[dict[str, Any]]:
+    """What waits, as it lies in the spool."""
+    return [spool.read(item) for item in spool.waiting(str(house.fabric_home))]
+
+
+def bodies(house: House) -> list[dict[str, Any]]:
+    return [letter["body"] for letter in letters(house)]
+
+
+def stop(house: House, said: str = "", prompt: str = "p1", **fields: Any) -> str:
+    """The notice of a turn's end."""
+    reply = house.fire("Stop", last_assistant_message=said, prompt_id=prompt, **fields)
+    return str(reply.get("systemMessage", ""))
+
+
+def messages(house: House) -> list[str]:
+    """The messages of the one item that waits."""
+    [body] = bodies(house)
+    return str(body["session_summary"]).split(BETWEEN)
+
+
+class TestWhatIsSent:
+    def test_the_last_ten_messages_as_one_text_with_the_fields_of_the_endpoint(
+        self, named: House
+    ) -> None:
+        for number in range(14):
+            named.say("user", f"Question {number}")
+            named.say("assistant", f"Answer {number}")
+
+        stop(named, "Answer 13")
+
+        [letter] = letters(named)
+        key = letter["body"].pop("idempotency_key")
+        created_at = letter["body"].pop("created_at")
+        assert letter == {
+            "to": URL,
+            "place": named.memory().project.id,  # type: ignore[union-attr]
+            "body": {
+                "session_summary": "\n\n---\n\n".join(f"Answer {n}" for n in range(4, 14)),
+                "key_decisions": [],
+                "domain": "session",
+                "source_model": "claude-code-hook",
+                "confidence": 0.8,
+                "project": "shop",
+                "session_id": "session-1",
+            },
+        }
+        assert len(key) == 36 and created_at.endswith("Z")
+
+    def test_fewer_messages_are_all_sent(self, named: House) -> None:
+        named.say("assistant", "First.")
+        named.say("assistant", "Second.")
+        stop(named, "Second.")
+
+        assert messages(named) == ["First.", "Second."]
+
+    def test_a_message_that_the_transcript_lacks_still_comes_last(self, named: House) -> None:
+        for number in range(10):
+            named.say("assistant", f"Answer {number}")
+        stop(named, "The newest answer.")
+
+        assert messages(named) == [*(f"Answer {n}" for n in range(1, 10)), "The newest answer."]
+
+    def test_without_a_transcript_the_events_message_is_sent(self, named: House) -> None:
+        stop(named, "Only this.")
+
+        assert messages(named) == ["Only this."]
+
+    def test_messages_without_words_side_chains_and_the_clients_own_entries_do_not_count(
+        self, named: House
+    ) -> None:
+        named.say("assistant", "Kept.")
+        tool = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls secret"}}
+        named.say("assistant", tool)
+        named.say("user", {"type": "tool_result", "tool_use_id": "t1", "content": "output"})
+        side: Any = {"isSidechain": True}
+        named.say("assistant", "A subagent speaks.", **side)
+        summary: Any = {"isCompactSummary": True}
+        named.say("user", "The session so far.", **summary)
+        failed: Any = {"isApiErrorMessage": True}
+        named.say("assistant", "API Error: 500", **failed)
+        named.say("assistant", "Kept, too.")
+        stop(named, "Kept, too.")
+
+        assert messages(named) == ["Kept.", "Kept, too."]
+
+    def test_the_blocks_of_one_message_are_one_message(self, named: House) -> None:
+        for text in ("First part.", "Second part."):
+            entry: Any = {"message": {"id": "m1", "content": [{"type": "text", "text": text}]}}
+            named.say("assistant", **entry)
+        stop(named, "Second part.")
+
+        assert messages(named) == ["First part.\nSecond part."]
+
+    def test_after_a_compaction_what_was_said_before_it_counts_as_well(self, named: House) -> None:
+        named.say("assistant", "Before.")
+        with named.transcript.open("a") as file:
+            file.write(json.dumps({"type": "system", "subtype": "compact_boundary"}) + "\n")
+        named.say("assistant", "After.")
+        stop(named, "After.")
+
+        assert messages(named) == ["Before.", "After."]
+
+    def test_a_summary_is_sent_without_its_analysis(self, named: House) -> None:
+        summary = f"<analysis>thinking aloud</analysis>\n<summary>\n{SUMMARY}\n</summary>"
+        named.fire("PostCompact", trigger="manual", compact_summary=summary)
+
+        [body] = bodies(named)
+        assert body["session_summary"] == SUMMARY
+        assert body["domain"] == "session"
+
+    @pytest.mark.parametrize("event", ["Stop", "PostCompact"])
+    def test_secrets_private_parts_and_our_own_blocks_stay_here(
+        self, named: House, event: str
+    ) -> None:
+        said = (
+            f"The token is {TOKEN}. <private>Ann is ill.</private> Done. "
+            "<memory-fabric>- [decision] recalled words</memory-fabric>"
+            "<system-reminder>reminder words</system-reminder>"
+        )
+        named.say("assistant", said)
+        if event == "Stop":
+            stop(named, said)
+        else:
+            named.fire(event, compact_summary=said)
+
+        [path] = [Path(item.path) for item in spool.waiting(str(named.fabric_home))]
+        kept = path.read_text("utf-8")
+        assert "Done." in kept
+        for gone in (TOKEN, "Ann is ill", "recalled words", "reminder words"):
+            assert gone not in kept
+
+    def test_nothing_said_is_nothing_sent(self, named: House) -> None:
+        stop(named, "")
+        stop(named, "<memory-fabric>an echo</memory-fabric>", prompt="p2")
+        named.fire("PostCompact", compact_summary="<analysis>only this</analysis>")
+
+        assert bodies(named) == []
+
+    def test_a_long_message_is_cut_and_the_oldest_stay_out_of_a_body_beyond_a_megabyte(
+        self, named: House
+    ) -> None:
+        named.say("assistant", "word " * 20_000)
+        for _ in range(10):
+            named.say("assistant", "\u2028\x0b" * 30_000)  # six bytes each in JSON
+        stop(named, "The end.")
+
+        [path] = [Path(item.path) for item in spool.waiting(str(named.fabric_home))]
+        assert path.stat().st_size < 1_100_000
+        [body] = bodies(named)
+        assert body["session_summary"].endswith("The end.")
+
+
+class TestOnce:
+    def test_the_same_stop_twice_is_kept_once(self, named: House) -> None:
+        named.say("assistant", "Done.")
+        stop(named, "Done.")
+        stop(named, "Done.")
+
+        assert len(bodies(named)) == 1
+
+    def test_two_turns_that_end_in_the_same_words_are_two(self, named: House) -> None:
+        for number in range(2):
+            named.say("assistant", "Done.")
+            stop(named, "Done.", prompt=f"p{number}")
+
+        assert len({body["idempotency_key"] for body in bodies(named)}) == 2
+
+    def test_without_prompt_ids_turns_are_told_apart_by_the_transcript(self, named: House) -> None:
+        for _ in range(2):
+            named.say("assistant", "Done.")
+            stop(named, "Done.", prompt="")
+            stop(named, "Done.", prompt="")
+
+        assert len(bodies(named)) == 2
+
+    def test_the_same_words_in_two_sessions_are_two(self, named: House) -> None:
+        for session in ("s1", "s2"):
+            named.fire("Stop", session, last_assistant_message="Done.", prompt_id="p1")
+
+        assert len(bodies(named)) == 2
+
+
+class TestTold:
+    def test_a_start_tells_of_each_receiver_once(self, house: House) -> None:
+        told = []
+        for url in ("http://127.0.0.1:9", "http://127.0.0.1:9", "http://127.0.0.1:8"):
+            house.environ["MEMORY_FABRIC_FORWARD_URL"] = url
+            reply = house.fire("SessionStart", source="startup")
+            told.append("forwarded to " + url in str(reply.get("systemMessage")))
+
+        assert told == [True, False, True]
+
+    def test_a_turns_end_tells_of_it_where_no_start_has(self, house: House) -> None:
+        house.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
+
+        assert f"forwarded to {URL}" in stop(house, "Done.")
+        assert stop(house, "Done again.", prompt="p2") == ""
+
+    def test_the_welcome_claims_no_more_than_is_true(self, house: House) -> None:
+        house.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
+        reply = house.fire("SessionStart", source="startup")
+
+        assert "memory-fabric is on" in reply["systemMessage"]
+        assert "this machine only" not in reply["systemMessage"]
+
+
+class TestOff:
+    def test_without_a_receiver_there_is_no_spool(self, house: House) -> None:
+        house.say("assistant", "Done.")
+        stop(house, "Done.")
+        house.fire("PostCompact", compact_summary=SUMMARY)
+
+        assert not (house.fabric_home / "forward").exists()
+
+    @pytest.mark.parametrize(
+        "variables",
+        [
+            {"CI": "true"},
+            {"MEMORY_FABRIC": "off"},
+            {"MEMORY_FABRIC_FORWARD_URL": "ftp://host"},
+            {"MEMORY_FABRIC_FORWARD_URL": "http://"},
+        ],
+        ids=str,
+    )
+    def test_where_memory_is_off_nothing_is_kept(
+        self, named: House, variables: dict[str, str]
+    ) -> None:
+        named.environ |= variables
+        stop(named, "Done.")
+        named.fire("PostCompact", compact_summary=SUMMARY)
+
+        assert bodies(named) == []
+
+    @pytest.mark.parametrize(
+        "file", ["write = false\n", '[capture]\nunattended = "off"\n', "write = nonsense\n"]
+    )
+    def test_what_config_toml_turns_off_is_off_here_too(self, named: House, file: str) -> None:
+        named.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
+        (named.fabric_home / "config.toml").write_text(file)
+        stop(named, "Done.")
+        named.fire("PostCompact", compact_summary=SUMMARY)
+
+        assert bodies(named) == []
+
+    def test_a_project_that_is_switched_off_forwards_nothing(self, named: House) -> None:
+        assert named.command("off", "--here", "--write").returncode == 0
+        stop(named, "Done.")
+
+        assert bodies(named) == []
+
+    def test_recall_alone_switched_off_changes_nothing(self, named: House) -> None:
+        (named.fabric_home / "config.toml").write_text("read = false\n")
+        stop(named, "Done.")
+
+        assert len(bodies(named)) == 1
+
+    def test_an_unattended_session_forwards_as_it_captures(self, named: House) -> None:
+        named.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
+        stop(named, "Done.")
+
+        assert len(bodies(named)) == 1
+
+
+class TestNoRoom:
+    def test_a_full_spool_is_said_once_and_counted(
+        self, named: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(spool, "MAX_ITEMS", 1)
+        told = [stop(named, f"Answer {n}", prompt=f"p{n}") for n in range(4)]
+
+        assert told[0] == told[2] == told[3] == ""
+        assert "no room for more" in told[1] and "memory-fabric sync" in told[1]
+        assert spool.backlog(str(named.fabric_home), URL).dropped == 3
+        assert named.log.count("forward:") == 3
+
+    def test_after_a_compaction_it_is_said_at_the_next_turns_end(
+        self, named: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(spool, "MAX_ITEMS", 0)
+        assert named.fire("PostCompact", compact_summary=SUMMARY) == {}
+
+        assert "no room for more" in stop(named, "Done.")
+
+    def test_a_spool_that_cannot_be_written_stops_nothing_and_stands_in_the_log(
+        self, house: House
+    ) -> None:
+        house.environ["MEMORY_FABRIC_FORWARD_URL"] = URL
+        house.fabric_home.mkdir(parents=True)
+        (house.fabric_home / "forward").write_text("in the way")
+        house.say("assistant", "We decided to use PostgreSQL because analytics needs it.")
+        notice = stop(house, "Done.")
+
+        assert "PostgreSQL" in notice
+        assert "not forwarded" in house.log
+
+
+class TestCost:
+    def test_a_transcript_of_8_mb_is_read_from_its_end_alone(
+        self, named: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        padding = json.dumps({"type": "api-request-blob", "pad": "x" * 4000}) + "\n"
+        with named.transcript.open("w", encoding="utf-8") as file:
+            file.write(padding * 2000)
+        for number in range(12):
+            named.say("assistant", f"Answer {number}")
+        assert named.transcript.stat().st_size > 8_000_000
+
+        read = read_by(monkeypatch, lambda: transcript.last_said(str(named.transcript), 10))
+
+        assert [text for _, text in read.said] == [f"Answer {n}" for n in range(2, 12)]
+        assert read.bytes <= transcript.TAIL_BYTES and read.calls == 1
+
+    def test_where_nobody_spoke_for_long_reading_ends_at_the_limit(
+        self, named: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        named.say("assistant", "Long ago.")
+        with named.transcript.open("a", encoding="utf-8") as file:
+            file.write("x" * 3_000_000)
+
+        path = str(named.transcript)
+        read = read_by(monkeypatch, lambda: transcript.last_said(path, 10, 1 << 20))
+
+        assert read.said == [] and read.bytes == 1 << 20
+
+    def test_a_stop_with_a_receiver_forces_two_writes_more_to_the_disk(
+        self, house: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        counts = []
+        for url in ("", URL):
+            house.environ["MEMORY_FABRIC_FORWARD_URL"] = url
+            with files.Locked(str(house.fabric_home / "forward" / sender.LOCK)):
+                stop(house, "Warm.", prompt=f"warm{url}")
+                turn = partial(stop, house, "Done.", f"p{url}")
+                counts.append(fsyncs(monkeypatch, turn))
+
+        assert counts[1] - counts[0] == 2
+
+
+class TestPurging:
+    def test_what_is_erased_goes_from_what_waits_and_what_was_refused(self, named: House) -> None:
+        fact = "Use PostgreSQL for the ledger of Ann Smith"
+        record = json.loads(named.command("remember", fact, "--json").stdout)["id"]
+        stop(named, f"Noted: {fact}.", prompt="p1")
+        stop(named, f"As I said: {fact}.", prompt="p2")
+        stop(named, "Something else.", prompt="p3")
+        home = str(named.fabric_home)
+        spool.reject(home, spool.waiting(home)[0], {"status": 422, "text": fact})
+
+        done = named.command("forget", "--purge", "--yes", record)
+
+        assert done.returncode == 0, done.stderr
+        held = [
+            p
+            for p in named.fabric_home.rglob("*")
+            if p.is_file() and fact.encode() in p.read_bytes()
+        ]
+        assert held == []
+        assert [body["session_summary"] for body in bodies(named)][-1].endswith("Something else.")
+        assert purging.pending(home) == ""
+
+
+class Read:
+    """What a reading gave, in how many calls and bytes."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, str]] = []
+        self.calls = self.bytes = 0
+
+
+def read_by(monkeypatch: pytest.MonkeyPatch, reading: Any) -> Read:
+    done = Read()
+    opened = transcript.open_regular
+
+    class Counted:
+        def __init__(self, path: str) -> None:
+            self.file = opened(path)
+
+        def __enter__(self) -> Counted:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.file.close()
+
+        def fileno(self) -> int:
+            return self.file.fileno()
+
+        def seek(self, at: int) -> int:
+            return self.file.seek(at)
+
+        def read(self, size: int) -> bytes:
+            data = self.file.read(size)
+            done.calls, done.bytes = done.calls + 1, done.bytes + len(data)
+            return data
+
+    with monkeypatch.context() as patch:
+        patch.setattr(transcript, "open_regular", Counted)
+        done.said = reading()
+    return done
+
+
+def fsyncs(monkeypatch: pytest.MonkeyPatch, work: Any) -> int:
+    counted: list[int] = []
+    fsync = os.fsync
+
+    def count(handle: int) -> None:
+        counted.append(handle)
+        fsync(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", count)
+        work()
+    return len(counted)

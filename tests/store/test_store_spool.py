@@ -1,0 +1,195 @@
+"""The spool: durable, bounded, for the owner only, and each item once."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.store import spool
+from memory_fabric.store.spool import SpoolFull
+
+HERE, THERE = "http://127.0.0.1:9/v1/memory/ingest", "https://other.example/v1/memory/ingest"
+NOW_S = 1_800_000_000.0
+
+
+def body(key: str, text: str = "said") -> dict[str, Any]:
+    return {"session_summary": text, "idempotency_key": key}
+
+
+def add(home: Path, key: str, text: str = "said", to: str = HERE, now_s: float = NOW_S) -> bool:
+    return spool.add(str(home), to, "shop-1", body(key, text), now_s)
+
+
+def keys(home: Path) -> list[str]:
+    return [item.key for item in spool.waiting(str(home))]
+
+
+def test_items_wait_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+    for number in range(12):
+        assert add(tmp_path, f"key{number}", now_s=NOW_S + number)
+
+    assert keys(tmp_path) == [f"key{number}" for number in range(12)]
+    first = spool.waiting(str(tmp_path))[0]
+    assert spool.read(first) == {"to": HERE, "place": "shop-1", "body": body("key0")}
+
+
+def test_files_and_folders_are_the_owners_alone(tmp_path: Path) -> None:
+    add(tmp_path, "a")
+    add(tmp_path, "b")
+    spool.reject(str(tmp_path), spool.waiting(str(tmp_path))[0], {"status": 422})
+
+    for path in (tmp_path / "forward", *(tmp_path / "forward").rglob("*")):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_an_item_is_on_the_disk_before_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(tmp_path, "first")  # makes the folder
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def noted(handle: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{handle}"))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    add(tmp_path, "second")
+
+    assert len(synced) == 2
+    assert synced[0].endswith(".tmp") and synced[1] == str(tmp_path / "forward")
+
+
+@pytest.mark.parametrize("becomes", ["waiting", "sent", "rejected"])
+def test_the_same_key_is_kept_once(tmp_path: Path, becomes: str) -> None:
+    add(tmp_path, "a")
+    [item] = spool.waiting(str(tmp_path))
+    if becomes == "sent":
+        spool.sent(str(tmp_path), item, NOW_S)
+    elif becomes == "rejected":
+        spool.reject(str(tmp_path), item, {"status": 409})
+
+    assert not add(tmp_path, "a", "other words")
+    assert keys(tmp_path) == (["a"] if becomes == "waiting" else [])
+
+
+def test_what_was_refused_lies_aside_with_the_answer(tmp_path: Path) -> None:
+    add(tmp_path, "a", "what was said")
+    [item] = spool.waiting(str(tmp_path))
+
+    spool.reject(str(tmp_path), item, {"status": 422, "told": "A field is wrong."})
+
+    assert keys(tmp_path) == []
+    [aside] = (tmp_path / "forward" / "rejected").iterdir()
+    kept = json.loads(aside.read_text("utf-8"))
+    assert kept["body"]["session_summary"] == "what was said"
+    assert kept["answer"] == {"status": 422, "told": "A field is wrong."}
+    assert spool.backlog(str(tmp_path), HERE).refusal == "A field is wrong."
+
+
+def test_a_full_spool_takes_nothing_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "MAX_ITEMS", 3)
+    for key in "abc":
+        add(tmp_path, key)
+    spool.reject(str(tmp_path), spool.waiting(str(tmp_path))[0], {"status": 422})
+
+    with pytest.raises(SpoolFull, match=r"2 items wait .* 1 were rejected.*memory-fabric sync"):
+        add(tmp_path, "d")
+
+    assert len(keys(tmp_path)) == 2
+
+
+def test_a_spool_is_full_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "MAX_BYTES", 1000)
+    add(tmp_path, "a", "x" * 600)
+
+    with pytest.raises(SpoolFull):
+        add(tmp_path, "b", "x" * 600)
+
+    assert add(tmp_path, "c", "short")
+
+
+def test_what_found_no_room_is_counted_and_told_once_until_there_is_room(tmp_path: Path) -> None:
+    add(tmp_path, "a")
+
+    told = [spool.drop(str(tmp_path)) for _ in range(3)]
+    spool.sent(str(tmp_path), spool.waiting(str(tmp_path))[0], NOW_S)
+    told.append(spool.drop(str(tmp_path)))
+
+    assert told == [True, False, False, True]
+    assert spool.backlog(str(tmp_path), HERE).dropped == 4
+
+
+def test_back_off_holds_for_the_address_that_failed(tmp_path: Path) -> None:
+    assert not spool.is_due(str(tmp_path), HERE, NOW_S)
+    add(tmp_path, "a")
+    spool.note(str(tmp_path), to=HERE, next_at=NOW_S + 60)
+
+    assert not spool.is_due(str(tmp_path), HERE, NOW_S)
+    assert spool.is_due(str(tmp_path), HERE, NOW_S + 60)
+    assert spool.is_due(str(tmp_path), THERE, NOW_S)
+
+
+def test_a_clock_that_was_set_back_does_not_hold_anything_for_years(tmp_path: Path) -> None:
+    add(tmp_path, "a")
+    spool.note(str(tmp_path), to=HERE, next_at=NOW_S + 3e8)
+
+    assert spool.is_due(str(tmp_path), HERE, NOW_S)
+
+
+def test_the_backlog_names_other_addresses_and_the_oldest(tmp_path: Path) -> None:
+    add(tmp_path, "a")
+    add(tmp_path, "b", to=THERE, now_s=NOW_S + 5)
+
+    found = spool.backlog(str(tmp_path), HERE)
+
+    assert (found.waiting, found.elsewhere) == (2, (THERE,))
+    assert found.oldest_at == "2027-01-15T08:00:00.000Z"
+
+
+def test_erasing_takes_what_waits_and_what_was_refused_and_leaves_the_rest(tmp_path: Path) -> None:
+    said = {"a": "Ann leaves in May", "b": "Ann leaves in May, too", "c": "Tabs, not spaces"}
+    for number, (key, text) in enumerate(said.items()):
+        add(tmp_path, key, text, now_s=NOW_S + number)
+    spool.reject(str(tmp_path), spool.waiting(str(tmp_path))[1], {"text": "no"})
+
+    assert spool.erase(str(tmp_path), lambda data: b"Ann leaves" in data) == 2
+
+    assert keys(tmp_path) == ["c"]
+    assert spool.rejected(str(tmp_path)) == []
+
+
+def test_an_item_that_was_erased_while_it_was_sent_does_not_come_back(tmp_path: Path) -> None:
+    add(tmp_path, "a")
+    [item] = spool.waiting(str(tmp_path))
+    spool.erase(str(tmp_path), lambda data: True)
+
+    spool.reject(str(tmp_path), item, {"status": 422})
+
+    assert spool.rejected(str(tmp_path)) == []
+
+
+def test_a_home_without_a_spool_has_nothing_and_gets_none(tmp_path: Path) -> None:
+    assert spool.waiting(str(tmp_path)) == []
+    assert spool.backlog(str(tmp_path), HERE) == spool.Backlog()
+    assert spool.erase(str(tmp_path), lambda data: True) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_item_reads_as_empty_and_is_set_aside_as_it_is(tmp_path: Path) -> None:
+    add(tmp_path, "a")
+    [item] = spool.waiting(str(tmp_path))
+    Path(item.path).write_text("{half", "utf-8")
+
+    assert spool.read(item) == {}
+    spool.set_aside(str(tmp_path), item, "An item could not be read and was set aside.")
+
+    assert keys(tmp_path) == []
+    [aside] = (tmp_path / "forward" / "rejected").iterdir()
+    assert aside.read_text("utf-8") == "{half"
