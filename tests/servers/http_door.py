@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from cli.shell import Shell
 
 GIVE_UP_S = 60
+INGEST = "/v1/memory/ingest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,33 @@ class Serving:
             return Reply(answer.status, found, answer.read())
         finally:
             connection.close()
+
+    def post(
+        self,
+        path: str,
+        body: bytes | str,
+        *,
+        key: str = "none",
+        method: str = "POST",
+        **headers: str,
+    ) -> Reply:
+        """The answer to a request with a body, which is JSON unless the headers say else."""
+        given = {"Content-Type": "application/json"}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        given |= {"Authorization": f"Bearer {key}"} if key != "none" else {}
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=GIVE_UP_S)
+        try:
+            content = body.encode() if isinstance(body, str) else body
+            connection.request(method, path, content, given)
+            answer = connection.getresponse()
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return Reply(answer.status, found, answer.read())
+        finally:
+            connection.close()
+
+    def send(self, text: str, *, key: str = "none", **fields: Any) -> Reply:
+        """The answer to an ingest of this text with these fields."""
+        return self.post(INGEST, json.dumps({"session_summary": text, **fields}), key=key)
 
     def ask(self, path: str, **asked: str) -> Any:
         """The JSON that answers a question; it must be answered."""
