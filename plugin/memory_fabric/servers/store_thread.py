@@ -94,11 +94,6 @@ class StoreThread:
         finally:
             self._asked -= 1
 
-    def changed(self) -> None:
-        """Have the other tiers written soon: another connection has changed the memory."""
-        if not self._changed:
-            self._items.put((_nothing, True, None))
-
     def close(self, timeout_s: float) -> bool:
         """Whether everything asked so far was done and the memory closed within the time."""
         self._items.put(None)

@@ -88,7 +88,8 @@ class Guard:
         if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
             message = "The address is longer than 16 KB."
             return refusal(HTTPStatus.REQUEST_URI_TOO_LONG, "too_large", message)
-        if scope["method"] in READING and _has_body(headers):
+        is_question = scope["method"] in READING and not scope["path"].startswith(BRINGING_IN)
+        if is_question and _has_body(headers):
             message = "A question has no body."
             return refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)
         return None

@@ -20,6 +20,7 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    WithJsonSchema,
 )
 
 from memory_fabric.config import domain_name
@@ -71,9 +72,20 @@ def _a_time(value: str) -> str:
 
 Text = Annotated[str, BeforeValidator(_storable)]
 Name = Annotated[str, StringConstraints(max_length=MAX_NAME_CHARS), BeforeValidator(_storable)]
-Domain = Annotated[Name, AfterValidator(_a_domain)]
+Domain = Annotated[
+    Name,
+    AfterValidator(_a_domain),
+    WithJsonSchema({"type": "string", "maxLength": MAX_NAME_CHARS, "pattern": r"^$|[\p{L}\p{N}]"}),
+]
 Decision = Annotated[
     str, StringConstraints(max_length=MAX_DECISION_CHARS), BeforeValidator(_storable)
+]
+
+
+Time = Annotated[
+    Name,
+    AfterValidator(_a_time),
+    WithJsonSchema({"type": "string", "anyOf": [{"format": "date-time"}, {"maxLength": 0}]}),
 ]
 
 
@@ -119,10 +131,10 @@ class IngestBody(BaseModel):
     idempotency_key: Name | None = Field(
         None, description="The same key with the same text is the same ingest, sent again."
     )
-    created_at: Annotated[Name, AfterValidator(_a_time)] | None = Field(
+    created_at: Time | None = Field(
         None,
-        description="When it was said, in ISO 8601; without a zone it is UTC. At most a day ahead.",
-        json_schema_extra={"format": "date-time"},
+        description="When it was said, in ISO 8601; without a zone it is UTC. From 1970, and at "
+        "most a day ahead.",
     )
 
     def as_ingest(self) -> Ingest:

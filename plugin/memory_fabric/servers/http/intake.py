@@ -50,7 +50,7 @@ class Intake:
         max_backlog: int,
         on_accepted: Callable[[], None],
     ) -> None:
-        # It only commits: the other tiers follow by the thread of everything else.
+        # It only commits: the other tiers follow by whoever works on the texts.
         self._thread = StoreThread(open_memory)
         self._store, self._max_backlog, self._on_accepted = store, max_backlog, on_accepted
         self._waiting: list[Waiting] = []
@@ -130,7 +130,6 @@ class Intake:
             outcomes = [error] * len(texts)
         else:
             self._failed_at = -FAILED_FOR_S
-            self._store.changed()
             self._on_accepted()
             self._look()
         for (ingest, answer), outcome in zip(together, outcomes, strict=True):

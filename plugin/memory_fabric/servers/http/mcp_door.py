@@ -9,6 +9,8 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from starlette.datastructures import Headers
+
 from memory_fabric.models import Provenance
 from memory_fabric.servers import sdk
 from memory_fabric.servers.http.replies import of_error, refusal
@@ -24,6 +26,7 @@ METHODS = ("GET", "POST", "DELETE")
 # As much as the SDK takes by itself; a graph comes in larger pieces than a text.
 MAX_BYTES = 4 << 20
 MAX_SESSIONS = 256
+JSON_TYPE = "application/json"
 
 
 class McpDoor:
@@ -40,6 +43,12 @@ class McpDoor:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request of a client."""
+        kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+        if scope["method"] == "POST" and kind != JSON_TYPE:
+            message = f"A message of MCP is {JSON_TYPE}."
+            answer = refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong_content_type", message)
+            await answer(scope, receive, send)
+            return
         try:
             if self._opening is None:
                 self._opening = asyncio.create_task(self._open())

@@ -107,7 +107,7 @@ SAID = {
     409: "The idempotency_key stands for another text.",
     413: "The body is too large.",
     414: "The address is too long.",
-    415: "Another content type.",
+    415: "A message of MCP is JSON.",
     422: "A field is wrong; `field` names it.",
     429: "More often than this key may ask.",
     500: "Something failed that should not.",
@@ -126,6 +126,15 @@ def _text(name: str, says: str, place: str = "query", **more: Any) -> Schema:
     }
 
 
+_DATE = {"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "maxLength": 0}]}
+# What a session of MCP is known by; only who begins one has none yet.
+SESSION = {
+    "name": "Mcp-Session-Id",
+    "in": "header",
+    "required": True,
+    "description": "The session, as the answer to `initialize` told it.",
+    "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+}
 LIMIT = {
     "name": "limit",
     "in": "query",
@@ -191,7 +200,7 @@ ROUTES = (
         parameters=(
             _text("q", "The question, at most 4 KB."),
             LIMIT,
-            _text("as_of", "What was true at this time."),
+            _text("as_of", "What was true at this time.") | {"schema": _DATE},
         ),
     ),
     Route(
@@ -224,6 +233,7 @@ ROUTES = (
         body=Anything,
         answers={200: STREAM, 202: ""},
         errors=(*GUARDED, 404, 405, 406, 408, 415, *FAILING),
+        parameters=(SESSION | {"required": False},),
     ),
     Route(
         path="/mcp",
@@ -231,6 +241,7 @@ ROUTES = (
         says="The stream of what the MCP server tells by itself.",
         answers={200: STREAM},
         errors=(*GUARDED, 404, 405, 406, 409, *FAILING),
+        parameters=(SESSION,),
     ),
     Route(
         path="/mcp",
@@ -238,6 +249,7 @@ ROUTES = (
         says="End a session of MCP.",
         answers={200: ""},
         errors=(*GUARDED, 404, 405, *FAILING),
+        parameters=(SESSION,),
     ),
 )
 
