@@ -7,7 +7,7 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +41,13 @@ class Reply:
 class Serving:
     """A server that runs, and the address it printed."""
 
-    def __init__(self, shell: Shell, *words: str, **variables: str) -> None:
+    def __init__(
+        self,
+        shell: Shell,
+        *words: str,
+        prepare: Callable[[], None] | None = None,
+        **variables: str,
+    ) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "memory_fabric.cli", "serve", "--port", "0", *words],
             stdout=subprocess.PIPE,
@@ -49,6 +55,7 @@ class Serving:
             text=True,
             env={**shell.environ, **variables},
             cwd=shell.project,
+            preexec_fn=prepare,
         )
         assert self.process.stdout is not None
         self.told = self.process.stdout.readline()
@@ -119,9 +126,13 @@ class Serving:
 
 
 @contextmanager
-def serving(shell: Shell, *words: str, **variables: str) -> Iterator[Serving]:
-    """A server of the memory of this shell's project, on a free port."""
-    server = Serving(shell, *words, **variables)
+def serving(
+    shell: Shell, *words: str, prepare: Callable[[], None] | None = None, **variables: str
+) -> Iterator[Serving]:
+    """A server of the memory of this shell's project, on a free port; `prepare` runs in the new
+    process before it begins.
+    """
+    server = Serving(shell, *words, prepare=prepare, **variables)
     try:
         yield server
     finally:

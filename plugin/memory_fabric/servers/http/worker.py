@@ -12,10 +12,16 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import memory_fabric
+from memory_fabric.installation import ENTRY
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-COMMAND = (sys.executable, "-m", "memory_fabric.cli", "queue", "work")
+# The child finds the package where this process found it, and nothing in the project's folder.
+SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))
+_CACHE = ("-X", f"pycache_prefix={sys.pycache_prefix}") if sys.pycache_prefix else ()
+COMMAND = (sys.executable, "-I", *_CACHE, "-c", ENTRY, SOURCE, "queue", "work")
 # After an end that was too soon, each pause is twice the last one.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 # Who worked so long did not fail at the start.
@@ -34,7 +40,9 @@ class Worker:
         command: Sequence[str] = COMMAND,
         first_pause_s: float = FIRST_PAUSE_S,
     ) -> None:
-        self._folder, self._command, self._first_pause_s = folder, command, first_pause_s
+        self._folder, self._first_pause_s = folder, first_pause_s
+        # However this process ends, the child is not to stay for ever.
+        self._command = (*command, "--parent", str(os.getpid()))
         self._environ = dict(os.environ if environ is None else environ)
         self._process: subprocess.Popen[bytes] | None = None
         self._task: asyncio.Task[None] | None = None
@@ -83,10 +91,9 @@ class Worker:
     async def _run_once(self) -> str:
         """How a worker ended."""
         try:
-            # Its input ends with this process, however that ends: then it leaves, too.
             self._process = subprocess.Popen(
                 self._command,
-                stdin=subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 cwd=self._folder,
                 env=self._environ,
