@@ -67,7 +67,8 @@ def test_the_server_keeps_what_its_description_promises(
 
     assert done.returncode == 0, done.stdout
     tested = re.search(r"Tested: (\d+)", done.stdout)
-    assert tested and int(tested[1]) == operations(document(keys_are_needed=True))
+    # The description itself is what it asks first, and no more.
+    assert tested and int(tested[1]) == operations(document(keys_are_needed=True)) - 1
 
 
 def operations(described: dict[str, Any]) -> int:
