@@ -165,6 +165,9 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
         raise StoreUnavailable(
             "", "Memory is switched off here.", remedy="Turn it on with memory-fabric on."
         )
+    database = memory.database("project", create=True)
+    if database is not None:
+        database.go_first()
     try:
         return list(intake.accept(memory, texts, SAID_BY))
     except BadInput:

@@ -25,7 +25,8 @@ def listening(host: str, port: int) -> socket.socket:
     """A socket that listens on an address. Raises BadInput, CannotListen."""
     address = str(_address(host))
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP: else asyncio lets the second part of an answer wait for the first one's receipt.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((address, port))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))
 _CACHE = ("-X", f"pycache_prefix={sys.pycache_prefix}") if sys.pycache_prefix else ()
 COMMAND = (sys.executable, "-I", *_CACHE, "-c", ENTRY, SOURCE, "queue", "work")
+# Whoever brings something in waits for the server; nobody waits for the worker.
+NICE = 10
 # After an end that was too soon, each pause is twice the last one.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 # Who worked so long did not fail at the start.
@@ -98,6 +100,7 @@ class Worker:
                 cwd=self._folder,
                 env=self._environ,
             )
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
         except OSError as error:
             return str(error)
         return f"exit code {await asyncio.to_thread(self._process.wait)}"
