@@ -153,3 +153,15 @@ def test_of_a_broken_file_what_it_turns_off_stays_off() -> None:
     broken = "write = false\nnotices = [\nread = true\n"
 
     assert switches_in(broken) == {"write": False}
+
+
+def test_what_the_server_may_bear_is_a_whole_number() -> None:
+    stated = read_settings({}, {"serve": {"rate": 50, "backlog": 10}})
+    wrong = read_settings({}, {"serve": {"rate": 0, "backlog": True}})
+
+    assert (stated.serve_rate, stated.serve_backlog, stated.complaints) == (50, 10, ())
+    assert (wrong.serve_rate, wrong.serve_backlog) == (2000, 250_000)
+    assert wrong.complaints == (
+        "config.toml: serve.rate must be a whole number from 1 to 1000000, not 0",
+        "config.toml: serve.backlog must be a whole number from 1 to 100000000, not True",
+    )
