@@ -204,7 +204,8 @@ class TestReceiver:
 
     def test_each_address_has_its_own_key(self) -> None:
         brief = {"MOE_MEMORY_ENDPOINT": "http://moe", "MOE_API_KEY": "k1"}
-        assert read_settings(HOME | brief, {})[-3:-1] == ("http://moe/v1/memory/ingest", "k1")
+        found = read_settings(HOME | brief, {})
+        assert (found.forward_url, found.forward_key) == ("http://moe/v1/memory/ingest", "k1")
 
         ours = {"MEMORY_FABRIC_FORWARD_URL": "http://ours"}
         assert read_settings(HOME | brief | ours, {}).forward_key == ""
@@ -240,3 +241,15 @@ def test_what_is_said_is_kept_unless_something_says_otherwise(
     environ: dict[str, str], file: dict[str, object], kept: bool
 ) -> None:
     assert captures(read_settings(HOME | environ, file)) == kept
+
+
+def test_what_the_server_may_bear_is_a_whole_number() -> None:
+    stated = read_settings({}, {"serve": {"rate": 50, "backlog": 10}})
+    wrong = read_settings({}, {"serve": {"rate": 0, "backlog": True}})
+
+    assert (stated.serve_rate, stated.serve_backlog, stated.complaints) == (50, 10, ())
+    assert (wrong.serve_rate, wrong.serve_backlog) == (2000, 250_000)
+    assert wrong.complaints == (
+        "config.toml: serve.rate must be a whole number from 1 to 1000000, not 0",
+        "config.toml: serve.backlog must be a whole number from 1 to 100000000, not True",
+    )

@@ -68,6 +68,8 @@ class Settings(Value):
     rooms: Rooms = Rooms()
     forward_url: str = ""
     forward_key: str = ""
+    serve_rate: int = 2000
+    serve_backlog: int = 250_000
     complaints: tuple[str, ...] = ()
 
 
@@ -141,6 +143,8 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         rooms=_rooms(file, complaints) if "domains" in file or "agents" in file else Rooms(),
         forward_url=forward_url,
         forward_key=forward_key,
+        serve_rate=_whole(_table(file, "serve"), "serve.rate", 2000, 10**6, complaints),
+        serve_backlog=_whole(_table(file, "serve"), "serve.backlog", 250_000, 10**8, complaints),
         complaints=tuple(complaints),
     )
 
@@ -328,6 +332,19 @@ def _choice(
         return str(value)
     complaints.append(f"config.toml: {name} must be one of {', '.join(choices)}, not {value!r}")
     return choices[0]
+
+
+def _whole(
+    table: Mapping[str, Any], place: str, default: int, most: int, complaints: list[str]
+) -> int:
+    """A whole number from 1 under the last part of its place."""
+    value = table.get(place.rpartition(".")[2], default)
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
+        return value
+    complaints.append(
+        f"config.toml: {place} must be a whole number from 1 to {most}, not {value!r}"
+    )
+    return default
 
 
 def _days(episodes: Mapping[str, Any], complaints: list[str]) -> int:

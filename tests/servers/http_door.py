@@ -7,7 +7,7 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from cli.shell import Shell
 
 GIVE_UP_S = 60
+INGEST = "/v1/memory/ingest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,13 @@ class Reply:
 class Serving:
     """A server that runs, and the address it printed."""
 
-    def __init__(self, shell: Shell, *words: str, **variables: str) -> None:
+    def __init__(
+        self,
+        shell: Shell,
+        *words: str,
+        prepare: Callable[[], None] | None = None,
+        **variables: str,
+    ) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "memory_fabric.cli", "serve", "--port", "0", *words],
             stdout=subprocess.PIPE,
@@ -48,6 +55,7 @@ class Serving:
             text=True,
             env={**shell.environ, **variables},
             cwd=shell.project,
+            preexec_fn=prepare,
         )
         assert self.process.stdout is not None
         self.told = self.process.stdout.readline()
@@ -68,6 +76,33 @@ class Serving:
             return Reply(answer.status, found, answer.read())
         finally:
             connection.close()
+
+    def post(
+        self,
+        path: str,
+        body: bytes | str,
+        *,
+        key: str = "none",
+        method: str = "POST",
+        **headers: str,
+    ) -> Reply:
+        """The answer to a request with a body, which is JSON unless the headers say else."""
+        given = {"Content-Type": "application/json"}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        given |= {"Authorization": f"Bearer {key}"} if key != "none" else {}
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=GIVE_UP_S)
+        try:
+            content = body.encode() if isinstance(body, str) else body
+            connection.request(method, path, content, given)
+            answer = connection.getresponse()
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return Reply(answer.status, found, answer.read())
+        finally:
+            connection.close()
+
+    def send(self, text: str, *, key: str = "none", **fields: Any) -> Reply:
+        """The answer to an ingest of this text with these fields."""
+        return self.post(INGEST, json.dumps({"session_summary": text, **fields}), key=key)
 
     def ask(self, path: str, **asked: str) -> Any:
         """The JSON that answers a question; it must be answered."""
@@ -91,9 +126,13 @@ class Serving:
 
 
 @contextmanager
-def serving(shell: Shell, *words: str, **variables: str) -> Iterator[Serving]:
-    """A server of the memory of this shell's project, on a free port."""
-    server = Serving(shell, *words, **variables)
+def serving(
+    shell: Shell, *words: str, prepare: Callable[[], None] | None = None, **variables: str
+) -> Iterator[Serving]:
+    """A server of the memory of this shell's project, on a free port; `prepare` runs in the new
+    process before it begins.
+    """
+    server = Serving(shell, *words, prepare=prepare, **variables)
     try:
         yield server
     finally:

@@ -6,6 +6,7 @@ import gzip
 import os
 import sqlite3
 import stat
+import threading
 import time
 from pathlib import Path
 
@@ -374,3 +375,42 @@ def test_other_processes_commits_are_seen_by_a_number(tmp_path: Path) -> None:
 
 def test_the_full_text_needs_its_module() -> None:
     sqlite3.connect(":memory:").execute("CREATE VIRTUAL TABLE t USING fts5 (x)")
+
+
+def test_who_goes_first_asks_until_the_other_has_written(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    first, other = opened(path), opened(path)
+    first.go_first()
+    first.go_first()
+    begun, done = threading.Event(), threading.Event()
+
+    def write() -> None:
+        begun.set()
+        with first.transaction() as c:
+            c.execute("INSERT INTO meta VALUES ('first', 'a')")
+        done.set()
+
+    with other.transaction():
+        writer = threading.Thread(target=write)
+        writer.start()
+        assert begun.wait(20)
+        assert not done.is_set()
+    writer.join(20)
+
+    assert done.is_set()
+    assert other.row("SELECT value FROM meta WHERE key = 'first'") == ("a",)
+
+
+def test_who_goes_first_gives_up_in_time_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_MS", 50)
+    first, other = opened(tmp_path / "graph.db"), opened(tmp_path / "graph.db")
+    first.go_first()
+
+    with (
+        other.transaction(),
+        pytest.raises(StoreUnavailable, match="Another process is writing"),
+        first.transaction(),
+    ):
+        raise AssertionError("two held the lock")

@@ -52,7 +52,7 @@ COMMANDS = (
         "serving",
         "serve",
         ASK,
-        "Serve the page with the memory as it is now; Ctrl-C ends it.",
+        "Serve the memory over HTTP: the page, texts that programs bring in, MCP; Ctrl-C ends it.",
     ),
     Command(
         "stale", "aging", "stale", ASK, "Show what nobody has spoken of for long, oldest first."
@@ -128,8 +128,7 @@ COMMANDS = (
         "queueing",
         "queue",
         CARE,
-        "Show what other programs sent (`POST /v1/memory/ingest`) and is not worked off, oldest "
-        "first.",
+        "Show what other programs sent (`POST /v1/memory/ingest`) and is not worked off, oldest first.",
     ),
     Command("sync", "upkeep", "sync", CARE, "Bring queue, journal and MEMORY.md up to date now."),
     Command(

@@ -21,6 +21,7 @@ from memory_fabric.servers.schema import TOOLS, listed
 from memory_fabric.servers.watching import Watch, mark_of
 
 if TYPE_CHECKING:
+    from mcp.server.connection import Connection
     from mcp.server.context import ServerRequestContext
 
     from memory_fabric.models import Provenance
@@ -41,14 +42,14 @@ What comes back is a record of what was said, with its date and source; it is no
 
 
 class MemoryServer:
-    """The handlers of one client's connection over one memory; `server` is what the SDK runs."""
+    """The handlers of clients' connections over one memory; `server` is what the SDK runs."""
 
     def __init__(self, store: StoreThread, said_by: Provenance) -> None:
         self._store, self._said_by = store, said_by
-        self._subscribed: set[str] = set()
+        # What each connection has subscribed to.
+        self._subscribed: dict[Connection, set[str]] = {}
         self._bus = InMemorySubscriptionBus()
         self._listen_to_bus = ListenHandler(self._bus)
-        self._session: Any = None
         self._watch = Watch(store, self._tell)
         self.server: Server[Any] = Server(
             NAME,
@@ -97,8 +98,9 @@ class MemoryServer:
 
     async def _tell(self) -> None:
         """Tell subscribers of both protocol eras that the graph has changed (MEM-16)."""
-        if GRAPH_URI in self._subscribed:
-            await self._session.send_resource_updated(GRAPH_URI)
+        for connection, uris in list(self._subscribed.items()):
+            if GRAPH_URI in uris:
+                await connection.send_resource_updated(GRAPH_URI)
         await self._bus.publish(ResourceUpdated(uri=GRAPH_URI))
 
     async def _list_resources(self, _context: Context, _params: Any) -> types.ListResourcesResult:
@@ -132,21 +134,29 @@ class MemoryServer:
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        uri = str(params.uri)
-        if uri not in self._subscribed:
-            self._subscribed.add(uri)
-            self._session = context.session
+        # The session is of this request only, the connection below it is not.
+        connection = context.session._connection
+        if connection not in self._subscribed:
+            self._subscribed[connection] = set()
+            connection.exit_stack.callback(self._forget, connection)
+        if str(params.uri) not in self._subscribed[connection]:
+            self._subscribed[connection].add(str(params.uri))
             await self._watch.start()
         return types.EmptyResult()
 
     async def _unsubscribe(
-        self, _context: Context, params: types.UnsubscribeRequestParams
+        self, context: Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        uri = str(params.uri)
-        if uri in self._subscribed:
-            self._subscribed.remove(uri)
+        uris = self._subscribed.get(context.session._connection, set())
+        if str(params.uri) in uris:
+            uris.remove(str(params.uri))
             self._watch.stop()
         return types.EmptyResult()
+
+    def _forget(self, connection: Connection) -> None:
+        """A connection has ended: nobody is there to be told."""
+        for _ in self._subscribed.pop(connection):
+            self._watch.stop()
 
     async def _listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams

@@ -265,7 +265,16 @@ def _runs(process: int) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    return not _has_ended(process)
+
+
+def _has_ended(process: int) -> bool:
+    """Whether it only waits for somebody to ask how it ended; Linux tells."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as stream:
+            return stream.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    except OSError:
+        return False
 
 
 def _trace(error: BaseException) -> str:

@@ -82,6 +82,14 @@ def make_folder(path: str) -> None:
             raise
 
 
+def can_make(path: str) -> bool:
+    """Whether a file at the path, and the folders above it, could be made."""
+    above = os.path.dirname(path)
+    while not os.path.lexists(above) and above != os.path.dirname(above):
+        above = os.path.dirname(above)
+    return os.path.isdir(above) and os.access(above, os.W_OK | os.X_OK)
+
+
 def backups_of(path: str) -> str:
     """The folder in which the backups of a database lie."""
     return os.path.join(os.path.dirname(path), "backups")

@@ -1,42 +1,86 @@
-"""The application: what lies under which path, behind the guard."""
+"""The application: what lies under which path."""
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from memory_fabric.servers.http.guard import FRONT, Guard
+from memory_fabric.errors import FabricError
+from memory_fabric.servers.http import ingest_api, mcp_door
+from memory_fabric.servers.http.bodies import WithBody
+from memory_fabric.servers.http.guard import FRONT
+from memory_fabric.servers.http.health_api import HealthApi
+from memory_fabric.servers.http.openapi import document
 from memory_fabric.servers.http.page_api import PageApi
 from memory_fabric.servers.http.replies import of_route
 from memory_fabric.viewer.page import page
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from starlette.requests import Request
 
-    from memory_fabric.servers.http.guard import Keys
+    from memory_fabric.config import Settings
+    from memory_fabric.servers.http.intake import Intake
+    from memory_fabric.servers.http.keys import Keys
+    from memory_fabric.servers.http.worker import Worker
     from memory_fabric.servers.store_thread import StoreThread
 
 
-def application(store: StoreThread, keys: Keys, host: str, port: int) -> Guard:
-    """What answers under this address; the page asks for the memory when it is open."""
+def application(
+    store: StoreThread, settings: Settings, keys: Keys, intake: Intake, worker: Worker
+) -> Starlette:
+    """What answers; the page asks for the memory when it is open."""
     html = page({"live": True}, live=True)
 
     async def front(_request: Request) -> Response:
         return HTMLResponse(html)
 
-    api = PageApi(store)
-    routes = [
-        Route(FRONT, front),
-        Route("/api/picture", api.picture),
-        Route("/api/recall", api.recall),
-        Route("/api/history", api.history),
-        Route("/api/status", api.status),
-    ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: of_route})
+    async def described(_request: Request) -> Response:
+        return JSONResponse(document(keys_are_needed=keys.are_needed))
+
+    mcp = mcp_door.McpDoor(store, settings)
+
+    @asynccontextmanager
+    async def living(_app: Starlette) -> AsyncIterator[None]:
+        await _take_up(intake, worker)
+        yield
+        await mcp.close()
+        await worker.end()
+
+    api, health, states = PageApi(store), HealthApi(intake, worker), ingest_api.StateApi(intake)
+    app = Starlette(
+        routes=[
+            Route(ingest_api.PATH, ingest_api.IngestDoor(intake), methods=["POST"]),
+            Route(ingest_api.PATH + "/{id}", states.state),
+            Route(mcp_door.PATH, WithBody(mcp, mcp_door.MAX_BYTES), methods=list(mcp_door.METHODS)),
+            Route(FRONT, front),
+            Route("/api/picture", api.picture),
+            Route("/api/recall", api.recall),
+            Route("/api/history", api.history),
+            Route("/api/status", api.status),
+            Route("/healthz", health.lives),
+            Route("/readyz", health.is_ready),
+            Route("/openapi.json", described),
+        ],
+        exception_handlers={HTTPException: of_route},
+        lifespan=living,
+    )
     # A path with a slash too many is another path: nothing is guessed.
     app.router.redirect_slashes = False
-    return Guard(app, keys, host, port)
+    return app
+
+
+async def _take_up(intake: Intake, worker: Worker) -> None:
+    """Have what an earlier server left worked off; what cannot be read now says so when asked."""
+    try:
+        left = await intake.backlog()
+    except FabricError:
+        return
+    if left.waiting or left.working:
+        worker.start()

@@ -1,54 +1,175 @@
-"""How long a connection may take to ask: whoever asks nothing must not keep others out.
+"""How long a connection may take, and which one goes when there are too many.
 
-The number of connections is limited, and everybody on this machine can open some without a key.
+Everybody on this machine can open connections without a key. Who asks nothing keeps nobody out:
+where there is no room, the one that has waited longest without a whole request is closed.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     import asyncio
 
 # As long as a connection may stay open after an answer.
-ASKING_S = 5
+ASKING_S = 5.0
+# For reading what was answered, while the connection takes no more of it.
+READING_S = 30.0
+# Of a body that nobody reads so much is taken, so that its sender sees the answer.
+MAX_UNREAD_BYTES = 4 << 20
+MAX_CONNECTIONS = 512
+
+
+class Room:
+    """The connections of a server, of which no more than `most` are open."""
+
+    def __init__(self, most: int = MAX_CONNECTIONS) -> None:
+        self._most = most
+        self._open: set[PatientProtocol] = set()
+        # Those without a whole request, the longest wait first.
+        self._waiting: dict[PatientProtocol, None] = {}
+
+    def protocol(self, **given: Any) -> PatientProtocol:
+        """What uvicorn makes for a new connection."""
+        return PatientProtocol(self, **given)
+
+    def entered(self, one: PatientProtocol) -> bool:
+        """Whether there is room for one more: somebody who waits makes it, if need be."""
+        if len(self._open) >= self._most:
+            longest = next(iter(self._waiting), None)
+            if longest is None:
+                return False
+            self.left(longest)
+            longest.transport.abort()
+        self._open.add(one)
+        self._waiting[one] = None
+        return True
+
+    def left(self, one: PatientProtocol) -> None:
+        """It is closed."""
+        self._open.discard(one)
+        self._waiting.pop(one, None)
+
+    def asked(self, one: PatientProtocol) -> None:
+        """Its request is here as a whole."""
+        self._waiting.pop(one, None)
+
+    def waits(self, one: PatientProtocol) -> None:
+        """It was answered, and may ask again."""
+        if one in self._open:
+            self._waiting.setdefault(one)
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 on one connection, which ends when no whole request came in time."""
+    """HTTP/1.1 on one connection, which ends when no whole request came in time, or when nobody
+    reads the answer.
+    """
 
-    _ending: asyncio.TimerHandle | None = None
+    def __init__(self, room: Room, **given: Any) -> None:
+        super().__init__(**given)
+        self._room = room
+        self._ending: asyncio.TimerHandle | None = None
+        self._unread_ending: asyncio.TimerHandle | None = None
+        self._unread_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request."""
+        """Wait for the first request, where there is room."""
         super().connection_made(transport)
+        if not self._room.entered(self):
+            transport.write(_NO_ROOM)
+            transport.close()
+            return
         self._wait_or_not()
 
     def data_received(self, data: bytes) -> None:
         """Part of a request, or several."""
         super().data_received(data)
         self._wait_or_not()
+        if self._answered_early():
+            self._unread_bytes += len(data)
+            if self._unread_bytes > MAX_UNREAD_BYTES:
+                self.transport.abort()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
+        self._room.waits(self)
         super().on_response_complete()
         self._wait_or_not()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
+        self._room.left(self)
         super().connection_lost(exc)
         self._stop_waiting()
+        self._stop_reading()
+
+    def pause_writing(self) -> None:
+        """The other side reads more slowly than it is answered."""
+        super().pause_writing()
+        if self._unread_ending is None:
+            self._unread_ending = self.loop.call_later(READING_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It has read."""
+        super().resume_writing()
+        self._stop_reading()
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP is told so, as every error is."""
+        headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+        status = HTTPStatus.BAD_REQUEST
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            parts = (
+                h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
+                h11.Data(data=_error("bad_request", msg)),
+                h11.EndOfMessage(),
+            )
+            for part in parts:
+                self.transport.write(self.conn.send(part) or b"")
+        self.transport.close()
 
     def _wait_or_not(self) -> None:
         # A byte now and then is no request: the time runs on.
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
+            if not self.cycle.more_body:
+                self._room.asked(self)
         elif self._ending is None and not self.transport.is_closing():
-            self._ending = self.loop.call_later(ASKING_S, self.transport.close)
+            self._ending = self.loop.call_later(ASKING_S, self._end)
+
+    def _end(self) -> None:
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()  # to close, it would wait until somebody reads
+        else:
+            self.transport.close()
+
+    def _answered_early(self) -> bool:
+        """Whether it was answered while its request still comes."""
+        answered = self.cycle is not None and self.cycle.response_complete
+        return answered and self.conn.their_state is h11.SEND_BODY
 
     def _stop_waiting(self) -> None:
         if self._ending is not None:
             self._ending.cancel()
             self._ending = None
+
+    def _stop_reading(self) -> None:
+        if self._unread_ending is not None:
+            self._unread_ending.cancel()
+            self._unread_ending = None
+
+
+def _error(code: str, message: str) -> bytes:
+    return json.dumps({"error": {"code": code, "message": message, "remedy": ""}}).encode()
+
+
+_FULL = _error("unavailable", "Too many requests are under way.")
+_NO_ROOM = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 5\r\n"
+    b"Connection: close\r\nContent-Length: " + str(len(_FULL)).encode() + b"\r\n\r\n" + _FULL
+)

@@ -18,6 +18,8 @@ from memory_fabric.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.requests import Request
 
 # The narrowest first.
@@ -28,19 +30,56 @@ STATUSES = (
     (DeadlinePassed, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
     (FabricError, HTTPStatus.INTERNAL_SERVER_ERROR, "failed"),
 )
+# After so long a memory that cannot be written now is tried again: a person has to help, mostly.
+RETRY_AFTER_S = 5
 
 
-def refusal(status: int, code: str, message: str, remedy: str = "") -> Response:
-    """An error as JSON: a word for programs, a sentence, and what helps."""
+class Refused(Exception):
+    """A request that gets an error, raised where that is found out; `answer` is what it gets."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        remedy: str = "",
+        *,
+        field: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.answer = refusal(status, code, message, remedy, field=field, headers=headers)
+
+
+def refusal(
+    status: int,
+    code: str,
+    message: str,
+    remedy: str = "",
+    *,
+    field: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """An error as JSON: a word for programs, a sentence, what helps, and the field it is about."""
     error = {"code": code, "message": message, "remedy": remedy}
-    return JSONResponse({"error": error}, status)
+    if field:
+        error["field"] = field
+    return JSONResponse({"error": error}, status, headers)
 
 
 def of_error(error: Exception) -> Response:
     """The answer to a question that failed; what nobody foresaw is told to the terminal only."""
     for kind, status, code in STATUSES:
         if isinstance(error, kind):
-            return refusal(status, code, error.message, error.remedy)
+            later = status == HTTPStatus.SERVICE_UNAVAILABLE
+            return refusal(
+                status,
+                code,
+                error.message,
+                error.remedy,
+                field=getattr(error, "field", ""),
+                headers={"Retry-After": str(RETRY_AFTER_S)} if later else None,
+            )
     print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
     return refusal(
         HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -54,6 +93,5 @@ async def of_route(_request: Request, error: Exception) -> Response:
     """The answer where there is nothing under a path, or not by this method."""
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
-    answer = refusal(error.status_code, code, f"{HTTPStatus(error.status_code).phrase}.")
-    answer.headers.update(error.headers or {})
-    return answer
+    phrase = f"{HTTPStatus(error.status_code).phrase}."
+    return refusal(error.status_code, code, phrase, headers=error.headers)

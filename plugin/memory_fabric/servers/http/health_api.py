@@ -1,0 +1,57 @@
+"""Whether the server lives, and whether a text that is sent now will be kept and worked off."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from starlette.responses import JSONResponse, Response
+
+from memory_fabric.servers.http.replies import RETRY_AFTER_S
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from memory_fabric.servers.http.intake import Intake
+    from memory_fabric.servers.http.worker import Worker
+
+# Anybody may ask, so the disk is asked once a second at most; an answer that does not come is one.
+LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
+
+
+class HealthApi:
+    """Answers for whoever watches over the process."""
+
+    def __init__(self, intake: Intake, worker: Worker) -> None:
+        self._intake, self._worker = intake, worker
+        self._looked_at, self._reasons = -LOOK_EVERY_S, [""]
+        self._looking = asyncio.Lock()
+
+    async def lives(self, _request: Request) -> Response:
+        """The process answers."""
+        return JSONResponse({"status": "ok"})
+
+    async def is_ready(self, _request: Request) -> Response:
+        """The memory can be written and somebody works on what comes in; else why not."""
+        async with self._looking:
+            if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
+                self._reasons = await self._found()
+                self._looked_at = time.monotonic()
+        if not self._reasons:
+            return JSONResponse({"status": "ready"})
+        return JSONResponse(
+            {"status": "not ready", "reasons": self._reasons},
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            {"Retry-After": str(RETRY_AFTER_S)},
+        )
+
+    async def _found(self) -> list[str]:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                memory = await self._intake.complaint()
+        except TimeoutError:
+            memory = "The memory does not answer."
+        waiting = "Too much waits to be worked off." if self._intake.is_full else ""
+        return [reason for reason in (memory, self._worker.complaint(), waiting) if reason]

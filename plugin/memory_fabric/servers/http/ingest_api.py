@@ -1,0 +1,87 @@
+"""Bringing in: a text is taken when it is durable, and its state can be asked."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import orjson
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from memory_fabric.servers.http.bodies import whole_body
+from memory_fabric.servers.http.ingest_body import ingest_in
+from memory_fabric.servers.http.replies import Refused, of_error, refusal
+from memory_fabric.store.intake import IdempotencyConflict
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
+
+    from memory_fabric.servers.http.intake import Intake
+
+PATH = "/v1/memory/ingest"
+
+
+class IngestDoor:
+    """The application behind `POST /v1/memory/ingest`."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request: 202 once its text is durable."""
+        try:
+            answer = await self._taken(scope, receive)
+        except Refused as refused:
+            answer = refused.answer
+        except Exception as error:  # noqa: BLE001 - a door: one request must not end the server
+            answer = of_error(error)
+        await answer(scope, receive, send)
+
+    async def _taken(self, scope: Scope, receive: Receive) -> Response:
+        content_type = Headers(scope=scope).get("content-type", "")
+        ingest = ingest_in(content_type, await whole_body(scope, receive))
+        outcome = await self._intake.accept(ingest)
+        if isinstance(outcome, IdempotencyConflict):
+            return refusal(
+                HTTPStatus.CONFLICT,
+                "conflict",
+                f"This idempotency_key stands for another text, {outcome.id}.",
+                "Send a new text with a new key.",
+                field="idempotency_key",
+            )
+        told = {
+            "status": "queued",
+            "domain": outcome.domain,
+            "length": outcome.length,
+            "id": outcome.id,
+        }
+        return Response(orjson.dumps(told), HTTPStatus.ACCEPTED, media_type="application/json")
+
+
+class StateApi:
+    """What `GET /v1/memory/ingest/{id}` tells."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+
+    async def state(self, request: Request) -> Response:
+        """How far a text is, and which records it brought."""
+        asked = request.path_params["id"]
+        try:
+            found = await self._intake.passage(asked) if _is_id(asked) else None
+        except Exception as error:  # noqa: BLE001 - a door, as above
+            return of_error(error)
+        if found is None:
+            return refusal(HTTPStatus.NOT_FOUND, "not_found", "There is no text of this id.")
+        told = orjson.dumps(found._asdict() | {"records": list(found.records)})
+        return Response(told, media_type="application/json")
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False

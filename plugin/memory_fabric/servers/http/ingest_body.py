@@ -1,0 +1,222 @@
+"""What other programs send to be remembered: its fields, what they may hold, and what is wrong.
+
+Fields that nobody here knows are passed over and null counts as left out, so that a sender of
+another release is not refused for what it knows beside ours.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import orjson
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+)
+
+from memory_fabric.config import domain_name
+from memory_fabric.ids import timestamp
+from memory_fabric.servers.http.replies import Refused
+from memory_fabric.store.intake import Ingest
+from memory_fabric.text import encodable
+
+MAX_NAME_CHARS, MAX_DECISION_CHARS, MAX_DECISIONS = 256, 4000, 100
+DOMAIN, SOURCE_MODEL, CONFIDENCE = "session", "claude-code-hook", 0.8
+# A clock may go wrong by so much, a zone by less.
+MAX_AHEAD = timedelta(days=1)
+FIRST_YEAR = 1970
+BOM = b"\xef\xbb\xbf"
+JSON_TYPE = "application/json"
+
+
+def _storable(value: Any) -> Any:
+    """The text without what no text of ours holds: NUL, and halves of a pair as another sign."""
+    return encodable(value).replace("\0", "") if isinstance(value, str) else value
+
+
+def _with_words(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be empty")
+    return value
+
+
+def _a_domain(value: str) -> str:
+    if value and not domain_name(value):
+        raise ValueError("must have a letter or a digit")
+    return domain_name(value)
+
+
+def _a_time(value: str) -> str:
+    """The time as the house writes it; one without a zone is in UTC."""
+    if not value:
+        return value
+    try:
+        time = datetime.fromisoformat(value)
+        time = time.replace(tzinfo=time.tzinfo or UTC)
+        seconds = time.timestamp()
+    except (ValueError, OverflowError) as error:
+        raise ValueError("must be a time as in ISO 8601, 2026-01-15T10:00:00Z") from error
+    if time.year < FIRST_YEAR or time > datetime.now(UTC) + MAX_AHEAD:
+        raise ValueError(f"must lie between {FIRST_YEAR} and tomorrow")
+    return timestamp(max(0.0, seconds))
+
+
+Text = Annotated[str, BeforeValidator(_storable)]
+Name = Annotated[str, StringConstraints(max_length=MAX_NAME_CHARS), BeforeValidator(_storable)]
+Domain = Annotated[
+    Name,
+    AfterValidator(_a_domain),
+    WithJsonSchema({"type": "string", "maxLength": MAX_NAME_CHARS, "pattern": r"^$|[\p{L}\p{N}]"}),
+]
+Decision = Annotated[
+    str, StringConstraints(max_length=MAX_DECISION_CHARS), BeforeValidator(_storable)
+]
+
+
+Time = Annotated[
+    Name,
+    AfterValidator(_a_time),
+    WithJsonSchema({"type": "string", "anyOf": [{"format": "date-time"}, {"maxLength": 0}]}),
+]
+
+
+class IngestBody(BaseModel):
+    """A text to be remembered, and what its sender knows of it."""
+
+    model_config = ConfigDict(
+        strict=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "session_summary": "We moved the invoices to PostgreSQL 17.",
+                    "key_decisions": ["Use PostgreSQL 17 for the invoices"],
+                    "domain": "billing",
+                }
+            ]
+        },
+    )
+
+    session_summary: Annotated[Text, AfterValidator(_with_words)] = Field(
+        description="The text itself: a summary, or messages with a line `---` between them.",
+        json_schema_extra={"pattern": r"[^\s\u0000]"},
+    )
+    key_decisions: Annotated[list[Decision], Field(max_length=MAX_DECISIONS)] | None = Field(
+        None, description="What was decided, one sentence each."
+    )
+    domain: Domain | None = Field(
+        None, description=f"The room it belongs to; `{DOMAIN}` when it is left out."
+    )
+    expert_domain: Domain | None = Field(
+        None, description="The same as `domain`, which counts where both are sent."
+    )
+    source_model: Name | None = Field(
+        None, description=f"Who wrote it; `{SOURCE_MODEL}` when it is left out."
+    )
+    confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+        None, description=f"How sure the sender is; {CONFIDENCE} when it is left out."
+    )
+    project: Name | None = Field(None, description="A tag that recall can be confined to.")
+    session_id: Name | None = Field(
+        None, description="The session; texts of one session that overlap are kept once."
+    )
+    idempotency_key: Name | None = Field(
+        None, description="The same key with the same text is the same ingest, sent again."
+    )
+    created_at: Time | None = Field(
+        None,
+        description="When it was said, in ISO 8601; without a zone it is UTC. From 1970, and at "
+        "most a day ahead.",
+    )
+
+    def as_ingest(self) -> Ingest:
+        """The value that the store takes, its defaults filled in."""
+        return Ingest(
+            session_summary=self.session_summary,
+            key_decisions=tuple(one for one in self.key_decisions or () if one.strip()),
+            domain=self.domain or self.expert_domain or DOMAIN,
+            source_model=self.source_model or SOURCE_MODEL,
+            confidence=CONFIDENCE if self.confidence is None else float(self.confidence),
+            project=self.project or "",
+            session_id=self.session_id or "",
+            idempotency_key=self.idempotency_key or "",
+            created_at=self.created_at or "",
+        )
+
+
+def ingest_in(content_type: str, body: bytes) -> Ingest:
+    """What a request brings. Raises Refused: 400 for what is no JSON object, 422 for a field."""
+    kind, _, rest = content_type.partition(";")
+    if kind.strip().lower() != JSON_TYPE:
+        raise Refused(
+            HTTPStatus.BAD_REQUEST,
+            "wrong_content_type",
+            f"The body must be {JSON_TYPE}.",
+            f"Send the header Content-Type: {JSON_TYPE}.",
+        )
+    charset = rest.lower().partition("charset=")[2].strip("\"' ")
+    if charset not in ("", "utf-8", "utf8", "us-ascii"):
+        raise Refused(HTTPStatus.BAD_REQUEST, "bad_encoding", "The body must be UTF-8.")
+    value = _parsed(body)
+    if not isinstance(value, dict):
+        raise Refused(HTTPStatus.BAD_REQUEST, "bad_json", "The body must be one JSON object.")
+    try:
+        return IngestBody.model_validate(value).as_ingest()
+    except ValidationError as error:
+        raise _of_field(error) from error
+
+
+def _parsed(body: bytes) -> Any:
+    body = body.removeprefix(BOM)
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        # Half of a pair, as a text cut between two units has it, is no reason to lose the rest.
+        return json.loads(body.decode("utf-8"), parse_constant=_no_number)
+    except UnicodeDecodeError as error:
+        raise Refused(HTTPStatus.BAD_REQUEST, "bad_encoding", "The body must be UTF-8.") from error
+    except (ValueError, RecursionError) as error:
+        message = "The body must be one JSON object."
+        raise Refused(HTTPStatus.BAD_REQUEST, "bad_json", message) from error
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _of_field(error: ValidationError) -> Refused:
+    """The refusal that names the first field that is wrong, by its place in a list, too."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = [str(part) for part in first["loc"] if not str(part).startswith(_INNER)]
+    field = ".".join(place)
+    why = _said(first["type"], first["msg"])
+    return Refused(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "bad_field",
+        f"{field} {why}.",
+        field=field[:MAX_NAME_CHARS],
+    )
+
+
+# Names that pydantic gives the branches of a type, which no sender wrote.
+_INNER = ("constrained-", "function-", "list[")
+
+
+def _said(kind: str, message: str) -> str:
+    """What pydantic says, as the end of a sentence that begins with the field's name."""
+    if kind == "missing":
+        return "is missing"
+    if kind == "value_error":
+        return message.removeprefix("Value error, ")
+    words = message.removeprefix("Input ").removeprefix("String ").removeprefix("List ")
+    return words[:1].lower() + words[1:] if words.startswith(("should", "must")) else words

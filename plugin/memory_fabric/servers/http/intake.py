@@ -1,0 +1,203 @@
+"""Many requests, one asking of the disk: what waits while a commit is under way is the next one.
+
+The texts have a thread and a connection of their own: a picture of a large memory takes a second,
+and nobody who brings something in waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from memory_fabric.errors import BadInput, FabricError, StoreUnavailable
+from memory_fabric.models import Provenance
+from memory_fabric.servers import fresh
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store import files, intake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memory_fabric.store.intake import Accepted, Backlog, IdempotencyConflict, Ingest, Passage
+    from memory_fabric.store.memory import Memory
+
+    Outcome = Accepted | IdempotencyConflict
+    Waiting = tuple[Ingest, asyncio.Future[Outcome]]
+
+SAID_BY = Provenance(source="ingest", trust="tool")
+# In one commit: so many that the disk hardly counts, so few that the first waits for no hundreds.
+MAX_TOGETHER = 128
+# More wait only where the disk is slower than everybody who sends; of large texts, fewer.
+MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
+# How often the backlog is looked at while texts come in.
+LOOK_EVERY_S = 2.0
+# So long a commit that failed says of the memory that it cannot be written.
+FAILED_FOR_S = 5.0
+
+
+class Intake:
+    """Texts on their way into the memory; `store` is the thread of everything else.
+
+    `on_accepted` is called after each commit: somebody may have to work on it.
+    """
+
+    def __init__(
+        self,
+        open_memory: Callable[[], Memory],
+        store: StoreThread,
+        max_backlog: int,
+        on_accepted: Callable[[], None],
+    ) -> None:
+        # It only commits: the other tiers follow by whoever works on the texts.
+        self._thread = StoreThread(open_memory)
+        self._store, self._max_backlog, self._on_accepted = store, max_backlog, on_accepted
+        self._waiting: list[Waiting] = []
+        self._bytes = 0
+        self._task: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._looked_at = -LOOK_EVERY_S
+        self._is_full = False
+        self._failed_at = -FAILED_FOR_S
+        self._failure = ""
+
+    async def accept(self, ingest: Ingest) -> Outcome:
+        """What became of a text, durable on return. Raises StoreUnavailable, BadInput."""
+        size = len(ingest.session_summary)
+        if len(self._waiting) >= MAX_WAITING or self._bytes + size > MAX_WAITING_BYTES:
+            raise StoreUnavailable(
+                "", "Too many texts wait to be written.", remedy="Send it later."
+            )
+        if self._is_full:
+            self._look()
+            raise StoreUnavailable(
+                "",
+                f"More than {self._max_backlog:,} texts wait to be worked off.",
+                remedy="Send it later; memory-fabric queue shows them.",
+            )
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._waiting.append((ingest, answer))
+        self._bytes += size
+        if self._task is None:
+            self._task = asyncio.create_task(self._commit_all())
+        return await answer
+
+    async def passage(self, id_: str) -> Passage | None:
+        """How far a text is; None when there is none of this id. Raises FabricError."""
+        return await self._thread.ask(lambda memory: intake.passage(memory, id_), at_once=False)
+
+    async def backlog(self) -> Backlog:
+        """What is not worked off yet. Raises FabricError."""
+        return await self._thread.ask(intake.backlog, at_once=False)
+
+    async def complaint(self) -> str:
+        """Why the memory cannot be written now, without a name of a file; empty when it can."""
+        if time.monotonic() - self._failed_at < FAILED_FOR_S:
+            return self._failure
+        try:
+            return await self._thread.ask(_complaint, at_once=False)
+        except FabricError as error:
+            return _without_names(error)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether too much waits to be worked off."""
+        return self._is_full
+
+    def close(self, timeout_s: float) -> None:
+        """End after what is under way."""
+        self._thread.close(timeout_s)
+
+    async def _commit_all(self) -> None:
+        try:
+            while self._waiting:
+                together = self._waiting[:MAX_TOGETHER]
+                del self._waiting[:MAX_TOGETHER]
+                await self._commit(together)
+        finally:
+            self._task = None
+
+    async def _commit(self, together: list[Waiting]) -> None:
+        texts = [ingest for ingest, _ in together]
+        try:
+            outcomes = await self._thread.ask(
+                lambda memory: _accepted(memory, texts), at_once=False
+            )
+        except Exception as error:  # noqa: BLE001 - a door: whoever waits is told
+            if not isinstance(error, BadInput):
+                self._failed_at, self._failure = time.monotonic(), _without_names(error)
+            outcomes = [error] * len(texts)
+        else:
+            self._failed_at = -FAILED_FOR_S
+            self._on_accepted()
+            self._look()
+        for (ingest, answer), outcome in zip(together, outcomes, strict=True):
+            self._bytes -= len(ingest.session_summary)
+            if answer.done():
+                continue  # whoever asked has gone
+            if isinstance(outcome, Exception):
+                answer.set_exception(outcome)
+            else:
+                answer.set_result(outcome)
+
+    def _look(self) -> None:
+        """See, now and then and beside the rest, how much waits to be worked off."""
+        now = time.monotonic()
+        if self._looking is None and now - self._looked_at >= LOOK_EVERY_S:
+            self._looked_at = now
+            self._looking = asyncio.create_task(self._see())
+
+    async def _see(self) -> None:
+        try:
+            found = await self._store.ask(intake.backlog, at_once=False)
+            self._is_full = found.waiting + found.working >= self._max_backlog
+        except FabricError as error:
+            print(f"memory-fabric: backlog: {error}", file=sys.stderr)  # noqa: T201
+        finally:
+            self._looking = None
+
+
+def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
+    """The outcome of each text, or the error of one that alone cannot be stored."""
+    fresh.renew(memory)
+    if not memory.settings.writes:
+        raise StoreUnavailable(
+            "", "Memory is switched off here.", remedy="Turn it on with memory-fabric on."
+        )
+    database = memory.database("project", create=True)
+    if database is not None:
+        database.go_first()
+    try:
+        return list(intake.accept(memory, texts, SAID_BY))
+    except BadInput:
+        if len(texts) == 1:
+            raise
+    return [_alone(memory, text) for text in texts]
+
+
+def _alone(memory: Memory, text: Ingest) -> Any:
+    try:
+        return intake.accept(memory, [text], SAID_BY)[0]
+    except BadInput as error:
+        return error
+
+
+def _complaint(memory: Memory) -> str:
+    fresh.renew(memory)
+    if not memory.settings.writes:
+        return "Memory is switched off here."
+    database = memory.database("project", create=False)
+    if database is not None:
+        with database.transaction():
+            return ""
+    can_be_made = files.can_make(memory.path_of("project"))
+    return "" if can_be_made else "The memory cannot be made: its folder cannot be written."
+
+
+def _without_names(error: Exception) -> str:
+    """What is wrong, for strangers: which file it is stays here."""
+    path = getattr(error, "path", "")
+    if not isinstance(error, FabricError):
+        return "The memory cannot be written."
+    return error.message.replace(path, "The memory") if path else error.message

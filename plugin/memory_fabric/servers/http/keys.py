@@ -1,0 +1,104 @@
+"""Who has a key: the key of this start, keys that open once, and the keys that are kept."""
+
+from __future__ import annotations
+
+import sys
+import time
+from hmac import compare_digest
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING
+
+from memory_fabric.errors import FabricError
+from memory_fabric.store import serve_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memory_fabric.store.serve_keys import KeptKey
+
+KEY_BYTES = 32
+# A key that was made or dropped counts within this time; looking costs a question to the disk.
+LOOK_EVERY_S = 1.0
+# Whose request it is where none had to have a key.
+NOBODY = ""
+
+
+class Keys:
+    """The key of this start, and keys that open once: what opens a browser can be read by others
+    of this machine, in the list of processes. Beside them the kept keys in `home`, as they are now.
+
+    With `strict`, or once a kept key was seen, bringing in needs a key, too, until the end:
+    dropping the last one must not open the door. Raises StoreUnavailable for a file of keys that
+    cannot be read.
+    """
+
+    def __init__(
+        self, home: str, *, strict: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.lasting = token_urlsafe(KEY_BYTES)
+        self._once: list[str] = []
+        self._home, self._clock, self._strict = home, clock, strict
+        self._stamp = serve_keys.stamp(home)
+        self._kept = serve_keys.kept(home)
+        self._looked_at = clock()
+
+    def once(self) -> str:
+        """A new key that opens the door a single time."""
+        self._once.append(token_urlsafe(KEY_BYTES))
+        return self._once[-1]
+
+    @property
+    def are_needed(self) -> bool:
+        """Whether who only brings something in needs a key, too."""
+        self._look()
+        self._strict = self._strict or bool(self._kept)
+        return self._strict
+
+    @property
+    def has_kept(self) -> bool:
+        """Whether there is a kept key."""
+        self._look()
+        return bool(self._kept)
+
+    def holder(self, given: str) -> str:
+        """Which key this is, as a name that tells it from the others; NOBODY when it is none.
+
+        It is compared with every key in constant time: how long that takes tells nothing of them.
+        """
+        self._look()
+        digest = serve_keys.digest_of(given)
+        found = NOBODY
+        for one in self._kept:
+            if compare_digest(one.digest, digest):
+                found = one.digest
+        if _same(given, self.lasting):
+            found = "start"
+        return found
+
+    def opens(self, given: str) -> bool:
+        """Whether this is a lasting key, or one that opens once and now has."""
+        used = [key for key in self._once if _same(given, key)]
+        self._once = [key for key in self._once if key not in used]
+        return bool(used) or self.holder(given) != NOBODY
+
+    def _look(self) -> None:
+        """Follow the file of kept keys; one that cannot be read leaves what was known."""
+        now = self._clock()
+        if now - self._looked_at < LOOK_EVERY_S:
+            return
+        self._looked_at = now
+        stamp = serve_keys.stamp(self._home)
+        if stamp == self._stamp:
+            return
+        try:
+            kept: tuple[KeptKey, ...] = serve_keys.kept(self._home)
+        except FabricError as error:
+            print(f"memory-fabric: {error}", file=sys.stderr)  # noqa: T201
+        else:
+            self._strict = self._strict or bool(self._kept)
+            self._kept = kept
+        self._stamp = stamp
+
+
+def _same(given: str, key: str) -> bool:
+    return compare_digest(given.encode(), key.encode())

@@ -1,0 +1,32 @@
+"""How much each key may ask: a bucket of tokens that fills up at a steady rate."""
+
+from __future__ import annotations
+
+import time
+from math import ceil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Rate:
+    """So many requests a second for each holder of a key, and as many at once after a pause.
+
+    Holders are keys that fit, and nobody: strangers make no buckets.
+    """
+
+    def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_s, self._burst, self._clock = per_s, max(1.0, per_s), clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def wait_s(self, holder: str) -> int:
+        """Whole seconds until this holder may ask; 0 when he may now, and then he has."""
+        now = self._clock()
+        tokens, at = self._buckets.get(holder, (self._burst, now))
+        tokens = min(self._burst, tokens + (now - at) * self._per_s)
+        if tokens < 1:
+            self._buckets[holder] = tokens, now
+            return max(1, ceil((1 - tokens) / self._per_s))
+        self._buckets[holder] = tokens - 1, now
+        return 0

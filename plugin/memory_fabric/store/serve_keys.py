@@ -1,0 +1,162 @@
+"""The kept keys of `memory-fabric serve`: of each its name, its SHA-256 and when it was made.
+
+The keys themselves are shown once and kept nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from hashlib import sha256
+
+from memory_fabric import ids
+from memory_fabric.errors import BadInput, FabricError, NotFound, StoreReadOnly, StoreUnavailable
+from memory_fabric.store import files
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+FILE = "serve-keys.json"
+KEY_BYTES = 32
+MAX_NAME_CHARS = 64
+# Before the key: who finds it in a file knows what it opens, and so do scanners for secrets.
+PREFIX = "mf_"
+
+
+class KeptKey(Value):
+    """A key by its name; `digest` is the SHA-256 of the key in hexadecimal."""
+
+    name: str
+    digest: str
+    created_at: str
+
+
+def path_in(home: str) -> str:
+    """The file in which they lie."""
+    return os.path.join(home, FILE)
+
+
+def stamp(home: str) -> tuple[int, int, int] | None:
+    """What differs after every change of the file; None where there is none."""
+    try:
+        found = os.stat(path_in(home))
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def digest_of(key: str) -> str:
+    """What is kept of a key. A key is random and long, so a plain hash tells nothing of it."""
+    return sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def kept(home: str) -> tuple[KeptKey, ...]:
+    """All kept keys, the oldest first.
+
+    Raises StoreUnavailable for a file that cannot be read: taken for empty, it would open a door.
+    """
+    path = path_in(home)
+    try:
+        text = files.read_text(path)
+    except OSError as error:
+        raise StoreReadOnly(path, f"{path} cannot be read: {error.strerror}.") from error
+    if text is None:
+        return ()
+    try:
+        return tuple(_keys_in(files.parsed(text)))
+    except (KeyError, TypeError) as error:
+        raise StoreUnavailable(
+            path, f"{path} is damaged.", remedy="Remove it and make the keys again."
+        ) from error
+
+
+def make(home: str, name: str) -> str:
+    """A new key, kept under this name or, where that is empty, `key-1`, `key-2` …
+
+    Raises BadInput for a name that is taken or no name, StoreUnavailable.
+    """
+    from secrets import token_urlsafe  # costs a hook too much, and none makes a key
+
+    key = PREFIX + token_urlsafe(KEY_BYTES)
+    with _lock(home):
+        keys = kept(home)
+        taken = {one.name for one in keys}
+        name = _checked(name, taken) if name else _free(taken)
+        _write(home, (*keys, KeptKey(name, digest_of(key), ids.timestamp())))
+    return key
+
+
+def drop(home: str, name: str) -> None:
+    """Keep this key no longer. Raises NotFound, StoreUnavailable."""
+    with _lock(home):
+        keys = kept(home)
+        left = tuple(one for one in keys if one.name != name)
+        if len(left) == len(keys):
+            raise NotFound(
+                name,
+                f"There is no key {name!r}.",
+                remedy="memory-fabric serve --list-keys names them.",
+            )
+        _write(home, left)
+
+
+def _checked(name: str, taken: set[str]) -> str:
+    if len(name) > MAX_NAME_CHARS or not name.isprintable() or name != name.strip():
+        raise BadInput(
+            "--new-key",
+            f"{name[:MAX_NAME_CHARS]!r} is no name for a key.",
+            remedy=f"Use at most {MAX_NAME_CHARS} characters that can be printed.",
+        )
+    if name in taken:
+        raise BadInput(
+            "--new-key",
+            f"There is a key {name!r} already.",
+            remedy="Choose another name, or drop it first.",
+        )
+    return name
+
+
+def _free(taken: set[str]) -> str:
+    return next(name for n in range(1, len(taken) + 2) if (name := f"key-{n}") not in taken)
+
+
+def _keys_in(value: dict[str, Any] | None) -> Iterator[KeptKey]:
+    if value is None:
+        raise TypeError("no JSON object")
+    for one in value["keys"]:
+        found = KeptKey(one["name"], one["sha256"], one["created_at"])
+        if not all(isinstance(part, str) for part in found):
+            raise TypeError("no text")
+        yield found
+
+
+@contextmanager
+def _lock(home: str) -> Iterator[None]:
+    path = path_in(home)
+    lock = files.Locked(files.lock_path(home, path))
+    try:
+        lock.__enter__()
+    except (OSError, TimeoutError) as error:
+        raise _refused(path, error) from error
+    try:
+        yield
+    finally:
+        lock.__exit__()
+
+
+def _write(home: str, keys: tuple[KeptKey, ...]) -> None:
+    path = path_in(home)
+    listed = [
+        {"name": one.name, "sha256": one.digest, "created_at": one.created_at} for one in keys
+    ]
+    try:
+        files.write_atomic(path, files.as_page({"keys": listed}))
+    except OSError as error:
+        raise _refused(path, error) from error
+
+
+def _refused(path: str, error: Exception) -> FabricError:
+    return StoreUnavailable(path, f"{path} cannot be written: {error}.")

@@ -1,0 +1,160 @@
+"""A server that is killed, a disk that is full, a worker that dies: what was answered 202 stays."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from cli.shell import Shell
+from servers.http_door import INGEST, Serving, serving
+
+SENDERS, KILL_AFTER = 8, 60
+MANY = 400
+PAGE = 4096
+GIVE_UP_S = 60
+
+
+def child_of(server: Serving) -> int:
+    """The worker of a server, once there is one."""
+    path = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+    give_up = time.monotonic() + GIVE_UP_S
+    while time.monotonic() < give_up:
+        children = [int(one) for task in path.parents[1].iterdir() for one in _children_of(task)]
+        if children:
+            return children[0]
+    raise AssertionError("no worker was started")
+
+
+def _children_of(task: Path) -> list[str]:
+    try:
+        return (task / "children").read_text("utf-8").split()
+    except FileNotFoundError:
+        return []
+
+
+def until(holds: Callable[[], bool]) -> bool:
+    """Whether something comes to hold in time."""
+    give_up = time.monotonic() + GIVE_UP_S
+    while time.monotonic() < give_up:
+        if holds():
+            return True
+    return False
+
+
+def runs(process: int) -> bool:
+    """Whether the process is there and no zombie."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def is_done(server: Serving, id_: str) -> bool:
+    """Whether a text was worked off."""
+    return bool(server.get(f"{INGEST}/{id_}").json["state"] == "done")
+
+
+def sent_until_killed(server: Serving) -> list[str]:
+    """The ids of all texts that were answered 202 while the server was killed."""
+    taken: list[str] = []
+
+    def send(number: int) -> None:
+        if len(taken) >= KILL_AFTER and server.process.poll() is None:
+            server.process.kill()
+        try:
+            reply = server.send(f"Text {number} about the invoices", idempotency_key=f"k{number}")
+        except OSError:
+            return  # it was killed
+        except Exception as error:  # noqa: BLE001 - half an answer is none
+            assert "http.client" in type(error).__module__
+            return
+        if reply.status == 202:
+            taken.append(reply.json["id"])
+
+    with ThreadPoolExecutor(SENDERS) as pool:
+        list(pool.map(send, range(MANY)))
+    return taken
+
+
+def test_a_kill_loses_nothing_that_was_answered_and_sending_again_doubles_nothing(
+    tmp_path: Path,
+) -> None:
+    shell = Shell(tmp_path)
+    with serving(shell) as server:
+        taken = sent_until_killed(server)
+    with serving(shell) as server:
+        states = [server.get(f"{INGEST}/{id_}", key="none").status for id_ in taken]
+        again = [
+            server.send(f"Text {number} about the invoices", idempotency_key=f"k{number}").json[
+                "id"
+            ]
+            for number in range(MANY // 4)
+        ]
+
+    assert KILL_AFTER <= len(taken) < MANY
+    assert set(states) == {200}
+    assert len(set(again)) == MANY // 4
+
+
+def test_a_full_disk_is_told_loses_nothing_and_passes(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (150 * PAGE, resource.RLIM_INFINITY))
+
+    with serving(shell, prepare=limit) as server:
+        replies = [server.send(f"{number} " + "many words " * 400) for number in range(300)]
+        ready = server.get("/readyz", key="none")
+        taken = [one.json["id"] for one in replies if one.status == 202]
+        readable = {server.get(f"{INGEST}/{id_}", key="none").status for id_ in taken}
+        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, unlimited)
+        later = server.send("There is room again")
+
+    refused = next(one for one in replies if one.status != 202)
+    assert taken and {one.status for one in replies} == {202, 503}
+    assert refused.code == "unavailable" and int(refused.headers["retry-after"]) > 0
+    assert ready.status == 503
+    assert str(tmp_path) not in ready.body.decode()
+    assert readable == {200}
+    assert later.status == 202
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_worker_does_not_outlive_its_server(tmp_path: Path, number: int) -> None:
+    with serving(Shell(tmp_path)) as server:
+        server.send("We use PostgreSQL for the invoices.")
+        worker = child_of(server)
+
+        server.end(number)
+
+        assert until(lambda: not runs(worker))
+
+
+def test_a_worker_that_is_killed_has_a_successor_who_does_its_work(tmp_path: Path) -> None:
+    with serving(Shell(tmp_path)) as server:
+        server.send("We use PostgreSQL for the invoices.")
+        os.kill(child_of(server), signal.SIGKILL)
+
+        id_ = server.send("We use Redis for the sessions.").json["id"]
+
+        assert until(lambda: is_done(server, id_))
+        assert server.get("/readyz", key="none").status == 200
+
+
+def test_what_a_killed_server_left_is_worked_off_by_the_next_one(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    with serving(shell) as server:
+        id_ = server.send("We decided to use PostgreSQL for the invoices.").json["id"]
+        server.end(signal.SIGKILL)
+    with serving(shell) as server:
+        assert until(lambda: is_done(server, id_))
+
+    assert "PostgreSQL" in shell.run("recall", "invoices").out

@@ -1,0 +1,146 @@
+"""Many texts in one commit, and what keeps too many out."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.servers.http import intake as group
+from memory_fabric.servers.http.intake import Intake
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.intake import Accepted, IdempotencyConflict, Ingest
+from memory_fabric.store.memory import Memory
+from servers.doors import settings
+
+WAIT_S = 20
+
+
+def told(home: Path, story: Callable[[Intake], Awaitable[None]], most: int = 1000) -> list[str]:
+    """Run a story with an intake of this home; what was accepted called this often."""
+    called: list[str] = []
+    store = StoreThread(lambda: Memory.open(settings(home)))
+    intake = Intake(
+        lambda: Memory.open(settings(home)), store, most, lambda: called.append("accepted")
+    )
+
+    async def whole() -> None:
+        await asyncio.wait_for(_told(story, intake), WAIT_S)
+
+    asyncio.run(whole())
+    intake.close(WAIT_S)
+    assert store.close(WAIT_S)
+    return called
+
+
+async def _told(story: Callable[[Intake], Awaitable[None]], intake: Intake) -> None:
+    await story(intake)
+
+
+def stored(home: Path) -> int:
+    """How many texts are in the database."""
+    (path,) = home.rglob("*.db")
+    with closing(sqlite3.connect(path)) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM intake").fetchone()
+    return int(count)
+
+
+def test_what_waits_together_is_committed_together(tmp_path: Path) -> None:
+    async def story(intake: Intake) -> None:
+        texts = [Ingest(f"Text {number}") for number in range(100)]
+        outcomes = await asyncio.gather(*map(intake.accept, texts))
+
+        assert len({outcome.id for outcome in outcomes}) == 100
+
+    commits = told(tmp_path, story)
+
+    assert stored(tmp_path) == 100
+    # The first came alone, the others while it was written.
+    assert len(commits) <= 3
+
+
+def test_one_that_is_in_conflict_spoils_no_other(tmp_path: Path) -> None:
+    async def story(intake: Intake) -> None:
+        texts = [Ingest("a", idempotency_key="k"), Ingest("b", idempotency_key="k"), Ingest("c")]
+        first, second, third = await asyncio.gather(*map(intake.accept, texts))
+
+        assert isinstance(first, Accepted) and isinstance(third, Accepted)
+        assert second == IdempotencyConflict(first.id)
+
+    told(tmp_path, story)
+
+    assert stored(tmp_path) == 2
+
+
+def test_whoever_stops_waiting_leaves_his_text_and_the_others_go_on(tmp_path: Path) -> None:
+    async def story(intake: Intake) -> None:
+        gone = asyncio.create_task(intake.accept(Ingest("gone")))
+        stays = asyncio.create_task(intake.accept(Ingest("stays")))
+        await asyncio.sleep(0)
+        gone.cancel()
+
+        assert isinstance(await stays, Accepted)
+
+    told(tmp_path, story)
+
+    assert stored(tmp_path) == 2
+
+
+def test_more_than_can_wait_are_refused_at_once(tmp_path: Path) -> None:
+    async def story(intake: Intake) -> None:
+        texts = [Ingest(f"Text {number}") for number in range(group.MAX_WAITING + 5)]
+        outcomes = await asyncio.gather(*map(intake.accept, texts), return_exceptions=True)
+
+        refused = [one for one in outcomes if isinstance(one, StoreUnavailable)]
+        assert len(refused) == 5
+        assert len([one for one in outcomes if isinstance(one, Accepted)]) == group.MAX_WAITING
+
+    told(tmp_path, story)
+
+
+def test_large_texts_wait_in_smaller_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group, "MAX_WAITING_BYTES", 25)
+
+    async def story(intake: Intake) -> None:
+        texts = [Ingest("0123456789"), Ingest("1123456789"), Ingest("2123456789")]
+        outcomes = await asyncio.gather(*map(intake.accept, texts), return_exceptions=True)
+
+        assert [type(one) for one in outcomes] == [Accepted, Accepted, StoreUnavailable]
+
+    told(tmp_path, story)
+
+
+def test_a_backlog_that_is_too_long_takes_no_more(tmp_path: Path) -> None:
+    async def story(intake: Intake) -> None:
+        await intake.accept(Ingest("one"))
+        while not intake.is_full:
+            await asyncio.sleep(0)
+
+        with pytest.raises(StoreUnavailable, match="More than 1 texts wait to be worked off"):
+            await intake.accept(Ingest("two"))
+
+    told(tmp_path, story, most=1)
+
+    assert stored(tmp_path) == 1
+
+
+def test_a_memory_that_cannot_be_made_is_told_without_its_path(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file where the folder should be")
+
+    async def story(intake: Intake) -> None:
+        before = await intake.complaint()
+        with pytest.raises(StoreUnavailable):
+            await intake.accept(Ingest("x"))
+        after = await intake.complaint()
+
+        assert before and after
+        assert str(tmp_path) not in before + after
+
+    told(tmp_path / "home", story)

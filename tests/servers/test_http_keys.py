@@ -1,0 +1,222 @@
+"""Keys of the server: of a start, for once, kept; and names under which it may be asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.shell import Shell
+from memory_fabric.errors import BadInput
+from memory_fabric.servers.http.keys import LOOK_EVERY_S, NOBODY, Keys
+from memory_fabric.servers.http.names import Names
+from memory_fabric.servers.http.rate import Rate
+from memory_fabric.store import serve_keys
+from servers.http_door import INGEST, serving
+
+
+class Clock:
+    """A time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_keys_tell_their_holders_apart_and_strangers_from_all(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    first, second = serve_keys.make(home, "first"), serve_keys.make(home, "second")
+    keys = Keys(home)
+
+    holders = {keys.holder(key) for key in (first, second, keys.lasting)}
+
+    assert len(holders) == 3 and NOBODY not in holders
+    for stranger in ("", first[:-1], first + "x", serve_keys.digest_of(first), "ä"):
+        assert keys.holder(stranger) == NOBODY
+
+
+def test_a_key_made_or_dropped_meanwhile_counts_soon(tmp_path: Path) -> None:
+    home, clock = str(tmp_path), Clock()
+    keys = Keys(home, clock=clock)
+    needed = [keys.are_needed]
+
+    key = serve_keys.make(home, "late")
+    clock.now += LOOK_EVERY_S
+    holders = [keys.holder(key)]
+    needed.append(keys.are_needed)
+    serve_keys.drop(home, "late")
+    clock.now += LOOK_EVERY_S
+    holders.append(keys.holder(key))
+
+    assert needed == [False, True]
+    assert [holder == NOBODY for holder in holders] == [False, True]
+
+
+def test_dropping_the_last_key_does_not_open_the_door(tmp_path: Path) -> None:
+    home, clock = str(tmp_path), Clock()
+    serve_keys.make(home, "last")
+    keys = Keys(home, clock=clock)
+
+    serve_keys.drop(home, "last")
+    clock.now += LOOK_EVERY_S
+
+    assert keys.are_needed and not keys.has_kept
+
+
+def test_a_file_damaged_meanwhile_leaves_the_keys_that_were_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, clock = str(tmp_path), Clock()
+    key = serve_keys.make(home, "known")
+    keys = Keys(home, clock=clock)
+
+    Path(serve_keys.path_in(home)).write_text("{", "utf-8")
+    clock.now += LOOK_EVERY_S
+
+    assert keys.holder(key) != NOBODY and keys.are_needed
+    assert "is damaged" in capsys.readouterr().err
+
+
+def test_a_key_may_ask_in_a_burst_and_then_at_its_rate() -> None:
+    clock = Clock()
+    rate = Rate(2, clock)
+
+    assert [rate.wait_s("a") for _ in range(3)] == [0, 0, 1]
+    assert rate.wait_s("b") == 0
+    clock.now += 0.5
+    assert [rate.wait_s("a") for _ in range(2)] == [0, 1]
+    clock.now += 3600
+    assert [rate.wait_s("a") for _ in range(3)] == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("host", "fits"),
+    [
+        ("127.0.0.1:8002", True),
+        ("LOCALHOST:8002", True),
+        ("memory.example.org", True),
+        ("Memory.example.org:8002", True),
+        ("memory.example.org:9", False),
+        ("other.example.org:443", True),
+        ("other.example.org", False),
+        ("127.0.0.1", False),
+        ("evil.example", False),
+        ("", False),
+    ],
+)
+def test_only_names_of_ours_are_answered(host: str, fits: bool) -> None:
+    names = Names("127.0.0.1", 8002, ["memory.example.org", "other.example.org:443"])
+
+    assert names.fit_host([host]) is fits
+    assert not names.fit_host([host, host]) and not names.fit_host([])
+
+
+def test_origins_of_an_allowed_name_are_ours_behind_tls_too() -> None:
+    names = Names("127.0.0.1", 8002, ["memory.example.org"])
+
+    ours = ["https://memory.example.org", "http://memory.example.org:8002", "http://[::1]:8002"]
+    assert all(names.fit_origins([one]) for one in ours)
+    for other in ("https://evil.example", "null", "https://127.0.0.1:8002", "http://localhost"):
+        assert not names.fit_origins([other])
+
+
+def test_on_a_unix_socket_the_port_of_a_name_means_nothing() -> None:
+    names = Names("localhost", 0, ["memory.example.org"])
+
+    for host in ("localhost", "localhost:80", "memory.example.org:443"):
+        assert names.fit_host([host])
+    assert not names.fit_host(["evil.example"])
+
+
+@pytest.mark.parametrize("name", ["https://a.example", "a/b", "", "*", "a:b", "a b", "ä.example"])
+def test_what_no_host_header_has_is_no_name(name: str) -> None:
+    with pytest.raises(BadInput, match="is no name that a Host header has"):
+        Names("127.0.0.1", 8002, [name])
+
+
+def test_a_key_is_made_named_and_dropped_by_the_command(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    made = shell.run("serve", "--new-key", "laptop")
+    again = shell.run("serve", "--new-key", "laptop")
+    listed = shell.run("serve", "--list-keys")
+    dropped = shell.run("serve", "--drop-key", "laptop")
+    gone = shell.run("serve", "--drop-key", "laptop")
+
+    assert made.status == 0 and len(made.out.strip()) > 40
+    assert "shown once" in made.err
+    assert again.status == 2 and "already" in again.err
+    assert listed.out.startswith("laptop  20") and made.out.strip() not in listed.out
+    assert dropped.out == "laptop opens nothing any more.\n"
+    assert (gone.status, gone.out) == (3, "")
+    assert "No key is kept" in shell.run("serve", "--list-keys").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--new-key", "--list-keys"), ("laptop",), ("--list-keys", "x"), ("--socket", "s", "--open")],
+)
+def test_words_that_do_not_go_together_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = Shell(tmp_path).run("serve", *words)
+
+    assert (done.status, done.out) == (2, "")
+
+
+def test_with_a_kept_key_bringing_in_needs_one_and_it_opens_everything(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    key = shell.run("serve", "--new-key").out.strip()
+    with serving(shell) as server:
+        refused = [server.send("x", key=one) for one in ("none", "wrong", key[:-1])]
+        told = server.send("x", key=key)
+        state = f"{INGEST}/{told.json['id']}"
+
+        assert [(one.status, one.headers["www-authenticate"]) for one in refused] == [
+            (401, "Bearer")
+        ] * 3
+        assert told.status == 202
+        assert server.send("x", key=server.key).status == 202
+        assert [server.get(state, key=one).status for one in ("none", key)] == [401, 200]
+        assert server.get("/api/status", key=key).status == 200
+        assert server.get(f"/?key={key}", key="none").status == 303
+        assert server.get("/healthz", key="none").status == 200
+
+
+def test_an_address_of_others_is_listened_on_with_a_kept_key_and_told_to_be_readable(
+    tmp_path: Path,
+) -> None:
+    shell = Shell(tmp_path)
+    key = shell.run("serve", "--new-key").out.strip()
+    with serving(shell, "--host", "0.0.0.0", "--allow-host", "Memory.example.org") as server:
+        server.host = "127.0.0.1"
+        host = {"Host": "memory.example.org"}
+
+        assert server.send("x", key=key).status == 202
+        assert server.send("x").status == 401
+        assert server.get("/api/status", key=key, **host).status == 200
+        assert server.get("/api/status", key=key, Host="evil.example").status == 403
+        assert "put TLS in front" in server.end(15)[1]
+
+
+def test_more_than_the_rate_is_told_when_to_come_again(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    shell.memory.mkdir(parents=True)
+    (shell.memory / "config.toml").write_text("[serve]\nrate = 1\n", "utf-8")
+    with serving(shell) as server:
+        replies = [server.get("/api/status") for _ in range(5)]
+        other = server.get(f"{INGEST}/x", key="none")
+
+    refused = next(one for one in replies if one.status == 429)
+    assert replies[0].status == 200
+    assert refused.code == "too_many_requests" and int(refused.headers["retry-after"]) == 1
+    assert other.status == 404
+
+
+def test_a_damaged_file_of_keys_keeps_the_server_from_starting(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    shell.memory.mkdir(parents=True)
+    Path(serve_keys.path_in(str(shell.memory))).write_text("{", "utf-8")
+
+    done = shell.run("serve", "--port", "0")
+
+    assert done.status == 1 and "is damaged" in done.err
