@@ -1,6 +1,6 @@
 """What faults do to memory: ours and the reference server, broken in the same ways.
 
-    python3 benchmarks/faults.py                      all twelve, in about eight minutes
+    python3 benchmarks/faults.py                      all fourteen, in about ten minutes
     python3 benchmarks/faults.py --only 1,4 --rounds 20
     python3 benchmarks/faults.py --check              exit status 1 when ours lost anything
     python3 benchmarks/faults.py --json
@@ -30,6 +30,7 @@ from fault_deaths import killed
 from fault_files import corrupt_inputs
 from fault_inputs import hard_inputs
 from fault_places import full_disk, read_only_home
+from fault_serve import serve_killed, serve_on_full_disk
 from fault_writers import hooks_beside, many_processes, one_file, parallel_calls
 
 Fault = Callable[[str, Scale], Iterator[Row]]
@@ -47,6 +48,8 @@ FAULTS: Mapping[int, Fault] = {
     10: hard_inputs,
     11: newer_schema,
     12: one_file,
+    13: serve_killed,
+    14: serve_on_full_disk,
 }
 HEAD = (
     "| fault | ours: acknowledged, lost | unreadable | message "

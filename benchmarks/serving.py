@@ -1,0 +1,136 @@
+"""`memory-fabric serve` as a process, asked over loopback: one request, or a load made by wrk."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from driver import Gone, Ours
+
+LOAD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "wrk.lua")
+INGEST = "/v1/memory/ingest"
+START_S, STOP_S, ANSWER_S = 30.0, 20.0, 30.0
+
+
+class Load(NamedTuple):
+    """What came of a load: answers 200 and 202, other answers, broken connections, latencies."""
+
+    seconds: float
+    fine: int
+    refused: int
+    broken: int
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+
+    @property
+    def rate(self) -> float:
+        """Good answers a second."""
+        return self.fine / self.seconds
+
+
+class Said(NamedTuple):
+    """An answer: its status, and the object in its body."""
+
+    status: int
+    value: Mapping[str, Any]
+
+
+class Serving:
+    """`memory-fabric serve` as a process over the memory of a place."""
+
+    def __init__(self, side: Ours, *, prepare: Callable[[], None] | None = None) -> None:
+        self.side = side
+        command = [sys.executable, "-m", "memory_fabric.cli", "serve", "--port", "0"]
+        with open(side.said, "ab") as errors:
+            self.process = subprocess.Popen(
+                command,
+                cwd=side.project,
+                env=side.environ,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                preexec_fn=prepare,
+            )
+        self.address, self.key = self._printed()
+
+    def ask(self, method: str, path: str, value: Mapping[str, Any] | None = None) -> Said:
+        """The answer to one request on a connection of its own. Raises Gone."""
+        at = urlsplit(self.address)
+        connection = http.client.HTTPConnection(at.hostname or "", at.port, timeout=ANSWER_S)
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        body = None if value is None else json.dumps(value)
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return Said(answer.status, json.loads(answer.read() or b"{}"))
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise Gone(str(error)) from error
+        finally:
+            connection.close()
+
+    def load(self, kind: str, shape: tuple[int, int, int], seconds: float, mark: str) -> Load:
+        """What comes of so many connections that ask for so long."""
+        connections, least_ms, most_ms = shape
+        wrk = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--timeout", "10s", "-s", LOAD]
+        told = [kind, str(least_ms), str(most_ms), self.key, mark]
+        found = subprocess.run(
+            [*wrk, self.address, "--", *told],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        result = re.search(r"^RESULT (.*)$", found.stdout, re.MULTILINE)
+        if result is None:
+            raise SystemExit(f"wrk failed: {found.stdout[-500:]}{found.stderr[-500:]}")
+        return Load(**json.loads(result.group(1)))
+
+    def memory_mb(self) -> float:
+        """What the server has resident now."""
+        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as file:
+            said = dict(line.split(":", 1) for line in file)
+        return int(said["VmRSS"].split()[0]) / 1024
+
+    def kill(self) -> None:
+        """End it at once, as `kill -9` does."""
+        self.process.kill()
+        self.process.wait()
+
+    def limit_files(self, most_bytes: int) -> None:
+        """Let no file of its grow above this from now on, as on a disk that is full."""
+        _, hard = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
+
+    def stop(self) -> None:
+        """End it as Ctrl-C does."""
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(STOP_S)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+
+    def _printed(self) -> tuple[str, str]:
+        """Its address and its key, from the line in which it says them."""
+        assert self.process.stdout is not None
+        give_up = time.monotonic() + START_S
+        while time.monotonic() < give_up:
+            line = self.process.stdout.readline().decode()
+            said = re.search(r"(http://\S+)/\?key=(\S+)", line)
+            if said:
+                return said.group(1), said.group(2)
+            if not line:
+                break
+        raise SystemExit(f"serve did not start; see {self.side.said}")
