@@ -128,7 +128,7 @@ COMMANDS = (
         "queueing",
         "queue",
         CARE,
-        "Show what other programs sent (`POST /v1/memory/ingest`) and is not worked off, oldest first.",
+        "Show what other programs sent (POST /v1/memory/ingest) that is not worked off.",
     ),
     Command("sync", "upkeep", "sync", CARE, "Bring queue, journal and MEMORY.md up to date now."),
     Command(

@@ -65,7 +65,7 @@ def queue(
     yes: Annotated[bool, typer.Option("--yes", help="With drop: do not ask.")] = False,
     as_json: show.AsJson = False,
 ) -> int:
-    """Show what other programs sent (`POST /v1/memory/ingest`) and is not worked off, oldest first.
+    """Show what other programs sent (POST /v1/memory/ingest) that is not worked off.
 
     A text waits, is worked on, and is done; one that fails is tried again after 10 seconds, 20, 40
     and so on, and is dead after six attempts, with its error. Its text is kept as it came (without

@@ -1,0 +1,82 @@
+"""A turn's end in one home, forwarded to our own server in another, is remembered there."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from cli.shell import Shell
+from door.support import until
+from memory_fabric.store import spool
+from replay.door import TESTS, Door
+from servers.http_door import Serving, serving
+
+SAID = "We decided to use PostgreSQL for the ledger because analytics needs window functions."
+PRIVATE = "<private>Ann is ill.</private>"
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Door:
+    return Door(tmp_path / "sender")
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path / "receiver")
+
+
+def forward(door: Door, server: Serving, key: str, **fields: str) -> dict[str, object]:
+    """The status of forwarding when a turn has ended and nothing waits any more."""
+    stop = door.recorded(TESTS / "events" / "Stop.json")
+    url = f"http://127.0.0.1:{server.port}"
+    named = {"MEMORY_FABRIC_FORWARD_URL": url, "MEMORY_FABRIC_FORWARD_KEY": key}
+    rang = door.ring({**stop, "last_assistant_message": f"{SAID} {PRIVATE}", **fields}, named)
+    assert rang.status == 0
+    home = str(door.memory)
+    until(lambda: not spool.waiting(home), "the item goes once it has arrived")
+    return spool.backlog(home, f"{url}/v1/memory/ingest")._asdict()
+
+
+def test_it_arrives_there_and_is_recalled_there(door: Door, shell: Shell) -> None:
+    key = shell.run("serve", "--new-key", "laptop").out.split()[-1]
+    with serving(shell) as server:
+        noted = forward(door, server, key)
+        until(lambda: "Nothing waits" in shell.run("queue").out, "the worker has worked it off")
+        found = shell.run("recall", "which database for the ledger?").out
+        server.end(signal.SIGINT)  # its worker ends with it
+
+    assert noted["rejected"] == 0 and noted["last_success"]
+    assert "window functions" in found
+    assert "Ann is ill" not in found
+    held = [p for p in shell.memory.rglob("*") if p.is_file() and b"Ann is ill" in p.read_bytes()]
+    assert held == []
+
+
+def test_a_wrong_key_keeps_it_here_and_says_so(door: Door, shell: Shell) -> None:
+    shell.run("serve", "--new-key", "laptop")
+    home = str(door.memory)
+    with serving(shell) as server:
+        stop = door.recorded(TESTS / "events" / "Stop.json")
+        url = f"http://127.0.0.1:{server.port}"
+        named = {"MEMORY_FABRIC_FORWARD_URL": url, "MEMORY_FABRIC_FORWARD_KEY": "another"}
+        door.ring(stop, named)
+        until(lambda: bool(spool.backlog(home, url).last_error), "the refusal is noted")
+
+    assert "refuses the key (401)" in spool.backlog(home, url).last_error
+    assert len(spool.waiting(home)) == 1
+
+
+def test_sent_twice_it_is_taken_once(door: Door, shell: Shell) -> None:
+    with serving(shell) as server:
+        forward(door, server, "")
+        [path] = [door.memory / "forward" / "state.json"]
+        path.unlink()  # as a kill between the answer and the note of it leaves it
+        noted = forward(door, server, "")
+        until(lambda: "Nothing waits" in shell.run("queue").out, "the worker has worked it off")
+        done = shell.run("queue", "--done", "--json")
+        server.end(signal.SIGINT)
+
+    assert noted["rejected"] == 0
+    assert len(done.json["texts"]) == 1
