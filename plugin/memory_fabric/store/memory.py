@@ -82,8 +82,14 @@ class Memory:
         memory.follow_switches()
         return memory
 
+    @property
+    def whole(self) -> Memory:
+        """The memory of which this one shows a part; itself, where it shows all."""
+        return self
+
     def within(self, domains: Sequence[str]) -> Memory:
-        """The same memory, of which only these domains can be read; what is written is as before.
+        """The same memory, of which only these domains can be read, and in which what is written
+        lies in one of them.
 
         What already is confined shows of these no more than it did.
         """
@@ -448,7 +454,8 @@ class Memory:
 class Confined(Memory):
     """A memory of which only some domains can be read (store.confining); see `Memory.within`.
 
-    What is changed goes through the whole memory: no view stands before what is written.
+    What is changed goes through the whole memory: no view stands before what is written. It is
+    stamped with a domain that can be read here, and takes away nothing that lies in another.
     """
 
     def __init__(self, whole: Memory, domains: tuple[str, ...]) -> None:
@@ -457,7 +464,12 @@ class Confined(Memory):
         )
         self.domains, self._whole = domains, whole
         self.failures, self.told = whole.failures, whole.told
-        self.switched_by = whole.switched_by
+        self.switched_by, self._stated = whole.switched_by, whole._stated
+
+    @property
+    def whole(self) -> Memory:
+        """The memory of which this one shows a part."""
+        return self._whole
 
     def within(self, domains: Sequence[str]) -> Memory:
         """Those of the domains that can be read here."""
@@ -471,6 +483,14 @@ class Confined(Memory):
             return self._whole.database(kind, create=True)
         return super().database(kind, create=False)
 
+    def write_now(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
+    ) -> dict[str, Any]:
+        """The result of a change that must not wait, made in these domains; see Memory."""
+        return self.apply_now(
+            self._confined_to(self._operation(kind, payload, self._stamped(provenance), store))
+        )
+
     def apply_now(self, operation: Operation) -> dict[str, Any]:
         """Apply an operation to its database. Raises StoreUnavailable, NotFound."""
         return self._whole.apply_now(operation)
@@ -478,6 +498,14 @@ class Confined(Memory):
     def flush(self) -> None:
         """Bring the other tiers up to date, with everything."""
         self._whole.flush()
+
+    def _apply(self, operation: Operation) -> dict[str, Any]:
+        return super()._apply(self._confined_to(operation))
+
+    def _confined_to(self, operation: Operation) -> Operation:
+        from memory_fabric.store import confining  # most memories are never confined
+
+        return confining.confined(operation, self.domains or ())
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         from memory_fabric.store import confining  # most memories are never confined

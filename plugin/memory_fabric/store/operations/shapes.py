@@ -90,13 +90,20 @@ _ROWS = {
 
 SHAPES: dict[str, dict[str, Check]] = {
     "create_entities": {
-        "entities": _objects(name=_text, entityType=_text, observations=_optional(_texts))
+        "entities": _objects(name=_text, entityType=_text, observations=_optional(_texts)),
+        "apart": _optional(_flag),
     },
     "create_relations": {"relations": _objects(**_RELATION)},
-    "add_observations": {"observations": _objects(entityName=_text, contents=_texts)},
-    "delete_entities": {"entityNames": _texts},
-    "delete_observations": {"deletions": _objects(entityName=_text, observations=_texts)},
-    "delete_relations": {"relations": _objects(**_RELATION)},
+    "add_observations": {
+        "observations": _objects(entityName=_text, contents=_texts),
+        "apart": _optional(_flag),
+    },
+    "delete_entities": {"entityNames": _texts, "only": _optional(_texts)},
+    "delete_observations": {
+        "deletions": _objects(entityName=_text, observations=_texts),
+        "only": _optional(_texts),
+    },
+    "delete_relations": {"relations": _objects(**_RELATION), "only": _optional(_texts)},
     "remember": {"record": _RECORD, "supersedes": _optional(_texts), "echo": _optional(_flag)},
     "supersede": {"links": _objects(id=_text, by=_text, at=_text, was=_object(by=_text, at=_text))},
     "put_record": {
@@ -111,6 +118,7 @@ SHAPES: dict[str, dict[str, Check]] = {
         "batch": _optional(_text),
         "entityNames": _optional(_texts),
         "deletions": _optional(_objects(entityName=_text, observations=_texts)),
+        "only": _optional(_texts),
     },
     "tombstones": {"add": _tombs, "remove": _tombs},
     "alias": {"entity": _text, "aliases": _texts},
