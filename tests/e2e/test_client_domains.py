@@ -60,9 +60,10 @@ def asking(home: Home, agent: str) -> Result:
 
 
 def told_and_answered(session: Result) -> tuple[str, str]:
-    """What the agent was told at its start, and all that it read once the tool had answered."""
+    """What the agent was told at its start, and what it read more once the tool had answered."""
     first, *_, last = session.requests("subagent")
-    return "\n".join(injected(first.text, "SubagentStart")), last.text.replace(TASK, "")
+    assert last.text.startswith(first.text)
+    return "\n".join(injected(first.text, "SubagentStart")), last.text.removeprefix(first.text)
 
 
 def test_two_isolated_agents_are_given_different_memories_for_the_same_words(home: Home) -> None:
