@@ -94,9 +94,9 @@ def remember(
     again make the known memory stronger, and complete it with a reason or a lesson that it lacks;
     the same words with the other outcome are another memory.
 
-    It lies in the domain that is stated, else in that of `--agent` or of this folder by config.toml,
-    else in that of the agent's name, else in `general` (docs/domains.md). In a process that
-    MEMORY_FABRIC_DOMAIN puts into an isolated domain it lies there, whatever is stated.
+    It lies in the domain that is stated, else in that of `--agent` or of this folder by
+    config.toml, else in that of the agent's name, else in `general` (docs/domains.md). In a process
+    that MEMORY_FABRIC_DOMAIN puts into an isolated domain it lies there, whatever is stated.
 
     What is on record to the contrary is told, not closed, at most three of them: "earlier,
     2026-01-03: failed: Offset pagination caused timeouts at 1M rows (1a2b3c4d)".
