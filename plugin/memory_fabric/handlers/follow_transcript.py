@@ -112,7 +112,8 @@ def _remember(
     # Who catches up cannot say whether a person sat there: what prompts said then was stored by
     # their own hook, with its own trust.
     trust = "" if notes.get("attended") else "assistant"
-    heard = sorted_out(memory.session_database(), turns, session)
+    # It may have spoken in another room before.
+    heard = sorted_out(memory.whole.session_database(), turns, session)
     new = []
     for turn, owner, is_new, _ in heard:
         if is_new:

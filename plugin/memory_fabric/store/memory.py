@@ -483,13 +483,27 @@ class Confined(Memory):
             return self._whole.database(kind, create=True)
         return super().database(kind, create=False)
 
+    def write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
+    ) -> dict[str, Any]:
+        """The result of a change to the whole memory that stays in these domains; see Memory."""
+        payload, provenance = self._inside(kind, payload, provenance)
+        return self._whole.write(kind, payload, provenance, store=store)
+
     def write_now(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
     ) -> dict[str, Any]:
-        """The result of a change that must not wait, made in these domains; see Memory."""
-        return self.apply_now(
-            self._confined_to(self._operation(kind, payload, self._stamped(provenance), store))
-        )
+        """The same for a change that must not wait."""
+        payload, provenance = self._inside(kind, payload, provenance)
+        return self._whole.write_now(kind, payload, provenance, store=store)
+
+    def remember(
+        self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
+    ) -> Record | None:
+        """The record as stored in one of these domains; see Memory."""
+        _, by = self._inside("remember", {}, by)
+        record = record._replace(domain=by.domain)
+        return self._whole.remember(record, by, supersedes, echo=echo)
 
     def apply_now(self, operation: Operation) -> dict[str, Any]:
         """Apply an operation to its database. Raises StoreUnavailable, NotFound."""
@@ -499,13 +513,12 @@ class Confined(Memory):
         """Bring the other tiers up to date, with everything."""
         self._whole.flush()
 
-    def _apply(self, operation: Operation) -> dict[str, Any]:
-        return super()._apply(self._confined_to(operation))
-
-    def _confined_to(self, operation: Operation) -> Operation:
+    def _inside(
+        self, kind: str, payload: Mapping[str, Any], by: Provenance
+    ) -> tuple[Mapping[str, Any], Provenance]:
         from memory_fabric.store import confining  # most memories are never confined
 
-        return confining.confined(operation, self.domains or ())
+        return confining.inside(self, kind, payload, by)
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         from memory_fabric.store import confining  # most memories are never confined
