@@ -267,7 +267,7 @@ def test_tools_of_other_servers_are_known_in_the_callers_domain(walled: House) -
 def called(house: House, tool: str = "recall", **fields: Any) -> callers.Caller | None:
     """Who calls, as the hook before the call has noted it."""
     name = f"mcp__plugin_memory-fabric_memory__{tool}"
-    event = recorded("PreToolUse", tool_name=name, tool_use_id="toolu_1", tool_input={})
+    event = recorded("variants/PreToolUse.mcp_in_subagent", tool_name=name, tool_use_id="toolu_1")
     event |= {"agent_id": "", "agent_type": ""} | fields
     assert house.fire(event.pop("hook_event_name"), "s", **event) == {}
     return callers.of(str(house.fabric_home), "toolu_1")
