@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memory_fabric import dispatcher
-from memory_fabric.dispatcher import HANDLERS, PROMPT_PATH, READERS, REPAIRING, WRITERS, answer, run
+from memory_fabric.dispatcher import (
+    BOTH,
+    HANDLERS,
+    PROMPT_PATH,
+    READERS,
+    REPAIRING,
+    WRITERS,
+    answer,
+    run,
+)
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.reply import Reply
 
@@ -106,8 +115,8 @@ def test_every_handler_module_is_in_the_table_and_is_a_reader_or_a_writer() -> N
             for node in ast.parse(path.read_text("utf-8")).body
         )
     }
-    assert with_handle == set(HANDLER_NAMES) == READERS | WRITERS
-    assert not READERS & WRITERS
+    assert with_handle == set(HANDLER_NAMES) == READERS | WRITERS | BOTH
+    assert len(HANDLER_NAMES) == len(READERS) + len(WRITERS) + len(BOTH)
     assert set(HANDLERS) >= PROMPT_PATH | REPAIRING
 
 

@@ -27,6 +27,10 @@ SLOW = frozenset(
 SPARED = frozenset("re enum json datetime sqlite3 zlib functools collections".split())
 # Without these a process can neither ask another machine nor listen.
 NETWORK = frozenset(("socket", "_socket", "ssl", "asyncio", "http", "urllib"))
+# What only domains need.
+OF_ROOMS = frozenset(
+    f"memory_fabric.{name}" for name in ("fabric.domains", "store.confining", "store.callers")
+)
 DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
 
 EVENTS: dict[str, dict[str, Any]] = {
@@ -200,6 +204,24 @@ def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(
 
     assert reading in modules and modules & SLOW == set()
     assert "from bob as claimed" in door.say("Do the events use Kafka?", "theirs").context
+
+
+@pytest.mark.parametrize("name", ["SessionStart", "UserPromptSubmit"])
+def test_nothing_of_rooms_is_loaded_where_nobody_has_one(
+    door: Door, tmp_path: Path, name: str
+) -> None:
+    assert modules_after(door, name, tmp_path) & OF_ROOMS == set()
+
+
+def test_what_notes_a_call_is_loaded_for_agents_only(door: Door, tmp_path: Path) -> None:
+    recall = {"tool_name": "mcp__plugin_memory-fabric_memory__recall", "tool_use_id": "toolu_1"}
+
+    own = modules_after(door, "PreToolUse", tmp_path, **recall)
+    by_agent = modules_after(door, "PreToolUse", tmp_path, agent_type="poem-writer", **recall)
+
+    assert own & OF_ROOMS == set()
+    assert by_agent & OF_ROOMS == {"memory_fabric.store.callers"}
+    assert by_agent & SLOW == set()
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 DEFAULT_CONFIG_DIR = "~/.claude"
 HOME_NAME = "memory-fabric"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
+# Both names of a domain.
+DOMAIN_KEYS = ("domain", "expert_domain")
 # What can be turned off, each by itself.
 PARTS = ("read", "write")
 # Where sessions are forwarded to, each address with its own key: the first that is set counts.
@@ -169,17 +171,20 @@ def _rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
     agents: dict[str, str] = {}
     paths: dict[str, str] = {}
     isolated, isolated_agents = set[str](), set[str]()
-    for written, room in _tables(file, "domains", complaints):
-        domain = domain_name(written)
-        agents |= dict.fromkeys(_texts(room, "agents", f"domains.{written}", complaints), domain)
-        paths |= dict.fromkeys(_texts(room, "paths", f"domains.{written}", complaints), domain)
-        if _isolates(room, f"domains.{written}", complaints):
+    for written, room in _tables(file, "domains", ("agents", "paths", "isolate"), complaints):
+        domain, place = domain_name(written), f"domains.{written}"
+        for known, key in ((agents, "agents"), (paths, "paths")):
+            for one in _texts(room, key, place, complaints):
+                _put(known, one, domain, f"{place}.{key}", complaints)
+        if _isolates(room, place, complaints):
             isolated.add(domain)
-    for agent, stated in _tables(file, "agents", complaints):
-        if isinstance(stated.get("domain"), str) and domain_name(stated["domain"]):
-            agents[agent] = domain_name(stated["domain"])
-        elif "domain" in stated:
-            complaints.append(f"config.toml: agents.{agent}.domain must be a name")
+    for agent, stated in _tables(file, "agents", (*DOMAIN_KEYS, "isolate"), complaints):
+        for key in (key for key in DOMAIN_KEYS if key in stated):
+            name = domain_name(stated[key]) if isinstance(stated[key], str) else ""
+            if name:
+                _put(agents, agent, name, f"agents.{agent}.{key}", complaints)
+            else:
+                complaints.append(f"config.toml: agents.{agent}.{key} must be a name")
         if _isolates(stated, f"agents.{agent}", complaints):
             isolated_agents.add(agent)
     return Rooms(agents, paths, frozenset(isolated), frozenset(isolated_agents))
@@ -239,6 +244,14 @@ def _names_host(text: str) -> bool:
     return port[:1] == ":" and port[1:].isdigit() and 0 < int(port[1:]) < 1 << 16
 
 
+def _put(known: dict[str, str], key: str, domain: str, place: str, complaints: list[str]) -> None:
+    """Give an agent or a folder its domain; one that has another keeps that."""
+    if known.setdefault(key, domain) != domain:
+        complaints.append(
+            f"config.toml: {place}: {key!r} is in the domain {known[key]} already, and stays there"
+        )
+
+
 def _user_home(environ: Mapping[str, str]) -> str:
     return environ.get("HOME", "") or os.path.expanduser("~")
 
@@ -257,13 +270,20 @@ def _table(file: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _tables(
-    file: Mapping[str, Any], name: str, complaints: list[str]
+    file: Mapping[str, Any], name: str, known: tuple[str, ...], complaints: list[str]
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    """The tables in a table, by their names."""
+    """The tables in a table, by their names; what they hold beside the `known` keys is named."""
     found: list[tuple[str, Mapping[str, Any]]] = []
+    if not isinstance(file.get(name, {}), dict):
+        complaints.append(f"config.toml: {name} must be tables, as in [{name}.NAME]")
     for key, value in _table(file, name).items():
         if isinstance(value, dict) and domain_name(key):
             found.append((key, value))
+            complaints += [
+                f"config.toml: {name}.{key}.{other} means nothing; known are {', '.join(known)}"
+                for other in value
+                if other not in known
+            ]
         else:
             complaints.append(f"config.toml: {name}.{key} must be a table with a name")
     return found

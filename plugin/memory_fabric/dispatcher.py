@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 HANDLERS: Mapping[str, tuple[str, ...]] = {
     "SessionStart": ("load_context", "restore_checkpoint", "forward_waiting"),
     "UserPromptSubmit": ("recall_for_prompt", "capture_intent"),
-    "PreToolUse": ("note_task",),
+    "PreToolUse": ("note_task", "note_caller"),
     "PostToolUse": ("bridge_memory",),
     "SubagentStart": ("recall_for_agent",),
     "SubagentStop": ("remember_agent",),
@@ -43,7 +43,8 @@ HANDLERS: Mapping[str, tuple[str, ...]] = {
     "SessionEnd": ("flush_session", "forward_waiting"),
 }
 # What each is for: recall can be switched off without capture, and capture without recall.
-# note_task remembers nothing beyond the subagent that recall_for_agent answers next.
+# note_task remembers nothing beyond the subagent that recall_for_agent answers next. note_caller is
+# for both: the server reads and writes for who calls.
 READERS = frozenset(
     ("load_context", "restore_checkpoint", "recall_for_prompt", "note_task", "recall_for_agent")
 )
@@ -62,6 +63,8 @@ WRITERS = frozenset(
 )
 # Not even loaded where nobody named a receiver.
 FORWARDERS = frozenset(("forward_session", "forward_waiting"))
+
+BOTH = frozenset(("note_caller",))
 
 # Events whose hook a person waits for at every turn, and the time it gives itself.
 PROMPT_PATH = frozenset(("UserPromptSubmit", "SubagentStart", "PreToolUse"))
@@ -197,7 +200,7 @@ def _names(event_name: str, settings: Settings) -> list[str]:
     return [
         name
         for name in HANDLERS[event_name]
-        if (settings.reads if name in READERS else settings.writes)
+        if ((settings.reads and name not in WRITERS) or (settings.writes and name not in READERS))
         and (settings.forward_url or name not in FORWARDERS)
     ]
 
@@ -219,7 +222,7 @@ def _replies(
     log: Callable[[str], None],
 ) -> list[Reply]:
     replies: list[Reply] = []
-    table = _table(event.name, memory)
+    table = _table(event, memory)
     for name in names:
         try:
             reply = load(name)(event, table)
@@ -236,14 +239,15 @@ def _replies(
     return replies
 
 
-def _table(event_name: str, memory: Memory) -> WorkTable:
-    if event_name not in RECALLING:
-        from memory_fabric.fabric.table import WorkTable  # late: an unusable event needs none
+def _table(event: Event, memory: Memory) -> WorkTable:
+    from memory_fabric.fabric.table import WorkTable, seen_by  # late: an unusable event needs none
 
-        return WorkTable(memory, timestamp())
+    memory = seen_by(memory, event.agent_type)
+    if event.name not in RECALLING:
+        return WorkTable(memory, timestamp(), event.agent_type)
     from memory_fabric.fabric.core import Fabric  # late: the stages of recall cost their imports
 
-    return Fabric(memory, timestamp())
+    return Fabric(memory, timestamp(), agent_type=event.agent_type)
 
 
 def _trouble(event_name: str, memory: Memory) -> Reply:

@@ -55,3 +55,89 @@ def test_br_20_relations_across_domains_are_counted_and_the_first_are_shown(shel
         "to_domain": "general",
         "store": "project",
     }
+
+
+def test_turns_of_past_sessions_are_counted_too(shell: Shell) -> None:
+    shell.remember("Use cursor-based pagination for all list endpoints")
+    turn = ("u1", "s1", "user", "Hello.", "", "/x", "", "session", "2026-01-01T00:00:00.000Z")
+    with sqlite3.connect(shell.database) as connection:
+        connection.execute(
+            "INSERT INTO episodes (uuid, session, role, text, extra, place, agent, domain, "
+            "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            turn,
+        )
+    connection.close()
+
+    found = {d.pop("domain"): d for d in shell.run("domains", "--json").json["domains"]}
+
+    assert found["session"]["episodes"] == 1
+    assert found["general"]["episodes"] == 0
+
+
+def test_what_config_toml_says_stands_below(shell: Shell) -> None:
+    configure(
+        shell,
+        '[domains.legal]\nagents = ["legal-advisor"]\npaths = ["services/legal"]\n'
+        "isolate = true\n[agents.hermit]\nisolate = true\n",
+    )
+    shell.remember("Use cursor-based pagination for all list endpoints")
+
+    told, listed = shell.run("domains").out, shell.run("domains", "--json").json
+
+    assert "  legal: isolated; agents legal-advisor; paths services/legal\n" in told
+    assert "  isolated by their type: hermit\n" in told
+    assert "This folder: general\n" in told
+    assert listed["configured"]["agents"] == {"legal-advisor": "legal"}
+    assert listed["configured"]["isolated_domains"] == ["legal"]
+    assert listed["here"] == "general"
+
+
+def test_a_configuration_that_means_nothing_is_named(shell: Shell) -> None:
+    configure(shell, "[domains.legal]\nisolated = true\n")
+    shell.remember("Use cursor-based pagination for all list endpoints")
+
+    assert "domains.legal.isolated" in shell.run("domains").err
+
+
+def configure(shell: Shell, text: str) -> None:
+    shell.memory.mkdir(parents=True, exist_ok=True)
+    (shell.memory / "config.toml").write_text(text, encoding="utf-8")
+
+
+def test_br_20_what_is_remembered_lies_where_it_is_stated_else_where_its_agent_or_folder_does(
+    shell: Shell,
+) -> None:
+    configure(
+        shell,
+        '[domains.legal]\nagents = ["legal-advisor"]\n[domains.shop]\npaths = ["."]\n',
+    )
+
+    def domain(*words: str) -> str:
+        return str(shell.remember(*words)["domain"])
+
+    assert domain("--domain", "Code Review", "Never approve a change without tests") == (
+        "code_review"
+    )
+    assert domain("--expert-domain", "ops", "Deploy on Mondays") == "ops"
+    assert domain("--agent", "legal-advisor", "Contracts last ten years") == "legal"
+    assert domain("--agent", "poem-writer", "Verses rhyme in pairs") == "shop"
+    assert domain("Use cursor-based pagination for all list endpoints") == "shop"
+    assert domain("--domain", "general", "Water boils at 100 degrees") == "general"
+
+
+def test_a_domain_without_a_name_is_refused(shell: Shell) -> None:
+    done = shell.run("remember", "--domain", "!!", "Deploy on Mondays")
+
+    assert done.status == 2
+    assert "'!!' is no domain" in done.err
+
+
+def test_a_process_in_an_isolated_domain_writes_there_whatever_is_stated(shell: Shell) -> None:
+    configure(shell, "[domains.legal]\nisolate = true\n")
+    before = shell.remember("--domain", "ops", "Deploy on Mondays")
+
+    words = ("remember", "--json", "--domain", "ops", "Deploy on Mondays")
+    inside = shell.run(*words, MEMORY_FABRIC_DOMAIN="legal").json
+
+    assert inside["domain"] == "legal"
+    assert inside["id"] != before["id"] and not inside["repeated"]

@@ -11,6 +11,7 @@ from typing import Any
 import memory_fabric
 from door.support import ROOT, read, read_json
 from memory_fabric.dispatcher import HANDLERS
+from memory_fabric.servers.schema import TOOLS
 
 HOOK = "${CLAUDE_PLUGIN_ROOT}/hooks/launch"
 
@@ -59,7 +60,11 @@ def test_only_tool_events_are_narrowed_and_to_the_tools_meant() -> None:
         "PreToolUse",
         "PostToolUse",
     }
-    assert matchers["PreToolUse"] == "Agent|Task"
+    before = re.compile(matchers["PreToolUse"])
+    ours = (f"mcp__plugin_memory-fabric_memory__{tool.name}" for tool in TOOLS)
+    assert all(before.search(name) for name in ("Agent", "Task", *ours, "mcp__mine__recall"))
+    others = ("TaskCreate", "SubAgent", "Bash", "mcp__memory__recalled", "recall")
+    assert not any(before.search(name) for name in others)
     bridge = re.compile(matchers["PostToolUse"])
     assert bridge.fullmatch("mcp__memory__create_entities")
     assert bridge.fullmatch("mcp__plugin_ork_memory__delete_relations")

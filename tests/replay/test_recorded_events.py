@@ -36,7 +36,8 @@ def test_every_reviewed_reply_belongs_to_a_recording() -> None:
 def test_only_starts_and_typed_prompts_are_given_what_was_stated_earlier() -> None:
     """A prompt of a session without a start is given the session block; a machine turn is not."""
     given = {p.stem for p in REPLIES.glob("*.json") if "PostgreSQL" in p.read_text("utf-8")}
-    assert given == {name for name in IDS if name.startswith("SessionStart")} | {"UserPromptSubmit"}
+    starts = {name for name in IDS if name.startswith("SessionStart")}
+    assert given == starts | {"UserPromptSubmit", "UserPromptSubmit.as_agent"}
 
 
 def test_an_empty_memory_gives_no_context() -> None:

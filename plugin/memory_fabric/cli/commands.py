@@ -171,7 +171,7 @@ COMMANDS = (
         "domains",
         "domains",
         CARE,
-        "Count entities, relations, observations and records by domain.",
+        "Count by domain, show who has one, find what reaches across.",
     ),
     Command(
         "project",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from memory_fabric.cli import here, show
+from memory_fabric.config import Rooms, Settings
+from memory_fabric.fabric.domains import room_for
 from memory_fabric.store import by_domain as store
 from memory_fabric.store.by_domain import ByDomain, Crossing
 
@@ -12,19 +14,29 @@ MAX_SHOWN = 10
 
 
 def domains(as_json: show.AsJson = False) -> int:
-    """Count entities, relations, observations and records by domain.
+    """Count by domain, show who has one, find what reaches across.
 
-    A relation whose ends lie in different domains is contamination: what is asked for in one may
-    lead into the other. They are counted, and the first are shown.
+    Entities, relations, observations, records and episodes (turns of past sessions) of the project
+    and of the user are counted. A relation whose ends lie in different domains is contamination:
+    what is asked for in one may lead into the other. They are counted, and the first are shown.
+
+    Below stands what config.toml says: which agents and folders have which domain, who is isolated,
+    and the domain of this folder. docs/domains.md says how a domain is found and what isolation
+    stops. In an empty memory the exit code is 3.
+
+        memory-fabric domains
+        memory-fabric domains --json
     """
     with here.open_memory() as memory:
         found = store.by_domain(memory.databases(), MAX_SHOWN)
-        failures = list(memory.failures)
+        failures, settings = list(memory.failures), memory.settings
     if as_json:
-        show.json_out({**_as_json(found), "failures": failures})
+        rooms = _rooms_as_json(settings)
+        show.json_out({**_as_json(found), **rooms, "failures": failures})
     else:
         _show(found)
-        for failure in failures:
+        _show_rooms(settings)
+        for failure in [*failures, *settings.complaints]:
             show.complain(failure)
     return 0 if found.counts else 1 if failures else 3
 
@@ -48,6 +60,18 @@ def _as_json(found: ByDomain) -> dict[str, Any]:
     return {"domains": rows, "contamination": {"relations": found.crossings, "first": first}}
 
 
+def _rooms_as_json(settings: Settings) -> dict[str, Any]:
+    rooms = settings.rooms
+    stated = {
+        "agents": dict(rooms.agents),
+        "paths": dict(rooms.paths),
+        "isolated_domains": sorted(rooms.isolated),
+        "isolated_agents": sorted(rooms.isolated_agents),
+        "complaints": list(settings.complaints),
+    }
+    return {"configured": stated, "here": room_for(settings).domain}
+
+
 def _show(found: ByDomain) -> None:
     if not found.counts:
         show.line("Nothing is stored here yet.")
@@ -62,6 +86,26 @@ def _show(found: ByDomain) -> None:
         show.line(f"  {_line(one)}")
     if found.crossings > len(found.first):
         show.line(f"  and {found.crossings - len(found.first)} more", "dim")
+
+
+def _show_rooms(settings: Settings) -> None:
+    """What config.toml says; nothing where it says nothing."""
+    rooms = settings.rooms
+    if rooms == Rooms() and not settings.domain:
+        return
+    show.line("From config.toml:")
+    named = set(rooms.agents.values()) | set(rooms.paths.values()) | rooms.isolated
+    for domain in sorted(named):
+        agents = [agent for agent, given in rooms.agents.items() if given == domain]
+        paths = [path for path, given in rooms.paths.items() if given == domain]
+        parts = ["isolated"] if domain in rooms.isolated else []
+        parts += [f"agents {', '.join(agents)}"] if agents else []
+        parts += [f"paths {', '.join(paths)}"] if paths else []
+        show.line(f"  {domain}: {'; '.join(parts)}")
+    if rooms.isolated_agents:
+        show.line(f"  isolated by their type: {', '.join(sorted(rooms.isolated_agents))}")
+    here_now = room_for(settings)
+    show.line(f"This folder: {here_now.domain}{', isolated' if here_now.isolated else ''}")
 
 
 def _line(one: Crossing) -> str:

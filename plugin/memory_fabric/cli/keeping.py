@@ -10,7 +10,9 @@ import typer
 
 from memory_fabric.cli import confirming, here, named, show, values
 from memory_fabric.cli.values import STATED_TYPES
+from memory_fabric.config import domain_name
 from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.fabric.domains import room_for
 from memory_fabric.ids import short_id
 from memory_fabric.models import INSTEAD, SCOPES, Record, lacks_lesson
 from memory_fabric.store import notices, records
@@ -67,7 +69,13 @@ def remember(
         str, typer.Option(metavar="NAME", help="The agent that this is about or from.")
     ] = "",
     domain: Annotated[
-        str, typer.Option(metavar="NAME", help="A namespace inside the project.")
+        str,
+        typer.Option(
+            "--domain",
+            "--expert-domain",
+            metavar="NAME",
+            help="The room inside the project; left out, that of the agent, else of this folder.",
+        ),
     ] = "",
     as_json: Annotated[
         bool,
@@ -85,6 +93,10 @@ def remember(
     observations it says in the graph, where it lies, and what it took the place of. The same words
     again make the known memory stronger, and complete it with a reason or a lesson that it lacks;
     the same words with the other outcome are another memory.
+
+    It lies in the domain that is stated, else in that of `--agent` or of this folder by
+    config.toml, else in that of the agent's name, else in `general` (docs/domains.md). In a process
+    that MEMORY_FABRIC_DOMAIN puts into an isolated domain it lies there, whatever is stated.
 
     What is on record to the contrary is told, not closed, at most three of them: "earlier,
     2026-01-03: failed: Offset pagination caused timeouts at 1M rows (1a2b3c4d)".
@@ -109,9 +121,11 @@ def remember(
         outcome="success" if success else "failed" if failed else "neutral",
         category=category,
         scope=_scope(scope, for_all),
-        domain=domain or "general",
     )
-    with here.open_memory() as memory:
+    with here.open_memory() as whole:
+        room = room_for(whole.settings, agent)
+        memory = here.seen(whole)
+        stated = stated._replace(domain=_domain(domain) or room.domain)
         if stated.scope == "local" and not memory.settings.session:
             raise BadInput(
                 "--scope",
@@ -240,6 +254,18 @@ def _type(kind: str, success: bool, failed: bool) -> str:
             remedy=f"Use {', '.join(STATED_TYPES)}.",
         )
     return kind or ("pattern" if success else "antipattern" if failed else "")
+
+
+def _domain(stated: str) -> str:
+    """The stated domain in the one spelling that is kept; empty for none."""
+    name = domain_name(stated)
+    if stated and not name:
+        raise BadInput(
+            "--domain",
+            f"{stated!r} is no domain.",
+            remedy="A name has letters or digits, as in legal_advisor.",
+        )
+    return name
 
 
 def _scope(scope: str, for_all: bool) -> str:

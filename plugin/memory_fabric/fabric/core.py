@@ -55,8 +55,15 @@ class Fabric(WorkTable):
     With a `similarity` what is recalled is ranked by nearness of meaning, too (the warm path).
     """
 
-    def __init__(self, memory: Memory, now: str, similarity: Similarity | None = None) -> None:
-        super().__init__(memory, now)
+    def __init__(
+        self,
+        memory: Memory,
+        now: str,
+        similarity: Similarity | None = None,
+        *,
+        agent_type: str = "",
+    ) -> None:
+        super().__init__(memory, now, agent_type)
         self.similarity = similarity
 
     def recall(
@@ -124,7 +131,7 @@ class Fabric(WorkTable):
     ) -> Pushed:
         """The injection for a prompt; empty when nothing is above the floor."""
         hits = self.push(text, session=session, seen=seen, shown=shown, here=here)
-        return _pushed(hits, render.PROMPT_HEADING, push.PROMPT_CHARS)
+        return _pushed(hits, self._under_label(render.PROMPT_HEADING), push.PROMPT_CHARS)
 
     def push_for_agent(
         self,
@@ -144,7 +151,13 @@ class Fabric(WorkTable):
         hits, max_chars = for_agent(
             agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
         )
-        return _pushed(hits, render.AGENT_HEADING, max_chars)
+        return _pushed(hits, self._under_label(render.AGENT_HEADING), max_chars)
+
+    def _under_label(self, heading: str) -> str:
+        """The heading, below the label of the domains that alone can be read."""
+        domains = self.memory.domains
+        label = render.filter_label(Filters(domains=domains)) if domains else ""
+        return f"{label}\n{heading}" if label else heading
 
     def _answer(self, query: Query, limit: int, session: str, *, explain: bool = False) -> Answer:
         query = anchored(query, self.memory, session=session)

@@ -1,7 +1,7 @@
 """Which room of a project a memory belongs to, and who is confined to his own.
 
-Stated, else that of the agent's type, else that of the place, else `general`. config.toml says
-which agents and folders have which domain; an agent of its own name has that name's.
+Stated, else that of the agent's type by config.toml, else that of the place, else that of the
+type's own name, else `general`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 
 from memory_fabric.config import domain_name
+from memory_fabric.store import projects
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from memory_fabric.config import Settings
     from memory_fabric.store.memory import Memory
@@ -29,8 +30,8 @@ GENERIC_AGENTS = frozenset(
 
 
 class Room(Value):
-    """Where somebody stands: the `domain` of what he says, whether config.toml or he himself
-    `stated` it, and whether he is `isolated` in it.
+    """Where somebody stands: the `domain` of what he says, whether config.toml gives it to his
+    type of agent (`stated`), and whether he is `isolated` in it.
     """
 
     domain: str = GENERAL
@@ -39,21 +40,28 @@ class Room(Value):
 
 
 def room_for(settings: Settings, agent_type: str = "", place: str = "") -> Room:
-    """The room of an agent type at a place (a folder; else that of the session)."""
+    """The room of an agent type at a place (a folder; else that of the session).
+
+    A wall of the agent's own stands before that of the place, which stands for everybody else who
+    works there, whatever config.toml says of his type.
+    """
     rooms = settings.rooms
-    place = place or settings.project_dir
     mapped = _stated_for(agent_type, rooms.agents) if agent_type else ""
-    alone = bool(agent_type) and _is_named(agent_type, rooms.isolated_agents)
     own = domain_of_agent(agent_type) if agent_type else GENERAL
-    if mapped or alone or own in rooms.isolated:
-        domain = mapped or own
-        return Room(domain, stated=True, isolated=alone or domain in rooms.isolated)
-    here = settings.domain or _domain_of_place(place, settings)
-    if here in rooms.isolated:  # whoever works in an isolated place is in it, too
+    named = mapped or own
+    walled = bool(agent_type) and _is_named(agent_type, rooms.isolated_agents)
+    if walled or (named != GENERAL and named in rooms.isolated):
+        return Room(named, stated=True, isolated=True)
+    here = settings.domain or _domain_of_place(place or settings.project_dir, settings)
+    if here in rooms.isolated:
         return Room(here, stated=True, isolated=True)
-    if own != GENERAL:
-        return Room(own)
-    return Room(here or GENERAL, stated=bool(here))
+    domain = mapped or here or own
+    return Room(domain, stated=bool(mapped), isolated=domain in rooms.isolated)
+
+
+def isolates(settings: Settings) -> bool:
+    """Whether config.toml isolates anybody."""
+    return bool(settings.rooms.isolated or settings.rooms.isolated_agents)
 
 
 def seen_from(memory: Memory, room: Room) -> Memory:
@@ -88,21 +96,25 @@ def _is_named(agent_type: str, types: frozenset[str]) -> bool:
 
 
 def _domain_of_place(place: str, settings: Settings) -> str:
-    """The domain of the nearest folder above a place that has one; relative ones lie in a project
-    wherever that is, `~` in the user's home.
+    """The domain of the nearest folder above a place that has one; '' without one.
+
+    Relative folders lie in the worktree that the place is in, `~` is the user's home.
     """
     if not settings.rooms.paths or not place:
         return ""
     here = os.path.realpath(place)
-    found = []
-    for path, domain in settings.rooms.paths.items():
-        folder = settings.user_home + path[1:] if path[:2] in ("~", "~/") else path
-        if os.path.isabs(folder):
-            folder = os.path.realpath(folder)
-            inside = here == folder or here.startswith(folder.rstrip(os.sep) + os.sep)
-        else:
-            folder = os.path.normpath(folder).strip(os.sep)
-            inside = f"{os.sep}{folder}{os.sep}" in here + os.sep
-        if inside:
-            found.append((len(folder), domain))
+    # A link may lead out of the worktree that the session was started in.
+    tops = {projects.worktree_of(here), projects.worktree_of(os.path.abspath(place))}
+    found = [
+        (len(folder), domain)
+        for path, domain in settings.rooms.paths.items()
+        for folder in _folders(path, tops, settings.user_home)
+        if here == folder or here.startswith(folder.rstrip(os.sep) + os.sep)
+    ]
     return max(found)[1] if found else ""
+
+
+def _folders(path: str, tops: Iterable[str], user_home: str) -> list[str]:
+    """The real folders that a path of config.toml means."""
+    path = user_home + path[1:] if path == "~" or path.startswith("~/") else path
+    return [os.path.realpath(os.path.join(top, path)) for top in tops]

@@ -11,7 +11,7 @@ from memory_fabric.fabric import concepts as asked
 from memory_fabric.fabric import errands, push, render
 from memory_fabric.fabric.kinds import kind_of
 from memory_fabric.fabric.parse import parse
-from memory_fabric.models import Hit
+from memory_fabric.models import Filters, Hit
 from memory_fabric.store.matching import match_expression
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, cut, one_line, stem, words
 
@@ -56,11 +56,13 @@ def for_agent(
     """The hits for an agent that starts, shortened where the room asks for it, and that room.
 
     `tasks` are those that may be its own; `ask` gives the hits of a text above the floor, best
-    first.
+    first. Of a memory that is confined to domains, its kind is given what lies in these.
     """
-    kind = kind_of(agent_type, memory.settings.agent_terms)
+    domains = memory.domains or ()
+    kind = kind_of(agent_type, memory.settings.agent_terms, domains[0] if domains else "")
     max_chars = SEARCHER_CHARS if kind.searches else push.AGENT_CHARS
     room = max_chars - FRAME_CHARS
+    room -= len(render.filter_label(Filters(domains=domains))) + 1 if domains else 0
     found = asked_for(tasks[:MAX_TASKS], ask, strong_at(now), searches=kind.searches)
     kept = shared(found, room, SEARCHER_HITS if kind.searches else push.MAX_HITS)
     left = min(KIND_HITS, push.MAX_HITS - len(kept))

@@ -30,8 +30,9 @@ class Kind(Value):
     searches: bool = False
 
 
-def kind_of(agent_type: str, stated: Mapping[str, str]) -> Kind:
-    """The kind of an agent type, by the terms that the user `stated` for it, else by its name.
+def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kind:
+    """The kind of an agent type, by the terms that the user `stated` for it, else by its name; in
+    the `domain` that config.toml gives it, else in that of its name.
 
     `plugin:Code_Reviewer` is known as itself, as `code-reviewer`, and by the words of that. Stated
     terms are used as they stand, also for an agent that searches; stated as empty, the kind has
@@ -41,7 +42,7 @@ def kind_of(agent_type: str, stated: Mapping[str, str]) -> Kind:
     said = _stated(agent_type, name, stated)
     if said is None and is_searcher(name):
         return Kind(name, searches=True)
-    domain = domain_of_agent(agent_type)
+    domain = domain or domain_of_agent(agent_type)
     own = domain if domain != GENERAL else ""
     if said is None:
         return Kind(name, agent_terms(name) if own else (), own)

@@ -15,6 +15,7 @@ from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relati
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
 from memory_fabric.store.operations.sightings import CORRECTED
+from memory_fabric.store.records import key_of
 from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, name_key, without_controls, without_injected, words
 
@@ -45,19 +46,36 @@ def trust_for(settings: Settings, stated: str) -> str:
 
 
 def remember_text(
-    memory: Memory, text: str, speaker: str, provenance: Provenance, said_at: str = ""
+    memory: Memory,
+    text: str,
+    speaker: str,
+    provenance: Provenance,
+    said_at: str = "",
+    *,
+    known_in: str = "",
 ) -> list[Record]:
     """Store what the text holds; returns the records that are new and active, in order.
 
     `speaker` is user, assistant, subagent or summary; `said_at` is when it was said, if that was
-    earlier than now. Raises StoreUnavailable when something could
-    neither be stored nor queued.
+    earlier than now. What the domain `known_in` holds in the same words is said there again, not
+    anew in that of the provenance. Raises StoreUnavailable when something could neither be stored
+    nor queued.
     """
     # Before names are read out of it: one alone would not look like a secret.
     text = without_secrets(without_injected(text))
     found = found_in(text, speaker, KnownNames(memory, text))
     found = [record._replace(valid_from=said_at) for record in found]
-    return store(memory, found, provenance, text)
+    if known_in in ("", provenance.domain):
+        return store(memory, found, provenance, text)
+    known = [record for record in found if _is_known(memory, record, known_in)]
+    new = store(memory, [r for r in found if r not in known], provenance, text)
+    return [*store(memory, known, provenance._replace(domain=known_in), text), *new]
+
+
+def _is_known(memory: Memory, record: Record, domain: str) -> bool:
+    """Whether a domain holds the record in the same words."""
+    same = "key = ? AND scope = ? AND domain = ? AND superseded_by = '' AND valid_to = ''"
+    return bool(memory.find_records(same, (key_of(record), record.scope, domain), 1))
 
 
 def found_in(text: str, speaker: str, known: Mapping[str, str] = {}) -> list[Record]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from memory_fabric.fabric.checkpoint import INTERRUPTED, own_words
 from memory_fabric.fabric.confidence import BASE
+from memory_fabric.fabric.domains import SESSION
 from memory_fabric.models import Record
 from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, first_of, one_line, without_injected
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-SESSION_DOMAIN = "session"
 MAX_WHAT_CHARS = 600
 MAX_TASK_CHARS, MAX_TASKS = 160, 3
 MAX_FILES, MAX_FILES_NAMED, MAX_PATH_CHARS = 20, 5, 80
@@ -105,7 +105,7 @@ def summary(
         what=cut(". ".join(parts), room) + cut(left, MAX_WHAT_CHARS // 2),
         outcome=_OUTCOMES[outcome],
         confidence=BASE,
-        domain=SESSION_DOMAIN,
+        domain=SESSION,
         evidence=evidence,
     )
 

@@ -27,7 +27,7 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     try:
         new += follow(fabric, event.session, event.transcript_path)
         # The transcript may lag behind, or be missing: the event's message is the surer source.
-        new += speak(memory, event.session, "assistant", events.last_message(event))
+        new += speak(fabric, event.session, "assistant", events.last_message(event))
     except StoreUnavailable as error:  # the transcript is read again by the next Stop
         memory.fail(f"graph: {error}")
     memory.flush()

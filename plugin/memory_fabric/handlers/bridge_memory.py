@@ -44,7 +44,13 @@ def handle(event: Event, fabric: WorkTable) -> None:
     payload = _usable(kind, events.tool_input(event))
     if not payload or _is_known(fabric.memory, kind, payload):
         return
-    by = Provenance("mcp", trust="tool", session=event.session, agent=event.agent_type)
+    by = Provenance(
+        "mcp",
+        trust="tool",
+        session=event.session,
+        agent=event.agent_type,
+        domain=fabric.room.domain,
+    )
     try:
         fabric.memory.write(kind, payload, by)
     except NotFound:

@@ -27,7 +27,7 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
         return None
     from memory_fabric.handlers.speaking import speak  # only behind the cue check
 
-    new = speak(fabric.memory, event.session, "user", prompt)
+    new = speak(fabric, event.session, "user", prompt)
     settings = fabric.memory.settings
     told = [wording.remembered(new, settings)]
     told += [wording.problem(text, settings) for text in fabric.memory.told]

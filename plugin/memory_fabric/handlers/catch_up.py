@@ -7,7 +7,7 @@ import time
 
 from memory_fabric import ids
 from memory_fabric.fabric.remember import trust_for
-from memory_fabric.handlers.follow_transcript import follow, is_behind, read_to
+from memory_fabric.handlers.follow_transcript import follow, is_behind, read_to, table_of
 from memory_fabric.handlers.take_notes import conclude
 from memory_fabric.store import sessions
 
@@ -48,6 +48,7 @@ def catch_up(fabric: WorkTable, event: Event) -> None:
 
 
 def _catch_up(fabric: WorkTable, session: str, path: str) -> None:
+    fabric = table_of(fabric, session)
     memory = fabric.memory
     if is_behind(memory, session, path):
         before = read_to(memory, session)

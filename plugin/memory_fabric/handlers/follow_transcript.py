@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 MAX_EPISODE_CHARS = 16 << 10
 # One reading of a hook; a longer rest is read by the hooks that follow.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
+# The field of a session's notes that names the type of the agent it runs as, if it does.
+AGENT = "agent_type"
 # What the user is told, once a session.
 COMPLAINTS = {
     MISSING: "this session's transcript is gone; what it said since the last answer is not kept",
@@ -53,7 +55,8 @@ def follow(
 
     Reads about so many bytes, and characters of what was said: these cost a hundred times more.
     The offset moves only after everything read was stored or queued. `is_here`: the session itself
-    asks, so that it is alive; else another one catches up on it.
+    asks, so that it is alive; else another one catches up on it. The table is that of who speaks
+    there: for another session, or for one that an agent of it asks, see `table_of`.
     """
     memory, database = fabric.memory, fabric.memory.session_database()
     if is_here:
@@ -65,16 +68,23 @@ def follow(
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
     if is_here:
         notes["attended"] = trust_for(memory.settings, "user") == "user"
+        notes |= {AGENT: fabric.agent_type} if fabric.agent_type or AGENT in notes else {}
         if notes.pop("presumed", False):
             notes["revived"] = True  # it was taken for dead, and was not
     _complain(memory, path, offset, reading, notes)
     new: list[Record] = []
     trust = trust_for(memory.settings, "assistant")
     if trust and reading.turns:
-        new, notes = _remember(memory, session, reading.turns, notes)
+        new, notes = _remember(fabric, session, reading.turns, notes)
     if reading.offset != offset or notes != before:
         sessions.save_notes(database, session, notes, offset=reading.offset)
     return new
+
+
+def table_of(fabric: WorkTable, session: str) -> WorkTable:
+    """The table of who speaks in a session: an agent of the type that its notes name."""
+    notes = sessions.load_notes(fabric.memory.session_database(), session)
+    return fabric.of(str(notes.get(AGENT, "")))
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
@@ -95,30 +105,33 @@ def read_to(memory: Memory, session: str) -> int:
 
 
 def _remember(
-    memory: Memory, session: str, turns: Sequence[Turn], notes: dict[str, Any]
+    fabric: WorkTable, session: str, turns: Sequence[Turn], notes: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
     """The records that are new, and the notes after these turns."""
+    memory = fabric.memory
     # Who catches up cannot say whether a person sat there: what prompts said then was stored by
     # their own hook, with its own trust.
     trust = "" if notes.get("attended") else "assistant"
-    heard = sorted_out(memory.session_database(), turns, session)
+    # It may have spoken in another room before.
+    heard = sorted_out(memory.whole.session_database(), turns, session)
     new = []
     for turn, owner, is_new, _ in heard:
         if is_new:
-            new += speak(memory, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
+            new += speak(fabric, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
     own = [h.turn for h in heard if h.is_own]
     if any(turn.tools or turn.results for turn in own):
         from memory_fabric.handlers.keep_incidents import keep_incidents  # only where work was done
 
-        found, notes = keep_incidents(memory, session, own, notes)
+        found, notes = keep_incidents(fabric, session, own, notes)
         new += found
-    _keep_episodes(memory, heard)
+    _keep_episodes(fabric, heard)
     from memory_fabric.handlers.take_notes import taken
 
     return new, taken(notes, own, memory.settings.project_dir)
 
 
-def _keep_episodes(memory: Memory, heard: Sequence[Heard]) -> None:
+def _keep_episodes(fabric: WorkTable, heard: Sequence[Heard]) -> None:
+    memory = fabric.memory
     if not memory.settings.episodes_keep_days:
         return
     episodes = [
@@ -128,13 +141,20 @@ def _keep_episodes(memory: Memory, heard: Sequence[Heard]) -> None:
             "role": turn.role,
             "text": text,
             "place": turn.cwd,
+            "agent": fabric.agent_type,
             "created_at": turn.created_at,
         }
         for turn, owner, is_new, _ in heard
         if is_new and turn.uuid and (text := kept_text(turn.text))
     ]
     if episodes:
-        by = Provenance("assistant", trust="assistant", session=heard[-1].owner)
+        by = Provenance(
+            "assistant",
+            trust="assistant",
+            session=heard[-1].owner,
+            agent=fabric.agent_type,
+            domain=fabric.room.domain,
+        )
         memory.write("add_episodes", {"episodes": episodes}, by)
 
 

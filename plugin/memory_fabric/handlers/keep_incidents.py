@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.models import Record
     from memory_fabric.store.memory import Memory
     from memory_fabric.transcript import Turn
@@ -26,13 +27,19 @@ MAX_CALLS = 20
 
 
 def keep_incidents(
-    memory: Memory, session: str, turns: Sequence[Turn], notes: Mapping[str, Any]
+    fabric: WorkTable, session: str, turns: Sequence[Turn], notes: Mapping[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
     """Records that are new, and the notes with what still fails after these turns."""
     steps, calls = steps_in(turns, notes.get("calls", {}))
     solved, failing = incidents.follow(steps, still_failing(notes))
-    by = Provenance("assistant", trust="assistant", session=session)
-    new = [record for incident in solved for record in _keep(memory, incident, by)]
+    by = Provenance(
+        "assistant",
+        trust="assistant",
+        session=session,
+        agent=fabric.agent_type,
+        domain=fabric.room.domain,
+    )
+    new = [record for incident in solved for record in _keep(fabric.memory, incident, by)]
     more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}
     return new, {**notes, **more, "solved": int(notes.get("solved", 0)) + len(solved)}
 

@@ -132,12 +132,14 @@ def left_open(memory: Memory, event: Event) -> Record | None:
 
 
 def _put_in_order(event: Event, fabric: WorkTable) -> None:
-    memory = fabric.memory
+    memory = fabric.memory.whole  # whoever comes: what waits is everybody's
     from memory_fabric.store import tiers  # on the session's first event only
 
     tiers.confirm_shown(memory)
     if not memory.settings.writes:
         return
+    if event.agent_type:
+        _note_agent(memory, event, fabric.now)
     if any(os.path.exists(memory.queue_path(kind)) for kind in ("project", "user")):
         tiers.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
@@ -146,6 +148,16 @@ def _put_in_order(event: Event, fabric: WorkTable) -> None:
         from memory_fabric.handlers.catch_up import catch_up  # rare: another one runs, or broke off
 
         catch_up(fabric, event)
+
+
+def _note_agent(memory: Memory, event: Event, now: str) -> None:
+    """Who catches up on this session knows as what it ran."""
+    from memory_fabric.handlers.follow_transcript import AGENT  # few sessions run as an agent
+
+    database = memory.session_database()
+    sessions.touch(database, event.session, now, event.transcript_path)
+    notes = sessions.load_notes(database, event.session)
+    sessions.save_notes(database, event.session, {**notes, AGENT: event.agent_type})
 
 
 def _take_in(memory: Memory) -> None:

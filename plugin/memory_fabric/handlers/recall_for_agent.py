@@ -19,14 +19,15 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     have; replies with memories for all of them within one budget, since the event does not say
     which is its own.
 
-    What MEMORY.md shows is given only to those agents that the client does not show that file.
+    What MEMORY.md shows is given only to those agents that the client does not show that file. An
+    agent of a type to which config.toml gives a domain is given what lies there, under its label.
     """
     if not event.agent_type:
         return None
     ledger = Ledger(event, fabric)
     blind = event.agent_type.lower() in WITHOUT_NATIVE_NOTES
     tasks = ledger.tasks(event.agent_type)
-    pushed = fabric.push_for_agent(
+    pushed = _in_room(fabric).push_for_agent(
         event.agent_type,
         [text for _, text in tasks],
         session=event.session,
@@ -37,3 +38,15 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         pushed.ids, "subagent", agent=event.agent_id, offered=[id_ for id_, _ in tasks]
     )
     return Reply(pushed.text, receipts=receipt)
+
+
+def _in_room(fabric: Fabric) -> Fabric:
+    """The fabric over the domain that config.toml gives to this type, where it gives one."""
+    settings = fabric.memory.settings
+    if not (settings.rooms.agents or settings.rooms.isolated_agents or settings.rooms.isolated):
+        return fabric
+    room = fabric.room
+    if not room.stated:
+        return fabric
+    seen = fabric.memory.within((room.domain,))
+    return type(fabric)(seen, fabric.now, fabric.similarity, agent_type=fabric.agent_type)

@@ -1,10 +1,9 @@
-"""SubagentStop: what a subagent found out, in the domain of its kind."""
+"""SubagentStop: what a subagent found out, in the domain of its type."""
 
 from __future__ import annotations
 
 from memory_fabric import events
 from memory_fabric.fabric import remember
-from memory_fabric.fabric.domains import domain_of_agent
 from memory_fabric.models import Provenance
 
 TYPE_CHECKING = False
@@ -27,6 +26,6 @@ def handle(event: Event, fabric: WorkTable) -> None:
         trust=trust,
         session=event.session,
         agent=event.agent_type,
-        domain=domain_of_agent(event.agent_type),
+        domain=fabric.room.domain,
     )
     remember.remember_text(memory, events.last_message(event), "subagent", by)

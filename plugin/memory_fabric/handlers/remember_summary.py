@@ -6,6 +6,7 @@ import re
 
 from memory_fabric import events
 from memory_fabric.fabric import remember
+from memory_fabric.fabric.domains import SESSION
 from memory_fabric.models import Provenance
 
 TYPE_CHECKING = False
@@ -17,15 +18,22 @@ ANALYSIS = r"<analysis>.*?(?:</analysis>|\Z)"
 
 
 def handle(event: Event, fabric: WorkTable) -> None:
-    """Fires after a compaction. Reads the summary without its analysis, stores its records; prints
-    nothing, since what this event prints reaches the model as raw text.
+    """Fires after a compaction. Reads the summary without its analysis, stores its records in the
+    domain of sessions; prints nothing, since what this event prints reaches the model as raw text.
     """
     memory = fabric.memory
     trust = remember.trust_for(memory.settings, "assistant")
     if not trust:
         return
-    by = Provenance("compaction", trust=trust, session=event.session)
-    remember.remember_text(memory, plain_summary(event), "summary", by)
+    room = fabric.room
+    by = Provenance(
+        "compaction",
+        trust=trust,
+        session=event.session,
+        agent=fabric.agent_type,
+        domain=room.domain if room.isolated else SESSION,
+    )
+    remember.remember_text(memory, plain_summary(event), "summary", by, known_in=room.domain)
 
 
 def plain_summary(event: Event) -> str:

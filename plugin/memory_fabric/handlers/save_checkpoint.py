@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from memory_fabric.fabric.checkpoint import checkpoint
-from memory_fabric.handlers.follow_transcript import follow
+from memory_fabric.handlers.follow_transcript import follow, table_of
 from memory_fabric.handlers.work_in_hand import changed_files, open_items, read_files
 from memory_fabric.store import sessions
 from memory_fabric.transcript import read_turns
@@ -25,9 +25,10 @@ def handle(event: Event, fabric: WorkTable) -> None:
 
     What a subagent's own context loses is not the session's: it saves nothing.
     """
-    follow(fabric, event.session, event.transcript_path)
     if event.agent_id:
+        follow(table_of(fabric, event.session), event.session, event.transcript_path)
         return
+    follow(fabric, event.session, event.transcript_path)
     turns, _, _ = read_turns(event.transcript_path, _tail_start(event.transcript_path))
     database = fabric.memory.session_database()
     saved = checkpoint(

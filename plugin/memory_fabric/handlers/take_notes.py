@@ -69,6 +69,7 @@ def conclude(fabric: WorkTable, session: str) -> Record | None:
         trust=trust,
         source=by.source,
         session=session,
+        agent=fabric.agent_type,
         project=memory.project.name if memory.project else "",
         author=memory.settings.author,
         origin=memory.settings.origin,

@@ -15,7 +15,7 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from memory_fabric import __version__
 from memory_fabric.errors import FabricError
-from memory_fabric.servers import graph_tools, tools
+from memory_fabric.servers import graph_tools, seats, tools
 from memory_fabric.servers.outcome import Outcome, failure, wire
 from memory_fabric.servers.schema import TOOLS, listed
 from memory_fabric.servers.watching import Watch, mark_of
@@ -42,10 +42,13 @@ What comes back is a record of what was said, with its date and source; it is no
 
 
 class MemoryServer:
-    """The handlers of clients' connections over one memory; `server` is what the SDK runs."""
+    """The handlers of clients' connections over one memory; `server` is what the SDK runs.
 
-    def __init__(self, store: StoreThread, said_by: Provenance) -> None:
-        self._store, self._said_by = store, said_by
+    `place` is the folder that the clients work in, where that is not the memory's.
+    """
+
+    def __init__(self, store: StoreThread, said_by: Provenance, place: str = "") -> None:
+        self._store, self._said_by, self._place = store, said_by, place
         # What each connection has subscribed to.
         self._subscribed: dict[Connection, set[str]] = {}
         self._bus = InMemorySubscriptionBus()
@@ -77,17 +80,19 @@ class MemoryServer:
         arguments = params.arguments or {}
         outcome = tools.complaint(params.name, arguments)
         if outcome is None:
-            outcome, mark = await self._asked(params.name, arguments)
+            outcome, mark = await self._asked(params.name, arguments, seats.call_id(params.meta))
             if outcome.changed:
                 self._watch.is_told(mark)
                 await self._tell()
         return wire(outcome)
 
-    async def _asked(self, name: str, arguments: dict[str, Any]) -> tuple[Outcome, Mark]:
+    async def _asked(self, name: str, arguments: dict[str, Any], call: str) -> tuple[Outcome, Mark]:
         """The outcome of a call, and the mark of the memory after it."""
 
         def job(memory: Memory) -> tuple[Outcome, Mark]:
-            outcome = tools.call(memory, name, arguments, self._said_by)
+            place = self._place or memory.settings.project_dir
+            seen, said_by = seats.seated(memory, self._said_by, call, place)
+            outcome = tools.call(seen, name, arguments, said_by)
             return outcome, mark_of(memory) if outcome.changed else ()
 
         try:
@@ -125,11 +130,15 @@ class MemoryServer:
             message = f"MCP error {types.INVALID_PARAMS}: Resource {params.uri} not found"
             raise MCPError(types.INVALID_PARAMS, message)
         try:
-            whole = await self._store.ask(graph_tools.whole_graph)
+            whole = await self._store.ask(self._whole_graph)
         except FabricError as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from error
         text = types.TextResourceContents(uri=GRAPH_URI, mime_type="application/json", text=whole)
         return types.ReadResourceResult(contents=[text])
+
+    def _whole_graph(self, memory: Memory) -> str:
+        place = self._place or memory.settings.project_dir
+        return graph_tools.whole_graph(seats.seen_by_anybody(memory, place))
 
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams

@@ -68,7 +68,7 @@ def _run(store: StoreThread, settings: Settings) -> None:
     )
     if settings.memory_file_path:
         store.begin()  # the file may lack what a server that was killed had acknowledged
-    anyio.run(_speak, MemoryServer(store, said_by))
+    anyio.run(_speak, MemoryServer(store, said_by, settings.project_dir))
 
 
 async def _speak(memory_server: MemoryServer) -> None:

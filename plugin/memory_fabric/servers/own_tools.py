@@ -55,14 +55,14 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
     """
     from memory_fabric.fabric.remember import state
 
-    record = _record(memory, arguments)
+    record = _record(memory, arguments, said_by.domain)
     stored, is_new = state(memory, record, said_by._replace(trust=REMEMBER_TRUST))
     if stored is None:
         return Outcome((FORGOTTEN,))
     return Outcome((_confirmation(memory, stored, repeated=not is_new),), changed=True)
 
 
-def _record(memory: Memory, arguments: Mapping[str, Any]) -> Record:
+def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
     from memory_fabric.fabric.capture import capture
     from memory_fabric.fabric.confidence import confidence
     from memory_fabric.fabric.extract import extract
@@ -98,7 +98,7 @@ def _record(memory: Memory, arguments: Mapping[str, Any]) -> Record:
         confidence=sure,
         generalizable=is_generalizable(sure, why, entities),
         scope=arguments.get("scope", "team"),
-        domain=arguments.get("domain") or "general",
+        domain=domain,
         pinned=arguments.get("pinned", False),
     )
 

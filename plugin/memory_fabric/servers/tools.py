@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 
+from memory_fabric.config import domain_name
 from memory_fabric.errors import FabricError
 from memory_fabric.servers import fresh, graph_tools, history_tools, own_tools
 from memory_fabric.servers.outcome import Outcome, failure, whole_text, with_notes
-from memory_fabric.servers.schema import TOOLS
+from memory_fabric.servers.schema import STRING, TOOLS
 from memory_fabric.servers.validation import known_part, problems
 
 TYPE_CHECKING = False
@@ -35,6 +36,10 @@ CALLS: Mapping[str, Call] = {
     "forget": history_tools.forget,
     "history": history_tools.history,
 }
+# What these say may lie in a stated domain; `expert_domain` is another name of `domain`. One who is
+# isolated states none: what he says lies in his own.
+SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
+DOMAIN_NAMES = ("domain", "expert_domain")
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
 READERS = frozenset(tool.name for tool in TOOLS if tool.reads)
 # More would bury the first, which is nearly always the one that explains the others.
@@ -46,6 +51,7 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
     if name not in SCHEMAS:
         return failure(f"MCP error -32602: Tool {name} not found")
     found = list(problems(SCHEMAS[name], arguments))
+    found += _domain_problems(arguments) if name in SAYING and not found else []
     if not found:
         return None
     shown = found[:MAX_PROBLEMS] + (["…"] if len(found) > MAX_PROBLEMS else [])
@@ -55,9 +61,29 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
     )
 
 
+def stated_domain(arguments: Mapping[str, Any]) -> str:
+    """The domain that a call states under either of its names; '' for none."""
+    return next((domain_name(arguments[k]) for k in DOMAIN_NAMES if arguments.get(k)), "")
+
+
+def _domain_problems(arguments: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a stated domain, which the reference server's tools do not list."""
+    stated = {key: arguments[key] for key in DOMAIN_NAMES if arguments.get(key)}
+    schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
+    found = list(problems(schema, stated))
+    if found:
+        return found
+    found = [f"{k}: a name has letters or digits" for k, v in stated.items() if not domain_name(v)]
+    if len(set(map(domain_name, stated.values()))) > 1:
+        found.append("domain and expert_domain are one field: state one of them")
+    return found
+
+
 def call(memory: Memory, name: str, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
     """The outcome of a call that `complaint` found nothing wrong with."""
     usable = whole_text(known_part(SCHEMAS[name], arguments))
+    if name in SAYING and memory.domains is None:
+        said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
     fresh.renew(memory)
     if not memory.settings.reads and name in READERS:
         return failure("Memory is switched off here. Turn it on with memory-fabric on.")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.store.database import Database
 
-TABLES = ("entities", "relations", "observations", "records")
+TABLES = ("entities", "relations", "observations", "records", "episodes")
 _ACROSS = """
     FROM relations AS r JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target
     WHERE s.domain <> t.domain

@@ -192,12 +192,18 @@ def as_page(value: Mapping[str, Any]) -> bytes:
 
 
 def write_atomic(
-    path: str, data: bytes, mode: int = 0o600, *, still: Callable[[], bool] | None = None
+    path: str,
+    data: bytes,
+    mode: int = 0o600,
+    *,
+    still: Callable[[], bool] | None = None,
+    durable: bool = True,
 ) -> bool:
     """Replace the file's content in one step; a link is followed, an existing mode is kept.
 
     `still` is asked last, when all is on disk: if it says no, nothing is replaced and the answer is
-    False. Whatever happens, no file of ours is left beside. Raises OSError.
+    False. What is not `durable` may be lost with the power. Whatever happens, no file of ours is
+    left beside. Raises OSError.
     """
     target = os.path.realpath(path)
     make_folder(os.path.dirname(target))
@@ -209,7 +215,8 @@ def write_atomic(
             if kept is not None:
                 os.chmod(beside, kept)
             _write_all(handle, data)
-            os.fsync(handle)
+            if durable:
+                os.fsync(handle)
         finally:
             os.close(handle)
         replace = still is None or still()

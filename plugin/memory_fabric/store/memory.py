@@ -84,8 +84,14 @@ class Memory:
         memory.follow_switches()
         return memory
 
+    @property
+    def whole(self) -> Memory:
+        """The memory of which this one shows a part; itself, where it shows all."""
+        return self
+
     def within(self, domains: Sequence[str]) -> Memory:
-        """The same memory, of which only these domains can be read; what is written is as before.
+        """The same memory, of which only these domains can be read, and in which what is written
+        lies in one of them.
 
         What already is confined shows of these no more than it did.
         """
@@ -461,7 +467,8 @@ class Memory:
 class Confined(Memory):
     """A memory of which only some domains can be read (store.confining); see `Memory.within`.
 
-    What is changed goes through the whole memory: no view stands before what is written.
+    What is changed goes through the whole memory: no view stands before what is written. It is
+    stamped with a domain that can be read here, and takes away nothing that lies in another.
     """
 
     def __init__(self, whole: Memory, domains: tuple[str, ...]) -> None:
@@ -470,7 +477,12 @@ class Confined(Memory):
         )
         self.domains, self._whole = domains, whole
         self.failures, self.told = whole.failures, whole.told
-        self.switched_by = whole.switched_by
+        self.switched_by, self._stated = whole.switched_by, whole._stated
+
+    @property
+    def whole(self) -> Memory:
+        """The memory of which this one shows a part."""
+        return self._whole
 
     def within(self, domains: Sequence[str]) -> Memory:
         """Those of the domains that can be read here."""
@@ -484,6 +496,28 @@ class Confined(Memory):
             return self._whole.database(kind, create=True)
         return super().database(kind, create=False)
 
+    def write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
+    ) -> dict[str, Any]:
+        """The result of a change to the whole memory that stays in these domains; see Memory."""
+        payload, provenance = self._inside(kind, payload, provenance)
+        return self._whole.write(kind, payload, provenance, store=store)
+
+    def write_now(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
+    ) -> dict[str, Any]:
+        """The same for a change that must not wait."""
+        payload, provenance = self._inside(kind, payload, provenance)
+        return self._whole.write_now(kind, payload, provenance, store=store)
+
+    def remember(
+        self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
+    ) -> Record | None:
+        """The record as stored in one of these domains; see Memory."""
+        _, by = self._inside("remember", {}, by)
+        record = record._replace(domain=by.domain)
+        return self._whole.remember(record, by, supersedes, echo=echo)
+
     def apply_now(self, operation: Operation) -> dict[str, Any]:
         """Apply an operation to its database. Raises StoreUnavailable, NotFound."""
         return self._whole.apply_now(operation)
@@ -491,6 +525,13 @@ class Confined(Memory):
     def flush(self) -> None:
         """Bring the other tiers up to date, with everything."""
         self._whole.flush()
+
+    def _inside(
+        self, kind: str, payload: Mapping[str, Any], by: Provenance
+    ) -> tuple[Mapping[str, Any], Provenance]:
+        from memory_fabric.store import confining  # most memories are never confined
+
+        return confining.inside(self, kind, payload, by)
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         from memory_fabric.store import confining  # most memories are never confined

@@ -51,7 +51,7 @@ def split(
     for item in items:
         mine = {item[name] for name in name_fields}
         parts.setdefault(_home_of(memory, kind, mine, living), []).append(item)
-    return [(store, {field: part}) for store, part in parts.items()] or [("project", {field: []})]
+    return [(store, {**payload, field: part}) for store, part in (parts or {"project": []}).items()]
 
 
 def joined(

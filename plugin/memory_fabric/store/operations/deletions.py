@@ -10,7 +10,7 @@ from memory_fabric.store.operations import returns, rows
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from memory_fabric.models import Provenance
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def delete_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Entities, their observations and every relation at either end; unknown names are silent."""
+    """Entities, their observations and every relation at either end; unknown names are silent.
+
+    With `only` what lies in these domains: an entity of which others speak stays to them.
+    """
+    if payload.get("only") is not None:
+        return _delete_in(c, payload["entityNames"], payload["only"])
     gone = rows.nothing()
     for name in dict.fromkeys(payload["entityNames"]):
         for entity in rows.entities(c, "e.name = ?", (name,)):
@@ -39,13 +44,15 @@ def delete_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
 def delete_observations(
     c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance
 ) -> Result:
-    """Exactly these texts of these entities; what does not exist is silent."""
-    gone = rows.nothing()
+    """Exactly these texts of these entities, `only` in these domains where some are stated; what
+    does not exist is silent.
+    """
+    gone, (where, domains) = rows.nothing(), _within(payload, "o")
+    said = f"o.entity = ? AND substr(o.text, 1, 48) = substr(?, 1, 48) AND o.text = ? AND {where}"
     for item in payload["deletions"]:
         entity = rows.entity_id(c, item["entityName"])
         for text in dict.fromkeys(item["observations"] if entity is not None else ()):
-            id_ = rows.text_id(c, entity or 0, text)
-            gone["observations"] += [] if id_ is None else rows.observations(c, "o.id = ?", (id_,))
+            gone["observations"] += rows.observations(c, said, (entity, text, text, *domains))
     # The same entity may stand in the list twice.
     gone["observations"] = list({row["id"]: row for row in gone["observations"]}.values())
     rows.remove(c, gone)
@@ -54,10 +61,14 @@ def delete_observations(
 
 
 def delete_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Exactly these relations; what does not exist is silent. Their ends stay."""
-    gone = rows.nothing()
+    """Exactly these relations, `only` in these domains where some are stated; what does not exist
+    is silent. Their ends stay.
+    """
+    gone, only = rows.nothing(), payload.get("only")
     for item in payload["relations"]:
-        gone["relations"] += relation(c, item)
+        gone["relations"] += [
+            row for row in relation(c, item) if only is None or row["domain"] in only
+        ]
     gone["relations"] = list({row["id"]: row for row in gone["relations"]}.values())
     rows.remove(c, gone)
     touched = [row[end] for row in gone["relations"] for end in ("from", "to")]
@@ -96,6 +107,37 @@ def relation(c: sqlite3.Connection, item: Mapping[str, Any]) -> list[dict[str, A
         "s.name = ? AND r.type = ? AND t.name = ?",
         (item["from"], item["relationType"], item["to"]),
     )
+
+
+def _delete_in(c: sqlite3.Connection, names: Sequence[str], only: Sequence[str]) -> Result:
+    """What these domains say of the entities, and those that nobody else speaks of."""
+    gone = rows.nothing()
+    (of_said, domains), (of_related, _) = _within({"only": only}, "o"), _within({"only": only}, "r")
+    for name in dict.fromkeys(names):
+        for entity in rows.entities(c, "e.name = ?", (name,)):
+            at_it, mine = entity["id"], rows.nothing()
+            said = f"o.entity = ? AND {of_said}"
+            mine["observations"] = rows.observations(c, said, (at_it, *domains))
+            touching = f"(r.source = ? OR r.target = ?) AND {of_related}"
+            mine["relations"] = rows.relations(c, touching, (at_it, at_it, *domains))
+            rows.remove(c, mine)
+            if entity["domain"] in only and rows.orphans(c, (name,)):
+                rows.remove(c, rows.nothing() | {"entities": [entity]})
+                mine["entities"] = [entity]
+            for table, some in mine.items():
+                gone[table] += some
+    touched = [r[end] for r in gone["relations"] for end in ("from", "to")]
+    touched += [row["entity"] for row in gone["observations"]]
+    result = {"deleted": len(gone["entities"]), "relations": len(gone["relations"])}
+    return result | {"touched": touched}, [_op("restore", **gone)]
+
+
+def _within(payload: Mapping[str, Any], alias: str) -> tuple[str, tuple[str, ...]]:
+    """The condition that a row lies in the domains of the payload, with its values."""
+    only = payload.get("only")
+    if only is None:
+        return "1", ()
+    return f"{alias}.domain IN ({', '.join('?' * len(only))})", tuple(only)
 
 
 def _op(kind: str, **payload: Any) -> dict[str, Any]:

@@ -35,8 +35,12 @@ if TYPE_CHECKING:
 
 
 def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """New entities with their observations; an existing name gets the observations it lacks."""
+    """New entities with their observations; an existing name gets the observations it lacks.
+
+    With `apart` the speaker's domain alone counts as having said something.
+    """
     created, merged = [], []
+    apart = payload.get("apart") is True
     adopted: Adopted = []
     graves = tombstones.Graves(c, by)
     for item in payload["entities"]:
@@ -50,14 +54,15 @@ def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
             created.append({"name": name, "entityType": item["entityType"], "observations": added})
         else:
             _adopt(c, adopted, id_, texts)
-            added = rows.add_texts(c, id_, _lacking(c, id_, name, texts, graves), by)
+            lacking = _lacking(c, id_, name, texts, graves)
+            added = rows.add_texts(c, id_, lacking, by, apart=apart)
             if added:
                 merged.append({"name": name, "observations": added})
     said = [
         {"entityName": item["name"], "observations": item["observations"]}
         for item in (*created, *merged)
     ]
-    inverse = [_op("delete_observations", deletions=said)]
+    inverse = [_unsaid(said, by, apart=apart)]
     inverse += [_op("remove_orphans", entityNames=[e["name"] for e in created])]
     inverse += [*returns.op(adopted), *tombstones.set_again(graves.lifted)]
     return _also({"entities": created, "merged": merged}, graves), inverse
@@ -93,6 +98,7 @@ def create_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
 def add_observations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """Texts that their entity lacks. Raises NotFound for an unknown entity; nothing is changed."""
     results = []
+    apart = payload.get("apart") is True
     adopted: Adopted = []
     graves = tombstones.Graves(c, by)
     for item in payload["observations"]:
@@ -103,12 +109,13 @@ def add_observations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
                 continue
             raise NotFound(name, f"Entity with name {name} not found")
         _adopt(c, adopted, id_, item["contents"])
-        added = rows.add_texts(c, id_, _lacking(c, id_, name, item["contents"], graves), by)
+        lacking = _lacking(c, id_, name, item["contents"], graves)
+        added = rows.add_texts(c, id_, lacking, by, apart=apart)
         results.append({"entityName": name, "addedObservations": added})
     undo = [
         {"entityName": r["entityName"], "observations": r["addedObservations"]} for r in results
     ]
-    inverse = [_op("delete_observations", deletions=undo)]
+    inverse = [_unsaid(undo, by, apart=apart)]
     inverse += [*returns.op(adopted), *tombstones.set_again(graves.lifted)]
     return _also({"results": results}, graves), inverse
 
@@ -214,6 +221,12 @@ def _lacking(
         for text in texts
         if rows.text_id(c, entity, text) is not None or not graves.refuse_text(name, text)
     ]
+
+
+def _unsaid(said: list[dict[str, Any]], by: Provenance, *, apart: bool) -> dict[str, Any]:
+    """What takes these observations out again; others may have said the same words."""
+    only = {"only": [by.domain]} if apart else {}
+    return _op("delete_observations", deletions=said, **only)
 
 
 def _also(result: dict[str, Any], graves: tombstones.Graves) -> dict[str, Any]:

@@ -19,9 +19,10 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
     """Records with what they brought into the graph, entities, and single observations.
 
     They come back when this is undone, or when somebody states them again; nothing older brings
-    them back.
+    them back. With `only` what lies in these domains.
     """
     told, inverse = record_effects.forget(c, payload, by)
+    only = {"only": payload["only"]} if payload.get("only") is not None else {}
     said, names = payload.get("deletions") or (), payload.get("entityNames") or ()
     if not said and not names:
         return told, inverse
@@ -32,8 +33,10 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
     ]
     for name in names:
         graves += _graves_of(c, name)
-    single, undo_single = deletions.delete_observations(c, {"deletions": said}, by)
-    whole, undo_whole = deletions.delete_entities(c, {"entityNames": names}, by)
+    if only:  # they have no domain: others may say the same
+        graves = []
+    single, undo_single = deletions.delete_observations(c, {"deletions": said, **only}, by)
+    whole, undo_whole = deletions.delete_entities(c, {"entityNames": names, **only}, by)
     new = [row for id_ in dict.fromkeys(graves) for row in tombstones.put(c, id_, 0, by.at)]
     told["deleted"] += single["deleted"] + whole["deleted"]
     told["touched"] += [*single["touched"], *whole["touched"]]

@@ -111,9 +111,11 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
     what is taken back that way may come again. What a record had closed is open again.
     """
     undo, touched, gone, graves, links = [], [], 0, [], []
-    bury = payload.get("bury") is not False
+    bury, only = payload.get("bury") is not False, payload.get("only")
     for id_ in dict.fromkeys(payload["ids"]):
         found = records.find(c, "id = ?", (id_,))
+        if only is not None and any(record.domain not in only for record, _ in found):
+            continue
         gone += len(found)
         key = 0
         for record, seen in found:

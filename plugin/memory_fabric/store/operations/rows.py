@@ -49,12 +49,12 @@ def variant_id(c: sqlite3.Connection, name: str) -> int | None:
     return int(row[0]) if row and row[0] is not None else None
 
 
-def text_id(c: sqlite3.Connection, entity: int, text: str) -> int | None:
-    """The row of exactly this observation of an entity."""
+def text_id(c: sqlite3.Connection, entity: int, text: str, domain: str = "") -> int | None:
+    """The row of exactly this observation of an entity; of a domain, where one is given."""
     row = c.execute(
-        "SELECT id FROM observations WHERE entity = ? AND substr(text, 1, 48) = substr(?, 1, 48) "
-        "AND text = ?",
-        (entity, text, text),
+        "SELECT id FROM observations WHERE entity = ?1 AND substr(text, 1, 48) = substr(?2, 1, 48) "
+        "AND text = ?2 AND (?3 = '' OR domain = ?3)",
+        (entity, text, domain),
     ).fetchone()
     return int(row[0]) if row else None
 
@@ -77,10 +77,20 @@ def add_entity(
 
 
 def add_texts(
-    c: sqlite3.Connection, entity: int, texts: Iterable[str], by: Provenance, record: str = ""
+    c: sqlite3.Connection,
+    entity: int,
+    texts: Iterable[str],
+    by: Provenance,
+    record: str = "",
+    *,
+    apart: bool = False,
 ) -> list[str]:
-    """Those of the texts that the entity lacked, now added in order, each once."""
-    added = [text for text in dict.fromkeys(texts) if text_id(c, entity, text) is None]
+    """Those of the texts that the entity lacked, now added in order, each once.
+
+    Who speaks `apart` does not know what other domains say: only his own has said it before.
+    """
+    where = by.domain if apart else ""
+    added = [text for text in dict.fromkeys(texts) if text_id(c, entity, text, where) is None]
     said = {"trust": by.trust, "source": by.source, "session": by.session, "agent": by.agent}
     said |= {"domain": by.domain, "created_at": by.at, "record": record}
     for text in added:

@@ -100,13 +100,20 @@ _ROWS = {
 
 SHAPES: dict[str, dict[str, Check]] = {
     "create_entities": {
-        "entities": _objects(name=_text, entityType=_text, observations=_optional(_texts))
+        "entities": _objects(name=_text, entityType=_text, observations=_optional(_texts)),
+        "apart": _optional(_flag),
     },
     "create_relations": {"relations": _objects(**_RELATION)},
-    "add_observations": {"observations": _objects(entityName=_text, contents=_texts)},
-    "delete_entities": {"entityNames": _texts},
-    "delete_observations": {"deletions": _objects(entityName=_text, observations=_texts)},
-    "delete_relations": {"relations": _objects(**_RELATION)},
+    "add_observations": {
+        "observations": _objects(entityName=_text, contents=_texts),
+        "apart": _optional(_flag),
+    },
+    "delete_entities": {"entityNames": _texts, "only": _optional(_texts)},
+    "delete_observations": {
+        "deletions": _objects(entityName=_text, observations=_texts),
+        "only": _optional(_texts),
+    },
+    "delete_relations": {"relations": _objects(**_RELATION), "only": _optional(_texts)},
     "remember": {
         "record": _RECORD,
         "supersedes": _optional(_texts),
@@ -126,6 +133,7 @@ SHAPES: dict[str, dict[str, Check]] = {
         "batch": _optional(_text),
         "entityNames": _optional(_texts),
         "deletions": _optional(_objects(entityName=_text, observations=_texts)),
+        "only": _optional(_texts),
     },
     "tombstones": {"add": _tombs, "remove": _tombs},
     "alias": {"entity": _text, "aliases": _texts, "batch": _optional(_text)},

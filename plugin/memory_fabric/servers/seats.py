@@ -1,0 +1,57 @@
+"""Where who calls a tool stands: what of memory he sees, and how what he says is stamped."""
+
+from __future__ import annotations
+
+from memory_fabric.errors import FabricError
+from memory_fabric.fabric.domains import isolates, room_for, seen_from
+from memory_fabric.store import callers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.store.memory import Memory
+
+# Where the client says which call of the model this is (measured: decision 0031).
+CALL_ID = "claudecode/toolUseId"
+UNKNOWN = (
+    "config.toml isolates agents, and nobody has noted which agent makes this call: it is not "
+    "answered. The hooks of memory-fabric note it; memory-fabric doctor says whether they run."
+)
+
+
+def call_id(meta: Mapping[str, Any] | None) -> str:
+    """The id of a call in its `_meta`; '' from clients that send none."""
+    stated = (meta or {}).get(CALL_ID)
+    return stated if isinstance(stated, str) else ""
+
+
+def seated(memory: Memory, said_by: Provenance, call: str, place: str) -> tuple[Memory, Provenance]:
+    """The memory as this call's agent may see it, and what stamps what he writes.
+
+    Without an id nobody's agent calls. Raises FabricError where somebody is isolated and nobody
+    knows whether it is him.
+    """
+    # A mirrored file has a home of its own within the one that everybody has.
+    caller = callers.of(memory.switched_by[0], call) if call else callers.Caller()
+    if caller is None and isolates(memory.settings):
+        raise FabricError(UNKNOWN)
+    who = caller or callers.Caller()
+    room = room_for(memory.settings, who.agent_type, place)
+    stamped = said_by._replace(
+        session=who.session or said_by.session, agent=who.agent_type, domain=room.domain
+    )
+    return seen_from(memory, room), stamped
+
+
+def seen_by_anybody(memory: Memory, place: str) -> Memory:
+    """The memory as it may be shown where nobody knows who looks. Raises FabricError."""
+    room = room_for(memory.settings, "", place)
+    if isolates(memory.settings) and not room.isolated:
+        raise FabricError(
+            "config.toml isolates agents, and nobody can tell who reads this resource: use the "
+            "tool read_graph."
+        )
+    return seen_from(memory, room)

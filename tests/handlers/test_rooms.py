@@ -1,0 +1,308 @@
+"""Hooks and rooms: the domain of what is kept, and what an isolated agent or folder is given."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from house import House
+from memory_fabric.store import callers
+
+EVENTS = Path(__file__).resolve().parents[1] / "events"
+WALLS = """
+[domains.legal]
+agents = ["legal-advisor"]
+paths = ["services/legal"]
+isolate = true
+
+[domains.review]
+agents = ["code-critic"]
+"""
+YEARS = "We decided that retention lasts ten years because the tax office asks for it."
+DAYS = "We decided that retention lasts ten days because the disks are small."
+TOKENS = "We decided to use Redis for session tokens because lookups must be fast."
+QUESTION = "How long does retention last, and why?"
+LABEL = "[Domain-Filtered Memory (expert_domain=%s)]"
+LEGAL = {"agent_type": "legal-advisor"}
+
+
+@pytest.fixture
+def walled(house: House) -> House:
+    """A house whose configuration isolates a type of agent and a folder, and maps another type."""
+    configure(house, WALLS)
+    return house
+
+
+def configure(house: House, text: str) -> None:
+    house.fabric_home.mkdir(parents=True, exist_ok=True)
+    (house.fabric_home / "config.toml").write_text(text, "utf-8")
+
+
+def recorded(name: str, **fields: Any) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text("utf-8"))
+    for known in ("session_id", "transcript_path", "cwd"):
+        event.pop(known)
+    return event | fields
+
+
+def rang(house: House, name: str, session: str = "s", **fields: Any) -> str:
+    """What the model is given for a recorded event, with these fields changed."""
+    event = recorded(name, **fields)
+    return house.context(event.pop("hook_event_name"), session, **event)
+
+
+def ended(house: House, kind: str, found: str, session: str = "s") -> None:
+    """A subagent of this type has ended with these words."""
+    fields = {"agent_id": "a1", "agent_type": kind, "last_assistant_message": found}
+    rang(house, "SubagentStop", session, **fields)
+
+
+def started(house: House, kind: str, agent: str = "a2", task: str = QUESTION) -> str:
+    """What a subagent of this type is given that starts for a task."""
+    asked = {"description": "a task", "prompt": task, "subagent_type": kind}
+    rang(house, "variants/PreToolUse.Agent", tool_input=asked, tool_use_id=f"t-{agent}")
+    return rang(house, "SubagentStart", agent_id=agent, agent_type=kind)
+
+
+def moved_to(house: House, folder: str) -> None:
+    """The next sessions are started in this folder of the project."""
+    place = house.project / folder
+    place.mkdir(parents=True, exist_ok=True)
+    house.environ["CLAUDE_PROJECT_DIR"] = str(place)
+
+
+def rows(house: House, query: str) -> list[Any]:
+    [path] = house.fabric_home.glob("projects/*/graph.db")
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "domain"),
+    [
+        ("legal-advisor", "legal"),
+        ("code-critic", "review"),
+        ("poem-writer", "poem_writer"),
+        ("general-purpose", "general"),
+    ],
+)
+def test_what_a_subagent_found_lies_in_the_domain_of_its_type(
+    walled: House, kind: str, domain: str
+) -> None:
+    ended(walled, kind, TOKENS)
+
+    [record] = walled.records()
+    assert (record.domain, record.agent) == (domain, kind)
+    for table in ("entities", "observations"):
+        assert {row[0] for row in rows(walled, f"SELECT domain FROM {table}")} == {domain}
+
+
+def test_two_isolated_agents_are_given_their_own_for_the_same_words(walled: House) -> None:
+    configure(walled, WALLS + "isolate = true\n")
+    ended(walled, "legal-advisor", YEARS)
+    ended(walled, "code-critic", DAYS)
+
+    legal, review = started(walled, "legal-advisor"), started(walled, "code-critic", "a3")
+
+    assert "ten years" in legal and "ten days" not in legal
+    assert "ten days" in review and "ten years" not in review
+    assert LABEL % "legal" in legal and LABEL % "review" in review
+    assert max(len(legal), len(review)) <= 1200
+
+
+def test_an_agent_of_a_mapped_type_is_given_its_domain_under_its_label(walled: House) -> None:
+    walled.prompt(YEARS, "earlier")
+    ended(walled, "code-critic", DAYS)
+
+    given = started(walled, "code-critic")
+
+    assert LABEL % "review" in given
+    assert "ten days" in given and "ten years" not in given
+
+
+def test_an_agent_that_nobody_mapped_is_given_what_its_task_asks_for(walled: House) -> None:
+    walled.prompt(YEARS, "earlier")
+
+    given = started(walled, "poem-writer")
+
+    assert "ten years" in given and "Domain-Filtered" not in given
+
+
+def test_a_mapped_agent_finds_nothing_of_others_and_is_given_nothing(walled: House) -> None:
+    walled.prompt(YEARS, "earlier")
+
+    assert started(walled, "code-critic") == ""
+    assert walled.log == ""
+
+
+def test_what_an_isolated_agent_says_closes_nothing_of_others(walled: House) -> None:
+    walled.prompt("We decided to use Redis for the session tokens.", "earlier")
+    ended(walled, "legal-advisor", "We decided to use Redis for the session tokens.")
+    ended(walled, "legal-advisor", "We switched from Redis to PostgreSQL for the session tokens.")
+
+    records = {(r.domain, "Redis for" in r.what): r.superseded_by for r in walled.records("1")}
+
+    assert records["general", True] == ""
+    assert records["legal", True] != ""
+
+
+def test_a_session_that_runs_as_an_isolated_agent_is_given_its_domain_only(walled: House) -> None:
+    ended(walled, "legal-advisor", YEARS, "earlier")
+    walled.prompt(DAYS, "earlier")
+
+    start = walled.context("SessionStart", "s", source="startup", **LEGAL)
+    prompt = walled.context("UserPromptSubmit", "s2", prompt=QUESTION, **LEGAL)
+
+    assert "ten years" in start and "ten days" not in start
+    assert "ten years" in prompt and "ten days" not in prompt
+    assert "ten days" in walled.prompt(QUESTION, "s3")
+
+
+def test_what_such_a_session_says_lies_in_its_domain_its_notes_too(walled: House) -> None:
+    walled.say("user", "Please look after retention in the tax code of the shop.")
+    edit = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": "tax.py"}}
+    walled.say("assistant", YEARS, edit)
+    walled.context("UserPromptSubmit", prompt=TOKENS, **LEGAL)
+    walled.fire("Stop", last_assistant_message=YEARS, **LEGAL)
+    walled.fire("PostCompact", compact_summary="We decided that scans are grey.", **LEGAL)
+    walled.fire("SessionEnd", reason="other", **LEGAL)
+
+    records = walled.records()
+    assert {record.type for record in records} >= {"decision", "session"}
+    for table in ("entities", "relations", "observations", "records", "episodes"):
+        assert {row[0] for row in rows(walled, f"SELECT domain FROM {table}")} == {"legal"}, table
+
+
+def test_what_hooks_save_of_a_session_as_a_whole_is_in_the_domain_of_sessions(
+    house: House,
+) -> None:
+    house.say("user", "Please look after retention in the tax code of the shop.")
+    edit = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": "tax.py"}}
+    house.say("assistant", YEARS, edit)
+    house.fire("Stop", last_assistant_message=YEARS)
+    house.fire("PostCompact", compact_summary="We decided that scans are grey.")
+    house.fire("SessionEnd", reason="other")
+
+    found = {(r.domain, r.type, "scans" in r.what) for r in house.records()}
+    assert found >= {("session", "session", False), ("session", "decision", True)}
+    assert ("general", "decision", False) in found
+
+
+def test_a_summary_that_repeats_what_was_decided_doubles_nothing(house: House) -> None:
+    house.prompt(DAYS)
+
+    house.fire("PostCompact", compact_summary=DAYS)
+
+    assert [record.domain for record in house.records()] == ["general"]
+
+
+def test_in_an_isolated_folder_every_session_has_its_domain_alone(walled: House) -> None:
+    walled.prompt(DAYS, "earlier")
+    moved_to(walled, "services/legal")
+    walled.prompt(YEARS, "inside")
+
+    start = walled.context("SessionStart", "s", source="startup")
+    prompt = walled.prompt(QUESTION, "s2")
+    agent = started(walled, "code-critic")
+
+    for given in (start, prompt, agent):
+        assert "ten years" in given and "ten days" not in given
+    assert {r.domain for r in walled.records()} == {"general", "legal"}
+
+
+def test_a_folder_that_is_not_isolated_gives_its_domain_and_hides_nothing(house: House) -> None:
+    configure(house, '[domains.billing]\npaths = ["services/billing"]\n')
+    house.prompt(DAYS, "earlier")
+    moved_to(house, "services/billing")
+
+    house.prompt("We decided that invoices are blue.", "inside")
+
+    assert {r.domain for r in house.records()} == {"general", "billing"}
+    assert "ten days" in house.prompt(QUESTION, "s2")
+
+
+def test_after_a_compaction_an_isolated_session_gets_back_its_own(walled: House) -> None:
+    walled.prompt(DAYS, "earlier")
+    walled.context("UserPromptSubmit", "s", prompt=YEARS, **LEGAL)
+    walled.fire("PreCompact", "s", trigger="auto", **LEGAL)
+
+    given = walled.context("SessionStart", "s", source="compact", **LEGAL)
+
+    assert "ten years" in given and "ten days" not in given
+
+
+def test_a_session_that_broke_off_is_caught_up_in_its_own_domain(
+    walled: House, tmp_path: Path
+) -> None:
+    walled.fire("SessionStart", "broken", source="startup", **LEGAL)
+    walled.say("assistant", YEARS, session="broken")
+    long_ago = "2020-01-01T00:00:00.000Z"
+    [path] = walled.fabric_home.glob("projects/*/graph.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE sessions SET seen_at = ?", (long_ago,))
+    connection.close()
+    os.utime(walled.transcript, (0, 0))
+
+    walled.fire("SessionStart", "next", source="startup", transcript_path=str(tmp_path / "x"))
+
+    assert {record.domain for record in walled.records("type = 'decision'")} == {"legal"}
+
+
+def test_tools_of_other_servers_are_known_in_the_callers_domain(walled: House) -> None:
+    asked = {"entities": [{"name": "disk", "entityType": "part", "observations": ["is small"]}]}
+    fields = {"tool_name": "mcp__other__create_entities", "tool_input": asked}
+    walled.fire("PostToolUse", "s", agent_id="a1", tool_use_id="t", **fields, **LEGAL)
+
+    assert rows(walled, "SELECT domain, agent FROM observations") == [("legal", "legal-advisor")]
+
+
+def called(house: House, tool: str = "recall", **fields: Any) -> callers.Caller | None:
+    """Who calls, as the hook before the call has noted it."""
+    name = f"mcp__plugin_memory-fabric_memory__{tool}"
+    event = recorded("variants/PreToolUse.mcp_in_subagent", tool_name=name, tool_use_id="toolu_1")
+    event |= {"agent_id": "", "agent_type": ""} | fields
+    assert house.fire(event.pop("hook_event_name"), "s", **event) == {}
+    return callers.of(str(house.fabric_home), "toolu_1")
+
+
+def test_a_call_of_a_subagent_is_noted_as_its(house: House) -> None:
+    found = called(house, agent_id="a1", agent_type="poem-writer")
+
+    assert found == callers.Caller("s", "a1", "poem-writer")
+
+
+def test_a_call_of_the_session_itself_is_noted_where_somebody_is_isolated(house: House) -> None:
+    assert called(house) is None
+    assert not (house.fabric_home / callers.FOLDER).exists()
+    configure(house, WALLS)
+
+    assert called(house) == callers.Caller("s")
+
+
+def test_other_tools_and_ids_that_name_no_file_are_not_noted(walled: House) -> None:
+    called(walled, tool_name="Bash", **LEGAL)
+    called(walled, tool_use_id="", **LEGAL)
+    assert not (walled.fabric_home / callers.FOLDER).exists()
+
+    called(walled, tool_use_id="../../config", **LEGAL)
+
+    assert "is no id of a call" in walled.log
+    assert not (walled.fabric_home / callers.FOLDER).exists()
+
+
+def test_the_note_is_made_while_either_reading_or_writing_is_on(house: House) -> None:
+    for switch in ("read", "write"):
+        configure(house, f"{switch} = false\n")
+        assert called(house, agent_id="a1", **LEGAL) is not None
+        (house.fabric_home / callers.FOLDER / "toolu_1.json").unlink()
+    configure(house, "read = false\nwrite = false\n")
+
+    assert called(house, agent_id="a1", **LEGAL) is None

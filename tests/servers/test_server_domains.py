@@ -1,0 +1,320 @@
+"""Who calls a tool: his domain stamps what he writes; isolated, he sees nothing else."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.store import callers
+from servers.doors import Process
+
+WALLS = """
+[domains.legal]
+agents = ["legal-advisor"]
+isolate = true
+
+[domains.review]
+agents = ["code-critic"]
+"""
+LEGAL, CRITIC, POET = "legal-advisor", "code-critic", "poem-writer"
+WITHOUT_HOOKS = "nobody has noted which agent makes this call"
+
+
+class Calls:
+    """A server as the client starts it, and calls of it by agents that a hook has noted."""
+
+    def __init__(self, home: Path, config: str = WALLS, **more: str) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "config.toml").write_text(config, "utf-8")
+        self.home, self._process, self._number = home, Process(home, **more), 0
+        self._process.greet()
+
+    def by(self, agent_type: str, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The result of a call by an agent of this type; '' is the session itself."""
+        self._number += 1
+        call = f"toolu_{self._number}"
+        callers.note(str(self.home), call, callers.Caller("s-1", agent_type and "a1", agent_type))
+        return self.unnoted(call, tool, **arguments)
+
+    def unnoted(self, call: str, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The result of a call with this id that nobody has noted."""
+        meta = {"_meta": {"claudecode/toolUseId": call, "progressToken": 1}}
+        params = {"name": tool, "arguments": arguments, **meta}
+        result: dict[str, Any] = self._process.ask("tools/call", params)["result"]
+        return result
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """The whole answer to a request."""
+        return self._process.ask(method, params)
+
+    def end(self) -> None:
+        """Stop the server."""
+        self._process.__exit__()
+
+    def rows(self, query: str) -> list[Any]:
+        """What lies in the project's database."""
+        [path] = self.home.glob("projects/*/graph.db")
+        connection = sqlite3.connect(path)
+        try:
+            return connection.execute(query).fetchall()
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Iterator[Calls]:
+    """Calls of a server whose configuration isolates one type of agent, and maps another."""
+    running = Calls(tmp_path / "memory")
+    yield running
+    running.end()
+
+
+def text_of(result: dict[str, Any]) -> str:
+    return "\n".join(block["text"] for block in result["content"])
+
+
+def entity(name: str, *observations: str) -> dict[str, Any]:
+    return {"name": name, "entityType": "component", "observations": list(observations)}
+
+
+def names(result: dict[str, Any]) -> set[str]:
+    return {e["name"] for e in result["structuredContent"]["entities"]}
+
+
+def observations(result: dict[str, Any]) -> dict[str, list[str]]:
+    return {e["name"]: e["observations"] for e in result["structuredContent"]["entities"]}
+
+
+def test_what_an_agent_says_bears_its_type_and_its_domain(calls: Calls) -> None:
+    for agent, name in ((LEGAL, "law"), (CRITIC, "code"), (POET, "verse"), ("", "plain")):
+        calls.by(agent, "create_entities", entities=[entity(name, f"{name} is good")])
+
+    assert calls.rows("SELECT name, domain FROM entities") == [
+        ("law", "legal"),
+        ("code", "review"),
+        ("verse", "poem_writer"),
+        ("plain", "general"),
+    ]
+    assert calls.rows("SELECT agent, domain FROM observations") == [
+        (LEGAL, "legal"),
+        (CRITIC, "review"),
+        (POET, "poem_writer"),
+        ("", "general"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["domain", "expert_domain"])
+def test_a_stated_domain_counts_before_that_of_the_agent(calls: Calls, name: str) -> None:
+    stated = {name: "Tax Law"}
+    calls.by(CRITIC, "create_entities", entities=[entity("a", "one"), entity("b")], **stated)
+    calls.by(
+        "",
+        "add_observations",
+        observations=[{"entityName": "a", "contents": ["two"]}],
+        **stated,
+    )
+    link = {"from": "a", "to": "b", "relationType": "uses"}
+    calls.by("", "create_relations", relations=[link], **stated)
+    calls.by(POET, "remember", text="We decided to keep contracts for ten years.", **stated)
+
+    tables = ("entities", "observations", "relations", "records")
+    found = {row for table in tables for row in calls.rows(f"SELECT domain FROM {table}")}
+    assert found == {("tax_law",)}
+
+
+@pytest.mark.parametrize(
+    ("stated", "complaint"),
+    [
+        ({"domain": 3}, "expected string, received number at domain"),
+        ({"expert_domain": ["x"]}, "expected string, received array at expert_domain"),
+        ({"domain": "--"}, "domain: a name has letters or digits"),
+        ({"domain": "a", "expert_domain": "b"}, "state one of them"),
+    ],
+)
+def test_a_domain_that_is_none_is_refused(
+    calls: Calls, stated: dict[str, Any], complaint: str
+) -> None:
+    for tool, arguments in (("create_entities", {"entities": []}), ("remember", {"text": "x"})):
+        answer = calls.by("", tool, **arguments, **stated)
+
+        assert answer["isError"] and complaint in text_of(answer)
+
+
+def test_an_isolated_agent_states_no_domain(calls: Calls) -> None:
+    calls.by(LEGAL, "create_entities", entities=[entity("a", "one")], domain="review")
+    calls.by(LEGAL, "remember", text="Contracts are signed in blue.", expert_domain="general")
+
+    assert set(calls.rows("SELECT domain FROM observations")) == {("legal",)}
+    assert set(calls.rows("SELECT domain, agent FROM records")) == {("legal", LEGAL)}
+
+
+def test_an_isolated_agent_reads_its_own_domain_and_others_read_all(calls: Calls) -> None:
+    calls.by("", "create_entities", entities=[entity("retention", "ten days"), entity("disk", "x")])
+    calls.by("", "remember", text="We decided that retention lasts ten days.")
+    observed = [{"name": "retention", "entityType": "rule", "observations": ["ten years"]}]
+    calls.by(LEGAL, "create_entities", entities=observed)
+
+    for answer in (
+        calls.by(LEGAL, "read_graph"),
+        calls.by(LEGAL, "search_nodes", query="ten"),
+        calls.by(LEGAL, "open_nodes", names=["retention", "disk"]),
+    ):
+        assert observations(answer) == {"retention": ["ten years"]}
+    told = text_of(calls.by(LEGAL, "recall", query="how long does retention last"))
+    assert "ten years" in told and "ten days" not in told
+    assert "ten days" not in text_of(calls.by(LEGAL, "history", name="retention"))
+    assert names(calls.by("", "read_graph")) >= {"retention", "disk"}
+    told = text_of(calls.by(CRITIC, "search_nodes", query="ten"))
+    assert "ten years" in told and "ten days" in told
+
+
+def test_words_that_another_domain_has_said_are_news_to_an_isolated_agent(calls: Calls) -> None:
+    calls.by("", "create_entities", entities=[entity("retention", "ten years")])
+    calls.by(LEGAL, "create_entities", entities=[entity("retention", "as the law says")])
+
+    said = [{"entityName": "retention", "contents": ["ten years"]}]
+    answer = calls.by(LEGAL, "add_observations", observations=said)
+
+    assert answer["structuredContent"]["results"][0]["addedObservations"] == ["ten years"]
+    again = calls.by(LEGAL, "add_observations", observations=said)
+    assert again["structuredContent"]["results"][0]["addedObservations"] == []
+
+
+def test_what_an_isolated_agent_cannot_see_is_not_found(calls: Calls) -> None:
+    calls.by("", "create_entities", entities=[entity("disk", "is small")])
+    kept = text_of(calls.by("", "remember", text="We decided that disks are small."))
+
+    said = [{"entityName": "disk", "contents": ["is round"]}]
+    added = calls.by(LEGAL, "add_observations", observations=said)
+    forgotten = calls.by(LEGAL, "forget", what="disk")
+    by_id = calls.by(LEGAL, "forget", what=kept.split()[3])
+    told = calls.by(LEGAL, "history", name="disk")
+
+    assert added["isError"] and "Entity with name disk not found" in text_of(added)
+    assert forgotten["isError"] and "Nothing matches" in text_of(forgotten)
+    assert by_id["isError"]
+    assert told["isError"] and "small" not in text_of(told)
+
+
+def test_an_isolated_agent_deletes_what_its_own_domain_says(calls: Calls) -> None:
+    link = {"from": "disk", "to": "rack", "relationType": "lies in"}
+    calls.by("", "create_entities", entities=[entity("disk", "is small"), entity("rack", "x")])
+    calls.by("", "create_relations", relations=[link])
+    own = [entity("disk", "is taxed"), entity("law", "is long")]
+    calls.by(LEGAL, "create_entities", entities=own)
+
+    calls.by(LEGAL, "delete_relations", relations=[link])
+    everything = [{"entityName": "disk", "observations": ["is small", "is taxed"]}]
+    calls.by(LEGAL, "delete_observations", deletions=everything)
+    calls.by(LEGAL, "delete_entities", entityNames=["disk", "rack", "law"])
+
+    left = calls.by("", "read_graph")
+    assert observations(left) == {"disk": ["is small"], "rack": ["x"]}
+    assert left["structuredContent"]["relations"] == [link]
+
+
+def test_an_isolated_agent_forgets_what_its_own_domain_says(calls: Calls) -> None:
+    calls.by("", "create_entities", entities=[entity("disk", "is small")])
+    calls.by(LEGAL, "create_entities", entities=[entity("disk", "is taxed")])
+    preview = text_of(calls.by(LEGAL, "forget", what="disk"))
+    code = preview.rpartition('confirm "')[2].partition('"')[0]
+
+    calls.by(LEGAL, "forget", what="disk", confirm=code)
+
+    assert "1 observations" in preview
+    assert observations(calls.by("", "read_graph")) == {"disk": ["is small"]}
+    said = [{"entityName": "disk", "contents": ["is taxed"]}]
+    back = calls.by("", "add_observations", observations=said)
+    assert back["structuredContent"]["results"][0]["addedObservations"] == ["is taxed"]
+
+
+def test_while_somebody_is_isolated_a_call_of_which_nothing_is_known_is_not_answered(
+    calls: Calls,
+) -> None:
+    calls.by("", "create_entities", entities=[entity("disk", "is small")])
+
+    for call in ("toolu_unknown", "../config", "x" * 200):
+        read = calls.unnoted(call, "read_graph")
+        written = calls.unnoted(call, "create_entities", entities=[])
+        for answer in (read, written):
+            assert answer["isError"] and WITHOUT_HOOKS in text_of(answer)
+
+
+def test_a_client_that_sends_no_ids_has_no_agents(calls: Calls) -> None:
+    calls.by("", "create_entities", entities=[entity("disk", "is small")])
+
+    answer = calls.ask("tools/call", name="read_graph", arguments={})["result"]
+
+    assert names(answer) == {"disk"}
+
+
+def test_the_resource_is_shown_to_nobody_while_somebody_is_isolated(calls: Calls) -> None:
+    answer = calls.ask("resources/read", uri="memory://knowledge-graph")
+
+    assert "nobody can tell who reads this resource" in answer["error"]["message"]
+
+
+def test_where_nobody_is_isolated_calls_need_no_note(tmp_path: Path) -> None:
+    calls = Calls(tmp_path / "memory", '[domains.review]\nagents = ["code-critic"]\n')
+    try:
+        calls.unnoted("toolu_1", "create_entities", entities=[entity("disk", "is small")])
+
+        assert names(calls.unnoted("toolu_2", "read_graph")) == {"disk"}
+        whole = calls.ask("resources/read", uri="memory://knowledge-graph")["result"]
+        assert "is small" in json.dumps(whole)
+    finally:
+        calls.end()
+
+
+def test_a_process_in_an_isolated_domain_sees_and_writes_nothing_else(tmp_path: Path) -> None:
+    config = "[domains.legal]\nisolate = true\n"
+    outside = Calls(tmp_path / "memory", config)
+    outside.by("", "create_entities", entities=[entity("disk", "is small")])
+    outside.end()
+
+    inside = Calls(tmp_path / "memory", config, MEMORY_FABRIC_DOMAIN="legal")
+    try:
+        inside.by("", "create_entities", entities=[entity("law", "is long")])
+
+        assert names(inside.by("", "read_graph")) == {"law"}
+        whole = inside.ask("resources/read", uri="memory://knowledge-graph")["result"]
+        assert "is long" in json.dumps(whole) and "is small" not in json.dumps(whole)
+        assert inside.rows("SELECT domain FROM entities WHERE name = 'law'") == [("legal",)]
+    finally:
+        inside.end()
+
+
+def test_a_session_in_an_isolated_folder_sees_nothing_else(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / "legal").mkdir()
+    config = '[domains.legal]\npaths = ["legal"]\nisolate = true\n'
+    outside = Calls(tmp_path / "memory", config)
+    outside.by("", "create_entities", entities=[entity("disk", "is small")])
+    outside.end()
+
+    inside = Calls(tmp_path / "memory", config, CLAUDE_PROJECT_DIR=str(project / "legal"))
+    try:
+        inside.by("", "create_entities", entities=[entity("law", "is long")])
+
+        assert names(inside.by("", "read_graph")) == {"law"}
+        assert names(inside.by(CRITIC, "read_graph")) == {"law"}
+    finally:
+        inside.end()
+
+
+def test_a_mirrored_file_knows_callers_too(tmp_path: Path) -> None:
+    calls = Calls(tmp_path / "memory", MEMORY_FILE_PATH=str(tmp_path / "graph.jsonl"))
+    try:
+        calls.by("", "create_entities", entities=[entity("disk", "is small")])
+        calls.by(LEGAL, "create_entities", entities=[entity("law", "is long")])
+
+        assert names(calls.by(LEGAL, "read_graph")) == {"law"}
+        assert names(calls.by("", "read_graph")) == {"disk", "law"}
+    finally:
+        calls.end()
