@@ -38,6 +38,8 @@ KINDS = ("project", "user")
 # Waiting for the queue: others hold it only while they append a line or take it over.
 QUEUE_S, QUEUE_PROMPT_S = 5.0, 0.15
 USER_SCOPES = frozenset(("user", "global"))
+# Confined views of one memory that are kept open; each has connections of its own.
+MAX_CONFINED = 8
 
 
 class Memory:
@@ -88,9 +90,13 @@ class Memory:
         What already is confined shows of these no more than it did.
         """
         allowed = tuple(sorted(set(domains)))
-        if allowed not in self._confined:
-            self._confined[allowed] = Confined(self, allowed)
-        return self._confined[allowed]
+        found = self._confined.pop(allowed, None) or Confined(self, allowed)
+        # Switches and settings may have changed since it was made.
+        found.settings = self.settings
+        self._confined[allowed] = found
+        while len(self._confined) > MAX_CONFINED:
+            self._confined.pop(next(iter(self._confined))).close()
+        return found
 
     def follow_switches(self) -> None:
         """Read and write as `memory-fabric off` and `on` have it now; a server lives long."""
@@ -240,7 +246,7 @@ class Memory:
             author=by.author,
             origin=by.origin,
             domain=record.domain if record.domain != "general" else by.domain,
-            project=self.project.name if self.project else "",
+            project=record.project or (self.project.name if self.project else ""),
             created_at=by.at,
             valid_from=record.valid_from or by.at,
         )
@@ -464,16 +470,44 @@ class Confined(Memory):
         return self._whole.within([one for one in domains if one in (self.domains or ())])
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """The open database of a kind, of which only these domains can be read; for a change, that
-        of the whole memory.
+        """The open database of a kind, of which only these domains can be read; it is made, where
+        that is wanted, by the whole memory.
         """
         if create:
-            return self._whole.database(kind, create=True)
+            self._whole.database(kind, create=True)
         return super().database(kind, create=False)
+
+    def write(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
+    ) -> dict[str, Any]:
+        """The result of a change to the whole memory, without names that cannot be read here."""
+        from memory_fabric.store import confining  # most memories are never confined
+
+        result = self._whole.write(kind, payload, provenance, store=store)
+        return confining.seen_of(result, self.databases())
+
+    def write_now(
+        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
+    ) -> dict[str, Any]:
+        """The same for a change that must not wait."""
+        from memory_fabric.store import confining  # most memories are never confined
+
+        result = self._whole.write_now(kind, payload, provenance, store=store)
+        return confining.seen_of(result, self.databases())
+
+    def remember(
+        self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
+    ) -> Record | None:
+        """The record as stored in the whole memory; see `Memory.remember`."""
+        return self._whole.remember(record, by, supersedes, echo=echo)
 
     def apply_now(self, operation: Operation) -> dict[str, Any]:
         """Apply an operation to its database. Raises StoreUnavailable, NotFound."""
         return self._whole.apply_now(operation)
+
+    def refresh(self) -> None:
+        """Take over what others wrote into the mirrored file, into the whole memory."""
+        self._whole.refresh()
 
     def flush(self) -> None:
         """Bring the other tiers up to date, with everything."""
