@@ -61,13 +61,12 @@ SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
         SELECT 1 FROM back LEFT JOIN main.operations AS u ON u.id = back.id
         WHERE u.id IS NULL OR NOT ({others}))))
 """
-_OWN = (
-    "json_extract({t}.provenance, '$.domain') IN ({domains}) "
-    + "AND NOT EXISTS (SELECT 1 FROM json_tree({t}.payload) AS j "
-    + "WHERE j.key = 'domain' AND j.type = 'text' AND j.value NOT IN ({domains})) "
-    + "AND NOT EXISTS (SELECT 1 FROM json_tree({t}.inverse) AS j "
-    + "WHERE j.key = 'domain' AND j.type = 'text' AND j.value NOT IN ({domains}))"
-)
+_OWN = """json_extract({t}.provenance, '$.domain') IN ({domains})
+    AND NOT EXISTS (SELECT 1 FROM json_tree({t}.payload) AS j WHERE {foreign})
+    AND NOT EXISTS (SELECT 1 FROM json_tree({t}.inverse) AS j WHERE {foreign})"""
+# A row of another domain, or one of an entity with its other names (pairs of key and name).
+_FOREIGN = """(j.key = 'domain' AND j.type = 'text' AND j.value NOT IN ({domains}))
+    OR (j.key = 'aliases' AND j.type = 'array' AND json_type(j.value, '$[0]') = 'array')"""
 # Texts that came in say in their body what domain they are of.
 _INTAKE = (
     "SELECT * FROM main.intake AS t WHERE json_valid(t.body) "
@@ -94,7 +93,8 @@ def views(domains: Sequence[str]) -> dict[str, str]:
     texts = ["'" + domain.replace("'", "''").replace("\0", "") + "'" for domain in domains]
     allowed, first = ", ".join(texts), texts[0] if texts else "''"
     earliest = _EARLIEST.format(domains=allowed)
-    own, others = (_OWN.format(t=t, domains=allowed) for t in ("t", "u"))
+    foreign = _FOREIGN.format(domains=allowed)
+    own, others = (_OWN.format(t=t, domains=allowed, foreign=foreign) for t in ("t", "u"))
     found = {table: _ROWS.format(table=table, domains=allowed) for table in ROWS}
     found["entities"] = _ENTITIES.format(domains=allowed, first=first, earliest=earliest)
     found["aliases"] = _ALIASES
