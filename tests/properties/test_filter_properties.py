@@ -37,7 +37,7 @@ tags = st.sampled_from(["", OWN, "frontend"])
 moments = st.sampled_from([f"2026-0{month}-15T10:00:00.000Z" for month in (1, 2)])
 kinds = st.sampled_from(["decision", "technology", "pattern"])
 ENTITIES = ["api", "cache", "queue"]
-QUESTION = "redis api cache queue"
+QUESTION = "deploys of api cache queue"
 names = st.sampled_from(ENTITIES)
 stores = st.sampled_from(["project", "user"])
 people = st.builds(
@@ -96,7 +96,7 @@ def filled(stories: Sequence[tuple[Any, ...]]) -> Iterator[Memory]:
     with tempfile.TemporaryDirectory() as folder:
         memory = open_memory(Path(folder), **ENVIRON)
         for number, (kind, by, *what) in enumerate(stories):
-            TELL[kind](memory, f"Redis item{number} thing{number * 7}", by, *what)
+            TELL[kind](memory, f"Deploys item{number} thing{number * 7}", by, *what)
         yield memory
         memory.close()
 
@@ -133,7 +133,7 @@ def tell_edge(memory: Memory, text: str, by: Provenance, *what: Any) -> None:
 def tell_turn(memory: Memory, text: str, by: Provenance, *what: Any) -> None:
     tag, matches = what
     turn = {"id": new_id(), "session": by.session, "role": "user", "created_at": by.at}
-    turn |= {"agent": by.agent, "text": text if matches else text.replace("Redis", "Kafka")}
+    turn |= {"agent": by.agent, "text": text if matches else text.replace("Deploys", "Sleeps")}
     memory.write("add_episodes", {"episodes": [turn]}, by)
     [db] = [db for db in memory.databases() if db.kind == "project"]
     db.connection.execute("UPDATE episodes SET project = ? WHERE uuid = ?", (tag, turn["id"]))
@@ -205,7 +205,7 @@ def fitting(memory: Memory, judge: Judge, *, recent: bool = False) -> tuple[set[
         for row in all_of(db, "SELECT * FROM episodes"):
             row |= {"scope": "team", "tag": row["project"] or own_tag(db)}
             if not recent and judge.meets(**attributes(row, None)):
-                (must if "Redis" in row["text"] else may).add(f"episode:{row['uuid']}")
+                (must if "Deploys" in row["text"] else may).add(f"episode:{row['uuid']}")
     return must, must | may
 
 
