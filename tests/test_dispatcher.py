@@ -116,7 +116,7 @@ def test_every_handler_module_is_in_the_table_and_is_a_reader_or_a_writer() -> N
         )
     }
     assert with_handle == set(HANDLER_NAMES) == READERS | WRITERS | BOTH
-    assert len(HANDLER_NAMES) == len(READERS) + len(WRITERS) + len(BOTH)
+    assert len(set(HANDLER_NAMES)) == len(READERS) + len(WRITERS) + len(BOTH)
     assert set(HANDLERS) >= PROMPT_PATH | REPAIRING
 
 

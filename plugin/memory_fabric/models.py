@@ -176,7 +176,8 @@ class Operation(Value):
 
 
 class Filters(Value):
-    """What a query is confined to; empty fields do not filter. All that are set must hold.
+    """What a query is confined to; empty fields do not filter. All that are set must hold, of the
+    values of one any.
 
     `as_of` (ISO 8601) asks what memory held at that moment.
     """
@@ -198,7 +199,8 @@ class Query(Value):
     `past` tells that it asks how things were: what was replaced may be the answer. `spans` are
     stretches of time, as (first day, first day after), that it means besides those that it names.
     What holds an `excluded` word is no answer, what holds an `unasked` one is a worse one. `asked`
-    is the text without filters and without what it says that it does not ask for.
+    is the text without filters and without what it says that it does not ask for. `unread` are
+    sentences about what looks like a filter and is none.
     """
 
     text: str
@@ -216,6 +218,7 @@ class Query(Value):
     excluded: tuple[str, ...] = ()
     unasked: tuple[str, ...] = ()
     asked: str = ""
+    unread: tuple[str, ...] = ()
 
 
 class Hit(Value):

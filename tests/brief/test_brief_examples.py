@@ -1,4 +1,4 @@
-"""The numbered examples of the brief (BR-1 … BR-18), each through a door that a user has.
+"""The numbered examples of the brief (BR-1 … BR-19), each through a door that a user has.
 
 Those with a test elsewhere, too: BR-3 to BR-5 and BR-10 as laws of their stage (tests/fabric), BR-9
 in the store (tests/store).
@@ -278,3 +278,26 @@ def test_br18_a_reasoned_choice_of_a_known_technology_is_generalizable(house: Ho
     (record,) = house.records()
     assert record.generalizable
     assert record.scope == "team"
+
+
+def test_br19_a_filtered_recall_stands_under_its_label_and_never_falls_back(house: House) -> None:
+    for domain, text in (
+        ("code_reviewer", "Always name branches after their issue"),
+        ("legal_advisor", "Always name the clause that a branch of a contract rests on"),
+    ):
+        assert house.command("remember", text, "--domain", domain).returncode == 0
+
+    asked = ("recall", "--json", "how to name a branch", "--expert-domain", "code_reviewer")
+    answer = json.loads(house.command(*asked).stdout)
+    named = house.recall("how to name a branch in the legal_advisor domain")
+    tagged = house.command(*asked, "--project", "frontend")
+
+    label = "[Domain-Filtered Memory (expert_domain={})]"
+    assert answer["label"] == label.format("code_reviewer")
+    assert {hit["metadata"]["domain"] for hit in answer["results"]} == {"code_reviewer"}
+    assert named["label"] == label.format("legal_advisor")
+    assert {hit["metadata"]["domain"] for hit in named["results"]} == {"legal_advisor"}
+    assert tagged.returncode == 3
+    assert json.loads(tagged.stdout)["notes"] == [
+        "nothing was found under the filter (expert_domain=code_reviewer, project=frontend)"
+    ]

@@ -49,6 +49,34 @@ def test_a_filter_narrows_the_answer(filled: Shell) -> None:
     assert {r["metadata"]["type"] for r in results} == {"antipattern"}
 
 
+def test_filters_are_options_of_which_a_repeated_one_means_any(filled: Shell) -> None:
+    filled.remember("--domain", "ops", "Always page the owner of pagination")
+
+    one = filled.run("recall", "--json", "pagination", "--domain", "Ops").json
+    any_of = filled.run("recall", "--json", "pagination", "--type", "decision", "--type", "note")
+    shown = filled.run("recall", "pagination", "--domain", "ops").out
+
+    assert {hit["metadata"]["domain"] for hit in one["results"]} == {"ops"}
+    assert one["label"] == "[Domain-Filtered Memory (expert_domain=ops)]"
+    assert {hit["metadata"]["type"] for hit in any_of.json["results"]} == {"decision"}
+    assert shown.splitlines()[0] == "[Domain-Filtered Memory (expert_domain=ops)]"
+
+
+def test_a_filter_that_finds_nothing_says_so(filled: Shell) -> None:
+    done = filled.run("recall", "pagination", "--domain", "ops", "--since", "30d")
+
+    assert done.status == 3
+    assert "Nothing found." in done.out
+    assert "nothing was found under the filter (expert_domain=ops, since=" in done.out
+
+
+def test_an_option_that_means_nothing_is_named(filled: Shell) -> None:
+    done = filled.run("recall", "pagination", "--type", "banana")
+
+    assert done.status == 2
+    assert "--type does not know banana" in done.err
+
+
 def test_what_is_recalled_cannot_drive_the_terminal(shell: Shell) -> None:
     shell.remember("Always beep \x1b[31mred\x07 in the terminal")
 

@@ -101,6 +101,22 @@ def test_several_values_and_quoted_values_are_one_filter_each() -> None:
     assert query.terms == ("caching",)
 
 
+@pytest.mark.parametrize(
+    ("text", "domains"),
+    [
+        ("domain:ops domain:legal x", ("ops", "legal")),
+        ('expert_domain:"legal advisor",ops x', ("legal advisor", "ops")),
+        ('domain:ops,"legal advisor", x', ("ops", "legal advisor")),
+        ('domain:"legal, old" x', ("legal, old",)),
+        ("Domain:Legal-Advisor x", ("Legal-Advisor",)),
+    ],
+)
+def test_br19_any_of_several_domains_is_stated_by_commas_and_by_repeating(
+    text: str, domains: tuple[str, ...]
+) -> None:
+    assert parse(text).filters.domains == domains
+
+
 def test_relative_times_in_filters_count_from_now() -> None:
     assert parse("since:7d caching", now=NOW).filters.since == "2026-02-22"
     assert parse("since:yesterday caching", now=NOW).filters.since == "2026-02-28"
@@ -112,6 +128,9 @@ def test_a_filter_that_means_nothing_stays_words(text: str) -> None:
 
     assert query.filters == Filters()
     assert query.terms
+    assert [said.partition(" ")[0] for said in query.unread] == (
+        [f"“{text}”"] if "foo" not in text else []
+    )
 
 
 def test_global_confines_to_the_global_scope() -> None:

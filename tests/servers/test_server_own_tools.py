@@ -426,3 +426,36 @@ def test_mem_12_wrong_arguments_are_refused(tmp_path: Path, arguments: dict[str,
             assert texts(result)[0].startswith("MCP error -32602: Input validation error")
 
     run(story)
+
+
+def test_br19_recall_takes_metadata_filters_and_says_under_which_it_answered(
+    tmp_path: Path,
+) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await ask(client, "remember", text="Name branches after issues", domain="code_reviewer")
+            await ask(client, "remember", text="Name releases after rivers")
+
+            one = {"expert_domain": "code_reviewer"}
+            found = await ask(client, "recall", query="name", metadata_filters=one)
+            none = await ask(
+                client, "recall", query="name", metadata_filters={**one, "project": "frontend"}
+            )
+            unread = await ask(client, "recall", query="name type:banana")
+            wrong = await client.call_tool(
+                "recall", {"query": "name", "metadata_filters": {"color": "red"}}
+            )
+
+            assert found.splitlines()[0] == (
+                "[Domain-Filtered Memory (expert_domain=code_reviewer)]"
+            )
+            assert "branches" in found and "rivers" not in found
+            assert none.splitlines()[1:] == [
+                "Nothing found.",
+                "Note: nothing was found under the filter (expert_domain=code_reviewer, "
+                "project=frontend).",
+            ]
+            assert "“type:banana” is no filter" in unread
+            assert wrong.is_error and "metadata_filters.color is no filter" in texts(wrong)[0]
+
+    run(story)

@@ -264,9 +264,8 @@ def test_a_folder_of_the_users_own_choice_is_read(world: World, tmp_path: Path) 
         (Filters(types=("decision",)), 0),
         (Filters(scopes=("team",)), 1),
         (Filters(scopes=("user", "global")), 0),
-        (Filters(projects=("billing",)), 1),
+        (Filters(projects=("billing", "")), 1),
         (Filters(projects=("shop",)), 0),
-        (Filters(domains=("code_reviewer",)), 0),
         (Filters(agents=("code-reviewer",)), 0),
         (Filters(sessions=("s1",)), 0),
         (Filters(since="2026-03-01"), 1),
@@ -304,3 +303,12 @@ def test_reading_changes_nothing(world: World) -> None:
     assert path.read_bytes() == b"# Mine\r\n- a note"
     assert path.stat().st_mtime_ns == before.st_mtime_ns
     assert os.listdir(path.parent) == ["MEMORY.md"]
+
+
+def test_notes_are_of_no_domain(world: World) -> None:
+    put(world, "kept")
+    memory = world.memory()
+
+    assert notes.candidates(memory, Filters())[0]
+    assert notes.candidates(memory.within(("general",)), Filters()) == ([], [])
+    memory.close()

@@ -175,7 +175,12 @@ def test_recent_gives_records_then_what_the_graph_was_told(memory: Memory) -> No
 # --- filters -------------------------------------------------------------------------------------
 
 
-def fill(memory: Memory) -> Database:
+def reading(memory: Memory) -> Database:
+    [db] = memory.databases()
+    return db
+
+
+def fill(memory: Memory) -> None:
     for i, (type_, domain, agent, session) in enumerate(
         [
             ("decision", "general", "", "s1"),
@@ -190,7 +195,6 @@ def fill(memory: Memory) -> Database:
         turn = {"id": f"u{i}", "session": session, "role": "user", "text": "Redis"}
         turn |= {"created_at": by.at, "agent": agent}
         memory.write("add_episodes", {"episodes": [turn]}, by)
-    return database(memory)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,8 @@ def test_all_filters_must_hold(
     observations_found: int,
     episodes_found: int,
 ) -> None:
-    db = fill(memory)
+    fill(memory)
+    db = reading(memory.within(filters.domains) if filters.domains else memory)
     counts = [
         len(look(db, '"redis"', 9, filters))
         for look in (search.records, search.observations, search.episodes)
@@ -233,7 +238,7 @@ def test_a_filter_that_few_of_many_matches_meet_still_finds_them(memory: Memory)
         for i in range(700):
             record = decision(f"Redis number {i}", id=f"{i}", status="active", session="s")
             records.put(c, record._replace(domain="rare" if i % 200 == 199 else "general"), ["s"])
-    hits = search.records(db, '"redis"', 5, Filters(domains=("rare",)))
+    hits = search.records(reading(memory.within(("rare",))), '"redis"', 5)
     assert {c.text for c in hits} == {f"Redis number {i}" for i in (199, 399, 599)}
     assert [h.bm25 for h in hits] == sorted((h.bm25 for h in hits), reverse=True)
 
@@ -302,7 +307,8 @@ def test_thousands_of_names_are_looked_up_at_once(memory: Memory) -> None:
 )
 def test_texts_are_fetched_by_row_after_the_limit(memory: Memory, look: object, table: str) -> None:
     """The index is asked first, alone; then rows by number. Nothing walks a whole table."""
-    db = fill(memory)
+    fill(memory)
+    db = database(memory)
     asked: list[str] = []
     db.connection.set_trace_callback(asked.append)
     look(db, '"redis" OR "e0"', 2, Filters(since="2026-01-01"))  # type: ignore[operator]

@@ -9,11 +9,13 @@ import typer
 from memory_fabric import ids
 from memory_fabric.cli import here, named, show
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.models import Answer, Hit, as_reason
+from memory_fabric.models import Answer, Filters, Hit, as_reason
 from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.text import Text
 
     from memory_fabric.fabric.core import Fabric
@@ -40,6 +42,45 @@ def recall(
             "without it, questions about relations walk two.",
         ),
     ] = 0,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--domain", "--expert-domain", metavar="NAME", help="Only memories of this domain."
+        ),
+    ] = None,
+    project: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TAG",
+            help="Only what bears this tag; what has none bears this project's name. No other "
+            "project's memory is opened.",
+        ),
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="TYPE", help="Only this type: `decision`, `pattern` …"),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only what was said by an agent of this type."),
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SCOPE", help="Only this scope: team, user, global, local."),
+    ] = None,
+    session: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Only what was said in this session (its whole id)."),
+    ] = None,
+    since: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="Only what was said at that time or later: `2026-01-15`, `30d`."
+        ),
+    ] = "",
+    before: Annotated[
+        str, typer.Option(metavar="TIME", help="Only what was said before that time.")
+    ] = "",
     as_of: Annotated[
         str,
         typer.Option(
@@ -69,25 +110,44 @@ def recall(
 ) -> int:
     """Find what is remembered, best first; without a query, the newest.
 
-    Filters stand in the query: `type:decision`, `scope:user`, `domain:code_reviewer`,
-    `since:2026-01-01`, `before:2026-06-01`, `as_of:2026-01-15` (what was on record then),
+    Filters are options or stand in the query: `type:decision`, `scope:user`,
+    `domain:code_reviewer`, `project:frontend`, `agent:`, `session:`, `since:2026-01-01`,
+    `before:2026-06-01`. All must hold; of an option that is repeated, and of values with commas
+    between them (`type:decision,pattern`, `domain:"legal advisor"`), any. `in the code_reviewer
+    domain` filters, too, where memory has such a domain. An answer of one domain stands under
+    `[Domain-Filtered Memory (expert_domain=…)]`; where nothing meets the filters, that is said, and
+    nothing else is searched.
+
+    In the query may stand, besides, `as_of:2026-01-15` (what was on record then) and
     `"an exact phrase"`. Where nothing holds the phrase, its words are searched for, and a note says
     so. `-redis` leaves out what holds the word; what holds the word of "other than Redis" or
     "except for Redis" comes later. Exit code 3 when nothing was found.
 
         memory-fabric recall "which database for analytics?"
         memory-fabric recall "type:antipattern pagination" --limit 3
+        memory-fabric recall "naming rules" --domain code_reviewer --project frontend
     """
     from memory_fabric.fabric.core import Fabric, answer_as_json
     from memory_fabric.semantic.measure import measure_for
 
     now, text = ids.timestamp(), " ".join(words or ())
     then = _moment(as_of, now) if as_of else ""
+    filters = _stated(
+        now,
+        domain=domain,
+        project=project,
+        type=kind,
+        agent=agent,
+        scope=scope,
+        session=session,
+        since=since,
+        before=before,
+    )
     with here.open_memory() as memory:
         fabric = Fabric(memory, now, measure_for(memory.settings))
         if explain and text:
-            return _explained(fabric, text, limit, depth, then, as_json)
-        answer = fabric.recall(text, limit=limit, depth=depth, as_of=then)
+            return _explained(fabric, text, limit, depth, then, filters, as_json)
+        answer = fabric.recall(text, limit=limit, depth=depth, as_of=then, filters=filters)
     # An unreadable note beside MEMORY.md is told below; memory itself was searched.
     failed = [name for name in answer.failures if not name.startswith("native")]
     if not answer.hits and failed:
@@ -99,16 +159,25 @@ def recall(
     return 0 if answer.hits else 3
 
 
-def _explained(fabric: Fabric, text: str, limit: int, depth: int, as_of: str, as_json: bool) -> int:
+def _explained(
+    fabric: Fabric,
+    text: str,
+    limit: int,
+    depth: int,
+    as_of: str,
+    filters: Filters,
+    as_json: bool,
+) -> int:
     from memory_fabric.cli import explaining
     from memory_fabric.fabric.core import answer_as_json
     from memory_fabric.fabric.explain import as_json as explained_as_json
     from memory_fabric.fabric.explain import explain_here
 
-    told = explain_here(fabric, text, limit=limit, depth=depth, as_of=as_of)
+    told = explain_here(fabric, text, limit=limit, depth=depth, as_of=as_of, filters=filters)
     if as_json:
         show.json_out(explained_as_json(told, answer_as_json(told.answer)))
     else:
+        _show_label(told.answer)
         explaining.show_explanation(told)
         _show_beside(told.answer)
     return 0 if told.answer.hits else 3
@@ -139,6 +208,14 @@ def load(as_json: show.AsJson = False) -> int:
     return 0 if text else 1 if failures else 3
 
 
+def _stated(now: str, **options: Sequence[str] | str | None) -> Filters:
+    """The filters that options state. Raises BadInput that names one."""
+    from memory_fabric.fabric import filters  # --help needs no fabric
+
+    given = {name: value for name, value in options.items() if value}
+    return filters.stated(given, now, field="--")
+
+
 def _moment(text: str, now: str) -> str:
     from memory_fabric.fabric import times  # only for this option
 
@@ -146,6 +223,7 @@ def _moment(text: str, now: str) -> str:
 
 
 def _show(answer: Answer) -> None:
+    _show_label(answer)
     if answer.query.filters.as_of:
         show.line(f"As memory stood on {named.when(answer.query.filters.as_of)}:", "dim")
     if answer.hits:
@@ -153,6 +231,14 @@ def _show(answer: Answer) -> None:
     else:
         show.line("Nothing found.")
     _show_beside(answer)
+
+
+def _show_label(answer: Answer) -> None:
+    from memory_fabric.fabric.render import filter_label  # --help needs no fabric
+
+    label = filter_label(answer.query.filters)
+    if label:
+        show.line(label, "dim")
 
 
 def _show_beside(answer: Answer) -> None:

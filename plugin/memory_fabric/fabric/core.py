@@ -39,6 +39,10 @@ DEFAULT_LIMIT = 10
 PUSH_LIMIT = 40
 # Cross references change the order, so they are looked up for so many hits more than asked for.
 REFERENCED_EXTRA = 10
+# The word without which no question names a domain.
+WORD = "domain"
+NOTHING_UNDER = "nothing was found under the filter"
+EXCLUDE_EACH_OTHER = "nothing can be found: these filters exclude each other"
 NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"))
 
 
@@ -79,21 +83,35 @@ class Fabric(WorkTable):
     ) -> Answer:
         """The best memories for a question, at most `limit`; the newest for an empty one.
 
-        `filters` take the place of those in the text, `as_of` (ISO 8601) that of the moment in
-        them. With a `depth` (1 to 3) the graph is walked so far from what the question names, also
-        where it does not ask for relations. With `explain` each hit's metadata holds the `parts`
-        of its relevance and of its score. Raises DeadlinePassed.
+        `filters` and those in the text must both hold; `as_of` (ISO 8601) takes the place of the
+        moment in it. With a `depth` (1 to 3) the graph is walked so far from what the question
+        names, also where it does not ask for relations. With `explain` each hit's metadata holds
+        the `parts` of its relevance and of its score. A domain that the question names in so many
+        words confines it, too. Raises DeadlinePassed.
         """
-        query = parse(text, now=self.now)
+        from memory_fabric.fabric import filters as filtering  # no prompt has any
+
+        asked = filtering.asked(text, self.memory, self.now, beside=filters, as_of=as_of)
+        query = asked.query
         if depth:
             query = query._replace(traverse=True, depth=depth)
-        if filters is not None:
-            query = query._replace(filters=filters)
-        if as_of:
-            query = query._replace(filters=query.filters._replace(as_of=as_of))
-        if not (query.terms or query.entity_hints or query.phrases):
-            return without_secrets(self._newest(query, limit, session))
-        return without_secrets(self._answer(query, limit, session, explain=explain))
+        if asked.against:
+            return Answer(query, notes=(*asked.notes, f"{EXCLUDE_EACH_OTHER}: {asked.against}"))
+        inner = self
+        if query.filters.domains:
+            confined = self.memory.within(filtering.domains_of(query.filters))
+            inner = Fabric(confined, self.now, self.similarity)
+        sought = query._replace(filters=filtering.for_store(query.filters, self.memory))
+        if query.terms or query.entity_hints or query.phrases:
+            answer = inner._answer(sought, limit, session, explain=explain)
+        else:
+            answer = inner._newest(sought, limit, session)
+        notes = (*asked.notes, *answer.notes)
+        under = filtering.described(query.filters)
+        if under and not answer.hits:
+            notes = (f"{NOTHING_UNDER} ({under})", *notes)
+        told = answer.query._replace(filters=query.filters)
+        return without_secrets(answer._replace(query=told, notes=notes))
 
     def push(
         self,
@@ -115,6 +133,15 @@ class Fabric(WorkTable):
         hits = push.above_floor(found, query, seen=seen, shown=shown, here=here)
         return push.choose(self._ranked(push.shortlist(hits), query)) if hits else []
 
+    def in_room_named(self, text: str) -> Fabric:
+        """The same for the one domain that a prompt names in so many words, if it names one."""
+        if WORD not in text.lower():
+            return self
+        from memory_fabric.fabric.rooms_named import named  # few prompts have the word
+
+        found = named(text, self.memory)
+        return Fabric(self.memory.within((found.domain,)), self.now) if found else self
+
     def push_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
         """What `push` chooses from, most relevant first. Raises DeadlinePassed."""
         found, _, _ = self._found(query, session, PUSH_LIMIT)
@@ -129,9 +156,12 @@ class Fabric(WorkTable):
         shown: Container[str] = frozenset(),
         here: str = "",
     ) -> Pushed:
-        """The injection for a prompt; empty when nothing is above the floor."""
-        hits = self.push(text, session=session, seen=seen, shown=shown, here=here)
-        return _pushed(hits, self._under_label(render.PROMPT_HEADING), push.PROMPT_CHARS)
+        """The injection for a prompt; empty when nothing is above the floor. Where it names a
+        domain in so many words, only of that, under its label.
+        """
+        room = self.in_room_named(text)
+        hits = room.push(text, session=session, seen=seen, shown=shown, here=here)
+        return _pushed(hits, room._headed(render.PROMPT_HEADING), push.PROMPT_CHARS)
 
     def push_for_agent(
         self,
@@ -151,12 +181,11 @@ class Fabric(WorkTable):
         hits, max_chars = for_agent(
             agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
         )
-        return _pushed(hits, self._under_label(render.AGENT_HEADING), max_chars)
+        return _pushed(hits, self._headed(render.AGENT_HEADING), max_chars)
 
-    def _under_label(self, heading: str) -> str:
-        """The heading, below the label of the domains that alone can be read."""
-        domains = self.memory.domains
-        label = render.filter_label(Filters(domains=domains)) if domains else ""
+    def _headed(self, heading: str) -> str:
+        """The heading under the label of the only domains that can be read, if there are such."""
+        label = render.filter_label(Filters(domains=self.memory.domains or ()))
         return f"{label}\n{heading}" if label else heading
 
     def _answer(self, query: Query, limit: int, session: str, *, explain: bool = False) -> Answer:
@@ -191,7 +220,7 @@ class Fabric(WorkTable):
 
     def _ranked(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
         """The hits with their relations and scores, best first."""
-        around = relations_around(hits, self.memory, at=standing_at(query))
+        around = relations_around(hits, self.memory, at=standing_at(query), filters=query.filters)
         boosted = boost(hits, around, self.memory.settings.boost_factor)
         return rank(boosted, self._then(query), past=query.past)
 
@@ -248,9 +277,13 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
         "failures": list(answer.failures),
         "notes": list(answer.notes),
     }
-    label = render.filter_label(answer.query.filters)
-    as_of = answer.query.filters.as_of
-    return found | ({"label": label} if label else {}) | ({"as_of": as_of} if as_of else {})
+    from memory_fabric.fabric.filters import as_object  # no hook asks for JSON
+
+    filters = answer.query.filters
+    label, stated, as_of = render.filter_label(filters), as_object(filters), filters.as_of
+    found |= {"label": label} if label else {}
+    found |= {"filters": suspicion.all_without_secrets(stated, known)} if stated else {}
+    return found | ({"as_of": as_of} if as_of else {})
 
 
 def _result(hit: Hit) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.fabric import boost, concepts, succession, traverse
 from memory_fabric.models import Relation
-from memory_fabric.store import graph, search
+from memory_fabric.store import conditions, graph, search
 from memory_fabric.store.matching import match_expression, telling
 from memory_fabric.text import name_key, stem, words
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from memory_fabric.models import Hit, Query
+    from memory_fabric.models import Filters, Hit, Query
     from memory_fabric.store.database import Database
     from memory_fabric.store.memory import Memory
     from memory_fabric.store.search import Candidate
@@ -217,9 +217,15 @@ def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
 
 
 def relations_around(
-    hits: Sequence[Hit], memory: Memory, *, at: str = graph.NOW
+    hits: Sequence[Hit],
+    memory: Memory,
+    *,
+    at: str = graph.NOW,
+    filters: Filters = EVERYTHING,
 ) -> dict[str, tuple[Relation, ...]]:
-    """Entities of the graph that these hits belong to or name, each with its relations `at` a time.
+    """Entities of the graph that these hits belong to or name, each with its relations.
+
+    Those that stood `at` a time and meet the filters.
 
     A store that fails here is passed over: the hits stand without their relations.
     """
@@ -230,7 +236,9 @@ def relations_around(
     around: dict[str, dict[Relation, None]] = {}
     for database in memory.databases():
         try:
-            for name, relations in graph.relations_by_key(database, asked, at=at).items():
+            only = conditions.of_relations(database, filters)
+            known = graph.relations_by_key(database, asked, at=at, only=only)
+            for name, relations in known.items():
                 around.setdefault(name, {}).update(dict.fromkeys(relations))
         except DeadlinePassed:
             raise
@@ -294,7 +302,8 @@ def _walked(
     for database in databases:
 
         def edges_of(names: Sequence[str], database: Database = database) -> list[Relation]:
-            return graph.relations_of(database, names, at=standing_at(query))
+            only = conditions.of_relations(database, query.filters)
+            return graph.relations_of(database, names, at=standing_at(query), only=only)
 
         try:
             starts = _starts(query, database, candidates)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
     from typing import Any
 
-    from memory_fabric.models import Answer, Hit
+    from memory_fabric.models import Answer, Filters, Hit
 
 # Of a hit that a prompt would bring; the page compares with it.
 GIVEN = "would be given"
@@ -47,6 +47,7 @@ def explain(
     limit: int,
     depth: int = 0,
     as_of: str = "",
+    filters: Filters | None = None,
     session: str = "",
     seen: Container[str] = frozenset(),
     shown: Container[str] = frozenset(),
@@ -57,7 +58,13 @@ def explain(
     Raises DeadlinePassed.
     """
     answer = fabric.recall(
-        text, limit=limit, depth=depth, as_of=as_of, session=session, explain=True
+        text,
+        limit=limit,
+        depth=depth,
+        as_of=as_of,
+        filters=filters,
+        session=session,
+        explain=True,
     )
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
     query = parse(text, now=fabric.now, plain=True)
@@ -66,7 +73,8 @@ def explain(
         return Explanation(
             answer, dict.fromkeys((h.id for h in answer.hits), reason), reason, words
         )
-    hooks = Fabric(fabric.memory, fabric.now)  # they rank without a model
+    # They rank without a model, and see no filter but a domain that the words name.
+    hooks = Fabric(fabric.memory, fabric.now).in_room_named(text)
     candidates = hooks.push_candidates(query, session=session)
     against = push.verdicts(candidates, query, seen=seen, shown=shown, here=here)
     of_candidate = {hit.id: verdict for hit, verdict in zip(candidates, against, strict=True)}
@@ -77,7 +85,13 @@ def explain(
 
 
 def explain_here(
-    fabric: Fabric, text: str, *, limit: int, depth: int = 0, as_of: str = ""
+    fabric: Fabric,
+    text: str,
+    *,
+    limit: int,
+    depth: int = 0,
+    as_of: str = "",
+    filters: Filters | None = None,
 ) -> Explanation:
     """The same with what the session of these settings, if there is one, has read already.
 
@@ -97,6 +111,7 @@ def explain_here(
         limit=limit,
         depth=depth,
         as_of=as_of,
+        filters=filters,
         session=session,
         seen=seen,
         shown=memory.native_ids(fabric.now),

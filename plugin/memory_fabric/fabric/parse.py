@@ -26,7 +26,7 @@ from memory_fabric.text import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
 MAX_CHARS = 64 << 10
 # A long prompt says what it wants at its ends; what lies between is mostly pasted.
@@ -48,6 +48,14 @@ FILTER_FIELDS = {
 }
 FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
 TYPES = RECORD_TYPES | ENTITY_TYPES
+# What a filter takes, for those that were read as words.
+_MEANINGS = {
+    "type": "takes decision, preference, pattern, problem and other types",
+    "scope": f"takes {', '.join(SCOPES)}",
+    "depth": "takes 1, 2 or 3",
+    **dict.fromkeys(("since", "before", "as_of"), "takes a time, such as 2026-01-31 or 7d"),
+}
+_TOO_LONG = f"takes names of at most {MAX_NAME_CHARS} characters"
 
 # The first row that shares a word with the question wins.
 INTENTS = (
@@ -114,8 +122,8 @@ def parse(
     filter or phrase: the text was not written as a search.
     """
     text = readable(text)
-    asked, filters, depth, global_only = (
-        (text, Filters(), 0, False) if plain else _filters(text, now)
+    asked, filters, depth, global_only, unread = (
+        (text, Filters(), 0, False, ()) if plain else _filters(text, now)
     )
     asked, phrases = (asked, ()) if plain else _phrases(asked)
     asked, excluded, unasked = (asked, (), ()) if plain else _left_out(asked)
@@ -142,6 +150,7 @@ def parse(
         excluded=excluded,
         unasked=unasked,
         asked=asked,
+        unread=unread,
     )
 
 
@@ -150,53 +159,83 @@ def readable(text: str) -> str:
     return without_injected(encodable(text[:MAX_CHARS]).replace("\0", " "))
 
 
-def _filters(text: str, now: str) -> tuple[str, Filters, int, bool]:
-    """The text without its filters, and what they say; a filter that means nothing stays words."""
+def _filters(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, ...]]:
+    """The text without its filters, and what they say; a filter that means nothing stays words,
+    and that is said.
+    """
     if ":" not in text and "@global" not in text:
-        return text, Filters(), 0, False
+        return text, Filters(), 0, False, ()
     kept: list[str] = []
+    unread: list[str] = []
     found: dict[str, list[str]] = {}
     for token in _split_filters(text):
         name, colon, value = token.partition(":")
-        values = _filter_values(name.lower(), value.strip('"'), now) if colon else []
+        name = name.lower()
+        values = _filter_values(name, value, now) if colon else []
         if values:
-            found.setdefault(name.lower(), []).extend(values)
+            found.setdefault(name, []).extend(values)
         elif token.lower() == "@global":
             found["global"] = ["global"]
         else:
             kept.append(token)
+            if colon and value.strip('",') and name in FILTER_NAMES:
+                unread.append(_unread(name, token))
     if not found:
-        return text, Filters(), 0, False
+        return text, Filters(), 0, False, tuple(unread)
     depth = int(found.get("depth", ["0"])[-1])
-    return " ".join(kept), _as_filters(found), depth, "global" in found
+    return " ".join(kept), _as_filters(found), depth, "global" in found, tuple(unread)
+
+
+def _unread(name: str, token: str) -> str:
+    """What to say of a filter that was read as words."""
+    shown = token if len(token) <= MAX_NAME_CHARS else f"{token[:MAX_NAME_CHARS]}…"
+    return f"“{shown}” is no filter and was read as words: {name} {_MEANINGS.get(name, _TOO_LONG)}"
 
 
 def _split_filters(text: str) -> list[str]:
     import re  # only for a question that may hold filters
 
-    # A quoted value may hold spaces only right after a filter's colon.
-    pattern = rf'(?<!\S)(?:{"|".join(sorted(FILTER_NAMES))}):"[^"\n]{{1,200}}"|\S+'
+    # A quoted value may hold spaces only right after a filter's colon or comma.
+    names, one = "|".join(sorted(FILTER_NAMES)), r'(?:"[^"\n]{1,200}"|[^\s",]+)'
+    pattern = rf"(?<!\S)(?:{names}):{one}(?:,{one})*,?(?!\S)|\S+"
     return re.findall(pattern, text, re.IGNORECASE)
 
 
 def _filter_values(name: str, value: str, now: str) -> list[str]:
-    if name not in FILTER_NAMES or not value or len(value) > MAX_NAME_CHARS:
+    if name not in FILTER_NAMES or not value:
         return []
     if name in ("since", "before", "as_of"):
-        from memory_fabric.fabric import times  # only for a filter of time
-
-        stamp = times.moment(value, now) if name == "as_of" else times.boundary(value, now)
+        stamp = time_of(name, value.strip('"'), now)
         return [stamp] if stamp else []
     if name == "depth":
         return [value] if value in ("1", "2", "3") else []
-    values = [part for part in value.split(",") if part]
+    # Those of odd places are quoted, and may hold commas.
+    parts = value.split('"')
+    values = [
+        part for i, text in enumerate(parts) for part in ([text] if i % 2 else text.split(","))
+    ]
+    values = [part.strip() for part in values if part.strip()]
+    if any(len(part) > MAX_NAME_CHARS for part in values):
+        return []
+    return closed_values(name, values) if name in ("type", "scope") else values
+
+
+def time_of(name: str, value: str, now: str) -> str:
+    """The moment that the value of `since`, `before` or `as_of` means; '' for none."""
+    if not value or len(value) > MAX_NAME_CHARS:
+        return ""
+    from memory_fabric.fabric import times  # only for a filter of time
+
+    return times.moment(value, now) if name == "as_of" else times.boundary(value, now)
+
+
+def closed_values(name: str, values: Iterable[str]) -> list[str]:
+    """Types or scopes as we write them; none where any of them is none."""
+    lowered = [value.lower() for value in values]
+    known: Container[str] = SCOPES
     if name == "type":
-        singular = [v if v in TYPES else v.removesuffix("s") for v in map(str.lower, values)]
-        return singular if all(v in TYPES for v in singular) else []
-    if name == "scope":
-        values = [v.lower() for v in values]
-        return values if all(v in SCOPES for v in values) else []
-    return values
+        known, lowered = TYPES, [v if v in TYPES else v.removesuffix("s") for v in lowered]
+    return lowered if all(value in known for value in lowered) else []
 
 
 def _as_filters(found: dict[str, list[str]]) -> Filters:

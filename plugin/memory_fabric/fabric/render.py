@@ -5,6 +5,7 @@ The same hits give the same bytes, and no text is longer than its budget.
 
 from __future__ import annotations
 
+from memory_fabric.config import domain_name
 from memory_fabric.ids import short_id
 from memory_fabric.models import OTHERS, as_reason
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralised, one_line, words
@@ -164,9 +165,11 @@ def path_text(path: Sequence[Relation]) -> str:
 
 def filter_label(filters: Filters) -> str:
     """`[Domain-Filtered Memory (expert_domain=code_reviewer)]` (BR-19); '' for no such filter."""
-    stated = [("expert_domain", filters.domains), ("project", filters.projects)]
+    domains = dict.fromkeys(domain_name(name) or name for name in filters.domains)
+    stated = [("expert_domain", domains), ("project", filters.projects)]
     parts = [f"{name}={','.join(values)}" for name, values in stated if values]
-    return f"[Domain-Filtered Memory ({', '.join(parts)})]" if filters.domains else ""
+    label = f"[Domain-Filtered Memory ({', '.join(parts)})]"
+    return neutralised(one_line(label)) if domains else ""
 
 
 def _fenced(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.fabric.render import low_trust, path_text, replaced_by
+from memory_fabric.fabric.render import filter_label, low_trust, path_text, replaced_by
 from memory_fabric.models import Entity, Record, as_reason, lacks_lesson
 from memory_fabric.servers.outcome import MAX_ANSWER_CHARS, Outcome, within
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
@@ -35,13 +35,16 @@ LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" 
 
 def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
     """The best hits of every source, one a line, with what was left out and what failed."""
-    from memory_fabric.fabric.core import Fabric  # late: a client may never ask
+    from memory_fabric.fabric import filters as filtering  # late: a client may never ask
+    from memory_fabric.fabric.core import Fabric
     from memory_fabric.fabric.execute import GRAPH_REQUIRED
     from memory_fabric.semantic.measure import measure_for
 
     limit, depth = arguments.get("limit", DEFAULT_LIMIT), arguments.get("depth", 0)
-    fabric = Fabric(memory, ids.timestamp(), measure_for(memory.settings))
-    answer = fabric.recall(arguments["query"], limit=limit, depth=depth)
+    now = ids.timestamp()
+    filters = filtering.stated(arguments.get(filtering.OBJECT, {}), now)
+    fabric = Fabric(memory, now, measure_for(memory.settings))
+    answer = fabric.recall(arguments["query"], limit=limit, depth=depth, filters=filters)
     if GRAPH_REQUIRED in answer.failures and not memory.databases():
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     return Outcome((_rendered(answer, limit),))
@@ -157,16 +160,18 @@ def _rendered(answer: Answer, limit: int) -> str:
     hits = [hit for hit in answer.hits if hit.id.removeprefix("graph:") not in walked]
     lines = [_hit_line(hit) for hit in hits]
     lines += [f"Path: {path_text(path)}" for path in answer.paths]
-    then = answer.query.filters.as_of
+    then, label = answer.query.filters.as_of, filter_label(answer.query.filters)
+    head = [label] if label else []
     notes = [f"As memory stood on {then[:10]}."] if then else []
+    notes += [f"Note: {neutralised(one_line(cut(note, MAX_HIT_CHARS)))}." for note in answer.notes]
     notes += [f"Not searched: {failure}" for failure in answer.failures]
     if not lines:
-        return "\n".join(["Nothing found.", *notes])
-    room = MAX_ANSWER_CHARS - len("\n".join(notes))
+        return "\n".join([*head, "Nothing found.", *notes])
+    room = MAX_ANSWER_CHARS - len("\n".join([*head, *notes]))
     if len(answer.hits) >= limit:
         notes.append(f"Only the best {limit}: a higher limit may show more.")
     shown = within(lines, "ask more narrowly, or add a filter.", room)
-    return "\n".join([shown, *notes])
+    return "\n".join([*head, shown, *notes])
 
 
 def _hit_line(hit: Hit) -> str:

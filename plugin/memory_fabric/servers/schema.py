@@ -187,8 +187,13 @@ RECALL = Tool(
             "query": _described(
                 STRING,
                 "Question or words; empty for the newest. May hold filters: type:decision "
-                'domain:x agent:x scope:user since:2026-01-31 before: session: "exact phrase".',
+                'domain:x agent:x since:2026-01-31 "exact phrase".',
             ),
+            "metadata_filters": {
+                "type": "object",
+                "description": "All must hold; a list: any of it. {domain, project, type, agent, "
+                "scope, session, since, before}",
+            },
             "limit": {"type": "integer", "minimum": 1, "maximum": MAX_RECALL_LIMIT},
             "depth": {
                 "type": "integer",

@@ -40,7 +40,7 @@ def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[
 
 
 def _object_problems(schema: Mapping[str, Any], value: dict[str, Any], path: str) -> Iterator[str]:
-    for name, part in schema["properties"].items():
+    for name, part in schema.get("properties", {}).items():
         place = f"{path}.{name}" if path else name
         if name in value:
             yield from problems(part, value[name], place)
@@ -76,10 +76,12 @@ def _type_of(value: Any) -> str:
 
 
 def known_part(schema: Mapping[str, Any], value: Any) -> Any:
-    """A valid value without the object keys that the schema does not name (MEM-12)."""
+    """A valid value without the object keys that the schema does not name (MEM-12); of an object
+    of which it names none, all.
+    """
     if schema["type"] == "array":
         return [known_part(schema["items"], item) for item in value]
-    if schema["type"] == "object":
+    if schema["type"] == "object" and "properties" in schema:
         named = schema["properties"]
         return {name: known_part(named[name], value[name]) for name in named if name in value}
     return value

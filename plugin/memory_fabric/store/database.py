@@ -45,6 +45,8 @@ class Database:
         self.path, self.kind, self.connection = path, kind, connection
         self.newer = False
         self.read_only = False
+        # Whether views hide some of it (store.confining).
+        self.confined = False
         # Why it could only be opened for reading, for now: it is to be opened again.
         self.stopgap = ""
         self.synchronous = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import jsontext
 from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.store.conditions import Condition
 from memory_fabric.text import name_key
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 # SQLite takes 999 bound values in its oldest builds.
 CHUNK = 500
 ENDS = ("source", "target")
+EVERY = Condition()
 # Entities of a graph that is read at once and kept; a larger one is read part by part.
 SMALL = 500
 
@@ -131,14 +133,19 @@ def existing_in_order(db: Database, names: Sequence[str]) -> list[str]:
 
 
 def relations_of(
-    db: Database, names: Sequence[str], limit: int = 200, *, at: str = ""
+    db: Database,
+    names: Sequence[str],
+    limit: int = 200,
+    *,
+    at: str = "",
+    only: Condition = EVERY,
 ) -> list[Relation]:
     """Relations with either end of exactly these names, oldest first, at most `limit`.
 
     With a time `at` (ISO 8601, or NOW) only those that had been stated by then, and not only by
-    records that something had replaced.
+    records that something had replaced; `only` those that meet a condition on `r`.
     """
-    return _relations(db, [id_ for id_, _, _ in _by_name(db, names)], limit, at)
+    return _relations(db, [id_ for id_, _, _ in _by_name(db, names)], limit, at, only)
 
 
 def observations_of(db: Database, name: str) -> tuple[str, ...]:
@@ -160,16 +167,21 @@ def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
 
 
 def relations_by_key(
-    db: Database, keys: Iterable[str], limit: int = 200, *, at: str = ""
+    db: Database,
+    keys: Iterable[str],
+    limit: int = 200,
+    *,
+    at: str = "",
+    only: Condition = EVERY,
 ) -> dict[str, list[Relation]]:
     """The names of known entities under these name keys, each with its relations.
 
     Aliases are resolved; where several names share a key, the oldest stands for all. At most
-    `limit` relations in all, oldest first; `at` as in `relations_of`.
+    `limit` relations in all, oldest first; `at` and `only` as in `relations_of`.
     """
     names = {id_: name for id_, name, _ in sorted(meant_by(db, keys).values())}
     around: dict[str, list[Relation]] = {name: [] for name in names.values()}
-    for relation in _relations(db, list(names), limit, at):
+    for relation in _relations(db, list(names), limit, at, only):
         for end in dict.fromkeys((relation.source, relation.target)):
             if end in around:
                 around[end].append(relation)
@@ -214,14 +226,21 @@ def _by_name(db: Database, names: Sequence[str]) -> list[tuple[int, str, str]]:
     return sorted(found)
 
 
-def _relations(db: Database, ids: Sequence[int], limit: int, at: str = "") -> list[Relation]:
-    found = _numbered(db, ids, limit, at=at)
+def _relations(
+    db: Database, ids: Sequence[int], limit: int, at: str, only: Condition
+) -> list[Relation]:
+    found = _numbered(db, ids, limit, at=at, only=only)
     ordered = [found[id_] for id_ in sorted(found)]
     return ordered if limit < 0 else ordered[:limit]
 
 
 def _numbered(
-    db: Database, ids: Sequence[int], limit: int, ends: Sequence[str] = ENDS, at: str = ""
+    db: Database,
+    ids: Sequence[int],
+    limit: int,
+    ends: Sequence[str] = ENDS,
+    at: str = "",
+    only: Condition = EVERY,
 ) -> dict[int, Relation]:
     found: dict[int, Relation] = {}
     standing, times = (_STANDING, [at, at]) if at else ("", [])
@@ -230,8 +249,8 @@ def _numbered(
             for id_, source, kind, target in db.rows(
                 "SELECT r.id, s.name, r.type, t.name FROM relations AS r "
                 "JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target "
-                f"WHERE r.{end} IN ({_marks(chunk)}) {standing} ORDER BY r.id LIMIT ?",
-                [*chunk, *times, limit],
+                f"WHERE r.{end} IN ({_marks(chunk)}) {standing} {only.sql} ORDER BY r.id LIMIT ?",
+                [*chunk, *times, *only.values, limit],
             ):
                 if id_ not in found:
                     found[id_] = Relation(source, kind, target)

@@ -38,6 +38,8 @@ KINDS = ("project", "user")
 # Waiting for the queue: others hold it only while they append a line or take it over.
 QUEUE_S, QUEUE_PROMPT_S = 5.0, 0.15
 USER_SCOPES = frozenset(("user", "global"))
+# Confined views of one memory that are kept open; each has connections of its own.
+MAX_CONFINED = 8
 
 
 class Memory:
@@ -96,9 +98,13 @@ class Memory:
         What already is confined shows of these no more than it did.
         """
         allowed = tuple(sorted(set(domains)))
-        if allowed not in self._confined:
-            self._confined[allowed] = Confined(self, allowed)
-        return self._confined[allowed]
+        found = self._confined.pop(allowed, None) or Confined(self, allowed)
+        # Switches and settings may have changed since it was made.
+        found.settings = self.settings
+        self._confined[allowed] = found
+        while len(self._confined) > MAX_CONFINED:
+            self._confined.pop(next(iter(self._confined))).close()
+        return found
 
     def follow_switches(self) -> None:
         """Read and write as `memory-fabric off` and `on` have it now; a server lives long."""
@@ -489,26 +495,28 @@ class Confined(Memory):
         return self._whole.within([one for one in domains if one in (self.domains or ())])
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """The open database of a kind, of which only these domains can be read; for a change, that
-        of the whole memory.
+        """The open database of a kind, of which only these domains can be read; it is made, where
+        that is wanted, by the whole memory.
         """
         if create:
-            return self._whole.database(kind, create=True)
+            self._whole.database(kind, create=True)
         return super().database(kind, create=False)
 
     def write(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
     ) -> dict[str, Any]:
-        """The result of a change to the whole memory that stays in these domains; see Memory."""
+        """The result of a change that stays in these domains, without names that cannot be read
+        here; see Memory.
+        """
         payload, provenance = self._inside(kind, payload, provenance)
-        return self._whole.write(kind, payload, provenance, store=store)
+        return self._seen(self._whole.write(kind, payload, provenance, store=store))
 
     def write_now(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
     ) -> dict[str, Any]:
         """The same for a change that must not wait."""
         payload, provenance = self._inside(kind, payload, provenance)
-        return self._whole.write_now(kind, payload, provenance, store=store)
+        return self._seen(self._whole.write_now(kind, payload, provenance, store=store))
 
     def remember(
         self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
@@ -522,6 +530,10 @@ class Confined(Memory):
         """Apply an operation to its database. Raises StoreUnavailable, NotFound."""
         return self._whole.apply_now(operation)
 
+    def refresh(self) -> None:
+        """Take over what others wrote into the mirrored file, into the whole memory."""
+        self._whole.refresh()
+
     def flush(self) -> None:
         """Bring the other tiers up to date, with everything."""
         self._whole.flush()
@@ -529,9 +541,14 @@ class Confined(Memory):
     def _inside(
         self, kind: str, payload: Mapping[str, Any], by: Provenance
     ) -> tuple[Mapping[str, Any], Provenance]:
-        from memory_fabric.store import confining  # most memories are never confined
+        from memory_fabric.store import walls  # most memories are never confined
 
-        return confining.inside(self, kind, payload, by)
+        return walls.inside(self, kind, payload, by)
+
+    def _seen(self, result: dict[str, Any]) -> dict[str, Any]:
+        from memory_fabric.store import confining
+
+        return confining.seen_of(result, self.databases())
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         from memory_fabric.store import confining  # most memories are never confined

@@ -44,10 +44,10 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
     """Every native note of this project that the filters allow, and the failures by name.
 
     Ids are `native:<file>#<n>`, times those of the files' last change. Nothing where the client's
-    own switches turn its memory off.
+    own switches turn its memory off, and where only some domains can be read: notes are of none.
     """
     project = memory.project
-    if project is None or not _may_hold(filters, project.name):
+    if project is None or memory.domains is not None or not _may_hold(filters):
         return [], []
     settings = memory.settings
     place = native.locate(settings.config_dir, project.root, settings.native_memory)
@@ -89,11 +89,11 @@ def split(text: str) -> list[str]:
     return notes
 
 
-def _may_hold(filters: Filters, project: str) -> bool:
-    """Whether notes can meet the filters: they have no domain, agent or session."""
-    if filters.domains or filters.agents or filters.sessions:
+def _may_hold(filters: Filters) -> bool:
+    """Whether notes can meet the filters: they have no agent or session, and no tag."""
+    if filters.agents or filters.sessions:
         return False
-    allowed = ((filters.types, "note"), (filters.scopes, "team"), (filters.projects, project))
+    allowed = ((filters.types, "note"), (filters.scopes, "team"), (filters.projects, ""))
     return all(not wanted or own in wanted for wanted, own in allowed)
 
 

@@ -1,13 +1,16 @@
 """Ranked candidates from the full-text indexes: observations, records, episodes, entity names.
 
 Row ids come from FTS5 first and texts are fetched after the LIMIT, which costs least. `bm25` is
-turned round so that bigger is better.
+turned round so that bigger is better. Filters hold on every source (`conditions`); domains are not
+among them: who wants only some asks a memory that shows no others (store.confining).
 """
 
 from __future__ import annotations
 
 from memory_fabric import jsontext
 from memory_fabric.models import HAS_OTHERS, INGEST, OTHERS, Filters
+from memory_fabric.store import conditions
+from memory_fabric.store.conditions import marks
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -47,53 +50,10 @@ def observations(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING
 ) -> list[Candidate]:
     """Observations of the graph that match, best first."""
-    if not match or _is_elsewhere(db, filters.scopes):
+    if not match:
         return []
-    condition, values = _conditions(
-        filters, {"domains": "o.domain", "agents": "o.agent", "sessions": "o.session"}, "o"
-    )
-    if filters.types:
-        condition += f" AND e.type COLLATE NOCASE IN ({_marks(filters.types)})"
-        values += filters.types
-    rows = _ranked(db, _OBSERVATIONS, match, condition, values, limit)
-    return [
-        Candidate(
-            id=f"record:{record}" if record else f"graph:{name}#{id_}",
-            source="graph",
-            entity=name,
-            text=text,
-            timestamp=at,
-            bm25=-score,
-            metadata={
-                "entityType": kind,
-                "trust": trust,
-                "said_in": source,
-                "session": session,
-                "agent": agent,
-                "domain": domain,
-                "scope": "user" if db.kind == "user" else "team",
-                "record": record,
-                "superseded_by": (link or "").partition(" ")[0],
-                "valid_to": (link or "").partition(" ")[2],
-            },
-            store=db.kind,
-        )
-        for (
-            id_,
-            name,
-            kind,
-            text,
-            record,
-            trust,
-            source,
-            session,
-            agent,
-            domain,
-            at,
-            link,
-            score,
-        ) in rows
-    ]
+    rows = _ranked(db, _OBSERVATIONS, match, conditions.of_observations(db, filters), limit)
+    return [_observation_candidate(db, row) for row in rows]
 
 
 def records(
@@ -102,13 +62,13 @@ def records(
     """Active records that match, best first; those of scope local only for their own session."""
     if not match:
         return []
-    condition, values = _record_conditions(filters, session)
+    wanted = conditions.of_records(db, filters, session)
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
-        rows = _ranked(db, _RECORDS, match, condition, values, limit)
+        rows = _ranked(db, _RECORDS, match, wanted, limit)
     else:  # however many others wrote, they take no place of ours
         theirs = max(1, limit // SHARE_OF_OTHERS)
-        rows = _ranked(db, _RECORDS, match, f"{condition} {_OURS}", values, limit)
-        rows += _ranked(db, _RECORDS, match, f"{condition} {_THEIRS}", values, theirs)
+        rows = _ranked(db, _RECORDS, match, wanted.also(_OURS), limit)
+        rows += _ranked(db, _RECORDS, match, wanted.also(_THEIRS), theirs)
     return [_record_candidate(db, row[:-1], -row[-1]) for row in rows]
 
 
@@ -116,10 +76,10 @@ def records_by_id(
     db: Database, ids: Sequence[str], filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
     """The active records with these ids that the filters allow."""
-    condition, values = _record_conditions(filters, session)
+    wanted = conditions.of_records(db, filters, session)
     rows = db.rows(
-        f"SELECT {_RECORD_FIELDS} FROM records AS r WHERE r.id IN ({_marks(ids)}) {condition}",
-        [*ids, *values],
+        f"SELECT {_RECORD_FIELDS} FROM records AS r WHERE r.id IN ({marks(ids)}) {wanted.sql}",
+        [*ids, *wanted.values],
     )
     return [_record_candidate(db, row, 0.0) for row in rows]
 
@@ -134,47 +94,69 @@ def episodes(
 ) -> list[Candidate]:
     """Turns of past sessions that match, best first, each with the turns beside it.
 
-    With `neighbours` those are candidates, too, after the others: an answer rarely repeats the
-    words of what was asked.
+    Beside it are the nearest of its session that meet the filters, too. With `neighbours` those
+    are candidates, after the others: an answer rarely repeats the words of what was asked.
     """
-    if not match or filters.types or _is_elsewhere(db, filters.scopes):
+    if not match:
         return []
-    condition, values = _conditions(
-        filters, {"domains": "o.domain", "agents": "o.agent", "sessions": "o.session"}, "o"
-    )
-    rows = _ranked(db, _EPISODES, match, condition, values, limit)
+    wanted = conditions.of_episodes(db, filters)
+    source = _Source(*_EPISODES[:3], _episode_fields(wanted), 2 * wanted.values)
+    rows = _ranked(db, source, match, wanted, limit)
     found = {row[0]: row for row in rows}
     if neighbours:
         ids = dict.fromkeys(id_ for row in rows for id_ in row[1:3] if id_ and id_ not in found)
-        _, _, join, fields = _EPISODES
-        beside = [(id_, 0.0) for id_ in ids]
-        rows += _fetched(db, beside, join, fields, condition, values, len(beside))
-    return [
-        Candidate(
-            id=f"episode:{uuid}",
-            source="episodes",
-            text=text,
-            before=before or "",
-            after=after or "",
-            before_id=f"episode:{before_uuid}",
-            after_id=f"episode:{after_uuid}",
-            timestamp=at,
-            bm25=-score,
-            metadata={
-                "type": "episode",
-                "role": role,
-                "session": session,
-                "place": place,
-                "agent": agent,
-                "domain": domain,
-                "trust": _trust(role, place),
-                "scope": "team",
-            },
-            store=db.kind,
-        )
-        for _, _, _, uuid, session, role, text, place, agent, domain, at, *beside_it, score in rows
-        for before_uuid, before, after_uuid, after in (beside_it,)
-    ]
+        rows += _fetched(db, [(id_, 0.0) for id_ in ids], source, wanted, len(ids))
+    beside = _turns(db, {id_ for row in rows for id_ in row[1:3] if id_})
+    return [_episode_candidate(db, row, beside) for row in rows]
+
+
+def _episode_fields(wanted: conditions.Condition) -> str:
+    beside = wanted.sql.replace("o.", "q.")
+    of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"
+    before = f"(SELECT max(q.id) {of_session} < o.id {beside})"
+    after = f"(SELECT min(q.id) {of_session} > o.id {beside})"
+    return f"o.id, {before}, {after}, {_EPISODES[3]}"
+
+
+def _turns(db: Database, ids: set[int]) -> dict[int, tuple[str, str]]:
+    """Ids and texts of turns by their numbers."""
+    rows = db.rows(
+        "SELECT q.id, q.uuid, q.text FROM json_each(?) AS j CROSS JOIN episodes AS q "
+        "ON q.id = j.value",
+        (jsontext.dumps(list(ids)),),
+    )
+    return {id_: (uuid, text) for id_, uuid, text in rows}
+
+
+def _episode_candidate(
+    db: Database, row: Sequence[Any], turns: Mapping[int, tuple[str, str]]
+) -> Candidate:
+    _, before, after, uuid, session, role, text, place, agent, domain, project, at, score = row
+    before_uuid, before_text = turns.get(before, (None, ""))
+    after_uuid, after_text = turns.get(after, (None, ""))
+    return Candidate(
+        id=f"episode:{uuid}",
+        source="episodes",
+        text=text,
+        before=before_text,
+        after=after_text,
+        before_id=f"episode:{before_uuid}",
+        after_id=f"episode:{after_uuid}",
+        timestamp=at,
+        bm25=-score,
+        metadata={
+            "type": "episode",
+            "role": role,
+            "session": session,
+            "place": place,
+            "agent": agent,
+            "domain": domain,
+            "project": project,
+            "trust": _trust(role, place),
+            "scope": conditions.TURNS_SCOPE,
+        },
+        store=db.kind,
+    )
 
 
 def _trust(role: str, place: str) -> str:
@@ -188,14 +170,10 @@ def entities_named(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING
 ) -> list[Candidate]:
     """Entities whose name or type matches, with their observations as the text, best first."""
-    if not match or _is_elsewhere(db, filters.scopes):
+    if not match:
         return []
-    condition, values = _conditions(filters, {"domains": "e.domain"}, "e")
-    if filters.types:
-        condition += f" AND e.type COLLATE NOCASE IN ({_marks(filters.types)})"
-        values += filters.types
-    rows = _ranked(db, _ENTITIES, match, condition, values, limit)
-    said = _first_observations(db, [row[0] for row in rows], filters.as_of)
+    rows = _ranked(db, _ENTITIES, match, conditions.of_entities(db, filters), limit)
+    said = _first_observations(db, [row[0] for row in rows], filters)
     return [
         Candidate(
             id=f"graph:{name}",
@@ -207,27 +185,30 @@ def entities_named(
             metadata={
                 "entityType": kind,
                 "domain": domain,
-                "scope": "user" if db.kind == "user" else "team",
+                "scope": scope or conditions.scope_of(db),
                 "whole_entity": True,
             },
             store=db.kind,
         )
-        for id_, name, kind, domain, at, score in rows
+        for id_, name, kind, domain, at, scope, score in rows
     ]
 
 
 def recent(
     db: Database, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
-    """The newest active records, then the newest observations that belong to none."""
-    condition, values = _record_conditions(filters, session)
+    """The newest active records, then the newest observations that belong to none.
+
+    Where a type of entities is asked for, also those that belong to a record of another type.
+    """
+    wanted = conditions.of_records(db, filters, session)
     rows = db.rows(
-        f"SELECT {_RECORD_FIELDS} FROM records AS r WHERE 1 {condition} "
+        f"SELECT {_RECORD_FIELDS} FROM records AS r WHERE 1 {wanted.sql} "
         "ORDER BY r.created_at DESC, r.seq DESC LIMIT ?",
-        [*values, limit],
+        [*wanted.values, limit],
     )
     found = [_record_candidate(db, row, 0.0) for row in rows]
-    if len(found) < limit and not filters.types and not _is_elsewhere(db, filters.scopes):
+    if len(found) < limit:
         found += _recent_observations(db, limit - len(found), filters)
     return found
 
@@ -237,8 +218,21 @@ _RECORD_FIELDS = (
     "r.id, r.type, r.what, r.why, r.confidence, r.trust, r.source, r.scope, r.domain, r.session, "
     "r.agent, r.pinned, r.created_at, r.valid_to, r.superseded_by, r.promoted_at, r.body"
 )
-# What a function asks for: the index, the weights of its columns, the rows behind it, their fields.
-_OBSERVATIONS = (
+
+
+class _Source(Value):
+    """What is asked for: the index, the weights of its columns, the rows behind it, their fields,
+    and the values of these.
+    """
+
+    table: str
+    weights: str
+    join: str
+    fields: str
+    values: tuple[Any, ...] = ()
+
+
+_OBSERVATIONS = _Source(
     "observations_fts",
     "0.6, 1.0, 0.5",
     "JOIN observations AS o ON o.id = {id} JOIN entities AS e ON e.id = o.entity",
@@ -246,9 +240,10 @@ _OBSERVATIONS = (
     # What replaced the record that says it; of several the one that stood longest counts.
     "o.created_at, (SELECT x.superseded_by || ' ' || x.valid_to FROM claims AS c "
     "JOIN records AS x ON x.id = c.record WHERE o.record <> '' AND c.kind = 'observations' "
-    "AND c.row = o.id ORDER BY x.valid_to <> '', x.valid_to DESC LIMIT 1)",
+    "AND c.row = o.id ORDER BY x.valid_to <> '', x.valid_to DESC LIMIT 1), "
+    "(SELECT x.scope FROM records AS x WHERE x.id = o.record)",
 )
-_RECORDS = (
+_RECORDS = _Source(
     "records_fts",
     "1.0, 0.6, 0.7, 0.4",
     "JOIN records AS r ON r.seq = {id}",
@@ -257,100 +252,53 @@ _RECORDS = (
 _EPISODES = (
     "episodes_fts",
     "1.0, 0.5",
-    "JOIN episodes AS o ON o.id = {id} "
-    "LEFT JOIN episodes AS p ON p.id = (SELECT max(id) FROM episodes WHERE session = o.session "
-    "AND id < o.id) LEFT JOIN episodes AS n ON n.id = (SELECT min(id) FROM episodes "
-    "WHERE session = o.session AND id > o.id)",
-    "o.id, p.id, n.id, o.uuid, o.session, o.role, o.text, o.place, o.agent, o.domain, "
-    "o.created_at, p.uuid, p.text, n.uuid, n.text",
+    "JOIN episodes AS o ON o.id = {id}",
+    "o.uuid, o.session, o.role, o.text, o.place, o.agent, o.domain, o.project, o.created_at",
 )
-_ENTITIES = (
+_ENTITIES = _Source(
     "entities_fts",
     "1.0, 0.3, 0.5",
     "JOIN entities AS e ON e.id = {id}",
-    "e.id, e.name, e.type, e.domain, e.updated_at",
+    "e.id, e.name, e.type, e.domain, e.updated_at, "
+    "(SELECT x.scope FROM records AS x WHERE x.id = e.record)",
 )
 
 
 def _ranked(
-    db: Database,
-    source: tuple[str, str, str, str],
-    match: str,
-    condition: str,
-    values: Sequence[Any],
-    limit: int,
+    db: Database, source: _Source, match: str, wanted: conditions.Condition, limit: int
 ) -> list[tuple[Any, ...]]:
     """Rows that match and meet the condition, best first, each with its score as the last field.
 
     The condition is tried on the best matches only, a few times more than are wanted; where they do
     not suffice, on all: looking at the row of every match costs more than the search itself.
     """
-    table, weights, join, fields = source
+    table, weights, join = source.table, source.weights, source.join
     scored = f"SELECT t.rowid, bm25({table}, {weights}) AS score FROM {table} AS t "
     chosen = f"WHERE {table} MATCH ? "
     best = "ORDER BY score LIMIT ?"
-    enough = limit if not condition else 4 * limit + 100
+    enough = 4 * limit + 100 if wanted.sql or db.confined else limit
     found = db.rows(scored + chosen + best, (match, enough))
-    rows = _fetched(db, found, join, fields, condition, values, limit)
+    rows = _fetched(db, found, source, wanted, limit)
     if len(rows) < limit and len(found) == enough:
-        whole = scored + join.format(id="t.rowid") + " " + chosen + condition + best
-        found = db.rows(whole, (match, *values, limit))
-        rows = _fetched(db, found, join, fields, "", (), limit)
+        whole = scored + join.format(id="t.rowid") + " " + chosen + wanted.sql + " " + best
+        found = db.rows(whole, (match, *wanted.values, limit))
+        rows = _fetched(db, found, source, conditions.Condition(), limit)
     return rows
 
 
 def _fetched(
     db: Database,
     found: Sequence[tuple[Any, ...]],
-    join: str,
-    fields: str,
-    condition: str,
-    values: Sequence[Any],
+    source: _Source,
+    wanted: conditions.Condition,
     limit: int,
 ) -> list[tuple[Any, ...]]:
     rows = db.rows(
-        f"SELECT {fields}, j.key FROM json_each(?) AS j CROSS {join.format(id='j.value')} "
-        f"WHERE 1 {condition} ORDER BY j.key LIMIT ?",
-        (jsontext.dumps([row[0] for row in found]), *values, limit),
+        f"SELECT {source.fields}, j.key FROM json_each(?) AS j "
+        f"CROSS {source.join.format(id='j.value')} WHERE 1 {wanted.sql} ORDER BY j.key LIMIT ?",
+        (*source.values, jsontext.dumps([row[0] for row in found]), *wanted.values, limit),
     )
     return [(*row[:-1], found[row[-1]][1]) for row in rows]
-
-
-def _record_conditions(filters: Filters, session: str) -> tuple[str, list[Any]]:
-    condition, values = _conditions(
-        filters,
-        {
-            "domains": "r.domain",
-            "agents": "r.agent",
-            "sessions": "r.session",
-            "types": "r.type",
-            "scopes": "r.scope",
-            "projects": "json_extract(r.body, '$.project')",
-        },
-        "r",
-    )
-    own = "AND r.status = 'active' AND (r.scope <> 'local' OR r.session = ?)"
-    return f"{own} {condition}", [session, *values]
-
-
-def _conditions(filters: Filters, columns: Mapping[str, str], table: str) -> tuple[str, list[Any]]:
-    condition, values = "", []
-    for field, column in columns.items():
-        wanted = getattr(filters, field)
-        if wanted:
-            condition += f" AND {column} IN ({_marks(wanted)})"
-            values += wanted
-    time_column = f"{table}.updated_at" if table == "e" else f"{table}.created_at"
-    if filters.since:
-        condition += f" AND {time_column} >= ?"
-        values.append(filters.since)
-    if filters.before:
-        condition += f" AND {time_column} < ?"
-        values.append(filters.before)
-    if filters.as_of:
-        condition += f" AND {table}.created_at <= ?"
-        values.append(filters.as_of)
-    return condition, values
 
 
 def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candidate:
@@ -382,55 +330,58 @@ def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candid
 
 
 def _recent_observations(db: Database, limit: int, filters: Filters) -> list[Candidate]:
-    condition, values = _conditions(filters, {"domains": "o.domain", "sessions": "o.session"}, "o")
+    wanted = conditions.of_observations(db, filters)
+    own = "" if filters.types else "AND o.record = ''"
     rows = db.rows(
-        "SELECT o.id, e.name, e.type, o.text, o.trust, o.domain, o.session, o.created_at "
-        "FROM observations AS o JOIN entities AS e ON e.id = o.entity "
-        f"WHERE o.record = '' {condition} ORDER BY o.id DESC LIMIT ?",
-        [*values, limit],
+        f"SELECT {_OBSERVATIONS.fields}, 0.0 FROM observations AS o JOIN entities AS e "
+        f"ON e.id = o.entity WHERE 1 {own} {wanted.sql} ORDER BY o.id DESC LIMIT ?",
+        [*wanted.values, limit],
     )
-    return [
-        Candidate(
-            id=f"graph:{name}#{id_}",
-            source="graph",
-            entity=name,
-            text=text,
-            timestamp=at,
-            metadata={
-                "entityType": kind,
-                "trust": trust,
-                "domain": domain,
-                "session": session,
-                "scope": "user" if db.kind == "user" else "team",
-            },
-            store=db.kind,
-        )
-        for id_, name, kind, text, trust, domain, session, at in rows
-    ]
+    return [_observation_candidate(db, row) for row in rows]
+
+
+def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
+    id_, name, kind, text, record, trust, source, session, agent, domain, at, link, scope, score = (
+        row
+    )
+    return Candidate(
+        id=f"record:{record}" if record else f"graph:{name}#{id_}",
+        source="graph",
+        entity=name,
+        text=text,
+        timestamp=at,
+        bm25=-score,
+        metadata={
+            "entityType": kind,
+            "trust": trust,
+            "said_in": source,
+            "session": session,
+            "agent": agent,
+            "domain": domain,
+            "scope": scope or conditions.scope_of(db),
+            "record": record,
+            "superseded_by": (link or "").partition(" ")[0],
+            "valid_to": (link or "").partition(" ")[2],
+        },
+        store=db.kind,
+    )
 
 
 def _first_observations(
-    db: Database, ids: Sequence[int], as_of: str, each: int = 3
+    db: Database, ids: Sequence[int], filters: Filters, each: int = 3
 ) -> dict[int, str]:
-    """What was last said of entities, by then, without what had been replaced."""
+    """What was last said of entities, by then, without what had been replaced or is not asked
+    for.
+    """
     said: dict[int, list[str]] = {}
-    then = as_of or "9999"
+    then = filters.as_of or "9999"
+    wanted = conditions.of_observations(db, filters._replace(types=()))
     for id_ in ids:
         rows = db.rows(
-            "SELECT text FROM observations AS o WHERE entity = ? AND created_at <= ? "
+            "SELECT o.text FROM observations AS o WHERE o.entity = ? AND o.created_at <= ? "
             "AND NOT EXISTS (SELECT 1 FROM records AS x WHERE x.id = o.record "
-            "AND x.valid_to <> '' AND x.valid_to <= ?) ORDER BY id DESC LIMIT ?",
-            (id_, then, then, each),
+            f"AND x.valid_to <> '' AND x.valid_to <= ?) {wanted.sql} ORDER BY o.id DESC LIMIT ?",
+            (id_, then, then, *wanted.values, each),
         )
         said[id_] = [row[0] for row in rows]
     return {id_: "; ".join(texts) for id_, texts in said.items()}
-
-
-def _is_elsewhere(db: Database, scopes: Sequence[str]) -> bool:
-    """Whether only scopes are wanted whose memories do not lie in this database's graph."""
-    here = {"user", "global"} if db.kind == "user" else {"team"}
-    return bool(scopes) and here.isdisjoint(scopes)
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))

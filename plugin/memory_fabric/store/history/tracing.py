@@ -309,5 +309,5 @@ def _gifts(memory: Memory, keys: Sequence[str], *, starting: str = "") -> list[G
             f"WHERE memory IN ({marks}) OR (? <> '' AND substr(memory, 1, ?) = ?)",
             [*keys, starting, len(starting), starting],
         )
-        found += [Gift(*row) for row in rows]
+        found += [Gift(*row) for row in rows if memory.domains is None or row[0] in keys]
     return sorted(found, key=lambda gift: gift.at, reverse=True)

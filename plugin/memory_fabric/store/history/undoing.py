@@ -80,7 +80,9 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
         because = prospect(change)
         if not because:
             payload = {"operation": change.id, "steps": _steps(memory, change), **batch}
-            result = memory.write("undo", payload, provenance, store=change.store)
+            # Who may read the change may read that it was taken back.
+            by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
+            result = memory.write("undo", payload, by, store=change.store)
             because = "it waits in the queue" if result.get("queued") else ""
         told.append(Undone(change, "" if because else _newest_undo(memory, change), because))
     memory.flush()

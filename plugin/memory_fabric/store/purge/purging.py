@@ -62,8 +62,14 @@ class Purged:
 def find(memory: Memory, text: str) -> Found:
     """What a purge would erase: what lives, else what was forgotten and stands in journals.
 
-    Raises NotFound.
+    Raises NotFound, and BadInput in a room of which only some domains can be read.
     """
+    if memory.domains is not None:
+        raise BadInput(
+            "text",
+            "What is erased for good is sought in all domains, and only some can be read here.",
+            remedy="Purge from the command line, outside of an isolated place.",
+        )
     try:
         return forgetting.find(memory, text)
     except NotFound:

@@ -1,0 +1,141 @@
+"""What rows must meet for a question's filters, as parts of queries: one rule for each kind of row.
+
+Any of a field's values, all fields. A row that has no such attribute does not meet the filter. What
+a record brought into the graph has the record's scope and project; else it has those of the
+database that it lies in. An edge of the graph has session, agent and type only where a record
+states it. `projects` are folded names; an empty one stands for rows without a tag, which are the
+project's own. Domains are no condition: see store.confining.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from memory_fabric.models import Filters
+    from memory_fabric.store.database import Database
+
+# Turns of sessions are kept with the project.
+TURNS_SCOPE = "team"
+NOTHING = "AND 0"
+
+
+class Condition(Value):
+    """A part of a WHERE clause, beginning with AND, and the values bound in it."""
+
+    sql: str = ""
+    values: tuple[Any, ...] = ()
+
+    def also(self, sql: str, values: Sequence[Any] = ()) -> Condition:
+        """This condition and a further one."""
+        return Condition(f"{self.sql} {sql}", (*self.values, *values))
+
+    def among(self, expression: str, wanted: Sequence[str]) -> Condition:
+        """This condition, and the expression is one of the wanted values, if there are any."""
+        if not wanted:
+            return self
+        return self.also(f"AND {expression} IN ({marks(wanted)})", wanted)
+
+
+def of_records(db: Database, filters: Filters, session: str) -> Condition:
+    """For active records `r`; those of scope local only for their own session."""
+    own = Condition("AND r.status = 'active' AND (r.scope <> 'local' OR r.session = ?)", (session,))
+    said = _said_by(own, filters, "r").among("r.type", filters.types)
+    said = said.among("r.scope", filters.scopes)
+    return _timed(_tagged(db, said, filters, "json_extract(r.body, '$.project')"), filters, "r")
+
+
+def of_observations(db: Database, filters: Filters) -> Condition:
+    """For observations `o` of entities `e`."""
+    said = _said_by(Condition(), filters, "o")
+    said = said.among("e.type COLLATE NOCASE", filters.types)
+    return _timed(_placed(db, said, filters, "o.record"), filters, "o")
+
+
+def of_episodes(db: Database, filters: Filters) -> Condition:
+    """For turns `o` of past sessions, which have no type."""
+    if filters.types or (filters.scopes and TURNS_SCOPE not in filters.scopes):
+        return Condition(NOTHING)
+    said = _said_by(Condition(), filters, "o")
+    return _timed(_tagged(db, said, filters, "o.project"), filters, "o")
+
+
+def of_entities(db: Database, filters: Filters) -> Condition:
+    """For entities `e`, which are nobody's: they have no session and no agent."""
+    if filters.sessions or filters.agents:
+        return Condition(NOTHING)
+    known = Condition().among("e.type COLLATE NOCASE", filters.types)
+    return _timed(_placed(db, known, filters, "e.record"), filters, "e", "updated_at")
+
+
+def of_relations(db: Database, filters: Filters) -> Condition:
+    """For edges `r` of the graph: some record that states it meets the filters, or, where none
+    states it, it has what is asked for without one.
+    """
+    times = _timed(Condition(), filters._replace(as_of=""), "r")
+    record = _said_by(Condition(), filters, "x").among("x.type", filters.types)
+    record = record.among("x.scope", filters.scopes)
+    record = _tagged(db, record, filters, "json_extract(x.body, '$.project')")
+    if not record.sql:
+        return times
+    stated = (
+        "EXISTS (SELECT 1 FROM claims AS c JOIN records AS x ON x.id = c.record "
+        "WHERE c.kind = 'relations' AND c.row = r.id"
+    )
+    if filters.sessions or filters.agents or filters.types or not _is_here(db, filters):
+        return times.also(f"AND {stated} {record.sql})", record.values)
+    return times.also(f"AND (NOT {stated}) OR {stated} {record.sql}))", record.values)
+
+
+def scope_of(db: Database) -> str:
+    """The scope of what lies in this database and belongs to no record."""
+    return "user" if db.kind == "user" else "team"
+
+
+def marks(values: Sequence[object]) -> str:
+    """A place in a query for each of the values."""
+    return ", ".join("?" * len(values))
+
+
+def _said_by(so_far: Condition, filters: Filters, table: str) -> Condition:
+    said = so_far.among(f"{table}.agent", filters.agents)
+    return said.among(f"{table}.session", filters.sessions)
+
+
+def _placed(db: Database, so_far: Condition, filters: Filters, record: str) -> Condition:
+    """With scope and project, which are those of the record that brought a row."""
+    mine = f"FROM records AS x WHERE x.id = {record}"
+    scope = f"coalesce((SELECT x.scope {mine}), '{scope_of(db)}')"
+    found = so_far.among(scope, filters.scopes)
+    return _tagged(db, found, filters, f"(SELECT json_extract(x.body, '$.project') {mine})")
+
+
+def _tagged(db: Database, so_far: Condition, filters: Filters, tag: str) -> Condition:
+    if not filters.projects:
+        return so_far
+    # SQLite folds the case of English letters only.
+    db.connection.create_function("folded", 1, str.casefold, deterministic=True)
+    # What lies with the user and has no tag is of no project.
+    wanted = [name for name in filters.projects if name or db.kind == "project"]
+    return so_far.among(f"folded(coalesce({tag}, ''))", wanted) if wanted else Condition(NOTHING)
+
+
+def _timed(
+    so_far: Condition, filters: Filters, table: str, column: str = "created_at"
+) -> Condition:
+    for moment, sign in ((filters.since, ">="), (filters.before, "<")):
+        if moment:
+            so_far = so_far.also(f"AND {table}.{column} {sign} ?", (moment,))
+    if filters.as_of:
+        so_far = so_far.also(f"AND {table}.created_at <= ?", (filters.as_of,))
+    return so_far
+
+
+def _is_here(db: Database, filters: Filters) -> bool:
+    """Whether what belongs to no record meets scope and project of the filters."""
+    scope = not filters.scopes or scope_of(db) in filters.scopes
+    return scope and (not filters.projects or (db.kind == "project" and "" in filters.projects))

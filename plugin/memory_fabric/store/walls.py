@@ -1,0 +1,46 @@
+"""What somebody may change who sees only some domains: nothing that lies in others."""
+
+from __future__ import annotations
+
+from memory_fabric.errors import NotFound
+from memory_fabric.store.graph import existing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.store.memory import Memory
+
+# What adds to an entity, and what takes away: only in the domains of who asks for it.
+_ADDING = frozenset(("create_entities", "add_observations"))
+_TAKING = frozenset(("delete_entities", "delete_observations", "delete_relations", "forget"))
+
+
+def inside(
+    memory: Memory, kind: str, payload: Mapping[str, Any], by: Provenance
+) -> tuple[dict[str, Any], Provenance]:
+    """A change as somebody may make it who sees the memory's domains only: what it says lies in one
+    of them, what it takes away in none but them. Raises NotFound for what he speaks of unseen.
+    """
+    domains, kept = memory.domains or (), dict(payload)
+    if domains and by.domain not in domains:
+        by = by._replace(domain=domains[0])
+    if kind == "add_observations":
+        _need_seen(memory, [item["entityName"] for item in payload["observations"]])
+    record = payload.get("record")
+    if isinstance(record, dict) and record.get("domain") not in domains:
+        kept["record"] = {**record, "domain": by.domain}
+    if kind in _ADDING:
+        kept["apart"] = True
+    if kind in _TAKING:
+        kept["only"] = list(domains)
+    return kept, by
+
+
+def _need_seen(memory: Memory, names: Sequence[str]) -> None:
+    known = {name for database in memory.databases() for name in existing(database, names)}
+    unseen = next((name for name in names if name not in known), None)
+    if unseen is not None and not memory.unavailable:
+        raise NotFound(unseen, f"Entity with name {unseen} not found")
