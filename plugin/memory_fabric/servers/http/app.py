@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,9 @@ async def _take_up(intake: Intake, worker: Worker) -> None:
     try:
         left = await intake.backlog()
     except FabricError:
+        return
+    except Exception as error:  # noqa: BLE001 - a door: the server answers, if only with errors
+        print(f"memory-fabric: {error}", file=sys.stderr)  # noqa: T201
         return
     if left.waiting or left.working:
         worker.start()
