@@ -29,7 +29,7 @@ function request()
   if kind == "recall" then
     local query = words[number % #words + 1] .. "%20case" .. math.random(0, 9999) .. "x"
     local headers = { ["Authorization"] = "Bearer " .. key }
-    return wrk.format("GET", "/api/recall?limit=10&q=" .. query, headers)
+    return wrk.format("GET", "/v1/memory/recall?limit=10&q=" .. query, headers)
   end
   local body = string.format(
     '{"session_summary": "Text %d of thread %d of %s: we moved the %s behind the gateway, because '

@@ -81,13 +81,14 @@ def asked(
 def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
     """The filters in an object of names and values: a text, or several of which any may hold.
 
-    `field` is what the caller calls the object, `--` where they are options. Raises BadInput that
+    `field` is what the caller calls the object, `--` where they are options, '' where they are
+    fields of their own. Raises BadInput that
     names the key.
     """
     fields: dict[str, list[str]] = {}
     found: dict[str, Any] = {}
     for key, value in given.items():
-        name = f"--{key}" if field == "--" else f"{field}.{key}"
+        name = f"--{key}" if field == "--" else f"{field}.{key}".lstrip(".")
         if key not in KEYS:
             raise BadInput(name, f"{name} is no filter.", remedy=f"Known are {', '.join(KEYS)}.")
         if key in TIMES:

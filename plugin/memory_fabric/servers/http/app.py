@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from memory_fabric.errors import FabricError
-from memory_fabric.servers.http import ingest_api, mcp_door
+from memory_fabric.servers.http import ingest_api, mcp_door, recall_api
 from memory_fabric.servers.http.bodies import WithBody
 from memory_fabric.servers.http.guard import FRONT
 from memory_fabric.servers.http.health_api import HealthApi
@@ -59,6 +59,7 @@ def application(
         routes=[
             Route(ingest_api.PATH, ingest_api.IngestDoor(intake), methods=["POST"]),
             Route(ingest_api.PATH + "/{id}", states.state),
+            Route(recall_api.PATH, recall_api.RecallApi(store).recall),
             Route(mcp_door.PATH, WithBody(mcp, mcp_door.MAX_BYTES), methods=list(mcp_door.METHODS)),
             Route(FRONT, front),
             Route("/api/picture", api.picture),

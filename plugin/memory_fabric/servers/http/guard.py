@@ -29,7 +29,7 @@ FRONT = "/"
 # These tell nothing of the memory: whoever watches over a server has no key.
 OPEN = frozenset(("/healthz", "/readyz", "/openapi.json"))
 # Below this something is brought in and its state asked, which needs a key only where keys are.
-BRINGING_IN = "/v1/"
+BRINGING_IN = "/v1/memory/ingest"
 # Four kilobytes of a question, every byte of it written as three.
 MAX_ADDRESS_BYTES = 16 << 10
 READING = ("GET", "HEAD")

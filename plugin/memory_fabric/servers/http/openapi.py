@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field
 
 from memory_fabric import __version__
+from memory_fabric.fabric.filters import TIMES
+from memory_fabric.fabric.parse import TYPES
+from memory_fabric.models import SCOPES
 from memory_fabric.servers.http.ingest_body import IngestBody
 
 if TYPE_CHECKING:
@@ -127,6 +130,27 @@ def _text(name: str, says: str, place: str = "query", **more: Any) -> Schema:
 
 
 _DATE = {"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "maxLength": 0}]}
+# All of them must hold; of one that is repeated, any of its values.
+FILTERS: Mapping[str, Schema] = {
+    "domain": {"type": "string", "minLength": 1, "maxLength": 80},
+    "expert_domain": {"type": "string", "minLength": 1, "maxLength": 80},
+    "project": {"type": "string", "minLength": 1, "maxLength": 80},
+    "type": {"type": "string", "enum": sorted(TYPES)},
+    "agent": {"type": "string", "minLength": 1, "maxLength": 80},
+    "scope": {"type": "string", "enum": list(SCOPES)},
+    "session": {"type": "string", "minLength": 1, "maxLength": 80},
+    "since": {"type": "string", "format": "date"},
+    "before": {"type": "string", "format": "date"},
+}
+
+
+def _filter(name: str) -> Schema:
+    """The field of a filter; a time stands once, anything else may be repeated."""
+    schema = FILTERS[name]
+    whole = schema if name in TIMES else {"type": "array", "items": schema, "maxItems": 50}
+    return {"name": name, "in": "query", "description": f"Only this {name}.", "schema": whole}
+
+
 # What a session of MCP is known by; only who begins one has none yet.
 SESSION = {
     "name": "Mcp-Session-Id",
@@ -159,6 +183,26 @@ ROUTES = (
         errors=(*GUARDED, 404, 405, *FAILING),
         parameters=(_text("id", "What 202 told.", "path", minLength=1),),
         needs_key=False,
+    ),
+    Route(
+        path="/v1/memory/recall",
+        method="get",
+        says="The best memories for a question, or the newest: what `memory-fabric recall --json` "
+        "prints.",
+        answers={200: Anything},
+        errors=(*GUARDED, 405, *FAILING),
+        parameters=(
+            _text("q", "The question, at most 4 KB; filters may stand in it, too."),
+            LIMIT,
+            {
+                "name": "depth",
+                "in": "query",
+                "description": "Steps of the graph to walk from what the question names.",
+                "schema": {"type": "integer", "minimum": 0, "maximum": 3},
+            },
+            _text("as_of", "What was on record then.") | {"schema": _DATE},
+            *(_filter(name) for name in FILTERS),
+        ),
     ),
     Route(
         path="/healthz",

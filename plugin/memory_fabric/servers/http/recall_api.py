@@ -1,0 +1,66 @@
+"""GET /v1/memory/recall: what `memory-fabric recall --json` prints, for other programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory_fabric import ids
+from memory_fabric.errors import BadInput
+from memory_fabric.servers.http import questions
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from memory_fabric.servers.store_thread import StoreThread
+    from memory_fabric.store.memory import Memory
+
+PATH = "/v1/memory/recall"
+QUESTION, LIMIT, DEPTH, AS_OF = "q", "limit", "depth", "as_of"
+MAX_LIMIT, DEFAULT_LIMIT, MAX_DEPTH = 100, 10, 3
+
+
+class RecallApi:
+    """Answers questions; the filters of the command are fields, each of which may be repeated."""
+
+    def __init__(self, store: StoreThread) -> None:
+        self._store = store
+
+    async def recall(self, request: Request) -> Response:
+        """The best memories for `q`; without it the newest."""
+
+        def asked() -> questions.Job:
+            from memory_fabric.fabric import filters  # with the first question
+
+            fields = {field: questions.texts_in(request, field) for field in filters.KEYS}
+            unknown = set(request.query_params) - {*fields, QUESTION, LIMIT, DEPTH, AS_OF}
+            if unknown:
+                known = ", ".join((QUESTION, LIMIT, DEPTH, AS_OF, *filters.KEYS))
+                name = min(unknown)[:40]
+                raise BadInput(name, f"{name} is no field.", remedy=f"Fields are {known}.")
+            text, as_of = questions.text_in(request, QUESTION), questions.text_in(request, AS_OF)
+            limit = questions.number_in(request, LIMIT, 1, MAX_LIMIT, DEFAULT_LIMIT)
+            depth = questions.number_in(request, DEPTH, 0, MAX_DEPTH, 0)
+            now = ids.timestamp()
+            given = {name: _stated(values) for name, values in fields.items() if values}
+            stated = filters.stated(given, now, field="")
+
+            def job(memory: Memory) -> dict[str, Any]:
+                from memory_fabric.fabric import times
+                from memory_fabric.fabric.core import Fabric, answer_as_json
+                from memory_fabric.semantic.measure import measure_for
+
+                then = times.stated(as_of, now, AS_OF) if as_of else ""
+                fabric = Fabric(memory, now, measure_for(memory.settings))
+                return answer_as_json(
+                    fabric.recall(text, limit=limit, depth=depth, as_of=then, filters=stated)
+                )
+
+            return job
+
+        return await questions.answer(self._store, asked)
+
+
+def _stated(values: list[str]) -> str | list[str]:
+    """One value as a text, so that of a time there is but one; several as any of them."""
+    return values[0] if len(values) == 1 else values
