@@ -1,4 +1,4 @@
-"""A new shell for each test."""
+"""A new shell for each test, empty or with something in it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.doctoring import DECISION, PLUGIN, USER, configure
 from cli.shell import Shell
 
 
@@ -13,3 +14,11 @@ from cli.shell import Shell
 def shell(tmp_path: Path) -> Shell:
     """A shell in a new project, with an empty home."""
     return Shell(tmp_path)
+
+
+@pytest.fixture
+def enabled(shell: Shell) -> Shell:
+    """A shell whose project remembers one thing, with the plugin enabled."""
+    shell.remember(DECISION)
+    configure(shell, USER, enabledPlugins={PLUGIN: True})
+    return shell
