@@ -10,6 +10,7 @@ import json
 import os
 import re
 import subprocess
+import urllib.request
 from pathlib import Path
 
 import pexpect
@@ -34,6 +35,7 @@ WALK = (
     ('memory-fabric remember --failed "offsets timed out"', 0, "antipattern"),
     ('memory-fabric recall --explain "your prompt"', 3, "Nothing found"),
     ("memory-fabric recall --as-of 2026-01-15", 3, "Nothing found"),
+    ('memory-fabric recall "retention domain:legal"', 3, "legal"),
     ("memory-fabric viz", 0, ".html"),
     ("memory-fabric stale", 3, "stale"),
     ("memory-fabric prune", 3, "stale"),
@@ -50,6 +52,8 @@ WALK = (
 )
 # What the walk begins and ends with, and 100 MB that tests/cli/test_semantic.py installs.
 LINK, LEAVE = "memory-fabric setup --shell", "memory-fabric uninstall"
+# Until it is ended.
+SERVE = "memory-fabric serve"
 SEMANTIC = "memory-fabric semantic on"
 
 
@@ -80,6 +84,27 @@ class Newcomer:
             timeout=300,
         )
 
+    def sends(self, text: str) -> int:
+        """The status of the answer, when another program brings a text in."""
+        server = subprocess.Popen(
+            ["sh", "-ec", f"exec {SERVE} --port 0"],
+            env=self.environ,
+            cwd=self.home.project,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().split()[-1].partition("?")[0]
+            body = json.dumps({"session_summary": text}).encode()
+            headers = {"Content-Type": "application/json"}
+            asked = urllib.request.Request(f"{address}v1/memory/ingest", body, headers)
+            with urllib.request.urlopen(asked, timeout=60) as answer:
+                return int(answer.status)
+        finally:
+            server.terminate()
+            server.communicate(timeout=60)
+
     def leaves(self) -> str:
         """Uninstall in a terminal, keep all of the memory, and agree; what was said in the end."""
         terminal = pexpect.spawn(
@@ -107,7 +132,7 @@ def newcomer(empty_home: Home, tmp_path: Path) -> Newcomer:
 
 
 def test_every_command_that_readme_names_is_walked() -> None:
-    assert {command for command, _, _ in WALK} | {LINK, LEAVE, SEMANTIC} == NAMED
+    assert {command for command, _, _ in WALK} | {LINK, LEAVE, SERVE, SEMANTIC} == NAMED
 
 
 def test_the_walk_through_readme(newcomer: Newcomer) -> None:
@@ -131,6 +156,10 @@ def test_the_walk_through_readme(newcomer: Newcomer) -> None:
 
     linked = newcomer.types(f"bin/{LINK}", newcomer.clone)
     assert linked.returncode == 0, linked.stdout
+
+    assert (
+        newcomer.sends("We keep invoices for ten years because the tax office asks for it.") == 202
+    )
 
     recalled = newcomer.types("memory-fabric recall --json PostgreSQL", home.project)
     id_ = json.loads(recalled.stdout)["results"][0]["id"].partition(":")[2]

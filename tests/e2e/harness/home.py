@@ -148,10 +148,15 @@ class Home:
         self.memory.mkdir(parents=True, exist_ok=True)
         (self.memory / "config.toml").write_text(ATTENDED, encoding="utf-8")
 
+    @property
+    def program(self) -> Path:
+        """The command of the installed plugin."""
+        [program] = self.config.glob("plugins/cache/*/*/*/bin/memory-fabric")
+        return program
+
     def fabric(self, *arguments: str, status: int = 0) -> str:
         """Run a command of the installed plugin in the project; its output, or an error with it."""
-        [program] = self.config.glob("plugins/cache/*/*/*/bin/memory-fabric")
-        return self._run(str(program), *arguments, status=status)
+        return self._run(str(self.program), *arguments, status=status)
 
     def close(self) -> None:
         """Let go of what the home holds."""

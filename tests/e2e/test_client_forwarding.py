@@ -1,0 +1,100 @@
+"""Forwarding in the real client: what one home's session said is told in another home's session."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from door.support import until
+from e2e.harness.home import Home
+from e2e.harness.result import blocks
+from e2e.harness.script import Script
+from memory_fabric.store import spool
+
+pytestmark = pytest.mark.e2e
+
+SAID = "We decided to use PostgreSQL for the ledger because analytics needs window functions."
+COMPACTED = "The user decided to keep invoices for ten years because the tax office asks for it."
+COMPACT = "/compact keep it short"
+
+
+@contextmanager
+def server_of(home: Home, port: str = "0") -> Iterator[str]:
+    """The address of `memory-fabric serve` in this home's project."""
+    process = subprocess.Popen(
+        [str(home.program), "serve", "--port", port],
+        env=home.environment({}),
+        cwd=home.project,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().split()[-1].partition("/?")[0]
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+@pytest.fixture
+def homes(home: Home, new_home: Callable[[], Home]) -> tuple[Home, Home]:
+    """Who sends and who receives, each with a home, a project and a memory of his own."""
+    receiver = new_home()
+    receiver.bring_packages()
+    return home, receiver
+
+
+def has_arrived(sender: Home, receiver: Home) -> None:
+    """Wait until nothing is left to be sent, and the receiver has worked off what came."""
+    until(lambda: not spool.waiting(str(sender.memory)), "all has arrived")
+    until(lambda: "Nothing waits" in receiver.fabric("queue"), "the worker has worked it off")
+
+
+def test_what_a_turn_ended_with_is_told_in_the_other_home(homes: tuple[Home, Home]) -> None:
+    sender, receiver = homes
+    with server_of(receiver) as url:
+        script = Script(
+            prompts=("Which database do we take for the ledger?",),
+            main=(SAID,),
+            env={"MEMORY_FABRIC_FORWARD_URL": url},
+        )
+        sender.session(script)
+        has_arrived(sender, receiver)
+
+    assert "window functions" in receiver.fabric("recall", "which database for the ledger?")
+    later = receiver.session(Script(prompts=("Which database should the ledger talk to?",)))
+    assert "PostgreSQL" in "\n".join(blocks(later.main_texts[0]))
+
+
+def test_the_summary_of_a_compaction_arrives_there(homes: tuple[Home, Home]) -> None:
+    sender, receiver = homes
+    with server_of(receiver) as url:
+        script = Script(
+            prompts=("How long do we keep invoices?", COMPACT),
+            summary=f"<analysis>a thought</analysis><summary>{COMPACTED}</summary>",
+            env={"MEMORY_FABRIC_FORWARD_URL": url},
+        )
+        sender.session(script)
+        has_arrived(sender, receiver)
+
+    assert "tax office" in receiver.fabric("recall", "how long are invoices kept?")
+
+
+def test_a_receiver_that_is_down_costs_nothing_and_gets_it_later(homes: tuple[Home, Home]) -> None:
+    sender, receiver = homes
+    with server_of(receiver) as url:
+        pass
+    named = {"MEMORY_FABRIC_FORWARD_URL": url}
+
+    told = sender.session(Script(prompts=("Which database?",), main=(SAID,), env=named))
+
+    assert told.complaints == []
+    assert len(spool.waiting(str(sender.memory))) == 1
+    with server_of(receiver, url.rpartition(":")[2]):
+        sender.extra.update(named)
+        sender.fabric("sync")
+        has_arrived(sender, receiver)
+    assert "window functions" in receiver.fabric("recall", "which database for the ledger?")
