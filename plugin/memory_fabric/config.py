@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric.rooms import Rooms, domain_name, read_rooms
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 DEFAULT_CONFIG_DIR = "~/.claude"
 HOME_NAME = "memory-fabric"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
-# Both names of a domain.
-DOMAIN_KEYS = ("domain", "expert_domain")
 # What can be turned off, each by itself.
 PARTS = ("read", "write")
 # Where sessions are forwarded to, each address with its own key: the first that is set counts.
@@ -24,19 +23,6 @@ RECEIVERS = (
     ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
     ("MOE_MEMORY_ENDPOINT", "MOE_API_KEY"),
 )
-INGEST_PATH = "/v1/memory/ingest"
-
-
-class Rooms(Value):
-    """What config.toml says of domains: `agents` and `paths` give the domain of an agent type (as
-    it is written there) and of a folder; `isolated` and `isolated_agents` see nothing but their
-    own.
-    """
-
-    agents: Mapping[str, str] = {}
-    paths: Mapping[str, str] = {}
-    isolated: frozenset[str] = frozenset()
-    isolated_agents: frozenset[str] = frozenset()
 
 
 class Settings(Value):
@@ -142,7 +128,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
             str(k): str(v) for k, v in _table(file, "agent_terms").items() if isinstance(v, str)
         },
         domain=domain_name(environ.get("MEMORY_FABRIC_DOMAIN", "")),
-        rooms=_rooms(file, complaints) if "domains" in file or "agents" in file else Rooms(),
+        rooms=read_rooms(file, complaints) if "domains" in file or "agents" in file else Rooms(),
         forward_url=forward_url,
         forward_key=forward_key,
         serve_rate=_whole(_table(file, "serve"), "serve.rate", 2000, 10**6, complaints),
@@ -158,98 +144,12 @@ def captures(settings: Settings) -> bool:
     return settings.attended or settings.capture_unattended != "off"
 
 
-def domain_name(text: str) -> str:
-    """A domain as it is kept: `Code-Reviewer` is `code_reviewer`; '' for no name."""
-    return "_".join("".join(c if c.isalnum() else " " for c in text.lower()).split())[:80]
-
-
-def _rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
-    """The tables `[domains.NAME]` (agents, paths, isolate) and `[agents.TYPE]` (domain, isolate).
-
-    Who wrote `isolate` wanted a wall: what is not true or false stands as one.
-    """
-    agents: dict[str, str] = {}
-    paths: dict[str, str] = {}
-    isolated, isolated_agents = set[str](), set[str]()
-    for written, room in _tables(file, "domains", ("agents", "paths", "isolate"), complaints):
-        domain, place = domain_name(written), f"domains.{written}"
-        for known, key in ((agents, "agents"), (paths, "paths")):
-            for one in _texts(room, key, place, complaints):
-                _put(known, one, domain, f"{place}.{key}", complaints)
-        if _isolates(room, place, complaints):
-            isolated.add(domain)
-    for agent, stated in _tables(file, "agents", (*DOMAIN_KEYS, "isolate"), complaints):
-        for key in (key for key in DOMAIN_KEYS if key in stated):
-            name = domain_name(stated[key]) if isinstance(stated[key], str) else ""
-            if name:
-                _put(agents, agent, name, f"agents.{agent}.{key}", complaints)
-            else:
-                complaints.append(f"config.toml: agents.{agent}.{key} must be a name")
-        if _isolates(stated, f"agents.{agent}", complaints):
-            isolated_agents.add(agent)
-    return Rooms(agents, paths, frozenset(isolated), frozenset(isolated_agents))
-
-
 def _receiver(environ: Mapping[str, str], complaints: list[str]) -> tuple[str, str]:
-    """The address that sessions are forwarded to, and its key; none where one cannot be used."""
-    for address, secret in RECEIVERS:
-        if not environ.get(address):
-            continue
-        url, wrong = ingest_address(environ[address].strip())
-        key = environ.get(secret, "").strip()
-        if wrong:
-            complaints.append(f"{address} {wrong}; nothing is forwarded")
-        elif any(not "!" <= c <= "~" for c in key):
-            complaints.append(f"{secret} holds a character that no key has; nothing is forwarded")
-        else:
-            return url, key
+    if not any(environ.get(address) for address, _ in RECEIVERS):
         return "", ""
-    return "", ""
+    from memory_fabric.receiver import read_receiver  # nothing of it where nothing is sent
 
-
-def ingest_address(text: str) -> tuple[str, str]:
-    """The address as it is asked, with the path of ingest where it has none; and what is wrong."""
-    scheme, sign, rest = text.partition("://")
-    scheme = scheme.lower()
-    if not sign or scheme not in ("http", "https"):
-        return "", "must begin with http:// or https://"
-    if any(not "!" <= c <= "~" for c in text):
-        return "", "holds a character that no address has"
-    end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
-    host, path = rest[:end], rest[end:]
-    if "@" in host:
-        return "", "must not hold a name or a password: a variable of its own takes the key"
-    if "#" in path:
-        return "", "must not hold a #"
-    if not _names_host(host):
-        return "", "names no host, or a port that is none"
-    query = path[path.find("?") :] if "?" in path else ""
-    if path.removesuffix(query) in ("", "/"):
-        path = INGEST_PATH + query
-    return f"{scheme}://{host.lower()}{path}", ""
-
-
-def _names_host(text: str) -> bool:
-    """Whether this is a name or a number of a host, with a port or without."""
-    if text.startswith("["):
-        name, closed, port = text[1:].partition("]")
-        fits = bool(closed) and bool(name) and all(c in "0123456789abcdefABCDEF:." for c in name)
-        port = port if fits else "none"
-    else:
-        name, sign, port = text.partition(":")
-        port = sign + port
-        fits = bool(name) and all(c.isalnum() or c in "-._" for c in name)
-    if not fits or not port:
-        return fits
-    return port[:1] == ":" and port[1:].isdigit() and 0 < int(port[1:]) < 1 << 16
-
-
-def _put(known: dict[str, str], key: str, domain: str, place: str, complaints: list[str]) -> None:
-    """Give an agent or a folder its domain; one that has another keeps that."""
-    if known.setdefault(key, domain) != domain:
-        complaints.append(
-            f"config.toml: {place}: {key!r} is in the domain {known[key]} already, and stays there"
-        )
+    return read_receiver(environ, RECEIVERS, complaints)
 
 
 def _user_home(environ: Mapping[str, str]) -> str:
@@ -267,45 +167,6 @@ def _absolute(path: str, environ: Mapping[str, str]) -> str:
 def _table(file: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     table = file.get(name, {})
     return table if isinstance(table, dict) else {}
-
-
-def _tables(
-    file: Mapping[str, Any], name: str, known: tuple[str, ...], complaints: list[str]
-) -> list[tuple[str, Mapping[str, Any]]]:
-    """The tables in a table, by their names; what they hold beside the `known` keys is named."""
-    found: list[tuple[str, Mapping[str, Any]]] = []
-    if not isinstance(file.get(name, {}), dict):
-        complaints.append(f"config.toml: {name} must be tables, as in [{name}.NAME]")
-    for key, value in _table(file, name).items():
-        if isinstance(value, dict) and domain_name(key):
-            found.append((key, value))
-            complaints += [
-                f"config.toml: {name}.{key}.{other} means nothing; known are {', '.join(known)}"
-                for other in value
-                if other not in known
-            ]
-        else:
-            complaints.append(f"config.toml: {name}.{key} must be a table with a name")
-    return found
-
-
-def _texts(
-    table: Mapping[str, Any], key: str, place: str, complaints: list[str]
-) -> tuple[str, ...]:
-    value = table.get(key, [])
-    if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
-        return tuple(value)
-    complaints.append(f"config.toml: {place}.{key} must be a list of texts, not {value!r}")
-    return ()
-
-
-def _isolates(table: Mapping[str, Any], place: str, complaints: list[str]) -> bool:
-    value = table.get("isolate", False)
-    if not isinstance(value, bool):
-        complaints.append(
-            f"config.toml: {place}.isolate must be true or false, not {value!r}; it isolates"
-        )
-    return value is not False
 
 
 def _number(

@@ -43,8 +43,7 @@ HANDLERS: Mapping[str, tuple[str, ...]] = {
     "SessionEnd": ("flush_session", "forward_waiting"),
 }
 # What each is for: recall can be switched off without capture, and capture without recall.
-# note_task remembers nothing beyond the subagent that recall_for_agent answers next. note_caller is
-# for both: the server reads and writes for who calls.
+# note_task remembers nothing beyond the subagent that recall_for_agent answers next.
 READERS = frozenset(
     ("load_context", "restore_checkpoint", "recall_for_prompt", "note_task", "recall_for_agent")
 )
@@ -61,10 +60,10 @@ WRITERS = frozenset(
         "forward_waiting",
     )
 )
+# The server reads and writes for who calls.
+BOTH = frozenset(("note_caller",))
 # Not even loaded where nobody named a receiver.
 FORWARDERS = frozenset(("forward_session", "forward_waiting"))
-
-BOTH = frozenset(("note_caller",))
 
 # Events whose hook a person waits for at every turn, and the time it gives itself.
 PROMPT_PATH = frozenset(("UserPromptSubmit", "SubagentStart", "PreToolUse"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from memory_fabric.cli import here, show
-from memory_fabric.config import Rooms, Settings
+from memory_fabric.config import Settings
 from memory_fabric.fabric.domains import room_for
+from memory_fabric.rooms import Rooms
 from memory_fabric.store import by_domain as store
 from memory_fabric.store.by_domain import ByDomain, Crossing
 

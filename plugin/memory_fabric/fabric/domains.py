@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.config import domain_name
+from memory_fabric.rooms import domain_name
 from memory_fabric.store import projects
 from memory_fabric.values import Value
 

@@ -5,7 +5,6 @@ Any of a field's values, all fields; what is stated beside a question and in it 
 
 from __future__ import annotations
 
-from memory_fabric.config import domain_name
 from memory_fabric.errors import BadInput
 from memory_fabric.fabric.parse import (
     FILTER_FIELDS,
@@ -18,6 +17,7 @@ from memory_fabric.fabric.parse import (
 )
 from memory_fabric.fabric.rooms_named import WORD, named
 from memory_fabric.models import SCOPES, Filters, Query
+from memory_fabric.rooms import domain_name
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False

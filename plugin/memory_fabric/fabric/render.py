@@ -5,9 +5,9 @@ The same hits give the same bytes, and no text is longer than its budget.
 
 from __future__ import annotations
 
-from memory_fabric.config import domain_name
 from memory_fabric.ids import short_id
 from memory_fabric.models import OTHERS, as_reason
+from memory_fabric.rooms import domain_name
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, cut, name_key, neutralised, one_line, words
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from memory_fabric.config import domain_name
+from memory_fabric.rooms import domain_name
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False

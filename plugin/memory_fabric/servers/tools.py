@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from memory_fabric.config import domain_name
 from memory_fabric.errors import FabricError
+from memory_fabric.rooms import domain_name
 from memory_fabric.servers import fresh, graph_tools, history_tools, own_tools
 from memory_fabric.servers.outcome import Outcome, failure, whole_text, with_notes
 from memory_fabric.servers.schema import STRING, TOOLS

@@ -10,9 +10,9 @@ import json
 from datetime import datetime
 
 from memory_fabric import ids
-from memory_fabric.config import domain_name
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Operation, Provenance
+from memory_fabric.rooms import domain_name
 from memory_fabric.store import write
 from memory_fabric.store.operations.intake_effects import DEAD, DONE, WAITING, WORKING
 from memory_fabric.suspicion import without_secrets

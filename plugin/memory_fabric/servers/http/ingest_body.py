@@ -23,8 +23,8 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from memory_fabric.config import domain_name
 from memory_fabric.ids import timestamp
+from memory_fabric.rooms import domain_name
 from memory_fabric.servers.http.replies import Refused
 from memory_fabric.store.intake import Ingest
 from memory_fabric.text import encodable

@@ -1,0 +1,106 @@
+"""Domains: how a name is kept, and what config.toml says of who lies where and is walled in."""
+
+from __future__ import annotations
+
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+# Both names of a domain.
+DOMAIN_KEYS = ("domain", "expert_domain")
+
+
+class Rooms(Value):
+    """What config.toml says of domains: `agents` and `paths` give the domain of an agent type (as
+    it is written there) and of a folder; `isolated` and `isolated_agents` see nothing but their
+    own.
+    """
+
+    agents: Mapping[str, str] = {}
+    paths: Mapping[str, str] = {}
+    isolated: frozenset[str] = frozenset()
+    isolated_agents: frozenset[str] = frozenset()
+
+
+def domain_name(text: str) -> str:
+    """A domain as it is kept: `Code-Reviewer` is `code_reviewer`; '' for no name."""
+    return "_".join("".join(c if c.isalnum() else " " for c in text.lower()).split())[:80]
+
+
+def read_rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
+    """The tables `[domains.NAME]` (agents, paths, isolate) and `[agents.TYPE]` (domain, isolate).
+
+    Who wrote `isolate` wanted a wall: what is not true or false stands as one.
+    """
+    agents: dict[str, str] = {}
+    paths: dict[str, str] = {}
+    isolated, isolated_agents = set[str](), set[str]()
+    for written, room in _tables(file, "domains", ("agents", "paths", "isolate"), complaints):
+        domain, place = domain_name(written), f"domains.{written}"
+        for known, key in ((agents, "agents"), (paths, "paths")):
+            for one in _texts(room, key, place, complaints):
+                _put(known, one, domain, f"{place}.{key}", complaints)
+        if _isolates(room, place, complaints):
+            isolated.add(domain)
+    for agent, stated in _tables(file, "agents", (*DOMAIN_KEYS, "isolate"), complaints):
+        for key in (key for key in DOMAIN_KEYS if key in stated):
+            name = domain_name(stated[key]) if isinstance(stated[key], str) else ""
+            if name:
+                _put(agents, agent, name, f"agents.{agent}.{key}", complaints)
+            else:
+                complaints.append(f"config.toml: agents.{agent}.{key} must be a name")
+        if _isolates(stated, f"agents.{agent}", complaints):
+            isolated_agents.add(agent)
+    return Rooms(agents, paths, frozenset(isolated), frozenset(isolated_agents))
+
+
+def _put(known: dict[str, str], key: str, domain: str, place: str, complaints: list[str]) -> None:
+    """Give an agent or a folder its domain; one that has another keeps that."""
+    if known.setdefault(key, domain) != domain:
+        complaints.append(
+            f"config.toml: {place}: {key!r} is in the domain {known[key]} already, and stays there"
+        )
+
+
+def _tables(
+    file: Mapping[str, Any], name: str, known: tuple[str, ...], complaints: list[str]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """The tables in a table, by their names; what they hold beside the `known` keys is named."""
+    found: list[tuple[str, Mapping[str, Any]]] = []
+    stated = file.get(name, {})
+    if not isinstance(stated, dict):
+        stated = {}
+        complaints.append(f"config.toml: {name} must be tables, as in [{name}.NAME]")
+    for key, value in stated.items():
+        if isinstance(value, dict) and domain_name(key):
+            found.append((key, value))
+            complaints += [
+                f"config.toml: {name}.{key}.{other} means nothing; known are {', '.join(known)}"
+                for other in value
+                if other not in known
+            ]
+        else:
+            complaints.append(f"config.toml: {name}.{key} must be a table with a name")
+    return found
+
+
+def _texts(
+    table: Mapping[str, Any], key: str, place: str, complaints: list[str]
+) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
+        return tuple(value)
+    complaints.append(f"config.toml: {place}.{key} must be a list of texts, not {value!r}")
+    return ()
+
+
+def _isolates(table: Mapping[str, Any], place: str, complaints: list[str]) -> bool:
+    value = table.get("isolate", False)
+    if not isinstance(value, bool):
+        complaints.append(
+            f"config.toml: {place}.isolate must be true or false, not {value!r}; it isolates"
+        )
+    return value is not False
