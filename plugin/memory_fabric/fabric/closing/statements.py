@@ -19,6 +19,7 @@ from memory_fabric.fabric.closing.wording import (
 )
 from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.extract import extract
+from memory_fabric.memo import Memo
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -110,7 +111,12 @@ class Reading(Value):
 
 def reading(record: Record) -> Reading:
     """What a record says; its alternatives count as what it was compared with."""
-    text = plain(record.what)
+    read: Reading = _READINGS[record.what, record.alternatives]
+    return read
+
+
+def _read(said: tuple[str, tuple[str, ...]]) -> Reading:
+    text, alternatives = plain(said[0]), said[1]
     how, left, spans = left_behind(text)
     taken, taken_spans = _taken(text)
     taken = [one for one in taken if not any(one[0] & other for other in left)]
@@ -118,9 +124,9 @@ def reading(record: Record) -> Reading:
     away_keys = {key for one in away for key in one[0]}
     taken = [one for one in taken if not one[0] & away_keys]
     if not left and not away:
-        left = [keys_of(name) for name in record.alternatives]
+        left = [keys_of(name) for name in alternatives]
         how = COMPARED if left else ""
-        spans += [found for name in record.alternatives for found in _places(text, name)]
+        spans += [found for name in alternatives for found in _places(text, name)]
     tail = text[max((end for _, end in [*taken_spans, *away_spans]), default=0) :]
     slot, value = slot_of(text)
     return Reading(
@@ -135,6 +141,10 @@ def reading(record: Record) -> Reading:
         value=value,
         settled=is_settled(text) and not is_beside(text) and not (left and is_partial(text)),
     )
+
+
+# Every new record is held against the same older ones.
+_READINGS = Memo(_read, 4096)
 
 
 def is_settled(text: str) -> bool:
