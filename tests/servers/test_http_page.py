@@ -395,6 +395,10 @@ def test_a_memory_that_is_damaged_meanwhile_is_an_error_with_what_helps(
 
         assert (reply.status, reply.code) == (503, "unavailable")
         assert "repair" in reply.json["error"]["remedy"]
+        assert str(own_shell.memory) not in reply.body.decode()
+    brought = own_server.send("We keep invoices for ten years.")
+    assert (brought.status, brought.code) == (503, "unavailable")
+    assert str(own_shell.memory) not in brought.body.decode()
     assert own_server.get("/").status == 200
 
 

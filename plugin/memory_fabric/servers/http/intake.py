@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from memory_fabric.errors import BadInput, FabricError, StoreUnavailable
 from memory_fabric.models import Provenance
 from memory_fabric.servers import fresh
+from memory_fabric.servers.http import replies
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store import files, intake
 
@@ -98,7 +99,7 @@ class Intake:
         try:
             return await self._thread.ask(_complaint, at_once=False)
         except FabricError as error:
-            return _without_names(error)
+            return replies.without_names(error)
 
     @property
     def is_full(self) -> bool:
@@ -126,7 +127,7 @@ class Intake:
             )
         except Exception as error:  # noqa: BLE001 - a door: whoever waits is told
             if not isinstance(error, BadInput):
-                self._failed_at, self._failure = time.monotonic(), _without_names(error)
+                self._failed_at, self._failure = time.monotonic(), replies.without_names(error)
             outcomes = [error] * len(texts)
         else:
             self._failed_at = -FAILED_FOR_S
@@ -193,11 +194,3 @@ def _complaint(memory: Memory) -> str:
             return ""
     can_be_made = files.can_make(memory.path_of("project"))
     return "" if can_be_made else "The memory cannot be made: its folder cannot be written."
-
-
-def _without_names(error: Exception) -> str:
-    """What is wrong, for strangers: which file it is stays here."""
-    path = getattr(error, "path", "")
-    if not isinstance(error, FabricError):
-        return "The memory cannot be written."
-    return error.message.replace(path, "The memory") if path else error.message

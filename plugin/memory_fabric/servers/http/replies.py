@@ -75,8 +75,8 @@ def of_error(error: Exception) -> Response:
             return refusal(
                 status,
                 code,
-                error.message,
-                error.remedy,
+                without_names(error),
+                _unnamed(error, error.remedy),
                 field=getattr(error, "field", ""),
                 headers={"Retry-After": str(RETRY_AFTER_S)} if later else None,
             )
@@ -87,6 +87,18 @@ def of_error(error: Exception) -> Response:
         "The question could not be answered.",
         "The terminal of memory-fabric serve says why.",
     )
+
+
+def without_names(error: Exception) -> str:
+    """What is wrong, for strangers: which file it is stays here."""
+    if not isinstance(error, FabricError):
+        return "The memory cannot be written."
+    return _unnamed(error, error.message)
+
+
+def _unnamed(error: FabricError, text: str) -> str:
+    path = getattr(error, "path", "")
+    return text.replace(path, "The memory") if path else text
 
 
 async def of_route(_request: Request, error: Exception) -> Response:
