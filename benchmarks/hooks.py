@@ -47,6 +47,9 @@ TURNS_PER_STOP = 20
 # What a long session's transcript holds before the turns that are new.
 READ_BEFORE_BYTES = 5 << 20
 LONG_STOP = "Stop 20 new behind 5 MB"
+OUR_TOOL = "mcp__plugin_memory-fabric_memory__recall"
+# A receiver that nobody is: the port that throws away what it gets.
+NOBODY = "http://127.0.0.1:9"
 # A detached flush follows SessionEnd; the next session must not pay for it.
 AFTER_SESSION_S = 0.3
 # A 95th percentile of bare starts above so many medians speaks of other work on the machine.
@@ -72,12 +75,16 @@ REASONS = (
 
 
 class Step(NamedTuple):
-    """One hook of a session: its row in the table, its event, its budget in bare starts."""
+    """One hook of a session: its row in the table, its event, its budget in bare starts.
+
+    `variables` are set for it beside those of the session.
+    """
 
     row: str
     event: Mapping[str, Any]
     budget: float
     recalls: bool = False
+    variables: Mapping[str, str] = {}
 
 
 class Row(NamedTuple):
@@ -132,7 +139,8 @@ def measure(folder: str, size: int, user: int, runs: int) -> tuple[list[Row], li
     for run in range(-1, runs):  # run -1 warms caches and counts for nothing
         for step in session(folder, f"bench-{run}", run, size):
             bare_sample = timed(bare_command, environ, b"", folder)
-            sample = timed(command_of(step), environ, json.dumps(step.event).encode(), folder)
+            named = {**environ, **step.variables}
+            sample = timed(command_of(step), named, json.dumps(step.event).encode(), folder)
             if run >= 0:
                 samples.setdefault(step.row, (step, []))[1].append((len(bare), sample))
                 bare.append(bare_sample)
@@ -169,6 +177,8 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     # Its task says nothing to memory, so that its kind is searched for as well.
     other = {"agent_id": f"b{run}", "agent_type": kind}
     yield step("SubagentStart task unknown", prompt_budget, recalls=size > 0, **other)
+    call = {"tool_name": OUR_TOOL, "tool_use_id": f"v{run}", "tool_input": {"query": question}}
+    yield step("PreToolUse our tool", prompt_budget, **call, **agent)
     yield step("SubagentStop", WRITER_BUDGET, last_assistant_message=f"Done. {decision}", **agent)
     yield step("PostToolUse bridge", WRITER_BUDGET, **_bridged(run))
     _write_transcript(transcript, run, decision)
@@ -181,6 +191,10 @@ def session(folder: str, name: str, run: int, size: int) -> Iterator[Step]:
     summary = f"<analysis>a</analysis>\n<summary>\n{decision}\n</summary>"
     yield step("PostCompact", WRITER_BUDGET, trigger="auto", compact_summary=summary)
     yield step("SessionEnd", WRITER_BUDGET, reason="other")
+    # The last one: it leaves a process behind, which finds that nobody listens there.
+    said = f"I looked at {thing}. Nothing is left."
+    forwarded = step("Stop forwarded", WRITER_BUDGET, last_assistant_message=said)
+    yield forwarded._replace(variables={"MEMORY_FABRIC_FORWARD_URL": NOBODY})
 
 
 def command_of(step: Step) -> list[str]:
