@@ -50,7 +50,7 @@ def completed(bash: Shell, *words: str) -> list[str]:
     [
         (("rec",), ["recall"]),
         (("pr",), ["prune", "project"]),
-        (("recall", "--ex"), ["--explain"]),
+        (("recall", "--expl"), ["--explain"]),
         (("prune", "--ty"), ["--type"]),
         (("remember", "--type", "anti"), ["antipattern"]),
         (("stale", "--type", "dec"), ["decision"]),
