@@ -6,7 +6,8 @@ FabricError
 ├── StoreUnavailable    a database cannot be opened or written now (the write may still be queued)
 │   ├── StoreCorrupt    the file is not a readable database
 │   ├── StoreNewer      a newer release has migrated it
-│   └── StoreReadOnly   the place cannot be written
+│   ├── StoreReadOnly   the place cannot be written
+│   └── StoreRefuses    the database is well, and takes just this content not
 ├── CannotListen        an address of this machine cannot be listened on
 └── DeadlinePassed      the prompt path ran out of its own time
 """
@@ -60,6 +61,10 @@ class StoreNewer(StoreUnavailable):
 
 class StoreReadOnly(StoreUnavailable):
     """The database's place cannot be written."""
+
+
+class StoreRefuses(StoreUnavailable):
+    """SQLite refuses this content, and will again: a constraint, a text beyond its limits."""
 
 
 class CannotListen(FabricError):

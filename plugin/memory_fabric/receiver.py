@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from memory_fabric.endpoint import PATH
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-INGEST_PATH = "/v1/memory/ingest"
 
 
 def read_receiver(
@@ -49,7 +49,7 @@ def ingest_address(text: str) -> tuple[str, str]:
         return "", "names no host, or a port that is none"
     query = path[path.find("?") :] if "?" in path else ""
     if path.removesuffix(query) in ("", "/"):
-        path = INGEST_PATH + query
+        path = PATH + query
     return f"{scheme}://{host.lower()}{path}", ""
 
 

@@ -5,58 +5,31 @@ at any moment loses nothing; sent twice, an item has the same idempotency key. W
 refuses for good lies aside with its answer; whatever else goes wrong, the item stays and is tried
 again later: soon by this process, else by the next hook, or by `memory-fabric sync`.
 
-Standard library only: hooks run without the installed packages. TLS is verified. Redirects are not
-followed, since the key would go along. Of the environment's proxies only that for https counts: it
-sees a name and a port, where one for http would see the key.
+Standard library only: hooks run without the installed packages. `posting` asks the receiver.
 """
 
 from __future__ import annotations
 
-import http.client
 import os
 import random
-import signal
-import socket
-import ssl
-import threading
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from email.utils import parsedate_to_datetime
+from collections.abc import Mapping
 from typing import Any
 
-from memory_fabric import __version__, ids
+from memory_fabric import ids
 from memory_fabric.config import Settings, read_settings
-from memory_fabric.forwarding import host_of, is_loopback
+from memory_fabric.posting import REFUSED, Answer, Post, over_network
 from memory_fabric.store import files, log, spool, switches
 from memory_fabric.store.spool import Item
-from memory_fabric.suspicion import without_secrets
-from memory_fabric.text import cut, one_line, without_controls
 from memory_fabric.values import Value
 
 LOCK = "sending.lock"
-# For a connection and each part of an answer; and for a whole request, however slowly it drips.
-TIMEOUT_S, TOTAL_S = 10.0, 60.0
-MAX_ANSWER_BYTES, MAX_ANSWER_CHARS = 64 << 10, 2000
 # Back-off: doubled from the first to the last, each halved at most by chance.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
 # The process itself waits so long between two tries, and lives so long; a hook starts the next.
 PATIENCE_S, LIFE_S = 10.0, 600.0
 # One item may be what a receiver stumbles over; after so many in a row it is the receiver.
 TRIES_OF_A_ROUND = 2
-REFUSED = frozenset((400, 409, 413, 422))
-
-
-class Answer(Value):
-    """What came of one request: the status, 0 where there was none, with what a person needs."""
-
-    status: int
-    told: str = ""
-    remedy: str = ""
-    retry_after_s: float = 0.0
-    text: str = ""
 
 
 class Sent(Value):
@@ -81,10 +54,6 @@ class Clock:
     def chance(self) -> float:
         """From 0 to 1."""
         return random.random()
-
-
-# Sends a body with its idempotency key.
-Post = Callable[[bytes, str], Answer]
 
 
 def main() -> int:
@@ -238,145 +207,3 @@ def _kept(answer: Answer, now_s: float) -> dict[str, Any]:
         "told": answer.told,
         "text": answer.text,
     }
-
-
-# --- the network
-
-
-def over_network(settings: Settings) -> Post:
-    """What posts to the receiver of these settings."""
-    opener = _opener(settings.forward_url)
-    host = host_of(settings.forward_url)
-
-    def post(body: bytes, key: str) -> Answer:
-        headers = {
-            "Content-Type": "application/json; charset=utf-8",
-            "User-Agent": f"memory-fabric/{__version__}",
-            "Idempotency-Key": key,
-        }
-        if settings.forward_key:
-            headers["Authorization"] = f"Bearer {settings.forward_key}"
-        request = urllib.request.Request(
-            settings.forward_url, data=body, headers=headers, method="POST"
-        )
-        try:
-            with _within(TOTAL_S), opener.open(request, timeout=TIMEOUT_S) as response:
-                return Answer(response.status)
-        except urllib.error.HTTPError as error:
-            with error:
-                return _answer(error)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            return _unreachable(error, host)
-
-    return post
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect is an answer like any other."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-def _opener(url: str) -> urllib.request.OpenerDirector:
-    proxies = {}
-    if url.startswith("https:") and not is_loopback(url):
-        found = urllib.request.getproxies_environment().get("https", "")
-        proxies = {"https": found} if found else {}
-    return urllib.request.build_opener(
-        urllib.request.ProxyHandler(proxies),
-        urllib.request.HTTPSHandler(context=ssl.create_default_context()),
-        _NoRedirect(),
-    )
-
-
-@contextmanager
-def _within(seconds: float) -> Iterator[None]:
-    """A request ends within so much, also where each byte of the answer comes in time."""
-    if (
-        not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
-
-    def late(*_: object) -> None:
-        raise TimeoutError(f"no whole answer within {seconds:.0f} s")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _answer(error: urllib.error.HTTPError) -> Answer:
-    text = _text_of(error) if error.code in REFUSED else ""
-    told, remedy = _meaning(error.code)
-    after = _retry_after(error.headers.get("Retry-After", "") if error.headers else "")
-    return Answer(error.code, told, remedy, after, text)
-
-
-def _text_of(error: urllib.error.HTTPError) -> str:
-    try:
-        with _within(TIMEOUT_S):
-            data = error.read(MAX_ANSWER_BYTES)
-    except (OSError, http.client.HTTPException, ValueError):
-        return ""
-    return cut(without_secrets(without_controls(data.decode("utf-8", "replace"))), MAX_ANSWER_CHARS)
-
-
-def _retry_after(stated: str) -> float:
-    """Seconds, from a number or a date; 0 for anything else."""
-    stated = stated.strip()
-    if stated.isascii() and stated.isdigit():
-        return float(stated[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(stated).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return 0.0
-
-
-MEANINGS = {
-    400: ("The receiver finds the request wrong", "See docs/forwarding.md for what is sent."),
-    401: ("The receiver refuses the key", "Check MEMORY_FABRIC_FORWARD_KEY."),
-    403: ("The receiver refuses the key", "Check MEMORY_FABRIC_FORWARD_KEY."),
-    404: ("The receiver has no ingest at this address", "Check MEMORY_FABRIC_FORWARD_URL."),
-    405: ("The receiver takes no ingest at this address", "Check MEMORY_FABRIC_FORWARD_URL."),
-    407: ("The proxy wants a name", "Check the variable https_proxy."),
-    409: ("The receiver has other text under the same key", ""),
-    413: ("The receiver finds the text too long", ""),
-    422: ("The receiver finds a field wrong", "See docs/forwarding.md for what is sent."),
-    429: ("The receiver asks for patience", "It is tried again later."),
-    503: ("The receiver cannot take it now", "It is tried again later."),
-}
-
-
-def _meaning(status: int) -> tuple[str, str]:
-    """What a status says to a person, and what helps."""
-    if 300 <= status < 400:
-        told = "The receiver answers with a redirect, which is not followed: the key would go along"
-        return f"{told} ({status}).", "Set MEMORY_FABRIC_FORWARD_URL to the final address."
-    fallback = "It is tried again later."
-    told, remedy = MEANINGS.get(status, ("The receiver failed", fallback))
-    return f"{told} ({status}).", remedy
-
-
-def _unreachable(error: Exception, host: str) -> Answer:
-    reason = getattr(error, "reason", error)
-    if isinstance(reason, ssl.SSLCertVerificationError):
-        told = f"The certificate of {host} is not trusted: {reason.verify_message}."
-        return Answer(0, told, "SSL_CERT_FILE can name the authority that signed it.")
-    if isinstance(reason, ssl.SSLError):
-        told = f"{host} does not speak TLS as it should: {reason.reason}."
-        return Answer(0, told, "Check whether the address begins with http or https.")
-    if isinstance(reason, socket.gaierror):
-        return Answer(0, f"The name {host} is not known.", "Check the address and the network.")
-    if isinstance(reason, ConnectionRefusedError):
-        return Answer(0, f"Nothing listens at {host}.", "Start the receiver, or check the address.")
-    if isinstance(reason, TimeoutError):
-        return Answer(0, f"{host} did not answer in time.", "It is tried again later.")
-    said = cut(one_line(without_secrets(str(reason))), 200) or type(reason).__name__
-    return Answer(0, f"{host} could not be reached: {said}.", "It is tried again later.")

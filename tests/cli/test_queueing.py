@@ -11,9 +11,10 @@ import pytest
 from cli.shell import Shell
 from cli.terminal import finish, start
 from memory_fabric.config import read_settings
+from memory_fabric.endpoint import Ingest
 from memory_fabric.models import Provenance
 from memory_fabric.store import intake
-from memory_fabric.store.intake import Accepted, Ingest
+from memory_fabric.store.intake import Accepted
 from memory_fabric.store.memory import Memory
 
 SUMMARY = "We decided to use Redis for sessions because Postgres was too slow."

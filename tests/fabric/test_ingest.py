@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_fabric.endpoint import MAX_DECISION_CHARS, MAX_DECISIONS, Ingest
 from memory_fabric.fabric import ingest
-from memory_fabric.store.intake import Claimed, Ingest
+from memory_fabric.store.intake import Claimed
 
 CAME = "2026-03-01T12:00:00.000Z"
 SUMMARY = "We decided to use Redis for sessions because Postgres was too slow."
@@ -68,6 +69,16 @@ def test_stated_decisions_are_records_of_the_stated_confidence_before_what_is_re
     assert [entity.name for entity in decision.entities] == ["Kafka"]
     assert read
     assert all(record.confidence <= 0.6 for record in read)
+
+
+def test_as_many_and_as_long_decisions_as_the_endpoint_takes_are_all_kept_whole() -> None:
+    number = range(MAX_DECISIONS)
+    stated = tuple(f"Use tool{n} " + "for a job " * 1000 for n in number)
+    cut = tuple(text[:MAX_DECISION_CHARS].strip() for text in stated)
+
+    found = ingest.records(claimed("A summary of the day.", key_decisions=cut), [], {})
+
+    assert [record.what for record in found] == list(cut)
 
 
 def test_a_decision_that_the_summary_says_too_is_one_record() -> None:

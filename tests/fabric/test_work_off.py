@@ -10,13 +10,14 @@ import pytest
 
 from house import House
 from memory_fabric.config import read_settings
+from memory_fabric.endpoint import Ingest
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.fabric import remember
 from memory_fabric.fabric.work_off import try_once, work_off
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store import intake
 from memory_fabric.store.history import changes, undoing
-from memory_fabric.store.intake import Accepted, Ingest
+from memory_fabric.store.intake import Accepted
 from memory_fabric.store.memory import Memory
 from store.support import USER, World, database
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from memory_fabric.endpoint import Ingest
 from memory_fabric.models import Provenance
 from memory_fabric.store import graph, intake
-from memory_fabric.store.intake import Ingest
 from memory_fabric.store.memory import Memory
 from store.support import World, database
 

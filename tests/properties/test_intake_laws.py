@@ -9,9 +9,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from memory_fabric.endpoint import Ingest
 from memory_fabric.models import Provenance
 from memory_fabric.store import intake
-from memory_fabric.store.intake import Accepted, Ingest
+from memory_fabric.store.intake import Accepted
 from store.support import World
 
 BY = Provenance("ingest", trust="tool")

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.endpoint import Ingest
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.servers.http import intake as group
 from memory_fabric.servers.http.intake import Intake
 from memory_fabric.servers.store_thread import StoreThread
-from memory_fabric.store.intake import Accepted, IdempotencyConflict, Ingest
+from memory_fabric.store.intake import Accepted, IdempotencyConflict
 from memory_fabric.store.memory import Memory
 from servers.doors import settings
 

@@ -10,16 +10,18 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memory_fabric.endpoint import Ingest
 from memory_fabric.fabric import ingest
 from memory_fabric.models import Provenance
 from memory_fabric.servers.queue_worker import TooLong, Worker, limited
 from memory_fabric.store import intake
-from memory_fabric.store.intake import Accepted, Ingest
+from memory_fabric.store.intake import Accepted
 from memory_fabric.store.memory import Memory
 from store.support import World, database
 
@@ -128,6 +130,25 @@ def test_a_worker_that_waits_takes_what_comes_and_ends_on_sigterm(
     process.send_signal(signal.SIGTERM)
     assert ended(process).split() == ["ready", "2"]
     assert process.returncode == 0
+
+
+def test_a_text_that_the_database_refuses_is_tried_with_pauses_and_then_set_aside(
+    world: World, memory: Memory
+) -> None:
+    cursed, *_ = accept(memory, SUMMARY.format("Cursed"), SUMMARY.format("Redis"))
+    database(memory).connection.execute(
+        "CREATE TRIGGER refusing BEFORE INSERT ON episodes WHEN NEW.text LIKE '%Cursed%' "
+        "BEGIN SELECT RAISE(ABORT, 'refused'); END"
+    )
+    rounds = [time.time() + n * intake.MOST_RETRY_S for n in range(intake.MAX_ATTEMPTS)]
+
+    for now in rounds:
+        Worker(world.settings(), now=partial(float, now)).run(once=True)
+
+    assert states(memory) == ["dead", "done"]
+    told = intake.passage(memory, cursed)
+    assert told is not None and told.attempts == intake.MAX_ATTEMPTS
+    assert "refused" in told.error and str(world.root) not in told.error
 
 
 def test_several_workers_at_once_do_each_text_once(world: World, memory: Memory) -> None:

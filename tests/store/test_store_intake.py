@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.endpoint import Ingest
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.fabric.work_off import try_once
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.store import backup, intake, tiers, uniting, write
 from memory_fabric.store.history import changes, telling, undoing
-from memory_fabric.store.intake import Accepted, Claimed, IdempotencyConflict, Ingest
+from memory_fabric.store.intake import Accepted, Claimed, IdempotencyConflict
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import purging
 from store.support import USER, World, database, entity
@@ -241,6 +242,16 @@ def test_an_error_keeps_no_secret_and_has_an_end(memory: Memory) -> None:
     assert len(found.error) <= intake.MAX_ERROR_CHARS
 
 
+def test_an_error_names_no_place_of_this_machine(world: World, memory: Memory) -> None:
+    id_ = one(memory)
+    intake.claim(memory, "w", NOW, 60)
+
+    intake.fail(memory, id_, "w", f"{world.home}/x.db, {world.project}, {world.root}/y", NOW)
+
+    found = intake.passage(memory, id_)
+    assert found is not None and found.error == "…/x.db, …, …/y"
+
+
 def test_the_dead_are_listed_retried_and_dropped_by_a_part_of_their_id(memory: Memory) -> None:
     id_, other = one(memory), one(memory, "another")
     for n in range(intake.MAX_ATTEMPTS):
@@ -399,6 +410,19 @@ def test_the_words_of_done_texts_expire_and_what_came_of_them_stays(memory: Memo
     other = intake.ingest_of(memory, waiting)
     assert other is not None
     assert other.session_summary
+
+
+def test_what_comes_again_after_its_words_expired_has_the_length_that_it_had(
+    memory: Memory,
+) -> None:
+    sent = Ingest("We use Redis for sessions.", idempotency_key="k")
+    [first] = accepted(memory, sent)
+    worked_off(memory)
+    tiers.expire_texts(memory, "9999")
+
+    [again] = accepted(memory, sent)
+
+    assert (again.id, again.length, again.repeated) == (first.id, first.length, True)
 
 
 def test_a_drop_is_undone_with_what_became_of_the_text(memory: Memory) -> None:

@@ -86,11 +86,12 @@ def send(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
     if not settings.forward_url or not spool.waiting(settings.home):
         return "", None if not settings.forward_url else _counts(settings, 0, 0), []
     from memory_fabric import sender  # loads what can reach a network
+    from memory_fabric.posting import over_network
 
     if not sender.may_send(settings):
         return "", None, ["forward: nothing was sent: memory is switched off here."]
     try:
-        done = sender.send_now(settings, sender.over_network(settings), sender.Clock())
+        done = sender.send_now(settings, over_network(settings), sender.Clock())
     except TimeoutError:
         return ANOTHER, _counts(settings, 0, 0), []
     counts = _counts(settings, done.arrived, done.refused)

@@ -14,7 +14,8 @@ from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, many, one_line
 
 if TYPE_CHECKING:
-    from memory_fabric.store.intake import Backlog, Ingest, Passage
+    from memory_fabric.endpoint import Ingest
+    from memory_fabric.store.intake import Backlog, Passage
     from memory_fabric.store.memory import Memory
 
 LIMIT = 50

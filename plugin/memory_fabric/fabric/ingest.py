@@ -6,14 +6,15 @@ no surer than its sender says.
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from memory_fabric import ids
+from memory_fabric.endpoint import BETWEEN
 from memory_fabric.fabric.extract import extract
 from memory_fabric.fabric.remember import found_in
+from memory_fabric.fabric.summaries import said_in
 from memory_fabric.models import INGEST, Provenance, Record
-from memory_fabric.text import cut, one_line, without_injected, words
+from memory_fabric.text import one_line, without_injected, words
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -23,14 +24,13 @@ if TYPE_CHECKING:
     from memory_fabric.store.intake import Claimed
 
 TRUST, ROLE = "tool", "assistant"
-# A line between two messages of one text.
-BETWEEN = "---"
 MAX_TURN_CHARS = 16 << 10
 # A text of fewer words is a greeting or the sign of life of a program.
 LEAST_WORDS = 3
-MAX_DECISIONS, MAX_RECORDS = 100, 60
-MAX_DECISION_CHARS = 2000
-_NOT_SAID = r"<analysis>.*?(?:</analysis>|\Z)|</?summary>"
+# Of what its turns say; what is stated as a decision is kept, however much it is.
+MAX_RECORDS = 60
+# So much of a message tells whether it has words.
+MAX_LOOKED_AT = 2000
 
 
 class Turn(Value):
@@ -72,12 +72,12 @@ def session_of(claimed: Claimed) -> str:
 def turns(claimed: Claimed) -> list[Turn]:
     """What was said, message by message; one that says the same in the same session has its id."""
     session = session_of(claimed)
-    text = re.sub(_NOT_SAID, "", claimed.ingest.session_summary, flags=re.DOTALL)
+    text = said_in(claimed.ingest.session_summary)
     found = [
         Turn(ids.id_for(f"turn {session}\n{part}"), part)
         for message in messages(without_injected(text))
         for part in _parts(message)
-        if len(words(part[:MAX_DECISION_CHARS])) >= LEAST_WORDS
+        if len(words(part[:MAX_LOOKED_AT])) >= LEAST_WORDS
     ]
     return list(dict.fromkeys(found))
 
@@ -114,9 +114,8 @@ def records(claimed: Claimed, new: Sequence[Turn], known: Mapping[str, str]) -> 
     as a summary, several as what an assistant said.
     """
     speaker = "summary" if len(messages(claimed.ingest.session_summary)) < 2 else "assistant"
-    found = [_decision(text, claimed.ingest.confidence, known) for text in _decisions(claimed)]
-    for turn in new:
-        found += found_in(turn.text, speaker, known)
+    stated = [_decision(text, claimed.ingest.confidence, known) for text in _decisions(claimed)]
+    heard = [record for turn in new for record in found_in(turn.text, speaker, known)]
     at = provenance(claimed).at
     return [
         record._replace(
@@ -125,13 +124,13 @@ def records(claimed: Claimed, new: Sequence[Turn], known: Mapping[str, str]) -> 
             project=claimed.ingest.project,
             valid_from=at,
         )
-        for number, record in enumerate(_each_once(found)[:MAX_RECORDS])
+        for number, record in enumerate(_each_once([*stated, *heard[:MAX_RECORDS]]))
     ]
 
 
 def _decisions(claimed: Claimed) -> list[str]:
     stated = [one_line(without_injected(text)) for text in claimed.ingest.key_decisions]
-    return [cut(text, MAX_DECISION_CHARS) for text in stated if text][:MAX_DECISIONS]
+    return [text for text in stated if text]
 
 
 def _decision(text: str, confidence: float, known: Mapping[str, str]) -> Record:

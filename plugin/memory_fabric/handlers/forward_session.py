@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from memory_fabric import events, forwarding, ids
+from memory_fabric import endpoint, events, forwarding, ids
 from memory_fabric.config import captures
 from memory_fabric.fabric.domains import SESSION
 from memory_fabric.handlers import wording
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 MAX_MESSAGES = 10
-BETWEEN = "\n\n---\n\n"
+BETWEEN = f"\n\n{endpoint.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
 # So much is looked at before it is redacted: a cut must not hide what a secret is known by.
 MAX_READ_CHARS = 256 << 10
 # A receiver takes at most a megabyte.
 MAX_BODY_BYTES = 1_000_000
-SOURCE_MODEL, CONFIDENCE = "claude-code-hook", 0.8
 
 
 def handle(event: Event, fabric: WorkTable) -> Reply | None:
@@ -66,9 +65,9 @@ def _messages(event: Event) -> tuple[list[str], str]:
 
 
 def _summary(event: Event) -> tuple[list[str], str]:
-    from memory_fabric.handlers.remember_summary import plain_summary  # of this event only
+    from memory_fabric.fabric.summaries import said_in  # of this event only
 
-    text = _fit(plain_summary(event), MAX_SUMMARY_CHARS)
+    text = _fit(said_in(events.compact_summary(event)), MAX_SUMMARY_CHARS)
     return [text] if text else [], text
 
 
@@ -86,8 +85,8 @@ def _body(
         "session_summary": BETWEEN.join(texts),
         "key_decisions": [],
         "domain": SESSION,
-        "source_model": SOURCE_MODEL,
-        "confidence": CONFIDENCE,
+        "source_model": endpoint.LEFT_OUT.source_model,
+        "confidence": endpoint.LEFT_OUT.confidence,
         "project": without_secrets(project),
         "session_id": event.session[:200],
         "idempotency_key": ids.id_for(f"{event.name}\n{event.session}\n{mark}"),

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from memory_fabric import events
 from memory_fabric.fabric import remember
 from memory_fabric.fabric.domains import SESSION
+from memory_fabric.fabric.summaries import said_in
 from memory_fabric.models import Provenance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
     from memory_fabric.fabric.table import WorkTable
-
-ANALYSIS = r"<analysis>.*?(?:</analysis>|\Z)"
 
 
 def handle(event: Event, fabric: WorkTable) -> None:
@@ -33,10 +30,5 @@ def handle(event: Event, fabric: WorkTable) -> None:
         agent=fabric.agent_type,
         domain=room.domain if room.isolated else SESSION,
     )
-    remember.remember_text(memory, plain_summary(event), "summary", by, known_in=room.domain)
-
-
-def plain_summary(event: Event) -> str:
-    """The summary alone, without analysis and tags."""
-    summary = re.sub(ANALYSIS, "", events.compact_summary(event), flags=re.DOTALL)
-    return re.sub(r"</?summary>", "", summary)
+    said = said_in(events.compact_summary(event))
+    remember.remember_text(memory, said, "summary", by, known_in=room.domain)

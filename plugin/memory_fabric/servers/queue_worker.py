@@ -17,7 +17,7 @@ from types import FrameType
 
 from memory_fabric import ids
 from memory_fabric.config import Settings
-from memory_fabric.errors import DeadlinePassed, FabricError, StoreUnavailable
+from memory_fabric.errors import DeadlinePassed, FabricError, StoreRefuses, StoreUnavailable
 from memory_fabric.fabric.work_off import try_once
 from memory_fabric.store import intake, log
 from memory_fabric.store.database import Database
@@ -118,6 +118,8 @@ class Worker:
             with limited(memory, self._limit_s):
                 done = try_once(memory, claimed, self.name, self._now, self._lease_s)
             self.tally.done += done
+        except (StoreRefuses, sqlite3.IntegrityError, sqlite3.DataError) as error:
+            self._failed(memory, claimed, str(error))
         except (StoreUnavailable, DeadlinePassed, sqlite3.Error) as error:
             intake.give_back(memory, claimed.id, self.name, str(error), self._now())
             raise
@@ -130,8 +132,9 @@ class Worker:
             self._changed_at = time.monotonic()
 
     def _failed(self, memory: Memory, claimed: Claimed, why: str) -> None:
+        if not intake.fail(memory, claimed.id, self.name, why, self._now()):
+            return  # it was done, or is another's
         self.tally.failed += 1
-        intake.fail(memory, claimed.id, self.name, why, self._now())
         self._note(f"attempt {claimed.attempts} at {claimed.id}: {why}")
 
     def _follow_up(self, *, idle: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from memory_fabric.errors import FabricError
-from memory_fabric.rooms import domain_name
+from memory_fabric.rooms import DOMAIN_KEYS, domain_name
 from memory_fabric.servers import fresh, graph_tools, history_tools, own_tools
 from memory_fabric.servers.outcome import Outcome, failure, whole_text, with_notes
 from memory_fabric.servers.schema import STRING, TOOLS
@@ -39,7 +39,6 @@ CALLS: Mapping[str, Call] = {
 # What these say may lie in a stated domain; `expert_domain` is another name of `domain`. One who is
 # isolated states none: what he says lies in his own.
 SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
-DOMAIN_NAMES = ("domain", "expert_domain")
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
 READERS = frozenset(tool.name for tool in TOOLS if tool.reads)
 # More would bury the first, which is nearly always the one that explains the others.
@@ -63,12 +62,12 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
 
 def stated_domain(arguments: Mapping[str, Any]) -> str:
     """The domain that a call states under either of its names; '' for none."""
-    return next((domain_name(arguments[k]) for k in DOMAIN_NAMES if arguments.get(k)), "")
+    return next((domain_name(arguments[k]) for k in DOMAIN_KEYS if arguments.get(k)), "")
 
 
 def _domain_problems(arguments: Mapping[str, Any]) -> list[str]:
     """What is wrong with a stated domain, which the reference server's tools do not list."""
-    stated = {key: arguments[key] for key in DOMAIN_NAMES if arguments.get(key)}
+    stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
     schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
     found = list(problems(schema, stated))
     if found:

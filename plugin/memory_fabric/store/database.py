@@ -10,6 +10,7 @@ from memory_fabric.errors import (
     StoreCorrupt,
     StoreNewer,
     StoreReadOnly,
+    StoreRefuses,
     StoreUnavailable,
 )
 from memory_fabric.store import files, migrations
@@ -35,6 +36,7 @@ SUSPECT = ".suspect"
 SWITCH_S = 2.0
 
 _CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_REFUSED = ("SQLITE_CONSTRAINT", "SQLITE_TOOBIG", "SQLITE_MISMATCH", "SQLITE_RANGE")
 _READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 
 
@@ -260,6 +262,8 @@ def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | 
             f"The disk refused {path}: {error}.",
             remedy="It may be full, over a quota, or failing.",
         )
+    if name.startswith(_REFUSED):
+        return StoreRefuses(path, f"{path}: {error}.")
     return StoreUnavailable(path, f"{path}: {error}.")
 
 

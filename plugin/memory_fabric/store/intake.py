@@ -10,6 +10,7 @@ import json
 from datetime import datetime
 
 from memory_fabric import ids
+from memory_fabric.endpoint import LEFT_OUT, Ingest
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.rooms import domain_name
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 STATES = (WAITING, WORKING, DEAD, DONE)
-DEFAULT_DOMAIN = "session"
 # Seconds until the second, third … attempt: 10, 20, 40 … and never more than an hour.
 FIRST_RETRY_S, MOST_RETRY_S = 10.0, 3600.0
 MAX_ATTEMPTS = 6
@@ -38,20 +38,6 @@ LOST = "its worker ended while at it"
 PURGED = "its text was purged"
 # Short ids have eight characters; fewer would too often mean several.
 MIN_ID_CHARS = 6
-
-
-class Ingest(Value):
-    """What a program brings in, as the endpoint takes it; times are ISO 8601."""
-
-    session_summary: str
-    key_decisions: tuple[str, ...] = ()
-    domain: str = DEFAULT_DOMAIN
-    source_model: str = "claude-code-hook"
-    confidence: float = 0.8
-    project: str = ""
-    session_id: str = ""
-    idempotency_key: str = ""
-    created_at: str = ""
 
 
 class Accepted(Value):
@@ -259,7 +245,7 @@ def fail(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
     database = _database(memory)
     if database is None:
         return False
-    told = _told(error)
+    told = _told(memory, error)
     with database.transaction(durable=False) as c:
         row = c.execute(f"SELECT attempts FROM intake WHERE {_HIS}", (id_, worker)).fetchone()
         if row is None:
@@ -288,7 +274,7 @@ def give_back(memory: Memory, id_: str, worker: str, error: str, now: float) -> 
         changed = c.execute(
             "UPDATE intake SET state = ?, worker = '', leased_until = '', due_at = ?, error = ?, "
             f"attempts = max(0, attempts - 1) WHERE {_HIS}",
-            (WAITING, ids.timestamp(now + FIRST_RETRY_S), _told(error), id_, worker),
+            (WAITING, ids.timestamp(now + FIRST_RETRY_S), _told(memory, error), id_, worker),
         )
         return changed.rowcount > 0
 
@@ -364,7 +350,7 @@ def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
     id_ = ids.new_id()
     key = ingest.idempotency_key
     kept = ingest._replace(
-        domain=domain_name(ingest.domain) or DEFAULT_DOMAIN,
+        domain=domain_name(ingest.domain) or LEFT_OUT.domain,
         # As an id: a key looks like a secret, and would not be told from others without it.
         idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
     )
@@ -383,7 +369,9 @@ def _outcome(result: Mapping[str, Any]) -> Accepted | IdempotencyConflict:
         return IdempotencyConflict(str(result["id"]))
     kept = _of_object(result["ingest"])
     repeated = bool(result.get("repeated"))
-    return Accepted(str(result["id"]), len(kept.session_summary), kept.domain, repeated)
+    # The words of one that is done may have expired.
+    length = len(kept.session_summary) or int(result.get("length", 0))
+    return Accepted(str(result["id"]), length, kept.domain, repeated)
 
 
 def _by(ingest: Ingest) -> Provenance:
@@ -399,7 +387,10 @@ def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _told(error: str) -> str:
+def _told(memory: Memory, error: str) -> str:
+    """The error for whoever asks how far a text is, who may be a stranger: no place of ours."""
+    for place in (memory.settings.home, memory.settings.project_dir, memory.settings.user_home):
+        error = error.replace(place, "…") if len(place) > 1 else error
     return cut(one_line(without_secrets(error)), MAX_ERROR_CHARS)
 
 
@@ -464,9 +455,8 @@ def _ingest(body: str) -> Ingest:
 
 def _of_object(value: Mapping[str, Any]) -> Ingest:
     """The ingest in a JSON object; fields that are missing or of another type have defaults."""
-    plain = Ingest("")
     found: dict[str, Any] = {}
-    for name, default in plain._asdict().items():
+    for name, default in LEFT_OUT._asdict().items():
         part = value.get(name)
         if name == "key_decisions":
             found[name] = tuple(map(str, part)) if isinstance(part, list | tuple) else ()

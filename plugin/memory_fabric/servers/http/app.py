@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from memory_fabric import endpoint
 from memory_fabric.errors import FabricError
 from memory_fabric.servers.http import ingest_api, mcp_door, recall_api
 from memory_fabric.servers.http.bodies import WithBody
@@ -57,8 +58,8 @@ def application(
     api, health, states = PageApi(store), HealthApi(intake, worker), ingest_api.StateApi(intake)
     app = Starlette(
         routes=[
-            Route(ingest_api.PATH, ingest_api.IngestDoor(intake), methods=["POST"]),
-            Route(ingest_api.PATH + "/{id}", states.state),
+            Route(endpoint.PATH, ingest_api.IngestDoor(intake), methods=["POST"]),
+            Route(endpoint.PATH + "/{id}", states.state),
             Route(recall_api.PATH, recall_api.RecallApi(store).recall),
             Route(mcp_door.PATH, WithBody(mcp, mcp_door.MAX_BYTES), methods=list(mcp_door.METHODS)),
             Route(FRONT, front),

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from memory_fabric.servers.http.intake import Intake
 
-PATH = "/v1/memory/ingest"
-
 
 class IngestDoor:
     """The application behind `POST /v1/memory/ingest`."""

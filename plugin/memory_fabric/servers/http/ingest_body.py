@@ -23,14 +23,18 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from memory_fabric.endpoint import (
+    LEFT_OUT,
+    MAX_DECISION_CHARS,
+    MAX_DECISIONS,
+    MAX_NAME_CHARS,
+    Ingest,
+)
 from memory_fabric.ids import timestamp
 from memory_fabric.rooms import domain_name
 from memory_fabric.servers.http.replies import Refused
-from memory_fabric.store.intake import Ingest
 from memory_fabric.text import encodable
 
-MAX_NAME_CHARS, MAX_DECISION_CHARS, MAX_DECISIONS = 256, 4000, 100
-DOMAIN, SOURCE_MODEL, CONFIDENCE = "session", "claude-code-hook", 0.8
 # A clock may go wrong by so much, a zone by less.
 MAX_AHEAD = timedelta(days=1)
 FIRST_YEAR = 1970
@@ -113,16 +117,16 @@ class IngestBody(BaseModel):
         None, description="What was decided, one sentence each."
     )
     domain: Domain | None = Field(
-        None, description=f"The room it belongs to; `{DOMAIN}` when it is left out."
+        None, description=f"The room it belongs to; `{LEFT_OUT.domain}` when it is left out."
     )
     expert_domain: Domain | None = Field(
         None, description="The same as `domain`, which counts where both are sent."
     )
     source_model: Name | None = Field(
-        None, description=f"Who wrote it; `{SOURCE_MODEL}` when it is left out."
+        None, description=f"Who wrote it; `{LEFT_OUT.source_model}` when it is left out."
     )
     confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
-        None, description=f"How sure the sender is; {CONFIDENCE} when it is left out."
+        None, description=f"How sure the sender is; {LEFT_OUT.confidence} when it is left out."
     )
     project: Name | None = Field(None, description="A tag that recall can be confined to.")
     session_id: Name | None = Field(
@@ -142,9 +146,9 @@ class IngestBody(BaseModel):
         return Ingest(
             session_summary=self.session_summary,
             key_decisions=tuple(one for one in self.key_decisions or () if one.strip()),
-            domain=self.domain or self.expert_domain or DOMAIN,
-            source_model=self.source_model or SOURCE_MODEL,
-            confidence=CONFIDENCE if self.confidence is None else float(self.confidence),
+            domain=self.domain or self.expert_domain or LEFT_OUT.domain,
+            source_model=self.source_model or LEFT_OUT.source_model,
+            confidence=LEFT_OUT.confidence if self.confidence is None else float(self.confidence),
             project=self.project or "",
             session_id=self.session_id or "",
             idempotency_key=self.idempotency_key or "",

@@ -21,7 +21,8 @@ from memory_fabric.store import files, intake
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memory_fabric.store.intake import Accepted, Backlog, IdempotencyConflict, Ingest, Passage
+    from memory_fabric.endpoint import Ingest
+    from memory_fabric.store.intake import Accepted, Backlog, IdempotencyConflict, Passage
     from memory_fabric.store.memory import Memory
 
     Outcome = Accepted | IdempotencyConflict

@@ -32,9 +32,12 @@ def ingest(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
     key, body = str(value.get("idempotency_key") or ""), json.dumps(value, ensure_ascii=False)
     summed = digest(value)
     if key:
-        known = c.execute("SELECT id, digest, body FROM intake WHERE key = ?", (key,)).fetchone()
+        known = c.execute(
+            "SELECT id, digest, body, result FROM intake WHERE key = ?", (key,)
+        ).fetchone()
         if known and known[0] != payload["id"]:
             said = {"id": known[0], "repeated": True, "ingest": json.loads(known[2])}
+            said |= {"length": json.loads(known[3]).get("length", 0)} if known[3] else {}
             return said | ({} if known[1] == summed else {"conflict": True}), []
     outcome = payload.get("outcome")
     added = c.execute(

@@ -1,0 +1,27 @@
+"""The endpoint that takes texts in, as sender and receiver agree on it: path, fields, limits."""
+
+from __future__ import annotations
+
+from memory_fabric.values import Value
+
+PATH = "/v1/memory/ingest"
+# A line between two messages of one text.
+BETWEEN = "---"
+MAX_NAME_CHARS, MAX_DECISIONS, MAX_DECISION_CHARS = 256, 100, 4000
+
+
+class Ingest(Value):
+    """A text and what its sender knows of it; what he leaves out is as here. Times are ISO 8601."""
+
+    session_summary: str
+    key_decisions: tuple[str, ...] = ()
+    domain: str = "session"
+    source_model: str = "claude-code-hook"
+    confidence: float = 0.8
+    project: str = ""
+    session_id: str = ""
+    idempotency_key: str = ""
+    created_at: str = ""
+
+
+LEFT_OUT = Ingest("")
