@@ -24,6 +24,11 @@ class Rooms(Value):
     isolated: frozenset[str] = frozenset()
     isolated_agents: frozenset[str] = frozenset()
 
+    @property
+    def configured(self) -> bool:
+        """Whether config.toml says anything of domains."""
+        return bool(self.agents or self.paths or self.isolated or self.isolated_agents)
+
 
 def domain_name(text: str) -> str:
     """A domain as it is kept: `Code-Reviewer` is `code_reviewer`; '' for no name."""

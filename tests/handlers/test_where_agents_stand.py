@@ -239,21 +239,89 @@ def test_after_a_compaction_an_isolated_session_gets_back_its_own(walled: House)
     assert "ten years" in given and "ten days" not in given
 
 
-def test_a_session_that_broke_off_is_caught_up_in_its_own_domain(
-    walled: House, tmp_path: Path
-) -> None:
+def broke_off(house: House) -> None:
+    """No session was seen for long."""
+    [path] = house.fabric_home.glob("projects/*/graph.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE sessions SET seen_at = '2020-01-01T00:00:00.000Z'")
+    connection.close()
+    os.utime(house.transcript, (0, 0))
+
+
+def next_start(house: House) -> str:
+    """What another session is given at its start, which catches up on what broke off."""
+    other = str(house.transcript.with_name("other.jsonl"))
+    return house.context("SessionStart", "next", source="startup", transcript_path=other)
+
+
+def test_a_session_that_broke_off_is_caught_up_in_its_own_domain(walled: House) -> None:
     walled.fire("SessionStart", "broken", source="startup", **LEGAL)
     walled.say("assistant", YEARS, session="broken")
-    long_ago = "2020-01-01T00:00:00.000Z"
-    [path] = walled.fabric_home.glob("projects/*/graph.db")
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE sessions SET seen_at = ?", (long_ago,))
-    connection.close()
-    os.utime(walled.transcript, (0, 0))
+    broke_off(walled)
 
-    walled.fire("SessionStart", "next", source="startup", transcript_path=str(tmp_path / "x"))
+    next_start(walled)
 
     assert {record.domain for record in walled.records("type = 'decision'")} == {"legal"}
+
+
+def test_who_starts_in_an_isolated_folder_is_told_nothing_of_what_broke_off_outside(
+    walled: House,
+) -> None:
+    walled.fire("SessionStart", "broken", source="startup")
+    walled.say("assistant", YEARS, session="broken")
+    broke_off(walled)
+    moved_to(walled, "services/legal")
+
+    given = next_start(walled)
+
+    assert "ten years" not in given
+    assert {record.domain for record in walled.records("type = 'decision'")} == {"general"}
+    assert {row[0] for row in rows(walled, "SELECT domain FROM episodes")} == {"general"}
+
+
+def test_what_broke_off_in_an_isolated_folder_stays_in_it(walled: House) -> None:
+    outside = walled.environ["CLAUDE_PROJECT_DIR"]
+    moved_to(walled, "services/legal")
+    walled.fire("SessionStart", "broken", source="startup")
+    walled.say("assistant", YEARS, session="broken")
+    broke_off(walled)
+    walled.environ["CLAUDE_PROJECT_DIR"] = outside
+
+    next_start(walled)
+
+    assert {record.domain for record in walled.records("type = 'decision'")} == {"legal"}
+
+
+def test_what_nobody_knows_the_folder_of_waits_for_who_is_not_isolated(house: House) -> None:
+    house.prompt("hello there", "broken")
+    house.say("assistant", YEARS, session="broken")
+    broke_off(house)
+    configure(house, WALLS)
+    outside = house.environ["CLAUDE_PROJECT_DIR"]
+    moved_to(house, "services/legal")
+
+    next_start(house)
+    assert house.records("type = 'decision'") == []
+
+    house.environ["CLAUDE_PROJECT_DIR"] = outside
+    broke_off(house)
+    house.context("SessionStart", "last", source="startup", transcript_path="")
+    assert {record.domain for record in house.records("type = 'decision'")} == {"general"}
+
+
+def test_a_session_that_goes_on_behind_a_wall_has_a_record_on_each_side(walled: House) -> None:
+    edit = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": "tax.py"}}
+    walled.say("user", "Please look after retention in the tax code of the shop.")
+    walled.say("assistant", YEARS, edit)
+    walled.fire("Stop", last_assistant_message=YEARS)
+    walled.fire("SessionEnd", reason="other")
+    walled.say("user", "Please look after the scans of contracts as well.")
+    walled.fire("Stop", last_assistant_message="Done.", **LEGAL)
+    walled.fire("SessionEnd", reason="other", **LEGAL)
+
+    kept = {record.domain for record in walled.records("type = 'session'")}
+
+    assert kept == {"session", "legal"}
 
 
 def test_tools_of_other_servers_are_known_in_the_callers_domain(walled: House) -> None:

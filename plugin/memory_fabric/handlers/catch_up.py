@@ -7,7 +7,13 @@ import time
 
 from memory_fabric import ids
 from memory_fabric.fabric.remember import trust_for
-from memory_fabric.handlers.follow_transcript import follow, is_behind, read_to, table_of
+from memory_fabric.handlers.follow_transcript import (
+    follow,
+    is_behind,
+    is_placed,
+    read_to,
+    table_of,
+)
 from memory_fabric.handlers.take_notes import conclude
 from memory_fabric.store import sessions
 
@@ -42,6 +48,8 @@ def catch_up(fabric: WorkTable, event: Event) -> None:
         path = _found(noted_path, event.transcript_path)
         if done == MAX_SESSIONS:
             break
+        if fabric.room.isolated and not is_placed(fabric.memory, session):
+            continue  # nobody knows whether what it said may be known here
         if not _may_be_running(database, session, path, seen_at):
             _catch_up(fabric, session, path)
             done += 1

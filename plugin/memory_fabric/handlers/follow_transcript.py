@@ -19,9 +19,10 @@ from memory_fabric.transcript import MISSING, REPLACED, UNREADABLE, read_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from memory_fabric.config import Settings
     from memory_fabric.fabric.table import WorkTable
     from memory_fabric.handlers.copied_turns import Heard
     from memory_fabric.models import Record
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 MAX_EPISODE_CHARS = 16 << 10
 # One reading of a hook; a longer rest is read by the hooks that follow.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
-# The field of a session's notes that names the type of the agent it runs as, if it does.
-AGENT = "agent_type"
+# The fields of a session's notes that tell where it stands: the type of the agent that it runs as,
+# the folder of its launch, and its process's domain.
+AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
 # What the user is told, once a session.
 COMPLAINTS = {
     MISSING: "this session's transcript is gone; what it said since the last answer is not kept",
@@ -68,7 +70,7 @@ def follow(
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
     if is_here:
         notes["attended"] = trust_for(memory.settings, "user") == "user"
-        notes |= {AGENT: fabric.agent_type} if fabric.agent_type or AGENT in notes else {}
+        notes |= launched(memory.settings, fabric.agent_type, notes)
         if notes.pop("presumed", False):
             notes["revived"] = True  # it was taken for dead, and was not
     _complain(memory, path, offset, reading, notes)
@@ -81,10 +83,30 @@ def follow(
     return new
 
 
+def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
+    """What a session's notes say of where it stands: nothing where that makes no difference."""
+    told = {AGENT: agent_type} if agent_type or AGENT in notes else {}
+    if settings.rooms.configured or settings.domain or PLACE in notes:
+        told |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
+    return told
+
+
 def table_of(fabric: WorkTable, session: str) -> WorkTable:
-    """The table of who speaks in a session: an agent of the type that its notes name."""
+    """The table of who speaks in a session: an agent of the type that its notes name, in the folder
+    that they name.
+    """
     notes = sessions.load_notes(fabric.memory.session_database(), session)
-    return fabric.of(str(notes.get(AGENT, "")))
+    if PLACE not in notes:
+        return fabric.of(str(notes.get(AGENT, "")))
+    there = fabric.memory.settings._replace(
+        project_dir=str(notes[PLACE]), domain=str(notes.get(DOMAIN, ""))
+    )
+    return fabric.of(str(notes.get(AGENT, "")), there)
+
+
+def is_placed(memory: Memory, session: str) -> bool:
+    """Whether it is known where a session stands."""
+    return PLACE in sessions.load_notes(memory.session_database(), session)
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:

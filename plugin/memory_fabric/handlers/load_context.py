@@ -138,8 +138,8 @@ def _put_in_order(event: Event, fabric: WorkTable) -> None:
     tiers.confirm_shown(memory)
     if not memory.settings.writes:
         return
-    if event.agent_type:
-        _note_agent(memory, event, fabric.now)
+    if event.agent_type or memory.settings.domain or memory.settings.rooms.configured:
+        _note_launch(memory, event, fabric.now)
     if any(os.path.exists(memory.queue_path(kind)) for kind in ("project", "user")):
         tiers.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
@@ -150,14 +150,15 @@ def _put_in_order(event: Event, fabric: WorkTable) -> None:
         catch_up(fabric, event)
 
 
-def _note_agent(memory: Memory, event: Event, now: str) -> None:
-    """Who catches up on this session knows as what it ran."""
-    from memory_fabric.handlers.follow_transcript import AGENT  # few sessions run as an agent
+def _note_launch(memory: Memory, event: Event, now: str) -> None:
+    """Who catches up on this session knows as what it ran, and where."""
+    from memory_fabric.handlers.follow_transcript import launched  # most have one room only
 
     database = memory.session_database()
     sessions.touch(database, event.session, now, event.transcript_path)
     notes = sessions.load_notes(database, event.session)
-    sessions.save_notes(database, event.session, {**notes, AGENT: event.agent_type})
+    told = launched(memory.settings, event.agent_type, notes)
+    sessions.save_notes(database, event.session, {**notes, **told})
 
 
 def _take_in(memory: Memory) -> None:

@@ -63,9 +63,10 @@ def conclude(fabric: WorkTable, session: str) -> Record | None:
     )
     if record is None:
         return None
-    by = Provenance("assistant", trust=trust, session=session)
+    by, room = Provenance("assistant", trust=trust, session=session), fabric.room
     record = record._replace(
-        id=ids.id_for(session),
+        # A session may go on in another room: what it did in a walled one lies apart.
+        id=ids.id_for(f"{session}\n{room.domain}" if room.isolated else session),
         trust=trust,
         source=by.source,
         session=session,
