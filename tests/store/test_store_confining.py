@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.models import Provenance
+from memory_fabric.models import Entity, Provenance
+from memory_fabric.store import graph, sessions
 from memory_fabric.store import memory as memories
-from memory_fabric.store import sessions
-from memory_fabric.store.history import changes
+from memory_fabric.store.history import changes, undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import purging
 from store.support import World, decision
@@ -96,6 +96,67 @@ def test_a_change_that_took_away_what_others_said_is_not_told(memory: Memory) ->
 
     assert len(changes.read_all(memory)) == 2
     assert changes.read_all(memory.within(("ops",))) == []
+
+
+TOLD = decision("Use Redis", entities=(Entity("Redis", "technology"),))
+SAID = {"entityName": "Redis", "observations": ["Use Redis"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        ("delete_entities", {"entityNames": ["Redis"]}),
+        ("delete_observations", {"deletions": [SAID]}),
+        ("forget", {"ids": [], "entityNames": ["Redis"], "deletions": [SAID]}),
+    ],
+)
+def test_who_deletes_in_a_room_leaves_what_a_record_outside_says_too(
+    memory: Memory, kind: str, payload: dict[str, object]
+) -> None:
+    room = memory.within(("law",))
+    room.remember(TOLD._replace(domain="law"), LAW)
+    memory.remember(TOLD._replace(domain="ops"), OPS)
+
+    room.write(kind, payload, LAW, store="project")
+
+    assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "ops")]
+    assert rows(room, "SELECT text FROM observations") == []
+    undoing.undo(memory, [undoing.last(memory)], LAW)
+    assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "law")]
+
+
+def test_what_a_forgotten_record_leaves_to_another_lies_in_that_ones_domain(
+    memory: Memory,
+) -> None:
+    law = memory.remember(TOLD._replace(domain="law"), LAW)
+    memory.remember(TOLD._replace(domain="ops"), OPS)
+    assert law is not None
+
+    memory.forget([law.id], LAW)
+
+    assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "ops")]
+
+
+def test_what_is_stated_in_a_room_keeps_nothing_that_a_record_outside_brought(
+    memory: Memory,
+) -> None:
+    ops = memory.remember(TOLD._replace(domain="ops"), OPS)
+    create(memory.within(("law",)), "Redis", "Use Redis", LAW)
+    assert ops is not None
+
+    memory.forget([ops.id], OPS)
+
+    assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "law")]
+
+
+def test_what_two_domains_say_in_the_same_words_is_told_once(memory: Memory) -> None:
+    create(memory, "api", "runs on two nodes", OPS)
+    create(memory.within(("law",)), "api", "runs on two nodes", LAW)
+
+    [entity] = graph.whole(memory.databases()).entities
+
+    assert entity.observations == ("runs on two nodes",)
+    assert len(rows(memory, "SELECT id FROM observations")) == 2
 
 
 def test_the_ledger_of_a_session_is_kept_from_a_room_too(memory: Memory) -> None:

@@ -25,9 +25,10 @@ SMALL = 500
 def read_graph(db: Database) -> Graph:
     """Everything: entities and relations in creation order, observations in insertion order."""
     entities = db.rows("SELECT id, name, type FROM entities ORDER BY id")
-    said: dict[int, list[str]] = {}
+    # Two domains may say the same of an entity, each in a row of its own: it is told once.
+    said: dict[int, dict[str, None]] = {}
     for entity, text in db.rows("SELECT entity, text FROM observations ORDER BY id"):
-        said.setdefault(entity, []).append(text)
+        said.setdefault(entity, {})[text] = None
     relations = db.rows(
         "SELECT s.name, r.type, t.name FROM relations AS r JOIN entities AS s ON s.id = r.source "
         "JOIN entities AS t ON t.id = r.target ORDER BY r.id"
@@ -99,13 +100,13 @@ def opened(
     """
     found = _by_name(db, names)
     ids = [id_ for id_, _, _ in found]
-    said: dict[int, list[str]] = {}
+    said: dict[int, dict[str, None]] = {}
     for chunk in _chunks(ids):
         for entity, text in db.rows(
             f"SELECT entity, text FROM observations WHERE entity IN ({_marks(chunk)}) ORDER BY id",
             chunk,
         ):
-            said.setdefault(entity, []).append(text)
+            said.setdefault(entity, {})[text] = None
     entities = [Entity(name, kind, tuple(said.get(id_, ()))) for id_, name, kind in found]
     return entities, _numbered(db, ids, limit, ends)
 
@@ -155,7 +156,7 @@ def observations_of(db: Database, name: str) -> tuple[str, ...]:
         "WHERE e.name = ? ORDER BY o.id",
         (name,),
     )
-    return tuple(row[0] for row in rows)
+    return tuple(dict.fromkeys(row[0] for row in rows))
 
 
 def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:

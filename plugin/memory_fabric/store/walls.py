@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 # What adds to an entity, and what takes away: only in the domains of who asks for it.
-_ADDING = frozenset(("create_entities", "add_observations"))
+_ADDING = frozenset(("create_entities", "create_relations", "add_observations"))
 _TAKING = frozenset(("delete_entities", "delete_observations", "delete_relations", "forget"))
 
 

@@ -55,9 +55,11 @@ def delete_observations(
             gone["observations"] += rows.observations(c, said, (entity, text, text, *domains))
     # The same entity may stand in the list twice.
     gone["observations"] = list({row["id"]: row for row in gone["observations"]}.values())
+    left = _leave_to_others(c, gone, payload.get("only"))
     rows.remove(c, gone)
     touched = [row["entity"] for row in gone["observations"]]
-    return {"deleted": len(touched), "touched": touched}, [_op("restore", **gone)]
+    result = {"deleted": len(touched), "touched": touched}
+    return result, [_op("restore", **gone), *returns.op(left)]
 
 
 def delete_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -70,9 +72,11 @@ def delete_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
             row for row in relation(c, item) if only is None or row["domain"] in only
         ]
     gone["relations"] = list({row["id"]: row for row in gone["relations"]}.values())
+    left = _leave_to_others(c, gone, only)
     rows.remove(c, gone)
     touched = [row[end] for row in gone["relations"] for end in ("from", "to")]
-    return {"deleted": len(gone["relations"]), "touched": touched}, [_op("restore", **gone)]
+    result = {"deleted": len(gone["relations"]), "touched": touched}
+    return result, [_op("restore", **gone), *returns.op(left)]
 
 
 def restore(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -112,6 +116,7 @@ def relation(c: sqlite3.Connection, item: Mapping[str, Any]) -> list[dict[str, A
 def _delete_in(c: sqlite3.Connection, names: Sequence[str], only: Sequence[str]) -> Result:
     """What these domains say of the entities, and those that nobody else speaks of."""
     gone = rows.nothing()
+    left: list[returns.Group] = []
     (of_said, domains), (of_related, _) = _within({"only": only}, "o"), _within({"only": only}, "r")
     for name in dict.fromkeys(names):
         for entity in rows.entities(c, "e.name = ?", (name,)):
@@ -120,6 +125,7 @@ def _delete_in(c: sqlite3.Connection, names: Sequence[str], only: Sequence[str])
             mine["observations"] = rows.observations(c, said, (at_it, *domains))
             touching = f"(r.source = ? OR r.target = ?) AND {of_related}"
             mine["relations"] = rows.relations(c, touching, (at_it, at_it, *domains))
+            left += _leave_to_others(c, mine, only)
             rows.remove(c, mine)
             if entity["domain"] in only and rows.orphans(c, (name,)):
                 rows.remove(c, rows.nothing() | {"entities": [entity]})
@@ -129,7 +135,29 @@ def _delete_in(c: sqlite3.Connection, names: Sequence[str], only: Sequence[str])
     touched = [r[end] for r in gone["relations"] for end in ("from", "to")]
     touched += [row["entity"] for row in gone["observations"]]
     result = {"deleted": len(gone["entities"]), "relations": len(gone["relations"])}
-    return result | {"touched": touched}, [_op("restore", **gone)]
+    return result | {"touched": touched}, [_op("restore", **gone), *returns.op(left)]
+
+
+def _leave_to_others(
+    c: sqlite3.Connection, gone: rows.Rows, only: Sequence[str] | None
+) -> list[returns.Group]:
+    """Take from the rows that go what a record of another domain says, too: it is that one's now.
+    How that is taken back.
+    """
+    groups: list[returns.Group] = []
+    for table in ("observations", "relations") if only is not None else ():
+        for row in list(gone[table]):
+            heir = next((id_ for id_ in row["claims"] if _lies_beyond(c, id_, only or ())), "")
+            if heir:
+                rows.hand_to(c, rows.nothing() | {table: [row]}, heir)
+                groups.append(returns.group(table, returns.by_number(c, table, row["id"]), [row]))
+                gone[table].remove(row)
+    return groups
+
+
+def _lies_beyond(c: sqlite3.Connection, record: str, only: Sequence[str]) -> bool:
+    row = c.execute("SELECT domain FROM records WHERE id = ?", (record,)).fetchone()
+    return row is not None and row[0] not in only
 
 
 def _within(payload: Mapping[str, Any], alias: str) -> tuple[str, tuple[str, ...]]:

@@ -41,6 +41,7 @@ def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
     """
     created, merged = [], []
     apart = payload.get("apart") is True
+    only = by.domain if apart else ""
     adopted: Adopted = []
     graves = tombstones.Graves(c, by)
     for item in payload["entities"]:
@@ -53,7 +54,7 @@ def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
             added = rows.add_texts(c, id_, _lacking(c, id_, name, texts, graves), by)
             created.append({"name": name, "entityType": item["entityType"], "observations": added})
         else:
-            _adopt(c, adopted, id_, texts)
+            _adopt(c, adopted, id_, texts, only)
             lacking = _lacking(c, id_, name, texts, graves)
             added = rows.add_texts(c, id_, lacking, by, apart=apart)
             if added:
@@ -71,6 +72,7 @@ def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
 def create_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """New relations; an end that does not exist is created first with type `unknown` (BR-9)."""
     created, ends = [], []
+    only = by.domain if payload.get("apart") is True else ""
     adopted: Adopted = []
     graves = tombstones.Graves(c, by)
     for item in payload["relations"]:
@@ -84,12 +86,12 @@ def create_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
         ids = [rows.entity_id(c, name) or 0 for name in both]
         for name, id_ in zip(both, ids, strict=True):
             if name not in missing:
-                _adopt(c, adopted, id_, ())
+                _adopt(c, adopted, id_, (), only)
         relation = {name: item[name] for name in ("from", "to", "relationType")}
         if rows.add_relation(c, ids[0], item["relationType"], ids[1], by):
             created.append(relation)
         else:
-            _adopt_relation(c, adopted, relation)
+            _adopt_relation(c, adopted, relation, only)
     inverse = [_op("delete_relations", relations=created), _op("remove_orphans", entityNames=ends)]
     inverse += [*returns.op(adopted), *tombstones.set_again(graves.lifted)]
     return _also({"relations": created, "created_ends": ends}, graves), inverse
@@ -99,6 +101,7 @@ def add_observations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
     """Texts that their entity lacks. Raises NotFound for an unknown entity; nothing is changed."""
     results = []
     apart = payload.get("apart") is True
+    only = by.domain if apart else ""
     adopted: Adopted = []
     graves = tombstones.Graves(c, by)
     for item in payload["observations"]:
@@ -108,7 +111,7 @@ def add_observations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
             if by.source in tombstones.REPEATING and graves.refuse_entity(name):
                 continue
             raise NotFound(name, f"Entity with name {name} not found")
-        _adopt(c, adopted, id_, item["contents"])
+        _adopt(c, adopted, id_, item["contents"], only)
         lacking = _lacking(c, id_, name, item["contents"], graves)
         added = rows.add_texts(c, id_, lacking, by, apart=apart)
         results.append({"entityName": name, "addedObservations": added})
@@ -190,19 +193,25 @@ EFFECTS: dict[str, Effect] = {
 }
 
 
-def _adopt(c: sqlite3.Connection, adopted: Adopted, entity: int, texts: Any) -> None:
-    """What a record had brought and somebody now states himself no longer goes with the record."""
+def _adopt(c: sqlite3.Connection, adopted: Adopted, entity: int, texts: Any, only: str) -> None:
+    """What a record had brought and somebody now states himself no longer goes with the record;
+    `only` what lies in this domain, where one is given.
+    """
     mine = rows.nothing()
-    mine["entities"] = rows.entities(c, "e.id = ? AND e.record <> ''", (entity,))
+    brought = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
+    mine["entities"] = rows.entities(c, brought, (entity, only))
     for text in dict.fromkeys(texts):
-        id_ = rows.text_id(c, entity, text)
+        id_ = rows.text_id(c, entity, text, only)
         if id_ is not None:
             mine["observations"] += rows.observations(c, "o.id = ? AND o.record <> ''", (id_,))
     _take(c, adopted, mine)
 
 
-def _adopt_relation(c: sqlite3.Connection, adopted: Adopted, relation: Mapping[str, Any]) -> None:
+def _adopt_relation(
+    c: sqlite3.Connection, adopted: Adopted, relation: Mapping[str, Any], only: str
+) -> None:
     known = [row for row in deletions.relation(c, relation) if row["record"]]
+    known = [row for row in known if not only or row["domain"] == only]
     _take(c, adopted, rows.nothing() | {"relations": known})
 
 

@@ -101,9 +101,9 @@ def _told_again(
     # Nobody's observation was stated by somebody himself: it no longer goes with a record.
     others = known["record"] or table == "entities"
     if claim_again and others and known["record"] != row["record"]:
-        rows.hand_to(c, rows.nothing() | {table: [known]}, row["record"])
+        rows.hand_to(c, rows.nothing() | {table: [known]}, row["record"], row["domain"])
     _claim(c, table, known, row)
-    after = _by_number(c, table, known["id"])
+    after = by_number(c, table, known["id"])
     return [group(table, after, [before])] if after != [before] else []
 
 
@@ -190,7 +190,8 @@ def _like(
     return rows.relations(c, same, (ends[0], row["relationType"], ends[1]))
 
 
-def _by_number(c: sqlite3.Connection, table: str, id_: int) -> list[Row]:
+def by_number(c: sqlite3.Connection, table: str, id_: int) -> list[Row]:
+    """The whole row of this number, in a list."""
     find = {
         "entities": rows.entities,
         "observations": rows.observations,

@@ -177,11 +177,15 @@ def remove(c: sqlite3.Connection, rows: Rows) -> None:
         c.executemany(f"DELETE FROM {table} WHERE id = ?", [(row["id"],) for row in rows[table]])
 
 
-def hand_to(c: sqlite3.Connection, rows: Rows, record: str) -> None:
-    """Say of these rows that this record brought them; "" makes them nobody's."""
+def hand_to(c: sqlite3.Connection, rows: Rows, record: str, domain: str = "") -> None:
+    """Say of these rows that this record brought them, in its domain or in this one; "" makes them
+    nobody's.
+    """
     for table, some in rows.items():
         c.executemany(
-            f"UPDATE {table} SET record = ? WHERE id = ?", [(record, row["id"]) for row in some]
+            f"UPDATE {table} SET record = ?1, domain = coalesce(nullif(?2, ''), "
+            "(SELECT domain FROM records WHERE id = ?1), domain) WHERE id = ?3",
+            [(record, domain, row["id"]) for row in some],
         )
 
 

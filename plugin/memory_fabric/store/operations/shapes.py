@@ -103,7 +103,7 @@ SHAPES: dict[str, dict[str, Check]] = {
         "entities": _objects(name=_text, entityType=_text, observations=_optional(_texts)),
         "apart": _optional(_flag),
     },
-    "create_relations": {"relations": _objects(**_RELATION)},
+    "create_relations": {"relations": _objects(**_RELATION), "apart": _optional(_flag)},
     "add_observations": {
         "observations": _objects(entityName=_text, contents=_texts),
         "apart": _optional(_flag),
