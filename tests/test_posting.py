@@ -82,6 +82,14 @@ def test_an_answer_without_end_is_read_in_part_and_redacted(tmp_path: Path) -> N
     assert len(answer.text) <= posting.MAX_ANSWER_CHARS and secret not in answer.text
 
 
+def test_a_key_that_the_receiver_repeats_is_not_kept(tmp_path: Path) -> None:
+    with Receiver(Says(422, body=f"wrong: {KEY}".encode())) as receiver:
+        answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
+
+    assert answer.text == "wrong: [redacted: key]"
+    assert KEY not in spoken(tmp_path, f"{KEY}\r\n\r\n".encode()).told
+
+
 def test_nobody_listening_is_said_so(tmp_path: Path) -> None:
     with Receiver() as receiver:
         url = receiver.url

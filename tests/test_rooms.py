@@ -18,6 +18,7 @@ HOME = {"HOME": "/home/ann"}
         ("legal-advisor", "legal_advisor"),
         ("Steuerrecht (EU)", "steuerrecht_eu"),
         ("Übersetzung", "übersetzung"),
+        ("U\u0308bersetzung", "übersetzung"),
         ("--", ""),
         ("x" * 200, "x" * 80),
     ],

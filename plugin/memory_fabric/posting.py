@@ -30,6 +30,7 @@ from memory_fabric.values import Value
 TIMEOUT_S, TOTAL_S = 10.0, 60.0
 MAX_ANSWER_BYTES, MAX_ANSWER_CHARS = 64 << 10, 2000
 # For good: the same is not to be sent again.
+REMOVED = "[redacted: key]"
 REFUSED = frozenset((400, 409, 413, 422))
 
 
@@ -68,11 +69,19 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
                 return Answer(response.status)
         except urllib.error.HTTPError as error:
             with error:
-                return _answer(error, now())
+                return _without(_answer(error, now()), settings.forward_key)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            return _unreachable(error, host)
+            return _without(_unreachable(error, host), settings.forward_key)
 
     return post
+
+
+def _without(answer: Answer, key: str) -> Answer:
+    """The answer as it may be kept: a receiver may repeat the key that it refuses."""
+    if not key:
+        return answer
+    told, text = (part.replace(key, REMOVED) for part in (answer.told, answer.text))
+    return answer._replace(told=told, text=text)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

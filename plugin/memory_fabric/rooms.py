@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory_fabric.text import composed
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -32,7 +33,7 @@ class Rooms(Value):
 
 def domain_name(text: str) -> str:
     """A domain as it is kept: `Code-Reviewer` is `code_reviewer`; '' for no name."""
-    return "_".join("".join(c if c.isalnum() else " " for c in text.lower()).split())[:80]
+    return "_".join("".join(c if c.isalnum() else " " for c in composed(text).lower()).split())[:80]
 
 
 def read_rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:

@@ -159,6 +159,15 @@ def test_an_isolated_domain_confines_its_agents_and_its_places(repository: Path)
     assert room_for(configured(outside, file)) == Room()
 
 
+@pytest.mark.parametrize(
+    "written", ["Avocat-Ge\u0301ne\u0301ral", "AVOCAT général", "p:avocat-général:"]
+)
+def test_a_type_is_walled_in_however_its_name_is_written(repository: Path, written: str) -> None:
+    settings = configured(repository, legal(isolate=True, agents=["avocat-général"]))
+
+    assert room_for(settings, written) == Room("legal", stated=True, isolated=True)
+
+
 def test_nobody_leaves_an_isolated_place_by_the_map(repository: Path) -> None:
     file = legal(isolate=True, paths=["services/legal"])
     file |= {"agents": {"critic": {"domain": "review"}, "hermit": {"isolate": True}}}

@@ -142,6 +142,11 @@ class TestWhatIsSent:
         assert body["session_summary"] == SUMMARY
         assert body["domain"] == "session"
 
+    def test_what_an_agents_own_context_was_compacted_to_stays_here(self, named: House) -> None:
+        named.fire("PostCompact", compact_summary=SUMMARY, agent_id="a1", agent_type="Explore")
+
+        assert bodies(named) == []
+
     @pytest.mark.parametrize("event", ["Stop", "PostCompact"])
     def test_secrets_private_parts_and_our_own_blocks_stay_here(
         self, named: House, event: str

@@ -242,6 +242,24 @@ def test_an_error_keeps_no_secret_and_has_an_end(memory: Memory) -> None:
     assert len(found.error) <= intake.MAX_ERROR_CHARS
 
 
+def test_a_domain_holds_no_secret_in_whichever_spelling(world: World, memory: Memory) -> None:
+    accepted(memory, Ingest("a b c d", domain=f"key {SECRET}"))
+    memory.flush()
+
+    lost = SECRET.lower().replace("-", "_").encode()
+    held = [p for p in world.root.rglob("*") if p.is_file() and lost in p.read_bytes().lower()]
+    assert held == []
+
+
+def test_a_clock_that_went_back_delays_no_text(memory: Memory) -> None:
+    id_ = one(memory)
+
+    assert intake.next_due_s(memory, 0.0) == 0.0
+    claimed_now = intake.claim(memory, "w", 0.0, LEASE_S)
+
+    assert claimed_now is not None and claimed_now.id == id_
+
+
 def test_an_error_names_no_place_of_this_machine(world: World, memory: Memory) -> None:
     id_ = one(memory)
     intake.claim(memory, "w", NOW, 60)

@@ -175,6 +175,19 @@ def test_an_item_that_was_erased_while_it_was_sent_does_not_come_back(tmp_path: 
     assert spool.rejected(str(tmp_path)) == []
 
 
+def test_files_of_others_and_a_damaged_state_stop_nothing(tmp_path: Path) -> None:
+    folder = Path(spool.folder_of(str(tmp_path)))
+    folder.mkdir(parents=True)
+    (folder / "zz.k\r\nX-Evil: 1.json").write_text("{}")
+    (folder / "state.json").write_text('{"sent": 5}')
+
+    assert add(tmp_path, "k1")
+
+    [item] = spool.waiting(str(tmp_path))
+    spool.sent(str(tmp_path), item, NOW_S)
+    assert not add(tmp_path, "k1")
+
+
 def test_a_home_without_a_spool_has_nothing_and_gets_none(tmp_path: Path) -> None:
     assert spool.waiting(str(tmp_path)) == []
     assert spool.backlog(str(tmp_path), HERE) == spool.Backlog()

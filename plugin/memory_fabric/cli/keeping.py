@@ -11,10 +11,9 @@ import typer
 from memory_fabric.cli import confirming, here, named, show, values
 from memory_fabric.cli.values import STATED_TYPES
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.fabric.domains import room_for
+from memory_fabric.fabric.domains import room_for, stated_name
 from memory_fabric.ids import short_id
 from memory_fabric.models import INSTEAD, SCOPES, Record, lacks_lesson
-from memory_fabric.rooms import domain_name
 from memory_fabric.store import notices, records
 from memory_fabric.store.history import naming
 from memory_fabric.store.memory import Memory
@@ -258,7 +257,7 @@ def _type(kind: str, success: bool, failed: bool) -> str:
 
 def _domain(stated: str) -> str:
     """The stated domain in the one spelling that is kept; empty for none."""
-    name = domain_name(stated)
+    name = stated_name(stated)
     if stated and not name:
         raise BadInput(
             "--domain",

@@ -10,6 +10,8 @@ import os
 
 from memory_fabric.rooms import domain_name
 from memory_fabric.store import projects
+from memory_fabric.suspicion import without_secrets
+from memory_fabric.text import composed
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -37,6 +39,13 @@ class Room(Value):
     domain: str = GENERAL
     stated: bool = False
     isolated: bool = False
+
+
+def stated_name(stated: str) -> str:
+    """A domain that somebody states, as it is kept. Secrets go first: the rules know none whose
+    signs a name has lost.
+    """
+    return domain_name(without_secrets(stated))
 
 
 def room_for(settings: Settings, agent_type: str = "", place: str = "") -> Room:
@@ -79,7 +88,7 @@ def domain_of_agent(agent_type: str) -> str:
 
 def plain_name(agent_type: str) -> str:
     """The name without its plugin, in lower case, its words joined by hyphens."""
-    name = agent_type.rsplit(":", 1)[-1].lower()
+    name = composed(agent_type.rstrip(":").rsplit(":", 1)[-1]).casefold()
     return "-".join("".join(c if c.isalnum() else " " for c in name).split())
 
 

@@ -39,8 +39,8 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     the sender. Replies with a notice when the receiver is new or the spool is full.
     """
     memory = fabric.memory
-    if not captures(memory.settings):
-        return None
+    if not captures(memory.settings) or event.agent_id:
+        return None  # what an agent's own context was compacted to, its session did not say
     may_speak = event.name == "Stop"
     texts, mark = _messages(event) if may_speak else _summary(event)
     told = forwarding.news(memory.settings) if may_speak else ""

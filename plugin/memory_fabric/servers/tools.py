@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from memory_fabric.errors import FabricError
+from memory_fabric.fabric.domains import stated_name
 from memory_fabric.rooms import DOMAIN_KEYS, domain_name
 from memory_fabric.servers import fresh, graph_tools, history_tools, own_tools
 from memory_fabric.servers.outcome import Outcome, failure, whole_text, with_notes
@@ -62,7 +63,7 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
 
 def stated_domain(arguments: Mapping[str, Any]) -> str:
     """The domain that a call states under either of its names; '' for none."""
-    return next((domain_name(arguments[k]) for k in DOMAIN_KEYS if arguments.get(k)), "")
+    return next((stated_name(arguments[k]) for k in DOMAIN_KEYS if arguments.get(k)), "")
 
 
 def _domain_problems(arguments: Mapping[str, Any]) -> list[str]:

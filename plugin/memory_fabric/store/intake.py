@@ -294,7 +294,7 @@ def next_due_s(memory: Memory, now: float) -> float | None:
         "WHERE state <> 'done' AND state IN (?1, ?2)",
         (WAITING, WORKING),
     )
-    if row is None or not row[0]:
+    if row is None or row[0] is None:
         return None
     return 0.0 if row[0] <= ids.timestamp(now) else _seconds(row[0]) - now
 
@@ -350,7 +350,7 @@ def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
     id_ = ids.new_id()
     key = ingest.idempotency_key
     kept = ingest._replace(
-        domain=domain_name(ingest.domain) or LEFT_OUT.domain,
+        domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
         # As an id: a key looks like a secret, and would not be told from others without it.
         idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
     )

@@ -93,7 +93,7 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
     with _locked(home):
         there = waiting(home)
         refused = rejected(home)
-        if key in _state(home).get("sent", ()) or any(i.key == key for i in (*there, *refused)):
+        if key in _sent(home) or any(i.key == key for i in (*there, *refused)):
             return False
         data = encoded({"to": to, "place": place, "body": body})
         room = MAX_BYTES - sum(files.size_of(item.path) for item in (*there, *refused))
@@ -229,7 +229,8 @@ def _items(folder: str) -> list[Item]:
     for name in names:
         id_, _, rest = name.partition(".")
         key, _, ending = rest.partition(".")
-        if ending == "json" and key:
+        # Ours are ids: another name would break a header of the request.
+        if ending == "json" and key and all(c.isalnum() or c == "-" for c in key):
             found.append(Item(id_, key, os.path.join(folder, name)))
     return found
 
@@ -249,8 +250,12 @@ def _change(home: str, **changes: object) -> None:
 
 def _known(home: str, item: Item) -> list[str]:
     """The keys that were sent lately, this one the last."""
+    return [*_sent(home), item.key][-KEPT_KEYS:]
+
+
+def _sent(home: str) -> list[Any]:
     known = _state(home).get("sent")
-    return [*(known if isinstance(known, list) else ()), item.key][-KEPT_KEYS:]
+    return known if isinstance(known, list) else []
 
 
 def _settle(folder: str) -> None:

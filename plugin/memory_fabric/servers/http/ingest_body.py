@@ -30,8 +30,8 @@ from memory_fabric.endpoint import (
     MAX_NAME_CHARS,
     Ingest,
 )
+from memory_fabric.fabric.domains import stated_name
 from memory_fabric.ids import timestamp
-from memory_fabric.rooms import domain_name
 from memory_fabric.servers.http.replies import Refused
 from memory_fabric.text import encodable
 
@@ -54,9 +54,10 @@ def _with_words(value: str) -> str:
 
 
 def _a_domain(value: str) -> str:
-    if value and not domain_name(value):
+    name = stated_name(value)
+    if value and not name:
         raise ValueError("must have a letter or a digit")
-    return domain_name(value)
+    return name
 
 
 def _a_time(value: str) -> str:

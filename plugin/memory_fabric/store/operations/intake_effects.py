@@ -44,7 +44,7 @@ def ingest(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
         "INSERT OR IGNORE INTO intake (id, key, digest, body, state, due_at, result, created_at, "
         "ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(payload["id"], key, summed, body, DONE if outcome else WAITING, by.at),
+            *(payload["id"], key, summed, body, DONE if outcome else WAITING, ""),
             *(json.dumps(outcome) if outcome else "", by.at, by.at if outcome else ""),
         ),
     ).rowcount
