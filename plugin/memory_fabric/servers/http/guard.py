@@ -50,7 +50,7 @@ COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or sen
 
 
 class Guard:
-    """An application behind the checks of this module; `cookie` names the one that holds a key."""
+    """An application behind the checks of this module; `cookie` names the one that opens, too."""
 
     def __init__(self, app: ASGIApp, keys: Keys, names: Names, rate: Rate, cookie: str) -> None:
         self._app, self._keys, self._names, self._rate = app, keys, names, rate
@@ -95,14 +95,16 @@ class Guard:
         return None
 
     def _opened(self, scope: Scope) -> Response | None:
-        """The way in for a browser: the key in the address becomes a cookie."""
+        """The way in for a browser: the key in the address becomes a cookie of its own."""
         if scope["path"] != FRONT or scope["method"] != "GET":
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [])
-        if len(given) != 1 or not self._keys.opens(given[0]):
+        holder = self._keys.opener(given[0]) if len(given) == 1 else NOBODY
+        if holder == NOBODY:
             return None
         answer = RedirectResponse(FRONT, HTTPStatus.SEE_OTHER)
-        answer.set_cookie(self._cookie, self._keys.lasting, httponly=True, samesite="strict")
+        value = self._keys.cookie(holder)
+        answer.set_cookie(self._cookie, value, httponly=True, samesite="strict")
         return answer
 
     def _not_let_in(self, scope: Scope, headers: Headers) -> Response | None:
@@ -125,11 +127,12 @@ class Guard:
         return None
 
     def _holder(self, headers: Headers) -> str:
-        """Whose request it is, by the key as a bearer token or in the cookie."""
+        """Whose request it is, by the key as a bearer token or by the cookie that it opened."""
         kind, _, given = headers.get("authorization", "").partition(" ")
         found = self._keys.holder(given.strip()) if kind.lower() == "bearer" else NOBODY
         if found == NOBODY and "cookie" in headers:
-            held = [self._keys.holder(value) for value in _cookies(headers, self._cookie)]
+            values = _cookies(headers, self._cookie)
+            held = [self._keys.holder_by_cookie(value) for value in values]
             found = next((one for one in held if one != NOBODY), NOBODY)
         return found
 
