@@ -54,7 +54,7 @@ class Database:
         self.waits_for_last = False
         # The whole graph as it was at a state of the file (graph.small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
-        # Asks for the write lock again and again: see `go_first`.
+        # Asks for the write lock again and again, in place of SQLite's waiting: see `go_first`.
         self.first = False
         self._file = _identity(path)
 
@@ -65,7 +65,6 @@ class Database:
         all the time has it again. Folding in the write-ahead log is left to the others, too.
         """
         if not self.first:
-            self.connection.execute("PRAGMA busy_timeout = 0")
             self.connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_OTHERS}")
             self.first = True
 
@@ -154,6 +153,18 @@ class Transaction:
             raise translated(self.database.path, error) from error
 
     def _begin(self, connection: sqlite3.Connection) -> None:
+        if not self.database.first:
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        # Only here: a commit waits for who reads, where there is no write-ahead log.
+        (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            self._begin_first(connection)
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {before}")
+
+    def _begin_first(self, connection: sqlite3.Connection) -> None:
         give_up = time.monotonic() + BUSY_MS / 1000
         while True:
             try:
@@ -161,7 +172,7 @@ class Transaction:
                 return
             except sqlite3.OperationalError as error:
                 is_busy = error.sqlite_errorname.startswith("SQLITE_BUSY")
-                if not (self.database.first and is_busy) or time.monotonic() >= give_up:
+                if not is_busy or time.monotonic() >= give_up:
                     raise
             time.sleep(ASK_S)
 
