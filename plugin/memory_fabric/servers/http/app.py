@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from memory_fabric.config import Settings
     from memory_fabric.servers.http.intake import Intake
     from memory_fabric.servers.http.keys import Keys
-    from memory_fabric.servers.http.worker import Worker
+    from memory_fabric.servers.http.worker import WorkerChild
     from memory_fabric.servers.store_thread import StoreThread
 
 
 def application(
-    store: StoreThread, settings: Settings, keys: Keys, intake: Intake, worker: Worker
+    store: StoreThread, settings: Settings, keys: Keys, intake: Intake, worker: WorkerChild
 ) -> Starlette:
     """What answers; the page asks for the memory when it is open."""
     html = page({"live": True}, live=True)
@@ -78,7 +78,7 @@ def application(
     return app
 
 
-async def _take_up(intake: Intake, worker: Worker) -> None:
+async def _take_up(intake: Intake, worker: WorkerChild) -> None:
     """Have what an earlier server left worked off; what cannot be read now says so when asked."""
     try:
         left = await intake.backlog()

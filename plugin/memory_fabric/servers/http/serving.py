@@ -16,7 +16,7 @@ from memory_fabric.servers.http.keys import Keys
 from memory_fabric.servers.http.names import Names
 from memory_fabric.servers.http.patience import Room
 from memory_fabric.servers.http.rate import Rate
-from memory_fabric.servers.http.worker import Worker
+from memory_fabric.servers.http.worker import WorkerChild
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 
@@ -73,7 +73,7 @@ class Server:
 
     def _prepare(self, settings: Settings, names: Names) -> None:
         self._store = StoreThread(lambda: Memory.open(settings))
-        worker = Worker(settings.project_dir)
+        worker = WorkerChild(settings.project_dir)
         self._intake = Intake(
             lambda: Memory.open(settings), self._store, settings.serve_backlog, worker.start
         )
