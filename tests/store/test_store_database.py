@@ -458,6 +458,28 @@ def test_who_goes_first_reads_as_patiently_as_others(tmp_path: Path) -> None:
     assert db.row("PRAGMA busy_timeout") == (1234,)
 
 
+def test_what_is_written_to_prove_that_it_can_be_is_gone_again(tmp_path: Path) -> None:
+    db = opened(tmp_path / "graph.db")
+
+    db.prove(64 << 10)
+    db.prove(0)
+
+    assert db.rows("SELECT * FROM meta") == []
+
+
+def test_on_a_full_disk_nothing_proves_that_it_can_be_written(tmp_path: Path) -> None:
+    db = opened(tmp_path / "graph.db")
+    (pages,) = db.row("PRAGMA page_count") or (0,)
+    db.connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    db.prove(0)
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="The disk is full"):
+            db.prove(64 << 10)
+
+    assert db.rows("SELECT * FROM meta") == []
+
+
 def test_who_goes_first_gives_up_in_time_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

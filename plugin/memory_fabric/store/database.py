@@ -27,6 +27,8 @@ BUSY_PROMPT_MS = 150
 BUSY_MS = 5000
 # Between two questions for the lock by whoever goes first; what others may leave it to fold in.
 ASK_S, PAGES_OF_OTHERS = 0.0005, 16_000
+# The row of `meta` that is written to see whether anything can be.
+PROOF = "proof"
 # How many virtual-machine steps pass between two looks at the clock.
 STEPS_PER_CHECK = 5000
 # Beside a database: a reader met damage in it, the next writer looks closely.
@@ -93,6 +95,22 @@ class Database:
         Without `durable` a loss of power may undo it, as if it had not been; nothing is damaged.
         """
         return Transaction(self, durable)
+
+    def prove(self, size: int) -> None:
+        """Raise what a change of about so many bytes would raise; nothing of it stays.
+
+        Without a size only the lock is taken: that a disk is full shows in what is written.
+        """
+        if not size:
+            with self.transaction():
+                return
+        with self.transaction() as connection:
+            # Random: a file system that compresses would need no space for it.
+            connection.execute(
+                "INSERT OR REPLACE INTO meta VALUES (?, hex(randomblob(?)))", (PROOF, size // 2)
+            )
+        with self.transaction(durable=False) as connection:
+            connection.execute("DELETE FROM meta WHERE key = ?", (PROOF,))
 
     def data_version(self) -> int:
         """A number that rises when another connection has committed."""
