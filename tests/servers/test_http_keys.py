@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import IO, Any
 from urllib.parse import urlencode
 
 import pytest
@@ -13,8 +18,14 @@ from memory_fabric.errors import BadInput
 from memory_fabric.servers.http.keys import LOOK_EVERY_S, NOBODY, Keys
 from memory_fabric.servers.http.names import Names
 from memory_fabric.servers.http.rate import Rate
+from memory_fabric.servers.mcp_server import GRAPH_URI
 from memory_fabric.store import serve_keys
-from servers.http_door import GIVE_UP_S, INGEST, Serving, serving
+from servers.http_door import GIVE_UP_S, INGEST, Reply, Serving, serving
+
+LEGACY = "2025-06-18"
+BOTH = "application/json, text/event-stream"
+UPDATED = b"notifications/resources/updated"
+API = {"name": "api", "entityType": "component", "observations": ["in Go"]}
 
 
 class Clock:
@@ -253,6 +264,50 @@ def test_what_is_in_a_cookie_opens_as_a_cookie_only(tmp_path: Path) -> None:
         assert server.get(f"/?key={value}", key="none").status == 401
         cookie = f"{name}={server.key}"
         assert server.get("/api/status", key="none", Cookie=cookie).status == 401
+
+
+def test_who_listens_with_a_key_that_is_dropped_hears_no_more(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    shell.remember("We use PostgreSQL for the invoices")
+    key = shell.run("serve", "--new-key", "laptop").out.strip()
+    with serving(shell) as server, listening(server, key) as heard:
+        shell.run("serve", "--drop-key", "laptop")
+        until_refused(server, key)
+        shell.remember("We use Redis for the sessions")
+
+        assert not any(UPDATED in line for line in iter(heard.readline, b""))
+
+
+@contextmanager
+def listening(server: Serving, key: str) -> Iterator[IO[bytes]]:
+    """What a client hears that subscribed to the graph, of which something was said already."""
+
+    def said(message: dict[str, Any], **headers: str) -> Reply:
+        body = json.dumps({"jsonrpc": "2.0", **message})
+        return server.post("/mcp", body, key=key, Accept=BOTH, **headers)
+
+    who = {
+        "protocolVersion": LEGACY,
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": ""},
+    }
+    greeted = said({"id": 1, "method": "initialize", "params": who})
+    session = {"Mcp-Session-Id": greeted.headers["mcp-session-id"], "MCP-Protocol-Version": LEGACY}
+    given = {name.replace("-", "_"): value for name, value in session.items()}
+    assert said({"method": "notifications/initialized"}, **given).status == 202
+    keys = {"Authorization": f"Bearer {key}", "Accept": "text/event-stream"}
+    with closing(http.client.HTTPConnection(server.host, server.port, timeout=60)) as connection:
+        connection.request("GET", "/mcp", headers={**session, **keys})
+        heard = connection.getresponse()
+        assert heard.status == 200
+        asked = {"id": 2, "method": "resources/subscribe", "params": {"uri": GRAPH_URI}}
+        assert said(asked, **given).status == 200
+        call = {"name": "create_entities", "arguments": {"entities": [API]}}
+        assert said({"id": 3, "method": "tools/call", "params": call}, **given).status == 200
+        while UPDATED not in heard.readline():
+            continue
+        yield heard
+        heard.close()
 
 
 def until_refused(server: Serving, key: str) -> None:

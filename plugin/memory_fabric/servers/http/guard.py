@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memory_fabric.servers.http.keys import NOBODY
-from memory_fabric.servers.http.replies import refusal
+from memory_fabric.servers.http.replies import of_error, refusal
 from memory_fabric.viewer.page import content_security_policy
 
 if TYPE_CHECKING:
@@ -61,17 +61,22 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        way_back = WayBack(send, self._keys)
+        try:
+            await (self._answer(scope, way_back) or self._app)(scope, receive, way_back)
+        except Exception as error:
+            if way_back.has_begun:
+                raise
+            await of_error(error)(scope, receive, way_back)
 
-        async def send_safely(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                own = [pair for pair in message["headers"] if pair[0] not in _SAFE_NAMES]
-                message["headers"] = own + _SAFE
-            await send(message)
-
+    def _answer(self, scope: Scope, way_back: WayBack) -> Response | None:
+        """The answer to a request that does not reach the application."""
         headers = Headers(scope=scope)
         answer = self._refused(scope, headers) or self._opened(scope)
-        answer = answer or self._not_let_in(scope, headers)
-        await (answer or self._app)(scope, receive, send_safely)
+        if answer is None and scope["path"] not in OPEN:
+            way_back.holder = self._holder(headers)
+            answer = self._not_let_in(scope["path"], way_back.holder)
+        return answer
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to a request that no person or program of ours sends."""
@@ -107,12 +112,8 @@ class Guard:
         answer.set_cookie(self._cookie, value, httponly=True, samesite="strict")
         return answer
 
-    def _not_let_in(self, scope: Scope, headers: Headers) -> Response | None:
+    def _not_let_in(self, path: str, holder: str) -> Response | None:
         """The answer to a request without a key that it needs, or to one too many of a key."""
-        path = scope["path"]
-        if path in OPEN:
-            return None
-        holder = self._holder(headers)
         if holder == NOBODY and (self._keys.are_needed or not path.startswith(BRINGING_IN)):
             return _locked(path)
         wait_s = self._rate.wait_s(holder)
@@ -135,6 +136,31 @@ class Guard:
             held = [self._keys.holder_by_cookie(value) for value in values]
             found = next((one for one in held if one != NOBODY), NOBODY)
         return found
+
+
+class WayBack:
+    """What goes back to whoever asked, with our headers; `holder` is whose request it is.
+
+    An answer that comes in parts, as long as somebody listens, ends when his key is dropped.
+    """
+
+    def __init__(self, send: Send, keys: Keys) -> None:
+        self._send, self._keys = send, keys
+        self.holder = NOBODY
+        self.has_begun = self._is_over = False
+
+    async def __call__(self, message: Message) -> None:
+        """Send one part of an answer."""
+        if self._is_over:
+            return  # whoever talks on learns by `receive` that nobody is there
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            own = [pair for pair in message["headers"] if pair[0] not in _SAFE_NAMES]
+            message["headers"] = own + _SAFE
+        elif message.get("more_body") and not self._keys.is_good(self.holder):
+            self._is_over = True
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
+        await self._send(message)
 
 
 def _locked(path: str) -> Response:
