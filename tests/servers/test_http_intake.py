@@ -15,6 +15,7 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.servers.http import intake as group
 from memory_fabric.servers.http.intake import Intake
 from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store import intake as queue
 from memory_fabric.store.database import Database
 from memory_fabric.store.intake import Accepted, IdempotencyConflict, Ingest
 from memory_fabric.store.memory import Memory
@@ -143,6 +144,24 @@ def test_a_backlog_that_is_too_long_takes_no_more(tmp_path: Path) -> None:
     told(tmp_path, story, most=1)
 
     assert stored(tmp_path) == 1
+
+
+def test_a_backlog_that_was_worked_off_is_seen_by_whoever_only_watches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group, "LOOK_EVERY_S", 0.0)
+
+    async def story(intake: Intake) -> None:
+        accepted = await intake.accept(Ingest("one"))
+        assert isinstance(accepted, Accepted)
+        while not intake.is_full:
+            await asyncio.sleep(0)
+        with closing(Memory.open(settings(tmp_path))) as memory:
+            queue.drop(memory, [accepted.id], group.SAID_BY)
+        while intake.is_full:
+            assert await intake.complaint() == ""
+
+    told(tmp_path, story, most=1)
 
 
 def test_a_memory_that_cannot_be_made_is_told_without_its_path(tmp_path: Path) -> None:

@@ -98,6 +98,8 @@ class Intake:
 
         After a text that could not be stored, something is written to see whether it can now.
         """
+        if self._is_full:
+            self._look()  # who hears that too much waits sends nothing that would have it looked at
         proof_bytes = 0 if self._is_proven else PROOF_BYTES
         try:
             why, is_proven = await self._thread.ask(
@@ -170,7 +172,7 @@ class Intake:
         try:
             found = await self._store.ask(intake.backlog, at_once=False)
             self._is_full = found.waiting + found.working >= self._max_backlog
-        except FabricError as error:
+        except Exception as error:  # noqa: BLE001 - a door: what was known stays
             print(f"memory-fabric: backlog: {error}", file=sys.stderr)  # noqa: T201
         finally:
             self._looking = None

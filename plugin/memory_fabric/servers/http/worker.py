@@ -59,9 +59,10 @@ class WorkerChild:
     def complaint(self) -> str:
         """Why nobody works on what came in; empty when somebody does, or nothing came."""
         has_ended = self._process is not None and self._process.poll() is not None
-        if not (has_ended or self._could_not_start):
-            return ""
-        return "Nobody works on what came in; it is kept."
+        is_given_up = self._task is not None and self._task.done()
+        if has_ended or is_given_up or self._could_not_start:
+            return "Nobody works on what came in; it is kept."
+        return ""
 
     async def end(self) -> None:
         """End the child, and wait for it a little."""
