@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import http.client
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -11,8 +18,14 @@ from memory_fabric.errors import BadInput
 from memory_fabric.servers.http.keys import LOOK_EVERY_S, NOBODY, Keys
 from memory_fabric.servers.http.names import Names
 from memory_fabric.servers.http.rate import Rate
+from memory_fabric.servers.mcp_server import GRAPH_URI
 from memory_fabric.store import serve_keys
-from servers.http_door import INGEST, serving
+from servers.http_door import GIVE_UP_S, INGEST, Reply, Serving, serving
+
+LEGACY = "2025-06-18"
+BOTH = "application/json, text/event-stream"
+UPDATED = b"notifications/resources/updated"
+API = {"name": "api", "entityType": "component", "observations": ["in Go"]}
 
 
 class Clock:
@@ -35,6 +48,37 @@ def test_keys_tell_their_holders_apart_and_strangers_from_all(tmp_path: Path) ->
     assert len(holders) == 3 and NOBODY not in holders
     for stranger in ("", first[:-1], first + "x", serve_keys.digest_of(first), "ä"):
         assert keys.holder(stranger) == NOBODY
+
+
+def test_a_cookie_is_good_as_long_as_the_key_that_opened_it(tmp_path: Path) -> None:
+    home, clock = str(tmp_path), Clock()
+    laptop, phone = serve_keys.make(home, "laptop"), serve_keys.make(home, "phone")
+    keys = Keys(home, clock=clock)
+    openers = [keys.opener(key) for key in (laptop, phone, keys.lasting, keys.once())]
+    cookies = [keys.cookie(one) for one in openers]
+
+    before = [keys.holder_by_cookie(one) for one in cookies]
+    serve_keys.drop(home, "laptop")
+    clock.now += LOOK_EVERY_S
+    after = [keys.holder_by_cookie(one) for one in cookies]
+
+    assert before == openers and NOBODY not in openers
+    assert after == [NOBODY, *openers[1:]]
+    assert [keys.is_good(one) for one in openers] == [False, True, True, True]
+
+
+def test_a_cookie_is_no_key_a_key_no_cookie_and_another_start_knows_neither(
+    tmp_path: Path,
+) -> None:
+    home = str(tmp_path)
+    kept = serve_keys.make(home, "laptop")
+    keys, other = Keys(home), Keys(home)
+    cookie = keys.cookie(keys.opener(kept))
+
+    assert keys.holder(cookie) == keys.opener(cookie) == NOBODY
+    for stranger in (kept, keys.lasting, keys.holder(kept), "", "start", cookie[:-1], "ä"):
+        assert keys.holder_by_cookie(stranger) == NOBODY
+    assert other.holder_by_cookie(cookie) == NOBODY
 
 
 def test_a_key_made_or_dropped_meanwhile_counts_soon(tmp_path: Path) -> None:
@@ -180,6 +224,97 @@ def test_with_a_kept_key_bringing_in_needs_one_and_it_opens_everything(tmp_path:
         assert server.get("/api/status", key=key).status == 200
         assert server.get(f"/?key={key}", key="none").status == 303
         assert server.get("/healthz", key="none").status == 200
+
+
+def opened_by(server: Serving, key: str) -> str:
+    """The cookie that a browser has after it opened the page with this key."""
+    reply = server.get(f"/?{urlencode({'key': key})}", key="none")
+    assert reply.status == 303
+    return reply.headers["set-cookie"].partition(";")[0]
+
+
+def test_who_opened_the_page_with_a_key_that_is_dropped_is_out_again(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    key = shell.run("serve", "--new-key", "laptop").out.strip()
+    with serving(shell) as server:
+        by_kept, by_start = opened_by(server, key), opened_by(server, server.key)
+
+        def statuses(cookie: str) -> list[int]:
+            return [
+                server.get(path, key="none", Cookie=cookie).status for path in ("/", "/api/status")
+            ]
+
+        before = [statuses(by_kept), statuses(by_start)]
+        assert server.get("/mcp", key="none", Cookie=by_kept, Accept="*/*").status != 401
+        shell.run("serve", "--drop-key", "laptop")
+        until_refused(server, key)
+
+        assert before == [[200, 200], [200, 200]]
+        assert [statuses(by_kept), statuses(by_start)] == [[401, 401], [200, 200]]
+        assert server.get("/mcp", key="none", Cookie=by_kept).status == 401
+        assert server.send("x", key=by_kept.partition("=")[2]).status == 401
+
+
+def test_what_is_in_a_cookie_opens_as_a_cookie_only(tmp_path: Path) -> None:
+    with serving(Shell(tmp_path)) as server:
+        name, _, value = opened_by(server, server.key).partition("=")
+
+        assert value != server.key
+        assert server.get("/api/status", key=value).status == 401
+        assert server.get(f"/?key={value}", key="none").status == 401
+        cookie = f"{name}={server.key}"
+        assert server.get("/api/status", key="none", Cookie=cookie).status == 401
+
+
+def test_who_listens_with_a_key_that_is_dropped_hears_no_more(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    shell.remember("We use PostgreSQL for the invoices")
+    key = shell.run("serve", "--new-key", "laptop").out.strip()
+    with serving(shell) as server, listening(server, key) as heard:
+        shell.run("serve", "--drop-key", "laptop")
+        until_refused(server, key)
+        shell.remember("We use Redis for the sessions")
+
+        assert not any(UPDATED in line for line in iter(heard.readline, b""))
+
+
+@contextmanager
+def listening(server: Serving, key: str) -> Iterator[IO[bytes]]:
+    """What a client hears that subscribed to the graph, of which something was said already."""
+
+    def said(message: dict[str, Any], **headers: str) -> Reply:
+        body = json.dumps({"jsonrpc": "2.0", **message})
+        return server.post("/mcp", body, key=key, Accept=BOTH, **headers)
+
+    who = {
+        "protocolVersion": LEGACY,
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": ""},
+    }
+    greeted = said({"id": 1, "method": "initialize", "params": who})
+    session = {"Mcp-Session-Id": greeted.headers["mcp-session-id"], "MCP-Protocol-Version": LEGACY}
+    given = {name.replace("-", "_"): value for name, value in session.items()}
+    assert said({"method": "notifications/initialized"}, **given).status == 202
+    keys = {"Authorization": f"Bearer {key}", "Accept": "text/event-stream"}
+    with closing(http.client.HTTPConnection(server.host, server.port, timeout=60)) as connection:
+        connection.request("GET", "/mcp", headers={**session, **keys})
+        heard = connection.getresponse()
+        assert heard.status == 200
+        asked = {"id": 2, "method": "resources/subscribe", "params": {"uri": GRAPH_URI}}
+        assert said(asked, **given).status == 200
+        call = {"name": "create_entities", "arguments": {"entities": [API]}}
+        assert said({"id": 3, "method": "tools/call", "params": call}, **given).status == 200
+        while UPDATED not in heard.readline():
+            continue
+        yield heard
+        heard.close()
+
+
+def until_refused(server: Serving, key: str) -> None:
+    """Return once the server follows that this key was dropped."""
+    give_up = time.monotonic() + GIVE_UP_S
+    while server.get("/api/status", key=key).status != 401:
+        assert time.monotonic() < give_up
 
 
 def test_an_address_of_others_is_listened_on_with_a_kept_key_and_told_to_be_readable(

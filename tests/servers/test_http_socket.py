@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
+from memory_fabric.servers.http.places import SocketFile
 from servers.http_door import GIVE_UP_S, INGEST, Serving, serving
 
 
@@ -79,6 +83,46 @@ def test_the_socket_is_for_its_owner_only_and_gone_at_the_end(server: Serving, p
     assert place.stat().st_mode & 0o777 == 0o600
 
     assert server.end(signal.SIGTERM) == (0, "")
+    assert not place.exists()
+
+
+def test_a_start_that_is_refused_leaves_no_socket(shell: Shell, place: Path) -> None:
+    done = shell.run("serve", "--socket", str(place), "--allow-host", "https://a.example")
+
+    assert done.status == 2 and "is no name that a Host header has" in done.err
+    assert not place.exists()
+
+
+def test_a_start_that_can_tell_nobody_leaves_no_socket(shell: Shell, place: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "memory_fabric.cli", "serve", "--socket", str(place)]
+    done = subprocess.run(
+        command,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=shell.environ,
+        cwd=shell.project,
+        timeout=GIVE_UP_S,
+        check=False,
+    )
+    os.close(writer)
+
+    assert done.returncode != 0 and b"Traceback" not in done.stderr
+    assert not place.exists()
+
+
+def test_what_is_closed_twice_leaves_the_socket_of_a_successor(place: Path) -> None:
+    first = SocketFile(str(place))
+    first.close()
+    second = SocketFile(str(place))
+
+    first.close()
+
+    assert place.exists()
+    for one in (first, second):
+        one.close()
+        one.socket.close()
     assert not place.exists()
 
 

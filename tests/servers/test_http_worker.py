@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.servers.http import worker as module
-from memory_fabric.servers.http.worker import Worker
+from memory_fabric.servers.http.worker import WorkerChild
 
 WAIT_S = 20
 # Says its number and that of its parent, and stays; or ends at once.
@@ -24,9 +24,9 @@ ENDS = "open('runs', 'a').write('x')"
 STUBBORN = f"import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{STAYS}"
 
 
-def told(folder: Path, script: str, story: Callable[[Worker], Awaitable[None]]) -> None:
+def told(folder: Path, script: str, story: Callable[[WorkerChild], Awaitable[None]]) -> None:
     """Run a story with a worker that runs this script in the folder."""
-    worker = Worker(str(folder), command=(sys.executable, "-c", script), first_pause_s=0.01)
+    worker = WorkerChild(str(folder), command=(sys.executable, "-c", script), first_pause_s=0.01)
 
     async def whole() -> None:
         async with asyncio.timeout(WAIT_S):
@@ -55,7 +55,7 @@ def test_it_is_started_once_and_ended(
     monkeypatch.setattr(module, "END_GRACE_S", 0.2)
     children: list[int] = []
 
-    async def story(worker: Worker) -> None:
+    async def story(worker: WorkerChild) -> None:
         assert worker.complaint() == ""
         worker.start()
         worker.start()
@@ -69,7 +69,7 @@ def test_it_is_started_once_and_ended(
 
 
 def test_it_is_told_whose_child_it_is(tmp_path: Path) -> None:
-    async def story(worker: Worker) -> None:
+    async def story(worker: WorkerChild) -> None:
         worker.start()
         await content(tmp_path / "pids", 3)
 
@@ -81,7 +81,7 @@ def test_it_is_told_whose_child_it_is(tmp_path: Path) -> None:
 def test_one_that_ends_is_started_again_and_that_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def story(worker: Worker) -> None:
+    async def story(worker: WorkerChild) -> None:
         worker.start()
         await content(tmp_path / "runs", 3)
 
@@ -94,8 +94,41 @@ def test_one_that_ends_is_started_again_and_that_is_said(
     ]
 
 
+def test_one_that_cannot_be_made_meeker_works_and_has_no_second_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[int] = []
+
+    def refused(_which: int, process: int, _nice: int) -> None:
+        asked.append(process)
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "setpriority", refused)
+    children: list[int] = []
+
+    async def story(worker: WorkerChild) -> None:
+        worker.start()
+        line = await content(tmp_path / "pids", 3)
+        children.extend(int(one.split()[0]) for one in line.splitlines())
+        assert worker.complaint() == "" and lives(children[0])
+
+    told(tmp_path, STAYS, story)
+
+    assert asked == children and len(children) == 1 and not lives(children[0])
+    assert capsys.readouterr().err == ""
+
+
+def test_one_that_is_about_to_be_started_is_not_complained_of(tmp_path: Path) -> None:
+    async def story(worker: WorkerChild) -> None:
+        worker.start()
+
+        assert worker.complaint() == ""
+
+    told(tmp_path, STAYS, story)
+
+
 def test_one_that_cannot_be_started_is_complained_of(tmp_path: Path) -> None:
-    async def story(worker: Worker) -> None:
+    async def story(worker: WorkerChild) -> None:
         worker.start()
         while not worker.complaint():
             await asyncio.sleep(0)

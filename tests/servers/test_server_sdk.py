@@ -5,10 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import mcp_types as types
 import pytest
+from mcp.client.client import Client
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
 
-from servers.doors import environment
+from servers.doors import environment, run
 
 BREAK = """
 import sys
@@ -42,3 +48,32 @@ def test_the_server_loads_lightly_or_wholly(
     )
 
     assert done.stdout.decode().strip() == client_loaded
+
+
+def test_a_session_of_the_sdk_has_its_connection_as__connection() -> None:
+    """`mcp_server` keeps subscriptions by it: nothing public of the SDK tells clients apart. Where
+    this fails after an update, look there first.
+    """
+    seen: list[Any] = []
+    ended: list[str] = []
+
+    async def listed(context: ServerRequestContext[Any], _: Any) -> types.ListToolsResult:
+        connection = context.session._connection
+        if connection not in seen:
+            connection.exit_stack.callback(ended.append, "ended")
+        seen.append(connection)
+        return types.ListToolsResult(tools=[])
+
+    server: Server[Any] = Server("pinned", on_list_tools=listed)
+
+    async def story() -> None:
+        async with Client(server, mode="legacy") as one, Client(server, mode="legacy") as other:
+            for client in (one, one, other):
+                await client.list_tools()
+
+    run(story)
+
+    assert all(isinstance(one, Connection) for one in seen)
+    assert [seen.index(one) for one in seen] == [0, 0, 2]
+    assert ended == ["ended", "ended"]
+    assert callable(Connection.send_resource_updated)

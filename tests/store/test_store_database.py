@@ -401,6 +401,85 @@ def test_who_goes_first_asks_until_the_other_has_written(tmp_path: Path) -> None
     assert other.row("SELECT value FROM meta WHERE key = 'first'") == ("a",)
 
 
+def without_a_log(path: Path) -> None:
+    """Make it a database as on a network disk, where a commit waits for who reads."""
+    opened(path).close()
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+    connection.close()
+
+
+def until_a_writer_waits(path: Path) -> None:
+    """Return once somebody waits to commit: no new reader is let in then."""
+    give_up = time.monotonic() + 20
+    while time.monotonic() < give_up:
+        try:
+            knocking = sqlite3.connect(path, timeout=0)
+            knocking.execute("SELECT count(*) FROM meta").fetchone()
+        except sqlite3.OperationalError:
+            return
+        finally:
+            knocking.close()
+    raise AssertionError("nobody waits")
+
+
+def test_who_goes_first_waits_for_a_reader_where_there_is_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    without_a_log(path)
+    first, reader = opened(path), opened(path)
+    first.go_first()
+    errors: list[Exception] = []
+
+    def write() -> None:
+        try:
+            with first.transaction() as c:
+                c.execute("INSERT INTO meta VALUES ('first', 'a')")
+        except StoreUnavailable as error:
+            errors.append(error)
+
+    reader.connection.execute("BEGIN")
+    reader.rows("SELECT * FROM meta")
+    writer = threading.Thread(target=write)
+    writer.start()
+    until_a_writer_waits(path)
+    reader.connection.execute("COMMIT")
+    writer.join(20)
+
+    assert errors == []
+    assert reader.row("SELECT value FROM meta WHERE key = 'first'") == ("a",)
+
+
+def test_who_goes_first_reads_as_patiently_as_others(tmp_path: Path) -> None:
+    db = opened(tmp_path / "graph.db", busy_ms=1234)
+    db.go_first()
+    with db.transaction() as c:
+        c.execute("INSERT INTO meta VALUES ('first', 'a')")
+
+    assert db.row("PRAGMA busy_timeout") == (1234,)
+
+
+def test_what_is_written_to_prove_that_it_can_be_is_gone_again(tmp_path: Path) -> None:
+    db = opened(tmp_path / "graph.db")
+
+    db.prove(64 << 10)
+    db.prove(0)
+
+    assert db.rows("SELECT * FROM meta") == []
+
+
+def test_on_a_full_disk_nothing_proves_that_it_can_be_written(tmp_path: Path) -> None:
+    db = opened(tmp_path / "graph.db")
+    (pages,) = db.row("PRAGMA page_count") or (0,)
+    db.connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    db.prove(0)
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="The disk is full"):
+            db.prove(64 << 10)
+
+    assert db.rows("SELECT * FROM meta") == []
+
+
 def test_who_goes_first_gives_up_in_time_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,10 +86,13 @@ def serve(
     from memory_fabric.servers.http.serving import Server  # --help needs no server
 
     server = Server(here.settings(), host, port, path=socket, allowed=allow_host or ())
-    _tell(server, socket)
-    if opens:
-        _open(server.address_for_once())
-    server.run()
+    try:
+        _tell(server, socket)
+        if opens:
+            _open(server.address_for_once())
+        server.run()
+    finally:
+        server.close()
     return 0
 
 

@@ -143,7 +143,8 @@ class MemoryServer:
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        # The session is of this request only, the connection below it is not.
+        # The session is of this request only, the connection below it is not. It is not public:
+        # tests/servers/test_server_sdk.py holds the SDK to it.
         connection = context.session._connection
         if connection not in self._subscribed:
             self._subscribed[connection] = set()

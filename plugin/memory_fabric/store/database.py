@@ -28,6 +28,8 @@ BUSY_PROMPT_MS = 150
 BUSY_MS = 5000
 # Between two questions for the lock by whoever goes first; what others may leave it to fold in.
 ASK_S, PAGES_OF_OTHERS = 0.0005, 16_000
+# The row of `meta` that is written to see whether anything can be.
+PROOF = "proof"
 # How many virtual-machine steps pass between two looks at the clock.
 STEPS_PER_CHECK = 5000
 # Beside a database: a reader met damage in it, the next writer looks closely.
@@ -56,7 +58,7 @@ class Database:
         self.waits_for_last = False
         # The whole graph as it was at a state of the file (graph.small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
-        # Asks for the write lock again and again: see `go_first`.
+        # Asks for the write lock again and again, in place of SQLite's waiting: see `go_first`.
         self.first = False
         self._file = _identity(path)
 
@@ -67,7 +69,6 @@ class Database:
         all the time has it again. Folding in the write-ahead log is left to the others, too.
         """
         if not self.first:
-            self.connection.execute("PRAGMA busy_timeout = 0")
             self.connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_OTHERS}")
             self.first = True
 
@@ -96,6 +97,22 @@ class Database:
         Without `durable` a loss of power may undo it, as if it had not been; nothing is damaged.
         """
         return Transaction(self, durable)
+
+    def prove(self, size: int) -> None:
+        """Raise what a change of about so many bytes would raise; nothing of it stays.
+
+        Without a size only the lock is taken: that a disk is full shows in what is written.
+        """
+        if not size:
+            with self.transaction():
+                return
+        with self.transaction() as connection:
+            # Random: a file system that compresses would need no space for it.
+            connection.execute(
+                "INSERT OR REPLACE INTO meta VALUES (?, hex(randomblob(?)))", (PROOF, size // 2)
+            )
+        with self.transaction(durable=False) as connection:
+            connection.execute("DELETE FROM meta WHERE key = ?", (PROOF,))
 
     def data_version(self) -> int:
         """A number that rises when another connection has committed."""
@@ -156,6 +173,18 @@ class Transaction:
             raise translated(self.database.path, error) from error
 
     def _begin(self, connection: sqlite3.Connection) -> None:
+        if not self.database.first:
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        # Only here: a commit waits for who reads, where there is no write-ahead log.
+        (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            self._begin_first(connection)
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {before}")
+
+    def _begin_first(self, connection: sqlite3.Connection) -> None:
         give_up = time.monotonic() + BUSY_MS / 1000
         while True:
             try:
@@ -163,7 +192,7 @@ class Transaction:
                 return
             except sqlite3.OperationalError as error:
                 is_busy = error.sqlite_errorname.startswith("SQLITE_BUSY")
-                if not (self.database.first and is_busy) or time.monotonic() >= give_up:
+                if not is_busy or time.monotonic() >= give_up:
                     raise
             time.sleep(ASK_S)
 

@@ -19,7 +19,7 @@ from memory_fabric.servers.http.guard import FRONT
 from memory_fabric.servers.http.health_api import HealthApi
 from memory_fabric.servers.http.openapi import document
 from memory_fabric.servers.http.page_api import PageApi
-from memory_fabric.servers.http.replies import of_route
+from memory_fabric.servers.http.replies import of_fault, of_route
 from memory_fabric.viewer.page import page
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from memory_fabric.config import Settings
     from memory_fabric.servers.http.intake import Intake
     from memory_fabric.servers.http.keys import Keys
-    from memory_fabric.servers.http.worker import Worker
+    from memory_fabric.servers.http.worker import WorkerChild
     from memory_fabric.servers.store_thread import StoreThread
 
 
 def application(
-    store: StoreThread, settings: Settings, keys: Keys, intake: Intake, worker: Worker
+    store: StoreThread, settings: Settings, keys: Keys, intake: Intake, worker: WorkerChild
 ) -> Starlette:
     """What answers; the page asks for the memory when it is open."""
     html = page({"live": True}, live=True)
@@ -51,9 +51,15 @@ def application(
     @asynccontextmanager
     async def living(_app: Starlette) -> AsyncIterator[None]:
         await _take_up(intake, worker)
-        yield
-        await mcp.close()
-        await worker.end()
+        try:
+            yield
+        finally:
+            try:
+                await mcp.close()
+            except Exception as error:  # noqa: BLE001 - a door: the worker ends all the same
+                _say(error)
+            finally:
+                await worker.end()
 
     api, health, states = PageApi(store), HealthApi(intake, worker), ingest_api.StateApi(intake)
     app = Starlette(
@@ -71,7 +77,7 @@ def application(
             Route("/readyz", health.is_ready),
             Route("/openapi.json", described),
         ],
-        exception_handlers={HTTPException: of_route},
+        exception_handlers={HTTPException: of_route, Exception: of_fault},
         lifespan=living,
     )
     # A path with a slash too many is another path: nothing is guessed.
@@ -79,14 +85,18 @@ def application(
     return app
 
 
-async def _take_up(intake: Intake, worker: Worker) -> None:
+async def _take_up(intake: Intake, worker: WorkerChild) -> None:
     """Have what an earlier server left worked off; what cannot be read now says so when asked."""
     try:
         left = await intake.backlog()
     except FabricError:
         return
     except Exception as error:  # noqa: BLE001 - a door: the server answers, if only with errors
-        print(f"memory-fabric: {error}", file=sys.stderr)  # noqa: T201
+        _say(error)
         return
     if left.waiting or left.working:
         worker.start()
+
+
+def _say(error: Exception) -> None:
+    print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memory_fabric.servers.http.keys import NOBODY
-from memory_fabric.servers.http.replies import refusal
+from memory_fabric.servers.http.replies import of_error, refusal
 from memory_fabric.viewer.page import content_security_policy
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or sen
 
 
 class Guard:
-    """An application behind the checks of this module; `cookie` names the one that holds a key."""
+    """An application behind the checks of this module; `cookie` names the one that opens, too."""
 
     def __init__(self, app: ASGIApp, keys: Keys, names: Names, rate: Rate, cookie: str) -> None:
         self._app, self._keys, self._names, self._rate = app, keys, names, rate
@@ -61,17 +61,22 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        way_back = WayBack(send, self._keys)
+        try:
+            await (self._answer(scope, way_back) or self._app)(scope, receive, way_back)
+        except Exception as error:
+            if way_back.has_begun:
+                raise
+            await of_error(error)(scope, receive, way_back)
 
-        async def send_safely(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                own = [pair for pair in message["headers"] if pair[0] not in _SAFE_NAMES]
-                message["headers"] = own + _SAFE
-            await send(message)
-
+    def _answer(self, scope: Scope, way_back: WayBack) -> Response | None:
+        """The answer to a request that does not reach the application."""
         headers = Headers(scope=scope)
         answer = self._refused(scope, headers) or self._opened(scope)
-        answer = answer or self._not_let_in(scope, headers)
-        await (answer or self._app)(scope, receive, send_safely)
+        if answer is None and scope["path"] not in OPEN:
+            way_back.holder = self._holder(headers)
+            answer = self._not_let_in(scope["path"], way_back.holder)
+        return answer
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to a request that no person or program of ours sends."""
@@ -95,22 +100,20 @@ class Guard:
         return None
 
     def _opened(self, scope: Scope) -> Response | None:
-        """The way in for a browser: the key in the address becomes a cookie."""
+        """The way in for a browser: the key in the address becomes a cookie of its own."""
         if scope["path"] != FRONT or scope["method"] != "GET":
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [])
-        if len(given) != 1 or not self._keys.opens(given[0]):
+        holder = self._keys.opener(given[0]) if len(given) == 1 else NOBODY
+        if holder == NOBODY:
             return None
         answer = RedirectResponse(FRONT, HTTPStatus.SEE_OTHER)
-        answer.set_cookie(self._cookie, self._keys.lasting, httponly=True, samesite="strict")
+        value = self._keys.cookie(holder)
+        answer.set_cookie(self._cookie, value, httponly=True, samesite="strict")
         return answer
 
-    def _not_let_in(self, scope: Scope, headers: Headers) -> Response | None:
+    def _not_let_in(self, path: str, holder: str) -> Response | None:
         """The answer to a request without a key that it needs, or to one too many of a key."""
-        path = scope["path"]
-        if path in OPEN:
-            return None
-        holder = self._holder(headers)
         if holder == NOBODY and (self._keys.are_needed or not path.startswith(BRINGING_IN)):
             return _locked(path)
         wait_s = self._rate.wait_s(holder)
@@ -125,13 +128,39 @@ class Guard:
         return None
 
     def _holder(self, headers: Headers) -> str:
-        """Whose request it is, by the key as a bearer token or in the cookie."""
+        """Whose request it is, by the key as a bearer token or by the cookie that it opened."""
         kind, _, given = headers.get("authorization", "").partition(" ")
         found = self._keys.holder(given.strip()) if kind.lower() == "bearer" else NOBODY
         if found == NOBODY and "cookie" in headers:
-            held = [self._keys.holder(value) for value in _cookies(headers, self._cookie)]
+            values = _cookies(headers, self._cookie)
+            held = [self._keys.holder_by_cookie(value) for value in values]
             found = next((one for one in held if one != NOBODY), NOBODY)
         return found
+
+
+class WayBack:
+    """What goes back to whoever asked, with our headers; `holder` is whose request it is.
+
+    An answer that comes in parts, as long as somebody listens, ends when his key is dropped.
+    """
+
+    def __init__(self, send: Send, keys: Keys) -> None:
+        self._send, self._keys = send, keys
+        self.holder = NOBODY
+        self.has_begun = self._is_over = False
+
+    async def __call__(self, message: Message) -> None:
+        """Send one part of an answer."""
+        if self._is_over:
+            return  # whoever talks on learns by `receive` that nobody is there
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            own = [pair for pair in message["headers"] if pair[0] not in _SAFE_NAMES]
+            message["headers"] = own + _SAFE
+        elif message.get("more_body") and not self._keys.is_good(self.holder):
+            self._is_over = True
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
+        await self._send(message)
 
 
 def _locked(path: str) -> Response:

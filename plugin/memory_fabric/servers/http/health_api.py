@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from memory_fabric.servers.http.intake import Intake
-    from memory_fabric.servers.http.worker import Worker
+    from memory_fabric.servers.http.worker import WorkerChild
 
 # Anybody may ask, so the disk is asked once a second at most; an answer that does not come is one.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
@@ -24,7 +24,7 @@ LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
 class HealthApi:
     """Answers for whoever watches over the process."""
 
-    def __init__(self, intake: Intake, worker: Worker) -> None:
+    def __init__(self, intake: Intake, worker: WorkerChild) -> None:
         self._intake, self._worker = intake, worker
         self._looked_at, self._reasons = -LOOK_EVERY_S, [""]
         self._looking = asyncio.Lock()

@@ -35,8 +35,8 @@ MAX_TOGETHER = 128
 MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
 # How often the backlog is looked at while texts come in.
 LOOK_EVERY_S = 2.0
-# So long a commit that failed says of the memory that it cannot be written.
-FAILED_FOR_S = 5.0
+# What shows that a memory can be written: about what a long text takes, with all that finds it.
+PROOF_BYTES = 64 << 10
 
 
 class Intake:
@@ -61,12 +61,13 @@ class Intake:
         self._looking: asyncio.Task[None] | None = None
         self._looked_at = -LOOK_EVERY_S
         self._is_full = False
-        self._failed_at = -FAILED_FOR_S
-        self._failure = ""
+        # Whether the last that was written is there; before the first, nobody knows.
+        self._is_proven = False
+        self._told = ""
 
     async def accept(self, ingest: Ingest) -> Outcome:
         """What became of a text, durable on return. Raises StoreUnavailable, BadInput."""
-        size = len(ingest.session_summary)
+        size = _bytes_of(ingest)
         if len(self._waiting) >= MAX_WAITING or self._bytes + size > MAX_WAITING_BYTES:
             raise StoreUnavailable(
                 "", "Too many texts wait to be written.", remedy="Send it later."
@@ -94,13 +95,31 @@ class Intake:
         return await self._thread.ask(intake.backlog, at_once=False)
 
     async def complaint(self) -> str:
-        """Why the memory cannot be written now, without a name of a file; empty when it can."""
-        if time.monotonic() - self._failed_at < FAILED_FOR_S:
-            return self._failure
+        """Why the memory cannot be written now, without a name of a file; empty when it can.
+
+        After a text that could not be stored, something is written to see whether it can now.
+        """
+        if self._is_full:
+            self._look()  # who hears that too much waits sends nothing that would have it looked at
+        proof_bytes = 0 if self._is_proven else PROOF_BYTES
         try:
-            return await self._thread.ask(_complaint, at_once=False)
-        except FabricError as error:
-            return replies.without_names(error)
+            why, is_proven = await self._thread.ask(
+                lambda memory: _complaint(memory, proof_bytes), at_once=False
+            )
+            # Where nothing was written, a text may have failed meanwhile.
+            self._is_proven = self._is_proven or is_proven
+        except Exception as error:  # noqa: BLE001 - a door: whoever watches is told
+            self._is_proven = False
+            why = replies.without_names(error)
+            self._tell(error)
+        return why
+
+    def _tell(self, error: Exception) -> None:
+        """Say what nobody foresaw where the server runs, once, however often somebody looks."""
+        what = f"{type(error).__name__}: {error}"
+        if not isinstance(error, FabricError) and what != self._told:
+            print(f"memory-fabric: {what}", file=sys.stderr)  # noqa: T201
+            self._told = what
 
     @property
     def is_full(self) -> bool:
@@ -128,14 +147,14 @@ class Intake:
             )
         except Exception as error:  # noqa: BLE001 - a door: whoever waits is told
             if not isinstance(error, BadInput):
-                self._failed_at, self._failure = time.monotonic(), replies.without_names(error)
+                self._is_proven = False
             outcomes = [error] * len(texts)
         else:
-            self._failed_at = -FAILED_FOR_S
+            self._is_proven = True
             self._on_accepted()
             self._look()
         for (ingest, answer), outcome in zip(together, outcomes, strict=True):
-            self._bytes -= len(ingest.session_summary)
+            self._bytes -= _bytes_of(ingest)
             if answer.done():
                 continue  # whoever asked has gone
             if isinstance(outcome, Exception):
@@ -154,7 +173,7 @@ class Intake:
         try:
             found = await self._store.ask(intake.backlog, at_once=False)
             self._is_full = found.waiting + found.working >= self._max_backlog
-        except FabricError as error:
+        except Exception as error:  # noqa: BLE001 - a door: what was known stays
             print(f"memory-fabric: backlog: {error}", file=sys.stderr)  # noqa: T201
         finally:
             self._looking = None
@@ -185,13 +204,19 @@ def _alone(memory: Memory, text: Ingest) -> Any:
         return error
 
 
-def _complaint(memory: Memory) -> str:
+def _bytes_of(ingest: Ingest) -> int:
+    """What the texts take in memory; other fields are small."""
+    return sum(map(sys.getsizeof, (ingest.session_summary, *ingest.key_decisions)))
+
+
+def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
+    """What is wrong, and whether so much was written to see it. Raises FabricError."""
     fresh.renew(memory)
     if not memory.settings.writes:
-        return "Memory is switched off here."
+        return "Memory is switched off here.", False
     database = memory.database("project", create=False)
     if database is not None:
-        with database.transaction():
-            return ""
+        database.prove(proof_bytes)
+        return "", proof_bytes > 0
     can_be_made = files.can_make(memory.path_of("project"))
-    return "" if can_be_made else "The memory cannot be made: its folder cannot be written."
+    return "" if can_be_made else "The memory cannot be made: its folder cannot be written.", False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from hmac import compare_digest
-from secrets import token_urlsafe
+from hmac import compare_digest, digest
+from secrets import token_bytes, token_urlsafe
 from typing import TYPE_CHECKING
 
 from memory_fabric.errors import FabricError
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 KEY_BYTES = 32
 # A key that was made or dropped counts within this time; looking costs a question to the disk.
 LOOK_EVERY_S = 1.0
-# Whose request it is where none had to have a key.
-NOBODY = ""
+# Whose request it is where none had to have a key; whose it is with the key of the start.
+NOBODY, START = "", "start"
 
 
 class Keys:
@@ -36,10 +36,11 @@ class Keys:
         self, home: str, *, strict: bool = False, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.lasting = token_urlsafe(KEY_BYTES)
+        self._secret = token_bytes(KEY_BYTES)
         self._once: list[str] = []
         self._home, self._clock, self._strict = home, clock, strict
         self._stamp = serve_keys.stamp(home)
-        self._kept = serve_keys.kept(home)
+        self._know(serve_keys.kept(home))
         self._looked_at = clock()
 
     def once(self) -> str:
@@ -66,20 +67,48 @@ class Keys:
         It is compared with every key in constant time: how long that takes tells nothing of them.
         """
         self._look()
-        digest = serve_keys.digest_of(given)
+        hashed = serve_keys.digest_of(given)
         found = NOBODY
         for one in self._kept:
-            if compare_digest(one.digest, digest):
+            if compare_digest(one.digest, hashed):
                 found = one.digest
         if _same(given, self.lasting):
-            found = "start"
+            found = START
         return found
 
-    def opens(self, given: str) -> bool:
-        """Whether this is a lasting key, or one that opens once and now has."""
+    def opener(self, given: str) -> str:
+        """Like `holder`, also for a key that opens once and now has: it stands for the start's."""
         used = [key for key in self._once if _same(given, key)]
         self._once = [key for key in self._once if key not in used]
-        return bool(used) or self.holder(given) != NOBODY
+        return START if used else self.holder(given)
+
+    def cookie(self, holder: str) -> str:
+        """What a browser has in place of this holder's key: good as long as the key is kept, and
+        until this server ends; it is no key itself.
+        """
+        return self._cookies[holder]
+
+    def holder_by_cookie(self, given: str) -> str:
+        """Whose cookie this is, in constant time like `holder`; NOBODY when it is none."""
+        self._look()
+        found = NOBODY
+        for one, cookie in self._cookies.items():
+            if _same(given, cookie):
+                found = one
+        return found
+
+    def is_good(self, holder: str) -> bool:
+        """Whether this holder's key was not dropped meanwhile; who needed none is good."""
+        self._look()
+        return holder == NOBODY or holder in self._cookies
+
+    def _know(self, kept: tuple[KeptKey, ...]) -> None:
+        self._kept = kept
+        holders = (START, *(one.digest for one in kept))
+        self._cookies = {
+            one: digest(self._secret, one.encode("utf-8", "replace"), "sha256").hex()
+            for one in holders
+        }
 
     def _look(self) -> None:
         """Follow the file of kept keys; one that cannot be read leaves what was known."""
@@ -91,12 +120,12 @@ class Keys:
         if stamp == self._stamp:
             return
         try:
-            kept: tuple[KeptKey, ...] = serve_keys.kept(self._home)
+            kept = serve_keys.kept(self._home)
         except FabricError as error:
             print(f"memory-fabric: {error}", file=sys.stderr)  # noqa: T201
         else:
             self._strict = self._strict or bool(self._kept)
-            self._kept = kept
+            self._know(kept)
         self._stamp = stamp
 
 

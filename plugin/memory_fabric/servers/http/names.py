@@ -24,7 +24,7 @@ class Names:
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
         own = {*LOCAL, host.lower()}
-        stated = {_checked(name) for name in allowed}
+        stated = checked(allowed)
         self._any_port = frozenset(own | stated) if not port else frozenset()
         self._hosts = {f"{name}:{port}" for name in own | stated if not _has_port(name)} | stated
         self._hosts |= own if port == HTTP_PORT else set()
@@ -41,6 +41,11 @@ class Names:
     def fit_origins(self, origins: Sequence[str]) -> bool:
         """Whether no page asks, or one of ours."""
         return all(origin.lower() in self._origins for origin in origins)
+
+
+def checked(allowed: Sequence[str]) -> set[str]:
+    """Allowed names as they are compared. Raises BadInput for what is no name."""
+    return {_checked(name) for name in allowed}
 
 
 def _checked(name: str) -> str:

@@ -54,7 +54,7 @@ class SocketFile:
             self._make_room()
             self._bind()
             self.socket.listen(WAITING)
-            self._file = _identity(self.path)
+            self._file: tuple[int, int] | None = _identity(self.path)
         except OSError as error:
             self.socket.close()
             # A path of more than a hundred bytes is no OSError with a number.
@@ -65,9 +65,10 @@ class SocketFile:
             raise
 
     def close(self) -> None:
-        """Remove the file."""
-        if _identity(self.path) == self._file:
+        """Remove the file; nothing the second time, when it may be another server's."""
+        if self._file is not None and _identity(self.path) == self._file:
             os.unlink(self.path)
+        self._file = None
 
     def _bind(self) -> None:
         # From its first moment it is for its owner only.

@@ -101,6 +101,11 @@ def _unnamed(error: FabricError, text: str) -> str:
     return text.replace(path, "The memory") if path else text
 
 
+async def of_fault(_request: Request, error: Exception) -> Response:
+    """The answer where something failed that no door expected."""
+    return of_error(error)
+
+
 async def of_route(_request: Request, error: Exception) -> Response:
     """The answer where there is nothing under a path, or not by this method."""
     assert isinstance(error, HTTPException)

@@ -13,10 +13,10 @@ from memory_fabric.servers.http.app import application
 from memory_fabric.servers.http.guard import Guard
 from memory_fabric.servers.http.intake import Intake
 from memory_fabric.servers.http.keys import Keys
-from memory_fabric.servers.http.names import Names
+from memory_fabric.servers.http.names import Names, checked
 from memory_fabric.servers.http.patience import Room
 from memory_fabric.servers.http.rate import Rate
-from memory_fabric.servers.http.worker import Worker
+from memory_fabric.servers.http.worker import WorkerChild
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 
@@ -59,21 +59,22 @@ class Server:
                 remedy="Make one with memory-fabric serve --new-key, or stay on this machine: "
                 "127.0.0.1, ::1 and localhost need none.",
             )
+        names = checked(allowed)  # before there is a socket that a refusal would leave
         self._file = places.SocketFile(path) if path else None
-        self._socket = self._file.socket if self._file else places.listening(host, port)
-        address, self.port = "", 0
-        if not path:
-            address, self.port = self._socket.getsockname()[:2]
-        self.host = f"[{address}]" if ":" in address else address
-        names = Names(self.host or "localhost", self.port, allowed)
-        self._prepare(settings, names)
-        # uvicorn puts its own handlers over these while it runs, and calls these at its end.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._leave)
+        try:
+            self._socket = self._file.socket if self._file else places.listening(host, port)
+            address, self.port = "", 0
+            if not path:
+                address, self.port = self._socket.getsockname()[:2]
+            self.host = f"[{address}]" if ":" in address else address
+            self._prepare(settings, Names(self.host or "localhost", self.port, sorted(names)))
+        except BaseException:
+            self.close()
+            raise
 
     def _prepare(self, settings: Settings, names: Names) -> None:
         self._store = StoreThread(lambda: Memory.open(settings))
-        worker = Worker(settings.project_dir)
+        worker = WorkerChild(settings.project_dir)
         self._intake = Intake(
             lambda: Memory.open(settings), self._store, settings.serve_backlog, worker.start
         )
@@ -81,6 +82,9 @@ class Server:
         rate = Rate(settings.serve_rate)
         guard = Guard(app, self._keys, names, rate, f"memory-fabric-{self.port}")
         self._server = uvicorn.Server(_config(guard))
+        # uvicorn puts its own handlers over these while it runs, and calls these at its end.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._leave)
 
     @property
     def key(self) -> str:
@@ -101,10 +105,14 @@ class Server:
         try:
             self._server.run(sockets=[self._socket])
         finally:
-            if self._file:
-                self._file.close()
+            self.close()
         self._intake.close(CLOSE_GRACE_S)
         self._store.close(CLOSE_GRACE_S)
+
+    def close(self) -> None:
+        """Take the socket's file away; nothing where there is none."""
+        if self._file:
+            self._file.close()
 
     def _leave(self, *_: object) -> None:
         self._server.should_exit = True

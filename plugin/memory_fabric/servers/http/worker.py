@@ -10,6 +10,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import memory_fabric
@@ -32,7 +33,7 @@ LONG_S = 30.0
 END_GRACE_S = 2.0
 
 
-class Worker:
+class WorkerChild:
     """The child, kept alive from `start` to `end`; both are called in the event loop."""
 
     def __init__(
@@ -47,6 +48,7 @@ class Worker:
         self._command = (*command, "--parent", str(os.getpid()))
         self._environ = dict(os.environ if environ is None else environ)
         self._process: subprocess.Popen[bytes] | None = None
+        self._could_not_start = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -56,9 +58,11 @@ class Worker:
 
     def complaint(self) -> str:
         """Why nobody works on what came in; empty when somebody does, or nothing came."""
-        if self._task is None or (self._process is not None and self._process.poll() is None):
-            return ""
-        return "Nobody works on what came in; it is kept."
+        has_ended = self._process is not None and self._process.poll() is not None
+        is_given_up = self._task is not None and self._task.done()
+        if has_ended or is_given_up or self._could_not_start:
+            return "Nobody works on what came in; it is kept."
+        return ""
 
     async def end(self) -> None:
         """End the child, and wait for it a little."""
@@ -100,7 +104,10 @@ class Worker:
                 cwd=self._folder,
                 env=self._environ,
             )
-            os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
         except OSError as error:
+            self._could_not_start = True
             return str(error)
+        self._could_not_start = False
+        with suppress(OSError):  # it works all the same, if not as meekly
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
         return f"exit code {await asyncio.to_thread(self._process.wait)}"
