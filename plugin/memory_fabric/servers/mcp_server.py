@@ -15,10 +15,11 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from memory_fabric import __version__
 from memory_fabric.errors import FabricError
-from memory_fabric.servers import graph_tools, seats, tools
+from memory_fabric.servers import fresh, graph_tools, seats, tools
 from memory_fabric.servers.outcome import Outcome, failure, wire
 from memory_fabric.servers.schema import TOOLS, listed
 from memory_fabric.servers.watching import Watch, mark_of
+from memory_fabric.store import switches
 
 if TYPE_CHECKING:
     from mcp.server.connection import Connection
@@ -90,6 +91,7 @@ class MemoryServer:
         """The outcome of a call, and the mark of the memory after it."""
 
         def job(memory: Memory) -> tuple[Outcome, Mark]:
+            fresh.renew(memory)  # before anybody is seated: walls may have been built meanwhile
             place = self._place or memory.settings.project_dir
             seen, said_by = seats.seated(memory, self._said_by, call, place)
             outcome = tools.call(seen, name, arguments, said_by)
@@ -137,6 +139,9 @@ class MemoryServer:
         return types.ReadResourceResult(contents=[text])
 
     def _whole_graph(self, memory: Memory) -> str:
+        fresh.renew(memory)
+        if not memory.settings.reads:
+            raise switches.off_error(memory.settings)
         place = self._place or memory.settings.project_dir
         return graph_tools.whole_graph(seats.seen_by_anybody(memory, place))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric.errors import FabricError
 from memory_fabric.fabric.domains import isolates, room_for, seen_from
-from memory_fabric.store import callers
+from memory_fabric.store import callers, switches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ def seated(memory: Memory, said_by: Provenance, call: str, place: str) -> tuple[
     """The memory as this call's agent may see it, and what stamps what he writes.
 
     Without an id nobody's agent calls. Raises FabricError where somebody is isolated and nobody
-    knows whether it is him.
+    knows whether it is him, or whom a broken config.toml isolates.
     """
+    _need_open(memory)
     # A mirrored file has a home of its own within the one that everybody has.
     caller = callers.of(memory.switched_by[0], call) if call else callers.Caller()
     if caller is None and isolates(memory.settings):
@@ -48,6 +49,7 @@ def seated(memory: Memory, said_by: Provenance, call: str, place: str) -> tuple[
 
 def seen_by_anybody(memory: Memory, place: str) -> Memory:
     """The memory as it may be shown where nobody knows who looks. Raises FabricError."""
+    _need_open(memory)
     room = room_for(memory.settings, "", place)
     if isolates(memory.settings) and not room.isolated:
         raise FabricError(
@@ -55,3 +57,8 @@ def seen_by_anybody(memory: Memory, place: str) -> Memory:
             "tool read_graph."
         )
     return seen_from(memory, room)
+
+
+def _need_open(memory: Memory) -> None:
+    if memory.settings.closed:
+        raise switches.off_error(memory.settings)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memory_fabric.models import Provenance
     from memory_fabric.store.graph_file.mirror import Mirror
     from memory_fabric.store.projects import Project
+    from memory_fabric.store.settings_file import Stamp
 
 KINDS = ("project", "user")
 # Waiting for the queue: others hold it only while they append a line or take it over.
@@ -67,6 +68,8 @@ class Memory:
         # The only domains that can be read; None: all of them.
         self.domains: tuple[str, ...] | None = None
         self._stated = (settings.reads, settings.writes)
+        # The config.toml that was followed last.
+        self._configured: Stamp | None = None
         self._deadline_s, self._repair = deadline_s, repair
         self._open: dict[str, Database] = {}
         self._confined: dict[tuple[str, ...], Confined] = {}
@@ -113,6 +116,21 @@ class Memory:
         self.settings = self.settings._replace(
             reads=reads and here["read"], writes=writes and here["write"]
         )
+
+    def follow_settings(self) -> None:
+        """Switches and rooms as config.toml, `memory-fabric off` and `on` have them now.
+
+        The file is read again where it changed since the last question; a server lives long.
+        """
+        from memory_fabric.store import settings_file  # who lives short has read it
+
+        home = self.switched_by[0]
+        stamp = settings_file.stamp(home)
+        if stamp != self._configured:
+            self._configured = stamp
+            self.settings = settings_file.follow(self.settings, home)
+            self._stated = (self.settings.reads, self.settings.writes)
+        self.follow_switches()
 
     def has_moved(self) -> bool:
         """Whether the folder was linked with another project, or split off, since; servers ask.
@@ -236,9 +254,7 @@ class Memory:
     ) -> Operation:
         """The change as it may be stored. Raises StoreUnavailable where memory is switched off."""
         if not self.settings.writes:
-            raise StoreUnavailable(
-                "", "Memory is switched off here.", remedy="Turn it on with memory-fabric on."
-            )
+            raise switches.off_error(self.settings)
         from memory_fabric.store import write  # recall alone never loads it
 
         payload, provenance = write.cleaned(payload), write.cleaned_provenance(provenance)
@@ -483,12 +499,22 @@ class Confined(Memory):
         )
         self.domains, self._whole = domains, whole
         self.failures, self.told = whole.failures, whole.told
-        self.switched_by, self._stated = whole.switched_by, whole._stated
+        self.switched_by = whole.switched_by
 
     @property
     def whole(self) -> Memory:
         """The memory of which this one shows a part."""
         return self._whole
+
+    def follow_switches(self) -> None:
+        """As the whole memory follows them."""
+        self._whole.follow_switches()
+        self.settings = self._whole.settings
+
+    def follow_settings(self) -> None:
+        """As the whole memory follows them."""
+        self._whole.follow_settings()
+        self.settings = self._whole.settings
 
     def within(self, domains: Sequence[str]) -> Memory:
         """Those of the domains that can be read here."""
