@@ -252,6 +252,26 @@ def test_while_somebody_is_isolated_a_call_of_which_nothing_is_known_is_not_answ
             assert answer["isError"] and WITHOUT_HOOKS in text_of(answer)
 
 
+def test_claude_code_is_not_answered_without_an_id_while_somebody_is_isolated(
+    tmp_path: Path,
+) -> None:
+    calls = Calls(tmp_path / "memory", client="claude-code")
+    try:
+        calls.by("", "create_entities", entities=[entity("disk", "is small")])
+
+        without_id = calls.ask("tools/call", name="read_graph", arguments={})["result"]
+        with_id = calls.by("", "read_graph")
+        calls.configure("")
+        of_nobody = calls.ask("tools/call", name="read_graph", arguments={})["result"]
+
+        assert without_id["isError"]
+        assert "Claude Code has not said which call this is" in text_of(without_id)
+        assert "small" not in text_of(without_id)
+        assert names(with_id) == names(of_nobody) == {"disk"}
+    finally:
+        calls.end()
+
+
 def test_a_wall_stands_from_the_next_call_on_and_falls_with_the_next(tmp_path: Path) -> None:
     calls = Calls(tmp_path / "memory", "")
     try:

@@ -76,18 +76,21 @@ class MemoryServer:
         return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
 
     async def _call_tool(
-        self, _context: Context, params: types.CallToolRequestParams
+        self, context: Context, params: types.CallToolRequestParams
     ) -> dict[str, Any]:
         arguments = params.arguments or {}
         outcome = tools.complaint(params.name, arguments)
         if outcome is None:
-            outcome, mark = await self._asked(params.name, arguments, seats.call_id(params.meta))
+            call = seats.call_of(params.meta, _client_of(context))
+            outcome, mark = await self._asked(params.name, arguments, call)
             if outcome.changed:
                 self._watch.is_told(mark)
                 await self._tell()
         return wire(outcome)
 
-    async def _asked(self, name: str, arguments: dict[str, Any], call: str) -> tuple[Outcome, Mark]:
+    async def _asked(
+        self, name: str, arguments: dict[str, Any], call: seats.Call
+    ) -> tuple[Outcome, Mark]:
         """The outcome of a call, and the mark of the memory after it."""
 
         def job(memory: Memory) -> tuple[Outcome, Mark]:
@@ -180,3 +183,9 @@ class MemoryServer:
             return await self._listen_to_bus(context, params)
         finally:
             self._watch.stop()
+
+
+def _client_of(context: Context) -> str:
+    """What the client calls itself; '' for one that has not said."""
+    greeting = context.session.client_params
+    return greeting.client_info.name if greeting else ""
