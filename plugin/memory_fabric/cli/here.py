@@ -79,16 +79,6 @@ def open_memory(*, repair: bool = False) -> Iterator[Memory]:
         memory.close()
 
 
-def seen(memory: Memory) -> Memory:
-    """What this process may see of it: where MEMORY_FABRIC_DOMAIN puts it into an isolated domain,
-    nothing else.
-
-    Who works in an isolated folder without that variable is a person, and sees everything.
-    """
-    domain = memory.settings.domain
-    return memory.within((domain,)) if domain in memory.settings.rooms.isolated else memory
-
-
 def said_here(trust: str = "user") -> Provenance:
     """Who speaks on the command line: a person, or a model whose command a person allowed."""
     return Provenance(source=SOURCE, trust=trust)
