@@ -9,6 +9,7 @@ from memory_fabric.config import (
     config_path,
     has_display,
     home_path,
+    may_isolate,
     read_settings,
     switches_in,
 )
@@ -154,6 +155,33 @@ def test_of_a_broken_file_what_it_turns_off_stays_off() -> None:
     broken = "write = false\nnotices = [\nread = true\n"
 
     assert switches_in(broken) == {"write": False}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "isolate = true",
+        "isolate=true",
+        '"isolate" = true',
+        "domains.legal.isolate = true",
+        "legal = { agents = ['x'], isolate = true }",
+        "isolate = falsehood",
+        'isolate = "false"',
+        "isolate",
+        "isolate = false\nisolate = true",
+        "# isolate = true",
+    ],
+)
+def test_a_broken_file_that_says_isolate_may_isolate_somebody(line: str) -> None:
+    assert may_isolate(f"[domains.legal]\n{line}\nnotices = [\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "notices = [", "isolate = false", "'isolate'=false # x", "{ isolate = false, agents = ["],
+)
+def test_a_broken_file_that_isolates_nobody_is_no_wall(text: str) -> None:
+    assert not may_isolate(text)
 
 
 @pytest.mark.parametrize(

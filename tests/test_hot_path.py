@@ -29,7 +29,8 @@ SPARED = frozenset("re enum json datetime sqlite3 zlib functools collections".sp
 NETWORK = frozenset(("socket", "_socket", "ssl", "asyncio", "http", "urllib"))
 # What only domains need.
 OF_ROOMS = frozenset(
-    f"memory_fabric.{name}" for name in ("fabric.domains", "store.confining", "store.callers")
+    f"memory_fabric.{name}"
+    for name in ("fabric.domains", "store.confined", "store.confining", "store.callers")
 )
 DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
 

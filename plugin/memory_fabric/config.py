@@ -58,6 +58,10 @@ class Settings(Value):
     forward_key: str = ""
     serve_rate: int = 2000
     serve_backlog: int = 250_000
+    # Switched off by the variable, whatever config.toml says.
+    muted: bool = False
+    # Why nothing is given or kept, where config.toml is broken and may isolate somebody.
+    closed: str = ""
     complaints: tuple[str, ...] = ()
 
 
@@ -93,7 +97,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
     """
     complaints: list[str] = []
     capture, episodes = _table(file, "capture"), _table(file, "episodes")
-    switch = environ.get("MEMORY_FABRIC", "").lower()
+    muted = environ.get("MEMORY_FABRIC", "").lower() in OFF_WORDS
     forward_url, forward_key = _receiver(environ, complaints)
     return Settings(
         home=home_path(environ),
@@ -102,8 +106,8 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         data_dir=environ.get("CLAUDE_PLUGIN_DATA", "").rstrip("/"),
         project_dir=environ.get("CLAUDE_PROJECT_DIR", ""),
         session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
-        reads=switch not in OFF_WORDS and _switch(file, "read", complaints),
-        writes=switch not in OFF_WORDS and _switch(file, "write", complaints),
+        reads=_switch(file, "read", complaints) and not muted,
+        writes=_switch(file, "write", complaints) and not muted,
         attended=environ.get("CLAUDE_CODE_SESSION_ATTENDED", "1") != "0",
         capture_unattended=_choice(capture, "unattended", ("low", "off", "full"), complaints),
         ci=environ.get("CI", "").lower() in ("true", "1"),
@@ -128,12 +132,27 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
             str(k): str(v) for k, v in _table(file, "agent_terms").items() if isinstance(v, str)
         },
         domain=domain_name(environ.get("MEMORY_FABRIC_DOMAIN", "")),
-        rooms=read_rooms(file, complaints) if "domains" in file or "agents" in file else Rooms(),
+        rooms=_rooms(file, complaints),
         forward_url=forward_url,
         forward_key=forward_key,
         serve_rate=_whole(_table(file, "serve"), "serve.rate", 2000, 10**6, complaints),
         serve_backlog=_whole(_table(file, "serve"), "serve.backlog", 250_000, 10**8, complaints),
+        muted=muted,
         complaints=tuple(complaints),
+    )
+
+
+def followed(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
+    """The settings of a process that lives long, with the switches and rooms of a config.toml that
+    has changed since; all else stays as it was at the start.
+    """
+    unheard: list[str] = []  # they are named where somebody looks: at a start, by status
+    on = not settings.muted
+    return settings._replace(
+        reads=_switch(file, "read", unheard) and on,
+        writes=_switch(file, "write", unheard) and on,
+        rooms=_rooms(file, unheard),
+        closed=closed,
     )
 
 
@@ -195,6 +214,22 @@ def switches_in(text: str) -> dict[str, bool]:
     lines = [line.partition("=") for line in text.splitlines()]
     stated = {name.strip(): value.strip() for name, sign, value in lines if sign}
     return {name: False for name in PARTS if not stated.get(name, "true").startswith("true")}
+
+
+def may_isolate(text: str) -> bool:
+    """Whether a config.toml that cannot be read as a whole may isolate somebody: it says `isolate`,
+    and something else of it than that it is false.
+    """
+    said = [part.lstrip(" \t'\"") for part in text.split("isolate")[1:]]
+    return any(part[:1] != "=" or not _is_false(part[1:].lstrip(" \t")) for part in said)
+
+
+def _is_false(value: str) -> bool:
+    return value.startswith("false") and not value[5:6].isalnum()
+
+
+def _rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
+    return read_rooms(file, complaints) if "domains" in file or "agents" in file else Rooms()
 
 
 def _switch(file: Mapping[str, Any], name: str, complaints: list[str]) -> bool:

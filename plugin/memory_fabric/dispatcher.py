@@ -10,7 +10,7 @@ import gc
 import os
 import time
 
-from memory_fabric.config import home_path, read_settings
+from memory_fabric.config import home_path
 from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event
 from memory_fabric.ids import timestamp
@@ -155,7 +155,7 @@ def _answer(
         raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
     settings = _settings(event, environ, log)
     if not _names(event.name, settings):
-        return Outcome(log=log)
+        return Outcome(_why_closed(event.name, settings), log=log)
     memory = _open(event.name, settings)
     outcome = None
     try:
@@ -174,7 +174,9 @@ def _answer(
 
 
 def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], None]) -> Settings:
-    settings = _configured(environ)
+    from memory_fabric.store.settings_file import settings_of  # late: not for an unusable event
+
+    settings = settings_of(environ)
     if event.name == "SessionStart":
         for complaint in settings.complaints:
             log(complaint)
@@ -184,14 +186,11 @@ def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], Non
     )
 
 
-def _configured(environ: Mapping[str, str]) -> Settings:
-    from memory_fabric.store.files import settings_file  # late: an unusable event needs no store
-
-    table, complaint = settings_file(os.path.join(home_path(environ), "config.toml"))
-    settings = read_settings(environ, table)
-    if complaint:
-        return settings._replace(complaints=(*settings.complaints, complaint))
-    return settings
+def _why_closed(event_name: str, settings: Settings) -> bytes:
+    """What a session is told at its start where a broken config.toml keeps memory off."""
+    if not settings.closed or event_name != "SessionStart":
+        return b""
+    return encode(event_name, Reply(notice=f"memory-fabric: {settings.closed}"))
 
 
 def _names(event_name: str, settings: Settings) -> list[str]:

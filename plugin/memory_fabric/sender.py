@@ -20,6 +20,7 @@ from memory_fabric import ids
 from memory_fabric.config import Settings, read_settings
 from memory_fabric.posting import REFUSED, Answer, Post, over_network
 from memory_fabric.store import files, log, spool, switches
+from memory_fabric.store.settings_file import settings_of
 from memory_fabric.store.spool import Item
 from memory_fabric.values import Value
 
@@ -60,8 +61,7 @@ def main() -> int:
     """The detached process: send what waits, note what failed in the log."""
     settings = read_settings(os.environ, {})
     try:
-        table, _ = files.settings_file(os.path.join(settings.home, "config.toml"))
-        settings = read_settings(os.environ, table)
+        settings = settings_of(os.environ)
         if may_send(settings):
             deliver(settings, over_network(settings), Clock())
     except (OSError, TimeoutError, ValueError) as error:

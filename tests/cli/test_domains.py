@@ -141,3 +141,36 @@ def test_a_process_in_an_isolated_domain_writes_there_whatever_is_stated(shell: 
 
     assert inside["domain"] == "legal"
     assert inside["id"] != before["id"] and not inside["repeated"]
+
+
+def test_a_process_in_an_isolated_domain_is_shown_nothing_else(shell: Shell) -> None:
+    configure(shell, "[domains.legal]\nisolate = true\n")
+    kept = ("--type", "decision", "--domain")
+    shell.remember(*kept, "legal", "Contracts are kept for ten years")
+    shell.remember(*kept, "ops", "Backups are kept for ten days")
+
+    def asked(*words: str, domain: str) -> str:
+        return shell.run(*words, MEMORY_FABRIC_DOMAIN=domain).out
+
+    for words in (
+        ("recall", "what is kept for ten years or days?"),
+        ("recall", "--explain", "what is kept for ten years or days?"),
+        ("recall", "domain:ops kept"),
+        ("recall",),
+        ("load",),
+        ("domains",),
+    ):
+        inside = asked(*words, domain="legal")
+        assert "Backups" not in inside and "  ops" not in inside and "\nops" not in inside
+    assert "Contracts" in asked("recall", "kept", domain="legal")
+    assert "Contracts" in asked("load", domain="legal")
+    found = shell.run("domains", "--json", MEMORY_FABRIC_DOMAIN="legal").json
+    assert [one["domain"] for one in found["domains"]] == ["legal"]
+    assert "Backups" in asked("history", domain="legal")  # upkeep is a person's
+
+
+def test_a_person_in_an_isolated_folder_is_shown_everything(shell: Shell) -> None:
+    shell.remember("--domain", "ops", "Backups are kept for ten days")
+    configure(shell, '[domains.legal]\npaths = ["."]\nisolate = true\n')
+
+    assert "Backups" in shell.run("recall", "kept").out

@@ -89,6 +89,21 @@ def test_a_broken_config_file_is_named_with_its_remedy(shell: Shell) -> None:
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["status", "doctor", "domains", "recall"])
+def test_a_broken_config_file_that_may_isolate_somebody_is_named_with_what_follows(
+    shell: Shell, command: str
+) -> None:
+    shell.memory.mkdir(parents=True)
+    broken = "[domains.legal]\nisolate = true\nread = perhaps"
+    (shell.memory / "config.toml").write_text(broken, "utf-8")
+
+    done = shell.run(command)
+
+    assert done.status == 2
+    assert "config.toml cannot be read" in done.err
+    assert "until it is mended, hooks and tools give nothing and keep nothing" in done.err
+
+
 def test_a_pipe_that_closes_early_is_no_error(shell: Shell) -> None:
     shell.remember("Always use UTC in the logs")
 

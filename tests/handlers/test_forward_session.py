@@ -80,6 +80,40 @@ class TestWhatIsSent:
         }
         assert len(key) == 36 and created_at.endswith("Z")
 
+    @pytest.mark.parametrize("event", ["Stop", "PostCompact"])
+    @pytest.mark.parametrize(
+        ("config", "variable", "fields"),
+        [
+            (
+                '[domains.legal]\nagents = ["advisor"]\nisolate = true\n',
+                "",
+                {"agent_type": "advisor"},
+            ),
+            ('[domains.legal]\npaths = ["."]\nisolate = true\n', "", {}),
+            ("[domains.legal]\nisolate = true\n", "legal", {}),
+        ],
+        ids=["by its agent", "by its folder", "by the variable"],
+    )
+    def test_what_an_isolated_session_said_goes_into_its_own_domain(
+        self, named: House, event: str, config: str, variable: str, fields: dict[str, str]
+    ) -> None:
+        (named.fabric_home / "config.toml").write_text(config)
+        named.environ["MEMORY_FABRIC_DOMAIN"] = variable
+
+        said = {"last_assistant_message": "Done.", "compact_summary": SUMMARY}
+        named.fire(event, **said, **fields)
+
+        assert [body["domain"] for body in bodies(named)] == ["legal"]
+
+    def test_a_session_in_a_domain_without_a_wall_goes_where_sessions_go(
+        self, named: House
+    ) -> None:
+        (named.fabric_home / "config.toml").write_text('[domains.legal]\npaths = ["."]\n')
+
+        stop(named, "Done.")
+
+        assert [body["domain"] for body in bodies(named)] == ["session"]
+
     def test_fewer_messages_are_all_sent(self, named: House) -> None:
         named.say("assistant", "First.")
         named.say("assistant", "Second.")

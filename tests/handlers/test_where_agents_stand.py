@@ -105,6 +105,31 @@ def test_what_a_subagent_found_lies_in_the_domain_of_its_type(
         assert {row[0] for row in rows(walled, f"SELECT domain FROM {table}")} == {domain}
 
 
+def test_a_broken_configuration_that_may_isolate_somebody_gives_and_keeps_nothing(
+    walled: House,
+) -> None:
+    ended(walled, "legal-advisor", YEARS)
+    ended(walled, "code-critic", DAYS)
+    kept = walled.records()
+
+    configure(walled, WALLS + "notices = [\n")
+    given = [
+        rang(walled, "SessionStart", source="startup"),
+        started(walled, "legal-advisor"),
+        started(walled, "code-critic", "a3"),
+        walled.prompt(QUESTION),
+    ]
+    ended(walled, "legal-advisor", TOKENS)
+
+    assert given == ["", "", "", ""]
+    assert walled.records() == kept
+    notice = walled.fire("SessionStart", source="startup")["systemMessage"]
+    assert "config.toml cannot be read and may isolate somebody" in notice
+    assert "memory is off until it is mended" in walled.log
+    configure(walled, WALLS)
+    assert "ten years" in started(walled, "legal-advisor", "a4")
+
+
 def test_two_isolated_agents_are_given_their_own_for_the_same_words(walled: House) -> None:
     configure(walled, WALLS + "isolate = true\n")
     ended(walled, "legal-advisor", YEARS)

@@ -124,14 +124,14 @@ class Process:
         assert answer["id"] == self._last_id
         return answer
 
-    def greet(self) -> dict[str, Any]:
+    def greet(self, client: str = "test") -> dict[str, Any]:
         """The handshake of the clients up to 2025-11-25; the result of `initialize`."""
         answer = self.ask(
             "initialize",
             {
                 "protocolVersion": PROTOCOL,
                 "capabilities": {},
-                "clientInfo": {"name": "test", "version": "0"},
+                "clientInfo": {"name": client, "version": "0"},
             },
         )
         self.write(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -96,6 +97,27 @@ def test_a_field_that_means_nothing_is_named(server: Serving, question: str, fie
     reply = server.get(f"{RECALL}?q=kept&{question}")
 
     assert (reply.status, reply.json["error"]["field"]) == (400, field)
+
+
+def test_a_server_in_an_isolated_domain_shows_programs_that_alone_and_the_person_all(
+    tmp_path: Path,
+) -> None:
+    shell = Shell(tmp_path)
+    shell.remember("Contracts are kept for a year", "--domain", "legal")
+    shell.remember("Backups are kept for a year", "--domain", "ops")
+    config = shell.memory / "config.toml"
+    config.write_text("[domains.legal]\nisolate = true\n", "utf-8")
+    with serving(shell, MEMORY_FABRIC_DOMAIN="legal") as server:
+        confined, newest = server.ask(RECALL, q="kept for a year"), server.ask(RECALL)
+        on_the_page = server.ask("/api/recall", q="kept for a year")
+
+        config.write_text("[domains.legal]\nisolate = true\nnotices = [\n", "utf-8")
+        closed = server.get(f"{RECALL}?q=kept")
+
+    assert texts(confined) == texts(newest) == {"Contracts are kept for a year"}
+    assert "Backups are kept for a year" in texts(on_the_page)
+    assert closed.status == 503 and "Backups" not in closed.body.decode()
+    assert "memory is off until it is mended" in closed.json["error"]["message"]
 
 
 def test_it_reads_memory_so_it_needs_a_key(server: Serving) -> None:

@@ -28,11 +28,18 @@ WITHOUT_HOOKS = "nobody has noted which agent makes this call"
 class Calls:
     """A server as the client starts it, and calls of it by agents that a hook has noted."""
 
-    def __init__(self, home: Path, config: str = WALLS, **more: str) -> None:
+    def __init__(
+        self, home: Path, config: str = WALLS, *, client: str = "test", **more: str
+    ) -> None:
         home.mkdir(parents=True, exist_ok=True)
-        (home / "config.toml").write_text(config, "utf-8")
-        self.home, self._process, self._number = home, Process(home, **more), 0
-        self._process.greet()
+        self.home, self._number = home, 0
+        self.configure(config)
+        self._process = Process(home, **more)
+        self._process.greet(client)
+
+    def configure(self, config: str) -> None:
+        """Write config.toml anew, as an editor does."""
+        (self.home / "config.toml").write_text(config, "utf-8")
 
     def by(self, agent_type: str, tool: str, **arguments: Any) -> dict[str, Any]:
         """The result of a call by an agent of this type; '' is the session itself."""
@@ -243,6 +250,97 @@ def test_while_somebody_is_isolated_a_call_of_which_nothing_is_known_is_not_answ
         written = calls.unnoted(call, "create_entities", entities=[])
         for answer in (read, written):
             assert answer["isError"] and WITHOUT_HOOKS in text_of(answer)
+
+
+def test_claude_code_is_not_answered_without_an_id_while_somebody_is_isolated(
+    tmp_path: Path,
+) -> None:
+    calls = Calls(tmp_path / "memory", client="claude-code")
+    try:
+        calls.by("", "create_entities", entities=[entity("disk", "is small")])
+
+        without_id = calls.ask("tools/call", name="read_graph", arguments={})["result"]
+        with_id = calls.by("", "read_graph")
+        calls.configure("")
+        of_nobody = calls.ask("tools/call", name="read_graph", arguments={})["result"]
+
+        assert without_id["isError"]
+        assert "Claude Code has not said which call this is" in text_of(without_id)
+        assert "small" not in text_of(without_id)
+        assert names(with_id) == names(of_nobody) == {"disk"}
+    finally:
+        calls.end()
+
+
+def test_a_wall_stands_from_the_next_call_on_and_falls_with_the_next(tmp_path: Path) -> None:
+    calls = Calls(tmp_path / "memory", "")
+    try:
+        calls.by("", "create_entities", entities=[entity("disk", "is small")])
+        before = calls.by(LEGAL, "read_graph")
+        whole = calls.ask("resources/read", uri="memory://knowledge-graph")
+
+        calls.configure(WALLS)
+        walled = calls.by(LEGAL, "read_graph")
+        calls.by(LEGAL, "create_entities", entities=[entity("law", "is long")], domain="general")
+        unnoted = calls.unnoted("toolu_unknown", "read_graph")
+        unseen = calls.ask("resources/read", uri="memory://knowledge-graph")
+        calls.configure("")
+        after = calls.by(LEGAL, "read_graph")
+
+        assert names(before) == {"disk"} and "result" in whole
+        assert names(walled) == set()
+        assert calls.rows("SELECT domain FROM entities WHERE name = 'law'") == [("legal",)]
+        assert unnoted["isError"] and WITHOUT_HOOKS in text_of(unnoted)
+        assert "nobody can tell who reads this resource" in unseen["error"]["message"]
+        assert names(after) == {"disk", "law"}
+    finally:
+        calls.end()
+
+
+def test_while_a_broken_configuration_may_isolate_somebody_nothing_is_answered(
+    calls: Calls,
+) -> None:
+    calls.by("", "create_entities", entities=[entity("disk", "is small")])
+
+    calls.configure(WALLS + "notices = [\n")
+    refused = [
+        calls.by(LEGAL, "read_graph"),
+        calls.by("", "open_nodes", names=["disk"]),
+        calls.by("", "forget", what="disk"),
+        calls.by("", "create_entities", entities=[entity("rack")]),
+    ]
+    unseen = calls.ask("resources/read", uri="memory://knowledge-graph")
+    calls.configure(WALLS)
+
+    for answer in refused:
+        assert answer["isError"] and "config.toml cannot be read" in text_of(answer)
+        assert "memory is off until it is mended" in text_of(answer)
+    assert "memory is off until it is mended" in unseen["error"]["message"]
+    assert names(calls.by("", "read_graph")) == {"disk"}
+    assert names(calls.by(LEGAL, "read_graph")) == set()
+
+
+def test_a_server_that_starts_with_such_a_configuration_waits_until_it_is_mended(
+    tmp_path: Path,
+) -> None:
+    calls = Calls(tmp_path / "memory", WALLS + "notices = [\n")
+    try:
+        refused = calls.by("", "read_graph")
+        calls.configure(WALLS)
+        calls.by(LEGAL, "create_entities", entities=[entity("law", "is long")])
+
+        assert refused["isError"] and "config.toml cannot be read" in text_of(refused)
+        assert names(calls.by(LEGAL, "read_graph")) == {"law"}
+    finally:
+        calls.end()
+
+
+def test_the_resource_is_not_shown_where_recall_is_switched_off(calls: Calls) -> None:
+    calls.configure("read = false\n")
+
+    answer = calls.ask("resources/read", uri="memory://knowledge-graph")
+
+    assert "Memory is switched off here." in answer["error"]["message"]
 
 
 def test_a_client_that_sends_no_ids_has_no_agents(calls: Calls) -> None:

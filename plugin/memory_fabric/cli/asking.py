@@ -121,13 +121,15 @@ def recall(
     In the query may stand, besides, `as_of:2026-01-15` (what was on record then) and
     `"an exact phrase"`. Where nothing holds the phrase, its words are searched for, and a note says
     so. `-redis` leaves out what holds the word; what holds the word of "other than Redis" or
-    "except for Redis" comes later. Exit code 3 when nothing was found.
+    "except for Redis" comes later. Where MEMORY_FABRIC_DOMAIN names a domain that config.toml
+    isolates, nothing else is searched. Exit code 3 when nothing was found.
 
         memory-fabric recall "which database for analytics?"
         memory-fabric recall "type:antipattern pagination" --limit 3
         memory-fabric recall "naming rules" --domain code_reviewer --project frontend
     """
     from memory_fabric.fabric.core import Fabric, answer_as_json
+    from memory_fabric.fabric.domains import seen_by_process
     from memory_fabric.semantic.measure import measure_for
 
     now, text = ids.timestamp(), " ".join(words or ())
@@ -144,7 +146,7 @@ def recall(
         before=before,
     )
     with here.open_memory() as memory:
-        fabric = Fabric(memory, now, measure_for(memory.settings))
+        fabric = Fabric(seen_by_process(memory), now, measure_for(memory.settings))
         if explain and text:
             return _explained(fabric, text, limit, depth, then, filters, as_json)
         answer = fabric.recall(text, limit=limit, depth=depth, as_of=then, filters=filters)
@@ -187,12 +189,15 @@ def load(as_json: show.AsJson = False) -> int:
     """Show what a session is given at its start.
 
     Pinned memories, then the last ten decisions, rules, preferences and patterns, then the newest
-    three questions and blockers that nothing has settled.
+    three questions and blockers that nothing has settled. Where MEMORY_FABRIC_DOMAIN names a domain
+    that config.toml isolates, what lies there alone.
     """
+    from memory_fabric.fabric.domains import seen_by_process
     from memory_fabric.fabric.render import recent_decisions
     from memory_fabric.handlers.load_context import open_points, standing
 
-    with here.open_memory() as memory:
+    with here.open_memory() as whole:
+        memory = seen_by_process(whole)
         records, asked = standing(memory), open_points(memory)
         failures = list(memory.failures)
     text = recent_decisions(

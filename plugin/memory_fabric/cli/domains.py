@@ -6,7 +6,7 @@ from typing import Any
 
 from memory_fabric.cli import here, show
 from memory_fabric.config import Settings
-from memory_fabric.fabric.domains import room_for
+from memory_fabric.fabric.domains import room_for, seen_by_process
 from memory_fabric.rooms import Rooms
 from memory_fabric.store import by_domain as store
 from memory_fabric.store.by_domain import ByDomain, Crossing
@@ -23,12 +23,14 @@ def domains(as_json: show.AsJson = False) -> int:
 
     Below stands what config.toml says: which agents and folders have which domain, who is isolated,
     and the domain of this folder. docs/domains.md says how a domain is found and what isolation
-    stops. In an empty memory the exit code is 3.
+    stops. Where MEMORY_FABRIC_DOMAIN names an isolated domain, it alone is counted. In an empty
+    memory the exit code is 3.
 
         memory-fabric domains
         memory-fabric domains --json
     """
-    with here.open_memory() as memory:
+    with here.open_memory() as whole:
+        memory = seen_by_process(whole)
         found = store.by_domain(memory.databases(), MAX_SHOWN)
         failures, settings = list(memory.failures), memory.settings
     if as_json:

@@ -9,10 +9,14 @@ from contextlib import contextmanager
 from memory_fabric.config import Settings, home_path, read_settings
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Provenance
-from memory_fabric.store.files import read_toml
+from memory_fabric.store import settings_file
 from memory_fabric.store.memory import Memory
 
 SOURCE = "cli"
+MEND_WALL = (
+    "It may isolate somebody: until it is mended, hooks and tools give nothing and keep nothing. "
+    "Correct it."
+)
 
 
 def settings() -> Settings:
@@ -22,16 +26,14 @@ def settings() -> Settings:
     """
     home = home_path(os.environ)
     _need_room(home)
-    path = os.path.join(home, "config.toml")
-    try:
-        table = read_toml(path)
-    except (ValueError, OSError) as error:
+    file = settings_file.read_file(home)
+    if file.error:
         raise BadInput(
-            "config.toml",
-            f"{path} cannot be read: {str(error).rstrip('.')}.",
-            remedy="Correct or remove it.",
-        ) from error
-    found = read_settings(os.environ, table)
+            settings_file.NAME,
+            f"{os.path.join(home, settings_file.NAME)} cannot be read: {file.error}.",
+            remedy=MEND_WALL if file.closed else "Correct or remove it.",
+        )
+    found = read_settings(os.environ, file.table)
     return found._replace(
         project_dir=found.project_dir or _current_folder(),
         plugin_root=found.plugin_root or plugin_root(),
@@ -75,16 +77,6 @@ def open_memory(*, repair: bool = False) -> Iterator[Memory]:
         yield memory
     finally:
         memory.close()
-
-
-def seen(memory: Memory) -> Memory:
-    """What this process may see of it: where MEMORY_FABRIC_DOMAIN puts it into an isolated domain,
-    nothing else.
-
-    Who works in an isolated folder without that variable is a person, and sees everything.
-    """
-    domain = memory.settings.domain
-    return memory.within((domain,)) if domain in memory.settings.rooms.isolated else memory
 
 
 def said_here(trust: str = "user") -> Provenance:

@@ -11,7 +11,7 @@ import typer
 from memory_fabric.cli import confirming, here, named, show, values
 from memory_fabric.cli.values import STATED_TYPES
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.fabric.domains import room_for, stated_name
+from memory_fabric.fabric.domains import room_for, seen_by_process, stated_name
 from memory_fabric.ids import short_id
 from memory_fabric.models import INSTEAD, SCOPES, Record, lacks_lesson
 from memory_fabric.store import notices, records
@@ -123,7 +123,7 @@ def remember(
     )
     with here.open_memory() as whole:
         room = room_for(whole.settings, agent)
-        memory = here.seen(whole)
+        memory = seen_by_process(whole)
         stated = stated._replace(domain=_domain(domain) or room.domain)
         if stated.scope == "local" and not memory.settings.session:
             raise BadInput(

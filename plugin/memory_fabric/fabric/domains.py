@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from memory_fabric.rooms import domain_name
-from memory_fabric.store import projects
+from memory_fabric.store import projects, switches
 from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import composed
 from memory_fabric.values import Value
@@ -76,6 +76,19 @@ def isolates(settings: Settings) -> bool:
 def seen_from(memory: Memory, room: Room) -> Memory:
     """What can be read from a room: for who is isolated, nothing of other domains."""
     return memory.within((room.domain,)) if room.isolated else memory
+
+
+def seen_by_process(memory: Memory) -> Memory:
+    """What may be read where no agent asks: of an isolated domain that MEMORY_FABRIC_DOMAIN puts
+    the process into, nothing else.
+
+    Who works in an isolated folder without that variable is a person, and sees everything. Raises
+    StoreUnavailable where nobody knows who is isolated.
+    """
+    if memory.settings.closed:
+        raise switches.off_error(memory.settings)
+    domain = memory.settings.domain
+    return memory.within((domain,)) if domain in memory.settings.rooms.isolated else memory
 
 
 def domain_of_agent(agent_type: str) -> str:

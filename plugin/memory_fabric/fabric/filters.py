@@ -82,8 +82,7 @@ def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
     """The filters in an object of names and values: a text, or several of which any may hold.
 
     `field` is what the caller calls the object, `--` where they are options, '' where they are
-    fields of their own. Raises BadInput that
-    names the key.
+    fields of their own. Raises BadInput that names the key.
     """
     fields: dict[str, list[str]] = {}
     found: dict[str, Any] = {}

@@ -45,7 +45,7 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     texts, mark = _messages(event) if may_speak else _summary(event)
     told = forwarding.news(memory.settings) if may_speak else ""
     if texts:
-        body = _body(memory, event, texts, mark, fabric.now)
+        body = _body(fabric, event, texts, mark)
         told = _keep(memory, body, may_speak=may_speak) or told
     notice = wording.problem(told, memory.settings)
     return Reply(notice=notice, receipts=forwarding.receipts(memory.settings))
@@ -76,21 +76,20 @@ def _fit(text: str, max_chars: int) -> str:
     return cut(without_controls(clean).strip(), max_chars)
 
 
-def _body(
-    memory: Memory, event: Event, texts: Sequence[str], mark: str, now: str
-) -> dict[str, Any]:
+def _body(fabric: WorkTable, event: Event, texts: Sequence[str], mark: str) -> dict[str, Any]:
     """What is sent; the oldest messages stay out where all of them are too much."""
-    project = memory.project.name if memory.project else ""
+    project = fabric.memory.project.name if fabric.memory.project else ""
+    room = fabric.room
     body = {
         "session_summary": BETWEEN.join(texts),
         "key_decisions": [],
-        "domain": SESSION,
+        "domain": room.domain if room.isolated else SESSION,
         "source_model": endpoint.LEFT_OUT.source_model,
         "confidence": endpoint.LEFT_OUT.confidence,
         "project": without_secrets(project),
         "session_id": event.session[:200],
         "idempotency_key": ids.id_for(f"{event.name}\n{event.session}\n{mark}"),
-        "created_at": now,
+        "created_at": fabric.now,
     }
     while len(texts) > 1 and len(spool.encoded(body)) > MAX_BODY_BYTES:
         texts = texts[1:]

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def renew(memory: Memory) -> None:
-    """Forget what failed for others, and follow the switches as they are now."""
+    """Forget what failed for others, and follow switches and rooms as they are now."""
     memory.failures.clear()
-    memory.follow_switches()
+    memory.follow_settings()
 
 
 def told(memory: Memory) -> list[str]:

@@ -15,10 +15,11 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from memory_fabric import __version__
 from memory_fabric.errors import FabricError
-from memory_fabric.servers import graph_tools, seats, tools
+from memory_fabric.servers import fresh, graph_tools, seats, tools
 from memory_fabric.servers.outcome import Outcome, failure, wire
 from memory_fabric.servers.schema import TOOLS, listed
 from memory_fabric.servers.watching import Watch, mark_of
+from memory_fabric.store import switches
 
 if TYPE_CHECKING:
     from mcp.server.connection import Connection
@@ -75,21 +76,25 @@ class MemoryServer:
         return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
 
     async def _call_tool(
-        self, _context: Context, params: types.CallToolRequestParams
+        self, context: Context, params: types.CallToolRequestParams
     ) -> dict[str, Any]:
         arguments = params.arguments or {}
         outcome = tools.complaint(params.name, arguments)
         if outcome is None:
-            outcome, mark = await self._asked(params.name, arguments, seats.call_id(params.meta))
+            call = seats.call_of(params.meta, _client_of(context))
+            outcome, mark = await self._asked(params.name, arguments, call)
             if outcome.changed:
                 self._watch.is_told(mark)
                 await self._tell()
         return wire(outcome)
 
-    async def _asked(self, name: str, arguments: dict[str, Any], call: str) -> tuple[Outcome, Mark]:
+    async def _asked(
+        self, name: str, arguments: dict[str, Any], call: seats.Call
+    ) -> tuple[Outcome, Mark]:
         """The outcome of a call, and the mark of the memory after it."""
 
         def job(memory: Memory) -> tuple[Outcome, Mark]:
+            fresh.renew(memory)  # before anybody is seated: walls may have been built meanwhile
             place = self._place or memory.settings.project_dir
             seen, said_by = seats.seated(memory, self._said_by, call, place)
             outcome = tools.call(seen, name, arguments, said_by)
@@ -137,6 +142,9 @@ class MemoryServer:
         return types.ReadResourceResult(contents=[text])
 
     def _whole_graph(self, memory: Memory) -> str:
+        fresh.renew(memory)
+        if not memory.settings.reads:
+            raise switches.off_error(memory.settings)
         place = self._place or memory.settings.project_dir
         return graph_tools.whole_graph(seats.seen_by_anybody(memory, place))
 
@@ -176,3 +184,9 @@ class MemoryServer:
             return await self._listen_to_bus(context, params)
         finally:
             self._watch.stop()
+
+
+def _client_of(context: Context) -> str:
+    """What the client calls itself; '' for one that has not said."""
+    greeting = context.session.client_params
+    return greeting.client_info.name if greeting else ""

@@ -7,9 +7,9 @@ import os
 import signal
 import sys
 
-from memory_fabric.config import home_path, read_settings
 from memory_fabric.models import Provenance
 from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.settings_file import settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def serve(environ: Mapping[str, str] | None = None) -> NoReturn:
     Nothing but JSON-RPC reaches standard output (MEM-20). Acknowledged writes are durable before
     their answer, so leaving has nothing to save but the work in hand.
     """
-    settings = _settings(os.environ if environ is None else environ)
+    settings = settings_of(os.environ if environ is None else environ)
     for complaint in settings.complaints:
         print(f"memory-fabric: {complaint}", file=sys.stderr)  # noqa: T201
     store = StoreThread(lambda: _open(settings))
@@ -100,13 +100,3 @@ def _open(settings: Settings) -> Memory:
     from memory_fabric.store.memory import Memory  # late: with the first call, after the greeting
 
     return Memory.open(settings, repair=True)
-
-
-def _settings(environ: Mapping[str, str]) -> Settings:
-    from memory_fabric.store.files import settings_file
-
-    table, complaint = settings_file(os.path.join(home_path(environ), "config.toml"))
-    settings = read_settings(environ, table)
-    if complaint:
-        return settings._replace(complaints=(*settings.complaints, complaint))
-    return settings

@@ -179,7 +179,7 @@ class Worker:
     def _opened(self) -> Memory:
         if self._memory is None:
             self._memory = Memory.open(self._settings, repair=True)
-        self._memory.follow_switches()
+        self._memory.follow_settings()
         return self._memory
 
     def _opened_anew(self) -> bool:
@@ -188,7 +188,7 @@ class Worker:
         if memory is None:
             return True
         before = memory.settings.writes
-        memory.follow_switches()
+        memory.follow_settings()
         if memory.has_moved():
             self._close()
             return True

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from memory_fabric.errors import FabricError
 from memory_fabric.fabric.domains import isolates, room_for, seen_from
-from memory_fabric.store import callers
+from memory_fabric.store import callers, switches
+from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,22 +23,45 @@ UNKNOWN = (
 )
 
 
-def call_id(meta: Mapping[str, Any] | None) -> str:
-    """The id of a call in its `_meta`; '' from clients that send none."""
+# What Claude Code calls itself at the greeting; other clients send no ids, and have no agents.
+CLAUDE_CODE = "claude-code"
+WITHOUT_ID = (
+    "config.toml isolates agents, and Claude Code has not said which call this is: it is not "
+    "answered. This release of it may no longer send claudecode/toolUseId: update memory-fabric, "
+    "or go back to an earlier release of Claude Code."
+)
+
+
+class Call(Value):
+    """A call of a tool: its `id`, '' from clients that send none, and the client's own name."""
+
+    id: str = ""
+    client: str = ""
+
+
+def call_of(meta: Mapping[str, Any] | None, client: str) -> Call:
+    """A call by its `_meta`, and by what the client calls itself."""
     stated = (meta or {}).get(CALL_ID)
-    return stated if isinstance(stated, str) else ""
+    return Call(stated if isinstance(stated, str) else "", client)
 
 
-def seated(memory: Memory, said_by: Provenance, call: str, place: str) -> tuple[Memory, Provenance]:
+def seated(
+    memory: Memory, said_by: Provenance, call: Call, place: str
+) -> tuple[Memory, Provenance]:
     """The memory as this call's agent may see it, and what stamps what he writes.
 
-    Without an id nobody's agent calls. Raises FabricError where somebody is isolated and nobody
-    knows whether it is him.
+    Without an id nobody's agent calls, unless the client is one that has agents. Raises FabricError
+    where somebody is isolated and nobody knows whether it is him, or whom a broken config.toml
+    isolates.
     """
+    _need_open(memory)
     # A mirrored file has a home of its own within the one that everybody has.
-    caller = callers.of(memory.switched_by[0], call) if call else callers.Caller()
-    if caller is None and isolates(memory.settings):
-        raise FabricError(UNKNOWN)
+    caller = callers.of(memory.switched_by[0], call.id) if call.id else callers.Caller()
+    if isolates(memory.settings):
+        if caller is None:
+            raise FabricError(UNKNOWN)
+        if not call.id and call.client == CLAUDE_CODE:
+            raise FabricError(WITHOUT_ID)
     who = caller or callers.Caller()
     room = room_for(memory.settings, who.agent_type, place)
     stamped = said_by._replace(
@@ -48,6 +72,7 @@ def seated(memory: Memory, said_by: Provenance, call: str, place: str) -> tuple[
 
 def seen_by_anybody(memory: Memory, place: str) -> Memory:
     """The memory as it may be shown where nobody knows who looks. Raises FabricError."""
+    _need_open(memory)
     room = room_for(memory.settings, "", place)
     if isolates(memory.settings) and not room.isolated:
         raise FabricError(
@@ -55,3 +80,8 @@ def seen_by_anybody(memory: Memory, place: str) -> Memory:
             "tool read_graph."
         )
     return seen_from(memory, room)
+
+
+def _need_open(memory: Memory) -> None:
+    if memory.settings.closed:
+        raise switches.off_error(memory.settings)

@@ -11,6 +11,7 @@ from memory_fabric.servers import fresh, graph_tools, history_tools, own_tools
 from memory_fabric.servers.outcome import Outcome, failure, whole_text, with_notes
 from memory_fabric.servers.schema import STRING, TOOLS
 from memory_fabric.servers.validation import known_part, problems
+from memory_fabric.store import switches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,9 +85,8 @@ def call(memory: Memory, name: str, arguments: Mapping[str, Any], said_by: Prove
     usable = whole_text(known_part(SCHEMAS[name], arguments))
     if name in SAYING and memory.domains is None:
         said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
-    fresh.renew(memory)
     if not memory.settings.reads and name in READERS:
-        return failure("Memory is switched off here. Turn it on with memory-fabric on.")
+        return failure(str(switches.off_error(memory.settings)))
     try:
         outcome = CALLS[name](memory, usable, said_by)
         return with_notes(outcome, fresh.told(memory))

@@ -10,7 +10,6 @@ import os
 import time
 
 from memory_fabric import jsontext
-from memory_fabric.config import switches_in
 from memory_fabric.ids import checksum
 
 TYPE_CHECKING = False
@@ -135,19 +134,6 @@ def read_toml(path: str) -> dict[str, Any]:
     import tomllib  # costs a bare start: only who has a config.toml pays it
 
     return tomllib.loads(text)
-
-
-def settings_file(path: str) -> tuple[dict[str, Any], str]:
-    """The tables of config.toml, and what is wrong with it; then only what it turns off counts."""
-    try:
-        return read_toml(path), ""
-    except (OSError, ValueError) as error:
-        complaint = f"config.toml cannot be read; it counts only for what it turns off: {error}"
-    try:
-        off = switches_in(read_text(path) or "")
-    except (OSError, ValueError):
-        off = {}
-    return {**off}, complaint
 
 
 def read_json(path: str) -> dict[str, Any]:

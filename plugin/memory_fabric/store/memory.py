@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.models import Provenance
+    from memory_fabric.store.confined import Confined
     from memory_fabric.store.graph_file.mirror import Mirror
     from memory_fabric.store.projects import Project
+    from memory_fabric.store.settings_file import Stamp
 
 KINDS = ("project", "user")
 # Waiting for the queue: others hold it only while they append a line or take it over.
@@ -67,6 +69,8 @@ class Memory:
         # The only domains that can be read; None: all of them.
         self.domains: tuple[str, ...] | None = None
         self._stated = (settings.reads, settings.writes)
+        # The config.toml that was followed last.
+        self._configured: Stamp | None = None
         self._deadline_s, self._repair = deadline_s, repair
         self._open: dict[str, Database] = {}
         self._confined: dict[tuple[str, ...], Confined] = {}
@@ -97,6 +101,8 @@ class Memory:
 
         What already is confined shows of these no more than it did.
         """
+        from memory_fabric.store.confined import Confined  # most memories are never confined
+
         allowed = tuple(sorted(set(domains)))
         found = self._confined.pop(allowed, None) or Confined(self, allowed)
         # Switches and settings may have changed since it was made.
@@ -113,6 +119,21 @@ class Memory:
         self.settings = self.settings._replace(
             reads=reads and here["read"], writes=writes and here["write"]
         )
+
+    def follow_settings(self) -> None:
+        """Switches and rooms as config.toml, `memory-fabric off` and `on` have them now.
+
+        The file is read again where it changed since the last question; a server lives long.
+        """
+        from memory_fabric.store import settings_file  # who lives short has read it
+
+        home = self.switched_by[0]
+        stamp = settings_file.stamp(home)
+        if stamp != self._configured:
+            self._configured = stamp
+            self.settings = settings_file.follow(self.settings, home)
+            self._stated = (self.settings.reads, self.settings.writes)
+        self.follow_switches()
 
     def has_moved(self) -> bool:
         """Whether the folder was linked with another project, or split off, since; servers ask.
@@ -236,9 +257,7 @@ class Memory:
     ) -> Operation:
         """The change as it may be stored. Raises StoreUnavailable where memory is switched off."""
         if not self.settings.writes:
-            raise StoreUnavailable(
-                "", "Memory is switched off here.", remedy="Turn it on with memory-fabric on."
-            )
+            raise switches.off_error(self.settings)
         from memory_fabric.store import write  # recall alone never loads it
 
         payload, provenance = write.cleaned(payload), write.cleaned_provenance(provenance)
@@ -468,92 +487,3 @@ class Memory:
             for store, part in parts
         ]
         return routing.joined(kind, payload, results)
-
-
-class Confined(Memory):
-    """A memory of which only some domains can be read (store.confining); see `Memory.within`.
-
-    What is changed goes through the whole memory: no view stands before what is written. It is
-    stamped with a domain that can be read here, and takes away nothing that lies in another.
-    """
-
-    def __init__(self, whole: Memory, domains: tuple[str, ...]) -> None:
-        super().__init__(
-            whole.settings, whole.project, deadline_s=whole._deadline_s, repair=whole._repair
-        )
-        self.domains, self._whole = domains, whole
-        self.failures, self.told = whole.failures, whole.told
-        self.switched_by, self._stated = whole.switched_by, whole._stated
-
-    @property
-    def whole(self) -> Memory:
-        """The memory of which this one shows a part."""
-        return self._whole
-
-    def within(self, domains: Sequence[str]) -> Memory:
-        """Those of the domains that can be read here."""
-        return self._whole.within([one for one in domains if one in (self.domains or ())])
-
-    def database(self, kind: str, *, create: bool) -> Database | None:
-        """The open database of a kind, of which only these domains can be read; it is made, where
-        that is wanted, by the whole memory.
-        """
-        if create:
-            self._whole.database(kind, create=True)
-        return super().database(kind, create=False)
-
-    def write(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
-    ) -> dict[str, Any]:
-        """The result of a change that stays in these domains, without names that cannot be read
-        here; see Memory.
-        """
-        payload, provenance = self._inside(kind, payload, provenance)
-        return self._seen(self._whole.write(kind, payload, provenance, store=store))
-
-    def write_now(
-        self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
-    ) -> dict[str, Any]:
-        """The same for a change that must not wait."""
-        payload, provenance = self._inside(kind, payload, provenance)
-        return self._seen(self._whole.write_now(kind, payload, provenance, store=store))
-
-    def remember(
-        self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
-    ) -> Record | None:
-        """The record as stored in one of these domains; see Memory."""
-        _, by = self._inside("remember", {}, by)
-        record = record._replace(domain=by.domain)
-        return self._whole.remember(record, by, supersedes, echo=echo)
-
-    def apply_now(self, operation: Operation) -> dict[str, Any]:
-        """Apply an operation to its database. Raises StoreUnavailable, NotFound."""
-        return self._whole.apply_now(operation)
-
-    def refresh(self) -> None:
-        """Take over what others wrote into the mirrored file, into the whole memory."""
-        self._whole.refresh()
-
-    def flush(self) -> None:
-        """Bring the other tiers up to date, with everything."""
-        self._whole.flush()
-
-    def _inside(
-        self, kind: str, payload: Mapping[str, Any], by: Provenance
-    ) -> tuple[Mapping[str, Any], Provenance]:
-        from memory_fabric.store import walls  # most memories are never confined
-
-        return walls.inside(self, kind, payload, by)
-
-    def _seen(self, result: dict[str, Any]) -> dict[str, Any]:
-        from memory_fabric.store import confining
-
-        return confining.seen_of(result, self.databases())
-
-    def _opened(self, path: str, kind: str, create: bool) -> Database | None:
-        from memory_fabric.store import confining  # most memories are never confined
-
-        opened = super()._opened(path, kind, create)
-        if opened is not None:
-            confining.confine(opened, self.domains or ())
-        return opened

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 
 from memory_fabric.config import PARTS
+from memory_fabric.errors import StoreUnavailable
 from memory_fabric.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from memory_fabric.config import Settings
 
 SWITCHES = "switches.json"
 EVERYWHERE = "*"
@@ -24,6 +27,15 @@ def state(home: str, project_id: str) -> dict[str, bool]:
         if isinstance(own, dict):
             result = {part: result[part] and own.get(part) is not False for part in PARTS}
     return result
+
+
+def off_error(settings: Settings) -> StoreUnavailable:
+    """Why nothing is read or written here, and what helps."""
+    if settings.closed:
+        return StoreUnavailable("", f"{settings.closed}.", remedy="Correct config.toml.")
+    return StoreUnavailable(
+        "", "Memory is switched off here.", remedy="Turn it on with memory-fabric on."
+    )
 
 
 def own(home: str, place: str) -> dict[str, bool]:

@@ -16,7 +16,7 @@ from memory_fabric.models import Provenance
 from memory_fabric.servers import fresh
 from memory_fabric.servers.http import replies
 from memory_fabric.servers.store_thread import StoreThread
-from memory_fabric.store import files, intake
+from memory_fabric.store import files, intake, switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,9 +183,7 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
     """The outcome of each text, or the error of one that alone cannot be stored."""
     fresh.renew(memory)
     if not memory.settings.writes:
-        raise StoreUnavailable(
-            "", "Memory is switched off here.", remedy="Turn it on with memory-fabric on."
-        )
+        raise switches.off_error(memory.settings)
     database = memory.database("project", create=True)
     if database is not None:
         database.go_first()
@@ -213,7 +211,7 @@ def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
     """What is wrong, and whether so much was written to see it. Raises FabricError."""
     fresh.renew(memory)
     if not memory.settings.writes:
-        return "Memory is switched off here.", False
+        return str(switches.off_error(memory.settings)), False
     database = memory.database("project", create=False)
     if database is not None:
         database.prove(proof_bytes)

@@ -48,10 +48,12 @@ class RecallApi:
             def job(memory: Memory) -> dict[str, Any]:
                 from memory_fabric.fabric import times
                 from memory_fabric.fabric.core import Fabric, answer_as_json
+                from memory_fabric.fabric.domains import seen_by_process
                 from memory_fabric.semantic.measure import measure_for
 
                 then = times.stated(as_of, now, AS_OF) if as_of else ""
-                fabric = Fabric(memory, now, measure_for(memory.settings))
+                seen = seen_by_process(memory)
+                fabric = Fabric(seen, now, measure_for(seen.settings))
                 return answer_as_json(
                     fabric.recall(text, limit=limit, depth=depth, as_of=then, filters=stated)
                 )
