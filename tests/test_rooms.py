@@ -56,6 +56,20 @@ def test_without_a_configuration_there_are_no_rooms() -> None:
     assert (settings.rooms, settings.domain) == (Rooms(), "")
 
 
+@pytest.mark.parametrize("table", ["domain", "Domains", "agent", "walls"])
+def test_a_table_that_nobody_knows_is_named(table: str) -> None:
+    [complaint] = read_settings(HOME, {table: {"legal": {"isolate": True}}}).complaints
+
+    assert complaint.startswith(f"config.toml: {table} means nothing; known are ")
+
+
+def test_a_domain_of_a_process_that_is_no_name_is_named() -> None:
+    settings = read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": "---"}, {})
+
+    assert settings.domain == ""
+    assert settings.complaints == ("MEMORY_FABRIC_DOMAIN must be a name, not '---'",)
+
+
 def test_a_process_can_have_a_domain() -> None:
     assert read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": "Legal Advisor"}, {}).domain == (
         "legal_advisor"
@@ -65,7 +79,6 @@ def test_a_process_can_have_a_domain() -> None:
 @pytest.mark.parametrize(
     ("file", "named"),
     [
-        ({"domains": {"legal": {"agents": "legal-advisor"}}}, "domains.legal.agents"),
         ({"domains": {"legal": {"paths": [""]}}}, "domains.legal.paths"),
         ({"domains": {"legal": {"paths": [3]}}}, "domains.legal.paths"),
         ({"domains": {"legal": True}}, "domains.legal"),
@@ -83,6 +96,14 @@ def test_a_room_that_cannot_be_is_named_and_left_out(file: dict[str, object], na
 
     assert [named in complaint for complaint in settings.complaints] == [True]
     assert settings.rooms == Rooms()
+
+
+@pytest.mark.parametrize("agents", ["legal-advisor", ["legal-advisor", 3], ["", "legal-advisor"]])
+def test_what_can_be_used_of_a_list_that_is_wrong_stands(agents: object) -> None:
+    settings = read_settings(HOME, {"domains": {"legal": {"agents": agents, "isolate": True}}})
+
+    assert settings.rooms.agents == {"legal-advisor": "legal"}
+    assert ["domains.legal.agents" in text for text in settings.complaints] == [True]
 
 
 @pytest.mark.parametrize("value", ["yes", 1, [], {}])

@@ -18,6 +18,11 @@ HOME_NAME = "memory-fabric"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
 # What can be turned off, each by itself.
 PARTS = ("read", "write")
+# All that config.toml may say at its top.
+KNOWN = (
+    *PARTS,
+    *("notices", "semantic", "capture", "episodes", "serve", "agent_terms", "domains", "agents"),
+)
 # Where sessions are forwarded to, each address with its own key: the first that is set counts.
 RECEIVERS = (
     ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
@@ -97,6 +102,11 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
     """
     complaints: list[str] = []
     capture, episodes = _table(file, "capture"), _table(file, "episodes")
+    complaints += [
+        f"config.toml: {key} means nothing; known are {', '.join(KNOWN)}"
+        for key in file
+        if key not in KNOWN
+    ]
     muted = environ.get("MEMORY_FABRIC", "").lower() in OFF_WORDS
     forward_url, forward_key = _receiver(environ, complaints)
     return Settings(
@@ -131,7 +141,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         agent_terms={
             str(k): str(v) for k, v in _table(file, "agent_terms").items() if isinstance(v, str)
         },
-        domain=domain_name(environ.get("MEMORY_FABRIC_DOMAIN", "")),
+        domain=_domain(environ, complaints),
         rooms=_rooms(file, complaints),
         forward_url=forward_url,
         forward_key=forward_key,
@@ -161,6 +171,14 @@ def captures(settings: Settings) -> bool:
     if settings.ci or not settings.writes:
         return False
     return settings.attended or settings.capture_unattended != "off"
+
+
+def _domain(environ: Mapping[str, str], complaints: list[str]) -> str:
+    stated = environ.get("MEMORY_FABRIC_DOMAIN", "")
+    name = domain_name(stated)
+    if stated and not name:
+        complaints.append(f"MEMORY_FABRIC_DOMAIN must be a name, not {stated!r}")
+    return name
 
 
 def _receiver(environ: Mapping[str, str], complaints: list[str]) -> tuple[str, str]:

@@ -96,11 +96,13 @@ def _tables(
 def _texts(
     table: Mapping[str, Any], key: str, place: str, complaints: list[str]
 ) -> tuple[str, ...]:
+    """What of it can be used stands, also where the rest is wrong: it may be a wall."""
     value = table.get(key, [])
-    if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
-        return tuple(value)
-    complaints.append(f"config.toml: {place}.{key} must be a list of texts, not {value!r}")
-    return ()
+    stated = value if isinstance(value, list) else [value]
+    usable = tuple(one for one in stated if isinstance(one, str) and one)
+    if stated is not value or len(usable) < len(stated):
+        complaints.append(f"config.toml: {place}.{key} must be a list of texts, not {value!r}")
+    return usable
 
 
 def _isolates(table: Mapping[str, Any], place: str, complaints: list[str]) -> bool:

@@ -349,6 +349,14 @@ def test_a_session_that_goes_on_behind_a_wall_has_a_record_on_each_side(walled: 
     assert kept == {"session", "legal"}
 
 
+def test_a_wall_that_is_misspelt_is_told_at_the_start(house: House) -> None:
+    configure(house, "[domains.legal]\nisolated = true\n")
+
+    told = str(house.fire("SessionStart", "s", source="startup")["systemMessage"])
+
+    assert "domains.legal.isolated means nothing" in told
+
+
 def test_tools_of_other_servers_are_known_in_the_callers_domain(walled: House) -> None:
     asked = {"entities": [{"name": "disk", "entityType": "part", "observations": ["is small"]}]}
     fields = {"tool_name": "mcp__other__create_entities", "tool_input": asked}

@@ -179,7 +179,9 @@ def _told(memory: Memory) -> list[str]:
         memory.fail(f"notices: {error}")
         waiting = []
     failed = installation.last_error(memory.settings.data_dir)
-    return [*memory.told, *waiting, *([failed] if failed else [])]
+    # What of a wall was misspelt does not stand.
+    wrong = [text for text in memory.settings.complaints if text not in memory.told]
+    return [*memory.told, *wrong, *waiting, *([failed] if failed else [])]
 
 
 def _inherit(ledger: Ledger, event: Event) -> None:
