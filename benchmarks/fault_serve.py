@@ -7,7 +7,7 @@ import random
 import resource
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from damage import Damage, Row, Scale, short
@@ -37,13 +37,14 @@ def serve_killed(folder: str, scale: Scale) -> Iterator[Row]:
         moment.join()
         serving.stop()
     serving = Serving(side)
-    lost |= {id_ for id_ in told if serving.ask("GET", f"{INGEST}/{id_}").status != 200}
+    broken: list[str] = []
+    lost |= set(_unknown(serving, list(told), broken))
     serving.stop()
     message = side.command("queue", "work", "--once").stderr
     with closing(sqlite3.connect(side.database)) as database:
         turns = {text for (text,) in database.execute("SELECT text FROM episodes")}
     hidden = {id_ for id_, text in told.items() if text not in turns}
-    ours = Damage(len(told), len(lost), len(hidden), short(message, folder))
+    ours = Damage(len(told), len(lost), len(hidden), short(message, folder), tuple(broken))
     yield Row(13, f"serve killed while texts come in, {scale.rounds} rounds", ours)
 
 
@@ -76,10 +77,19 @@ def serve_on_full_disk(folder: str, _scale: Scale) -> Iterator[Row]:
         broken.append(f"the server failed: {error}")
     if not refused:
         broken.append("what could not be written was not refused")
-    lost = [id_ for id_ in told if serving.ask("GET", f"{INGEST}/{id_}").status != 200]
+    lost = _unknown(serving, told, broken)
     serving.stop()
     ours = Damage(len(told), len(lost), 0, short(said, folder), tuple(broken))
     yield Row(14, "files cannot grow under serve", ours)
+
+
+def _unknown(serving: Serving, told: Sequence[str], broken: list[str]) -> list[str]:
+    """The texts that a server knows nothing of: all of them where it is gone."""
+    try:
+        return [id_ for id_ in told if serving.ask("GET", f"{INGEST}/{id_}").status != 200]
+    except Gone as error:
+        broken.append(f"the server failed: {error}")
+        return list(told)
 
 
 def _sent(serving: Serving, mark: str) -> dict[str, str]:

@@ -97,9 +97,12 @@ class Serving:
 
     def memory_mb(self) -> float:
         """What the server has resident now."""
-        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as file:
-            said = dict(line.split(":", 1) for line in file)
-        return int(said["VmRSS"].split()[0]) / 1024
+        return _resident_mb(self.process.pid)
+
+    def worker_memory_mb(self) -> float:
+        """What the process has resident that works off what came in."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
+            return sum(map(_resident_mb, map(int, file.read().split())))
 
     def kill(self) -> None:
         """End it at once, as `kill -9` does."""
@@ -134,3 +137,9 @@ class Serving:
             if not line:
                 break
         raise SystemExit(f"serve did not start; see {self.side.said}")
+
+
+def _resident_mb(process: int) -> float:
+    with open(f"/proc/{process}/status", encoding="utf-8") as file:
+        said = dict(line.split(":", 1) for line in file)
+    return int(said["VmRSS"].split()[0]) / 1024
