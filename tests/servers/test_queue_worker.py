@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
@@ -19,6 +20,7 @@ import pytest
 from memory_fabric.endpoint import Ingest
 from memory_fabric.fabric import ingest
 from memory_fabric.models import Provenance
+from memory_fabric.servers import queue_worker
 from memory_fabric.servers.queue_worker import TooLong, Worker, limited
 from memory_fabric.store import intake
 from memory_fabric.store.intake import Accepted
@@ -253,6 +255,22 @@ def test_on_a_full_disk_texts_wait_and_are_done_when_there_is_room(
     process.send_signal(signal.SIGTERM)
     assert ended(process).split()[-1] == "1"
     assert database(memory).rows("SELECT count(*) FROM episodes") == [(turns,)]
+
+
+def test_a_disk_that_fails_costs_a_text_no_attempt(
+    world: World, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (id_,) = accept(memory, SUMMARY.format("Redis"))
+
+    def failing(*_: object) -> bool:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(queue_worker, "try_once", failing)
+    with pytest.raises(OSError, match="Input/output"):
+        Worker(world.settings()).run(once=True)
+
+    passage = intake.passage(memory, id_)
+    assert passage is not None and (passage.state, passage.attempts) == ("waiting", 0)
 
 
 def test_a_database_that_is_replaced_is_opened_anew(world: World, memory: Memory) -> None:

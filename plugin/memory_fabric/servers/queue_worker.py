@@ -120,7 +120,7 @@ class Worker:
             self.tally.done += done
         except (StoreRefuses, sqlite3.IntegrityError, sqlite3.DataError) as error:
             self._failed(memory, claimed, str(error))
-        except (StoreUnavailable, DeadlinePassed, sqlite3.Error) as error:
+        except (StoreUnavailable, DeadlinePassed, sqlite3.Error, OSError) as error:
             intake.give_back(memory, claimed.id, self.name, str(error), self._now())
             raise
         except TooLong:
