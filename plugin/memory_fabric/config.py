@@ -184,9 +184,9 @@ def _domain(environ: Mapping[str, str], complaints: list[str]) -> str:
 def _receiver(environ: Mapping[str, str], complaints: list[str]) -> tuple[str, str]:
     if not any(environ.get(address) for address, _ in RECEIVERS):
         return "", ""
-    from memory_fabric.receiver import read_receiver  # nothing of it where nothing is sent
+    from memory_fabric.forward_address import read_address  # nothing of it where nothing is sent
 
-    return read_receiver(environ, RECEIVERS, complaints)
+    return read_address(environ, RECEIVERS, complaints)
 
 
 def _user_home(environ: Mapping[str, str]) -> str:

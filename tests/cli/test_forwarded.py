@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
-from memory_fabric.receiver import ingest_address
+from memory_fabric.forward_address import ingest_address
 from memory_fabric.sender import LOCK
 from memory_fabric.store import files, spool
 from receiver import Receiver, Says

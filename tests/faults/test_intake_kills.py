@@ -120,6 +120,15 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path / "world")
 
 
+def accepted(world: World, kept: Path) -> Path:
+    """A copy of the world in which the texts wait."""
+    memory = world.memory()
+    intake.accept(memory, TEXTS, Provenance("ingest", trust="tool"))
+    memory.close()
+    shutil.copytree(world.root, kept, symlinks=True)
+    return kept
+
+
 def put_back(world: World, kept: Path) -> None:
     shutil.rmtree(world.root)
     shutil.copytree(kept, world.root, symlinks=True)
@@ -128,11 +137,7 @@ def put_back(world: World, kept: Path) -> None:
 def test_a_worker_killed_between_any_two_steps_leaves_what_an_undisturbed_one_does(
     world: World, tmp_path: Path
 ) -> None:
-    memory = world.memory()
-    intake.accept(memory, TEXTS, Provenance("ingest", trust="tool"))
-    memory.close()
-    kept = tmp_path / "kept"
-    shutil.copytree(world.root, kept, symlinks=True)
+    kept = accepted(world, tmp_path / "kept")
     points = int(printed(world, WORK)[-1])
     undisturbed = remembered(world.memory())
     assert 20 < points < MOST_POINTS
@@ -149,11 +154,7 @@ def test_a_worker_killed_between_any_two_steps_leaves_what_an_undisturbed_one_do
 def test_a_text_whose_worker_is_killed_twice_is_done_all_the_same(
     world: World, tmp_path: Path
 ) -> None:
-    memory = world.memory()
-    intake.accept(memory, TEXTS, Provenance("ingest", trust="tool"))
-    memory.close()
-    kept = tmp_path / "kept"
-    shutil.copytree(world.root, kept, symlinks=True)
+    kept = accepted(world, tmp_path / "kept")
     printed(world, WORK)
     undisturbed = remembered(world.memory())
     for first, second in ((7, 5), (11, 9), (5, 12)):
