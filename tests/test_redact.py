@@ -21,10 +21,12 @@ ALNUM = string.ascii_letters + string.digits
 
 
 def random_text(size: int, alphabet: str = ALNUM) -> str:
-    """Characters as a generator of keys picks them: some of every kind."""
-    kinds = [string.ascii_lowercase, string.ascii_uppercase, string.digits]
+    """Characters as a generator of keys picks them: some of every kind, and of so many characters
+    hardly ever a single digit.
+    """
+    kinds = [string.ascii_lowercase, string.ascii_uppercase, string.digits, string.digits]
     sure = [secrets.choice([c for c in kind if c in alphabet] or alphabet) for kind in kinds]
-    return "".join([*sure, *(secrets.choice(alphabet) for _ in range(size - 3))])
+    return "".join([*sure, *(secrets.choice(alphabet) for _ in range(size - len(sure)))])
 
 
 def made_secrets() -> dict[str, str]:
@@ -160,6 +162,14 @@ def test_a_password_with_an_at_sign_leaves_nothing() -> None:
 def test_what_is_no_secret_stays_byte_for_byte(text: str) -> None:
     text = text.replace("{random}", random_text(40))
     assert redact(text) == text
+
+
+def test_a_password_of_one_digit_leaves_and_a_name_in_camel_case_stays() -> None:
+    secret = "cZ" + "9LOHjgaOGpNrjbTXSX"
+
+    assert redact(f"use {secret} as the password") == "use [redacted: secret] as the password"
+    for name in ("CursorPaginationV2", "OAuth2BearerToken", "PasswordHasherV3"):
+        assert redact(f"use {name} as the token") == f"use {name} as the token"
 
 
 @pytest.mark.parametrize(

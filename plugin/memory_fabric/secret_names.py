@@ -123,7 +123,11 @@ def is_strong(value: str) -> bool:
     if len(plain) < MIN_STRONG_CHARS or not any(c.isalpha() for c in plain):
         return False
     digits = sum(c.isdigit() for c in plain)
-    return digits > 1 or (any(c in _SYMBOLS for c in plain) and "://" not in plain)
+    if digits > 1 or (any(c in _SYMBOLS for c in plain) and "://" not in plain):
+        return True
+    # A key of one digit; names in camel case change more seldom.
+    kinds = _kinds(plain)
+    return len(set(kinds)) == 3 and _changes(kinds) > 0.4 * len(kinds)
 
 
 def is_hex(value: str) -> bool:
@@ -136,14 +140,24 @@ def looks_random(value: str) -> bool:
     plain = "".join(c for c in value if c.isalnum())
     if len(plain) < MIN_ENTROPY_CHARS:
         return False
-    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in plain]
+    kinds = _kinds(plain)
     if len(set(kinds)) < 3:
         return False
     in_words = sum(len(run) for run in re.findall(rf"[a-z]{{{WORD_CHARS},}}", plain))
     if in_words > MAX_IN_WORDS * len(plain):
         return False
-    changes = sum(kinds[i] != kinds[i + 1] for i in range(len(kinds) - 1))
-    return changes >= MIN_CHANGES * (len(kinds) - 1) and _entropy_bits(value) >= MIN_ENTROPY_BITS
+    often = _changes(kinds) >= MIN_CHANGES * (len(kinds) - 1)
+    return often and _entropy_bits(value) >= MIN_ENTROPY_BITS
+
+
+def _kinds(text: str) -> list[str]:
+    """Of each character whether it is a digit, a capital, or something else."""
+    return ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in text]
+
+
+def _changes(kinds: list[str]) -> int:
+    """How often one kind follows another."""
+    return sum(kinds[i] != kinds[i + 1] for i in range(len(kinds) - 1))
 
 
 def parted(lead: str) -> tuple[str, str]:
