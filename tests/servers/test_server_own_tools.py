@@ -459,3 +459,21 @@ def test_br19_recall_takes_metadata_filters_and_says_under_which_it_answered(
             assert wrong.is_error and "metadata_filters.color is no filter" in texts(wrong)[0]
 
     run(story)
+
+
+def test_a_filter_beside_the_question_is_not_dropped(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await ask(client, "remember", text="Name branches after issues", domain="code_reviewer")
+            await ask(client, "remember", text="Name releases after rivers")
+
+            found = await ask(client, "recall", query="name", expert_domain="code-reviewer")
+            one = {"domain": "code_reviewer"}
+            twice = await client.call_tool(
+                "recall", {"query": "name", "domain": "general", "metadata_filters": one}
+            )
+
+            assert "branches" in found and "rivers" not in found
+            assert twice.is_error and "domain is stated twice" in texts(twice)[0]
+
+    run(story)

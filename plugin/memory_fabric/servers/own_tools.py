@@ -6,7 +6,7 @@ The model reads structured content instead of text where both exist, so there is
 from __future__ import annotations
 
 from memory_fabric import ids
-from memory_fabric.errors import StoreUnavailable
+from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.fabric.render import filter_label, low_trust, path_text, replaced_by
 from memory_fabric.models import Entity, Record, as_reason, lacks_lesson
 from memory_fabric.servers.outcome import MAX_ANSWER_CHARS, Outcome, within
@@ -42,12 +42,24 @@ def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -
 
     limit, depth = arguments.get("limit", DEFAULT_LIMIT), arguments.get("depth", 0)
     now = ids.timestamp()
-    filters = filtering.stated(arguments.get(filtering.OBJECT, {}), now)
+    filters = filtering.stated(_filters(arguments), now)
     fabric = Fabric(memory, now, measure_for(memory.settings))
     answer = fabric.recall(arguments["query"], limit=limit, depth=depth, filters=filters)
     if GRAPH_REQUIRED in answer.failures and not memory.databases():
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
     return Outcome((_rendered(answer, limit),))
+
+
+def _filters(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The filters of a call: in their object, and beside it."""
+    from memory_fabric.fabric import filters as filtering
+
+    inside = arguments.get(filtering.OBJECT, {})
+    aside = {key: arguments[key] for key in filtering.KEYS if key in arguments}
+    twice = next((key for key in aside if key in inside), None)
+    if twice:
+        raise BadInput(twice, f"{twice} is stated twice.", remedy=f"Leave {filtering.OBJECT}.")
+    return {**inside, **aside}
 
 
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:

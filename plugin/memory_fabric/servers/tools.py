@@ -83,6 +83,11 @@ def _domain_problems(arguments: Mapping[str, Any]) -> list[str]:
 def call(memory: Memory, name: str, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
     """The outcome of a call that `complaint` found nothing wrong with."""
     usable = whole_text(known_part(SCHEMAS[name], arguments))
+    if name == "recall":
+        from memory_fabric.fabric.filters import KEYS  # late: a client may never ask
+
+        # Dropped, as what no schema lists is, they would widen what is searched.
+        usable |= whole_text({key: arguments[key] for key in KEYS if key in arguments})
     if name in SAYING and memory.domains is None:
         said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
     if not memory.settings.reads and name in READERS:
