@@ -116,6 +116,14 @@ def test_what_looks_like_a_filter_and_is_none_is_said(fabric: Fabric) -> None:
     assert answer.notes[0].startswith("“type:nonsense” is no filter and was read as words: type")
 
 
+def test_who_wants_to_leave_something_out_is_told_that_no_filter_does(fabric: Fabric) -> None:
+    answer = fabric.recall("retention -domain:general")
+
+    assert answer.notes == (
+        "“-domain:general” is no filter and was read as words: nothing can be left out by a filter",
+    )
+
+
 def test_who_can_read_one_domain_only_is_answered_under_its_label(fabric: Fabric) -> None:
     inside = Fabric(fabric.memory.within(("general",)), NOW)
 

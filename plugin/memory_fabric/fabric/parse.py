@@ -178,8 +178,9 @@ def _filters(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, .
             found["global"] = ["global"]
         else:
             kept.append(token)
-            if colon and value.strip('",') and name in FILTER_NAMES:
-                unread.append(_unread(name, token))
+            bare = name.removeprefix("-")
+            if colon and value.strip('",') and bare in FILTER_NAMES:
+                unread.append(_unread(bare, token))
     if not found:
         return text, Filters(), 0, False, tuple(unread)
     depth = int(found.get("depth", ["0"])[-1])
@@ -189,7 +190,10 @@ def _filters(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, .
 def _unread(name: str, token: str) -> str:
     """What to say of a filter that was read as words."""
     shown = token if len(token) <= MAX_NAME_CHARS else f"{token[:MAX_NAME_CHARS]}…"
-    return f"“{shown}” is no filter and was read as words: {name} {_MEANINGS.get(name, _TOO_LONG)}"
+    why = f"{name} {_MEANINGS.get(name, _TOO_LONG)}"
+    if token.startswith("-"):
+        why = "nothing can be left out by a filter"
+    return f"“{shown}” is no filter and was read as words: {why}"
 
 
 def _split_filters(text: str) -> list[str]:
