@@ -97,7 +97,7 @@ class Route(BaseModel):
 HTML, STREAM = "text/html", "text/event-stream"
 # What the guard may answer to anything, and what every address may be too much for.
 GUARDED = (400, 401, 403, 413, 414, 429)
-OPEN = (400, 403, 413, 414)
+OPEN = (400, 403, 413, 414, 429)
 FAILING = (500, 503)
 SAID = {
     400: "No HTTP, no JSON object, no UTF-8, or another content type.",
@@ -112,7 +112,7 @@ SAID = {
     414: "The address is too long.",
     415: "A message of MCP is JSON.",
     422: "A field is wrong; `field` names it.",
-    429: "More often than this key may ask.",
+    429: "More often than whoever asks may.",
     500: "Something failed that should not.",
     503: "The memory cannot be written now: a full disk, memory switched off, too much that waits.",
 }
