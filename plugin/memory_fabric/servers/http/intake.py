@@ -42,7 +42,8 @@ PROOF_BYTES = 64 << 10
 class Intake:
     """Texts on their way into the memory; `store` is the thread of everything else.
 
-    `on_accepted` is called after each commit: somebody may have to work on it.
+    `on_accepted` is called after each commit: somebody may have to work on it. What `check` raises
+    is the answer to a text.
     """
 
     def __init__(
@@ -51,9 +52,11 @@ class Intake:
         store: StoreThread,
         max_backlog: int,
         on_accepted: Callable[[], None],
+        *,
+        check: Callable[[], None] | None = None,
     ) -> None:
         # It only commits: the other tiers follow by whoever works on the texts.
-        self._thread = StoreThread(open_memory)
+        self._thread = StoreThread(open_memory, check=check)
         self._store, self._max_backlog, self._on_accepted = store, max_backlog, on_accepted
         self._waiting: list[Waiting] = []
         self._bytes = 0

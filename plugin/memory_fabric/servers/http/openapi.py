@@ -114,7 +114,8 @@ SAID = {
     422: "A field is wrong; `field` names it.",
     429: "More often than whoever asks may.",
     500: "Something failed that should not.",
-    503: "The memory cannot be written now: a full disk, memory switched off, too much that waits.",
+    503: "The memory cannot be written now: a full disk, memory switched off, too much that waits, "
+    "the project's folder missing.",
 }
 LATER = (429, 503)
 
