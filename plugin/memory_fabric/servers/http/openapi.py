@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field
 
 from memory_fabric import __version__
+from memory_fabric.endpoint import MAX_NAME_CHARS
 from memory_fabric.fabric.filters import TIMES
 from memory_fabric.fabric.parse import TYPES
 from memory_fabric.models import SCOPES
@@ -131,15 +132,17 @@ def _text(name: str, says: str, place: str = "query", **more: Any) -> Schema:
 
 
 _DATE = {"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "maxLength": 0}]}
+_NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS}
+_DOMAIN = _NAME | {"pattern": r"[\p{L}\p{N}]"}
 # All of them must hold; of one that is repeated, any of its values.
 FILTERS: Mapping[str, Schema] = {
-    "domain": {"type": "string", "minLength": 1, "maxLength": 80},
-    "expert_domain": {"type": "string", "minLength": 1, "maxLength": 80},
-    "project": {"type": "string", "minLength": 1, "maxLength": 80},
+    "domain": _DOMAIN,
+    "expert_domain": _DOMAIN,
+    "project": _NAME,
     "type": {"type": "string", "enum": sorted(TYPES)},
-    "agent": {"type": "string", "minLength": 1, "maxLength": 80},
+    "agent": _NAME,
     "scope": {"type": "string", "enum": list(SCOPES)},
-    "session": {"type": "string", "minLength": 1, "maxLength": 80},
+    "session": _NAME,
     "since": {"type": "string", "format": "date"},
     "before": {"type": "string", "format": "date"},
 }
