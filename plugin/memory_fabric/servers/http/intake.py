@@ -149,11 +149,10 @@ class Intake:
                 lambda memory: _accepted(memory, texts), at_once=False
             )
         except Exception as error:  # noqa: BLE001 - a door: whoever waits is told
-            if not isinstance(error, BadInput):
-                self._is_proven = False
+            self._is_proven = self._is_proven and not _is_trouble(error)
             outcomes = [error] * len(texts)
         else:
-            self._is_proven = True
+            self._is_proven = not any(_is_trouble(outcome) for outcome in outcomes)
             self._on_accepted()
             self._look()
         for (ingest, answer), outcome in zip(together, outcomes, strict=True):
@@ -195,14 +194,25 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
     except BadInput:
         if len(texts) == 1:
             raise
-    return [_alone(memory, text) for text in texts]
+    return _one_by_one(memory, texts)
 
 
-def _alone(memory: Memory, text: Ingest) -> Any:
-    try:
-        return intake.accept(memory, [text], SAID_BY)[0]
-    except BadInput as error:
-        return error
+def _one_by_one(memory: Memory, texts: list[Ingest]) -> list[Any]:
+    """The outcome of each; what is stored stays so when the store takes no more after it."""
+    outcomes: list[Any] = []
+    for text in texts:
+        try:
+            outcomes += intake.accept(memory, [text], SAID_BY)
+        except BadInput as error:
+            outcomes.append(error)
+        except Exception as error:  # noqa: BLE001 - a door: the others hear what became of theirs
+            return outcomes + [error] * (len(texts) - len(outcomes))
+    return outcomes
+
+
+def _is_trouble(outcome: object) -> bool:
+    """Whether the memory is to blame, and not the text."""
+    return isinstance(outcome, Exception) and not isinstance(outcome, BadInput)
 
 
 def _bytes_of(ingest: Ingest) -> int:
