@@ -35,6 +35,8 @@ HEALTH_PER_S = 2000
 BRINGING_IN = "/v1/memory/ingest"
 # Four kilobytes of a question, every byte of it written as three.
 MAX_ADDRESS_BYTES = 16 << 10
+# h11 bounds only what comes in pieces.
+MAX_HEADER_BYTES = 16 << 10
 READING = ("GET", "HEAD")
 # Where a browser says that a page of somebody else asks; a person who follows a link is no page.
 STRANGERS = ("cross-site", "same-site")
@@ -96,6 +98,9 @@ class Guard:
         if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
             message = "The address is longer than 16 KB."
             return refusal(HTTPStatus.REQUEST_URI_TOO_LONG, "too_large", message)
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+            message = "The headers are longer than 16 KB."
+            return refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large", message)
         is_question = scope["method"] in READING and not scope["path"].startswith(BRINGING_IN)
         if is_question and _has_body(headers):
             message = "A question has no body."

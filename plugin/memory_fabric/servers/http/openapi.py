@@ -97,8 +97,8 @@ class Route(BaseModel):
 
 HTML, STREAM = "text/html", "text/event-stream"
 # What the guard may answer to anything, and what every address may be too much for.
-GUARDED = (400, 401, 403, 413, 414, 429)
-OPEN = (400, 403, 413, 414, 429)
+GUARDED = (400, 401, 403, 413, 414, 429, 431)
+OPEN = (400, 403, 413, 414, 429, 431)
 FAILING = (500, 503)
 SAID = {
     400: "No HTTP, no JSON object, no UTF-8, or another content type.",
@@ -114,6 +114,7 @@ SAID = {
     415: "A message of MCP is JSON.",
     422: "A field is wrong; `field` names it.",
     429: "More often than whoever asks may.",
+    431: "The headers are too large.",
     500: "Something failed that should not.",
     503: "The memory cannot be written now: a full disk, memory switched off, too much that waits, "
     "the project's folder missing.",
@@ -271,7 +272,7 @@ ROUTES = (
         method="get",
         says="The page; with `key` in its address the way in for a browser.",
         answers={200: HTML, 303: "", 401: HTML},
-        errors=(400, 403, 405, 413, 414, 429),
+        errors=(400, 403, 405, 413, 414, 429, 431),
         parameters=(_text("key", "The key of this start, or one that opens once."),),
     ),
     Route(
