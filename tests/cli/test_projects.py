@@ -347,3 +347,15 @@ def test_a_server_that_runs_on_serves_the_project_that_the_folder_has_now(
     assert linked.status == 0
     assert closed
     assert "Late" in web.run("recall", "Late").out
+
+
+def test_a_folder_that_was_moved_away_is_no_other_project(shell: Shell, web: Shell) -> None:
+    settings = read_settings(
+        {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
+    )
+    with closing(Memory.open(settings)) as memory:
+        known = (shell.memory / "registry.json").read_text("utf-8")
+        shell.project.rename(shell.project.with_name("elsewhere"))
+
+        assert not memory.has_moved()
+        assert (shell.memory / "registry.json").read_text("utf-8") == known

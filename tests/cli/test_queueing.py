@@ -183,6 +183,10 @@ def test_in_a_terminal_a_drop_asks(shell: Shell, memory: Memory) -> None:
         (("work", "--all"), 2, "work takes no id"),
         (("show", "abcdefgh"), 3, "No text in the queue has the id 'abcdefgh'."),
         (("show", "%%%%%%%%"), 3, "No text in the queue has the id"),
+        (("show", "abc\udcff"), 2, "is no id."),
+        (("drop", "abcdefgh", "\udcff"), 2, "is no id."),
+        (("--limit", str(2**63)), 2, "--limit"),
+        (("work", "--parent", "9" * 20), 2, "--parent"),
         (("--limit", "0"), 2, "--limit"),
     ],
 )

@@ -17,6 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from memory_fabric.config import Settings
+from memory_fabric.servers.http import app, guard
 from memory_fabric.servers.http.app import application
 from memory_fabric.servers.http.guard import Guard
 from memory_fabric.servers.http.intake import Intake
@@ -51,10 +52,10 @@ class World:
         self.app: Starlette = self._made(own)
 
     def _made(self, own: Settings) -> Starlette:
-        app = application(self.store, own, self.keys, self.intake, self.worker)
-        app.router.routes.append(Route("/broken", self._broken))
-        app.router.routes.append(Route("/half", self._half))
-        return app
+        made = application(self.store, own, self.keys, self.intake, self.worker)
+        made.router.routes.append(Route("/broken", self._broken))
+        made.router.routes.append(Route("/half", self._half))
+        return made
 
     async def _broken(self, _request: Request) -> Response:
         raise PermissionError(13, "Permission denied", self._path)
@@ -67,11 +68,13 @@ class World:
         return StreamingResponse(parts())
 
     @asynccontextmanager
-    async def client(self, app: Any = None) -> AsyncIterator[httpx2.AsyncClient]:
+    async def client(
+        self, app: Any = None, *, per_s: float = 1000
+    ) -> AsyncIterator[httpx2.AsyncClient]:
         """A client with the key; faults of the application are its answer only."""
-        names, rate = Names("127.0.0.1", 8002), Rate(1000)
-        guard = Guard(app or self.app, self.keys, names, rate, "cookie")
-        way = httpx2.ASGITransport(app=guard, raise_app_exceptions=False)
+        names, rate = Names("127.0.0.1", 8002), Rate(per_s)
+        guarded = Guard(app or self.app, self.keys, names, rate, "cookie")
+        way = httpx2.ASGITransport(app=guarded, raise_app_exceptions=False)
         headers = {"Authorization": f"Bearer {self.keys.lasting}"}
         address = "http://127.0.0.1:8002"
         async with httpx2.AsyncClient(transport=way, base_url=address, headers=headers) as client:
@@ -153,6 +156,64 @@ def test_a_fault_in_the_middle_of_an_answer_begins_no_second_one(tmp_path: Path)
             reply = await client.get("/half")
 
         assert (reply.status_code, reply.content) == (200, b"half")
+
+    told(world, story)
+
+
+def test_what_needs_no_key_has_its_rate_too_and_leaves_health_its_own(tmp_path: Path) -> None:
+    world = World(tmp_path / "home")
+    nobody = {"Authorization": ""}
+
+    async def story() -> None:
+        async with world.client(per_s=0.001) as client:
+            described = [await client.get("/openapi.json", headers=nobody) for _ in range(2)]
+            with_key = await client.get("/openapi.json")
+            health = [
+                await client.get(path, headers=nobody)
+                for path in ("/healthz", "/readyz", "/healthz", "/readyz")
+            ]
+
+        assert [one.status_code for one in described] == [200, 429]
+        assert int(described[1].headers["retry-after"]) > 1
+        assert with_key.status_code == 200
+        assert [one.status_code for one in health] == [200] * 4
+
+    told(world, story)
+
+
+def test_one_path_of_health_uses_up_nothing_of_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "HEALTH_PER_S", 0.001)
+    world = World(tmp_path / "home")
+
+    async def story() -> None:
+        async with world.client() as client:
+            lives = [(await client.get("/healthz")).status_code for _ in range(2)]
+            ready = (await client.get("/readyz")).status_code
+
+        assert (lives, ready) == ([200, 429], 200)
+
+    told(world, story)
+
+
+def test_the_description_is_made_once_for_whoever_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path / "home")
+
+    def made_again(**_: Any) -> Any:
+        raise AssertionError("it was made before")
+
+    async def story() -> None:
+        async with world.client() as client:
+            first = await client.get("/openapi.json")
+            monkeypatch.setattr(app, "document", made_again)
+            again = await client.get("/openapi.json")
+
+        assert (first.status_code, again.status_code) == (200, 200)
+        assert first.content == again.content
+        assert first.json()["paths"]["/healthz"]["get"]["security"] == []
 
     told(world, story)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import socket
@@ -12,8 +13,10 @@ from contextlib import ExitStack
 import pytest
 
 from cli.shell import Shell
+from memory_fabric.servers.http import bodies
 from memory_fabric.servers.http.bodies import BODY_S, MAX_BYTES
 from memory_fabric.servers.http.patience import ASKING_S, MAX_CONNECTIONS, MAX_UNREAD_BYTES
+from memory_fabric.servers.http.replies import Refused
 from servers.http_door import GIVE_UP_S, INGEST, Serving, serving
 
 IDLE = 1000
@@ -86,6 +89,40 @@ def test_a_body_that_comes_slowly_has_a_time_for_all_of_it(server: Serving) -> N
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b'"code":"too_slow"' in answer
     assert BODY_S - 1 < time.monotonic() - began < BODY_S + SLACK_S
+
+
+def test_a_first_byte_that_comes_late_gains_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "BODY_S", 1.0)
+    late = iter((0.9, 30.0))
+
+    async def receive() -> dict[str, object]:
+        await asyncio.sleep(next(late))
+        return {"type": "http.request", "body": b"{", "more_body": True}
+
+    async def refused() -> None:
+        await bodies.whole_body({"type": "http", "headers": []}, receive)
+
+    began = time.monotonic()
+    with pytest.raises(Refused, match="not here within 1 seconds"):
+        asyncio.run(refused())
+
+    assert time.monotonic() - began < 1.5
+
+
+def test_headers_beyond_their_size_are_refused_however_they_come(server: Serving) -> None:
+    large = head(server, "X-Large: " + "a" * (20 << 10), "Content-Length: 35")
+    answers = []
+    for parts in ((large,), (large[:18_000], large[18_000:])):
+        with connected(server) as connection:
+            for part in parts:
+                connection.sendall(part)
+            connection.sendall(b'{"session_summary": "health-check"}')
+            connection.shutdown(socket.SHUT_WR)
+            answers.append(all_of(connection))
+
+    for answer in answers:
+        assert answer.startswith(b"HTTP/1.1 431 ")
+        assert b'"code":' in answer and b"too_large" in answer
 
 
 def test_bytes_now_and_then_gain_no_time(server: Serving) -> None:
@@ -174,7 +211,7 @@ def test_what_is_no_http_is_told_so_as_json(server: Serving, request_: bytes) ->
 def test_headers_without_end_are_cut_off(server: Serving) -> None:
     answer = server.raw(b"GET /healthz HTTP/1.1\r\n" + b"X: " + b"a" * (64 << 10))
 
-    assert answer.split(b" ")[1] == b"400"
+    assert answer.split(b" ")[1] == b"431"
 
 
 def test_an_address_too_long_is_refused(server: Serving) -> None:

@@ -298,6 +298,5 @@ def test_memory_that_is_switched_off_takes_nothing_and_says_so(
     assert "switched off" in reply.json["error"]["message"]
     assert int(reply.headers["retry-after"]) > 0
     assert ready.status == 503
-    assert ready.json["reasons"] == [
-        "Memory is switched off here. Turn it on with memory-fabric on."
-    ]
+    why = "Memory is switched off here. Turn it on with memory-fabric on."
+    assert ready.json["reasons"] == [why]

@@ -12,7 +12,7 @@ import pytest
 
 from memory_fabric.config import Settings
 from memory_fabric.endpoint import Ingest
-from memory_fabric.errors import StoreUnavailable
+from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.servers.http import intake as group
 from memory_fabric.servers.http.intake import Intake
 from memory_fabric.servers.store_thread import StoreThread
@@ -206,6 +206,31 @@ def test_after_a_refused_text_it_is_written_again_before_it_is_said_to_work(
         assert isinstance(await intake.accept(Ingest("many words " * 20_000)), Accepted)
 
     told(tmp_path, story, opens=opens)
+
+
+def test_in_a_batch_with_a_text_of_no_shape_each_gets_its_own_outcome(tmp_path: Path) -> None:
+    def opens(of: Settings) -> Memory:
+        memory = Memory.open(of)
+        database = memory.database("project", create=True)
+        assert database is not None
+        (pages,) = database.row("PRAGMA page_count") or (0,)
+        database.connection.execute(f"PRAGMA max_page_count = {pages + 10}")
+        return memory
+
+    async def story(intake: Intake) -> None:
+        shapeless = Ingest("No shape", key_decisions=(5,))  # type: ignore[arg-type]
+        texts = [Ingest("First"), Ingest("Small"), shapeless, Ingest("many words " * 20_000)]
+        outcomes = await asyncio.gather(
+            *map(intake.accept, [*texts, Ingest("Last")]), return_exceptions=True
+        )
+
+        assert [type(one) for one in outcomes[:3]] == [Accepted, Accepted, BadInput]
+        assert [isinstance(one, StoreUnavailable) for one in outcomes[3:]] == [True, True]
+        assert await intake.complaint() == "The disk is full."
+
+    told(tmp_path, story, opens=opens)
+
+    assert stored(tmp_path) == 2
 
 
 def test_a_full_disk_is_seen_before_the_first_text(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from cli.shell import Shell
+from memory_fabric.endpoint import MAX_NAME_CHARS
 from servers.http_door import Serving, serving
+from store.support import token
 
 RECALL = "/v1/memory/recall"
 SAID = (
@@ -91,12 +93,66 @@ def test_a_filter_that_nothing_meets_says_so(server: Serving) -> None:
         ("filter=x", "filter"),
         ("domain=", "domain"),
         ("scope=everywhere", "scope"),
+        ("domain=---", "domain"),
+        ("expert_domain=legal_advisor&expert_domain=...", "expert_domain"),
+        ("q=twice", "q"),
+        ("limit=1&limit=2", "limit"),
+        ("depth=1&depth=1", "depth"),
+        ("as_of=2026-01-01&as_of=2026-02-01", "as_of"),
     ],
 )
 def test_a_field_that_means_nothing_is_named(server: Serving, question: str, field: str) -> None:
     reply = server.get(f"{RECALL}?q=kept&{question}")
 
     assert (reply.status, reply.json["error"]["field"]) == (400, field)
+
+
+def test_a_name_as_long_as_a_text_may_bear_can_be_asked_for(server: Serving) -> None:
+    name = "p" * MAX_NAME_CHARS
+
+    replies = [
+        server.get(f"{RECALL}?{field}={name}{more}").status
+        for field in ("project", "session", "agent", "domain")
+        for more in ("", "p")
+    ]
+
+    assert replies == [200, 400] * 4
+
+
+def test_a_secret_in_a_question_is_not_repeated(server: Serving) -> None:
+    secret = token()
+    taken = [
+        server.get(f"{RECALL}?{asked}")
+        for asked in (f"project={secret}", f"q=kept+by+{secret}", f"q=kept&domain={secret}")
+    ]
+    refused = [
+        server.get(f"{RECALL}?{field}={secret}")
+        for field in ("type", "limit", "since", "as_of", "scope")
+    ]
+    unknown = server.get(f"{RECALL}?{secret}=x")
+    long_one = server.get(f"{RECALL}?limit=my+long+words+before+it+{secret}")
+
+    assert [reply.status for reply in taken] == [200] * 3
+    assert [reply.status for reply in (*refused, unknown, long_one)] == [400] * 7
+    for reply in (*taken, *refused, unknown, long_one):
+        assert secret[:16] not in reply.body.decode()
+    assert "nothing" in taken[0].json["notes"][0]
+
+
+def test_what_failed_names_no_folder_of_this_machine(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    shell.remember("Backups are kept for a year")
+    database = shell.database
+    database.unlink()
+    database.mkdir()
+    with serving(shell) as server:
+        answers = [server.get(f"{path}?q=kept") for path in (RECALL, "/api/recall")]
+
+    for answer in answers:
+        assert answer.status == 200
+        failure = answer.json["failures"][0]
+        assert failure.startswith("graph (project): ") and "…" in failure
+        assert str(tmp_path) not in answer.body.decode()
 
 
 def test_a_server_in_an_isolated_domain_shows_programs_that_alone_and_the_person_all(

@@ -59,7 +59,9 @@ def test_keys_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
     assert len(serve_keys.kept(str(tmp_path))) == 12
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"keys": 5}', '{"keys": [{"name": "a"}]}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"keys": 5}', '{"keys": {}}', '{"keys": [{"name": "a"}]}']
+)
 def test_a_damaged_file_is_an_error_and_not_an_open_door(tmp_path: Path, text: str) -> None:
     Path(serve_keys.path_in(str(tmp_path))).write_text(text, "utf-8")
 
@@ -67,8 +69,9 @@ def test_a_damaged_file_is_an_error_and_not_an_open_door(tmp_path: Path, text: s
         serve_keys.kept(str(tmp_path))
 
 
-def test_a_hash_that_is_no_text_is_damage(tmp_path: Path) -> None:
-    key = {"name": "a", "sha256": 5, "created_at": "now"}
+@pytest.mark.parametrize("digest", [5, "", "ä" * 64, "a" * 63, "a" * 65, "g" * 64, "A" * 64])
+def test_a_hash_that_is_none_is_damage(tmp_path: Path, digest: object) -> None:
+    key = {"name": "a", "sha256": digest, "created_at": "now"}
     Path(serve_keys.path_in(str(tmp_path))).write_text(json.dumps({"keys": [key]}), "utf-8")
 
     with pytest.raises(StoreUnavailable):

@@ -11,14 +11,16 @@ from memory_fabric.cli.values import QUEUE_ACTIONS
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import short_id
 from memory_fabric.suspicion import without_secrets
-from memory_fabric.text import cut, many, one_line
+from memory_fabric.text import cut, encodable, many, one_line
 
 if TYPE_CHECKING:
     from memory_fabric.endpoint import Ingest
     from memory_fabric.store.intake import Backlog, Passage
     from memory_fabric.store.memory import Memory
 
-LIMIT = 50
+LIMIT, MAX_LIMIT = 50, 1_000_000
+# No system has a larger one.
+MAX_PID = 2**31 - 1
 MAX_ERROR_CHARS = 120
 STYLES = {"dead": "red", "working": "yellow"}
 COLUMNS = ("id", "state", "domain", "length", "came", "attempts", "error")
@@ -51,7 +53,8 @@ def queue(
         bool, typer.Option("--done", help="With list: those that are done, the newest.")
     ] = False,
     limit: Annotated[
-        int, typer.Option(min=1, metavar="N", help="With list: at most so many.")
+        int,
+        typer.Option(min=1, max=MAX_LIMIT, metavar="N", help="With list: at most so many."),
     ] = LIMIT,
     once: Annotated[
         bool, typer.Option("--once", help="With work: end when nothing more is due.")
@@ -61,7 +64,9 @@ def queue(
     ] = "",
     parent: Annotated[
         int,
-        typer.Option(min=0, metavar="PID", help="With work: end when this process is gone."),
+        typer.Option(
+            min=0, max=MAX_PID, metavar="PID", help="With work: end when this process is gone."
+        ),
     ] = 0,
     yes: Annotated[bool, typer.Option("--yes", help="With drop: do not ask.")] = False,
     as_json: show.AsJson = False,
@@ -93,6 +98,9 @@ def _check(action: str, named: list[str], *, everything: bool) -> None:
     """Raises BadInput for what does not go together."""
     if action not in QUEUE_ACTIONS:
         raise BadInput("ACTION", f"{action!r} is none of {', '.join(QUEUE_ACTIONS)}.")
+    for one in named:
+        if encodable(one) != one:
+            raise BadInput("ID", f"{encodable(one)!r} is no id.")
     if action in ("list", "work") and (named or everything):
         raise BadInput("ID", f"{action} takes no id and no --all.")
     if action == "show" and (len(named) != 1 or everything):

@@ -5,10 +5,10 @@ Any of a field's values, all fields; what is stated beside a question and in it 
 
 from __future__ import annotations
 
+from memory_fabric.endpoint import MAX_NAME_CHARS
 from memory_fabric.errors import BadInput
 from memory_fabric.fabric.parse import (
     FILTER_FIELDS,
-    MAX_NAME_CHARS,
     TYPES,
     closed_values,
     parse,
@@ -161,6 +161,8 @@ def _values(value: Any, key: str, name: str) -> list[str]:
     texts = [text.strip() for text in values]
     if any(not text or len(text) > MAX_NAME_CHARS for text in texts):
         raise BadInput(name, f"{name}: a text must have 1 to {MAX_NAME_CHARS} characters.")
+    if FILTER_FIELDS[key] == "domains" and not all(map(domain_name, texts)):
+        raise BadInput(name, f"{name}: a domain must have a letter or a digit.")
     if key not in _CLOSED:
         return texts
     known = closed_values(key, texts)

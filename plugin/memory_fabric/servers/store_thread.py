@@ -39,7 +39,7 @@ RETRY_S = 5.0
 
 class StoreThread:
     """The thread and its queue. The memory is opened with the first call and closed at the end;
-    `begin` opens it before.
+    `begin` opens it before. What `check` raises is the answer to a call.
     """
 
     def __init__(
@@ -47,8 +47,11 @@ class StoreThread:
         open_memory: Callable[[], Memory],
         idle_s: float = IDLE_S,
         latest_s: float = LATEST_S,
+        *,
+        check: Callable[[], None] | None = None,
     ) -> None:
         self._open, self._idle_s, self._latest_s = open_memory, idle_s, latest_s
+        self._check = check
         self._memory: Memory | None = None
         self._changed = False
         # The times of `time.monotonic()` when the other tiers are written, calls or not, and when a
@@ -142,6 +145,8 @@ class StoreThread:
 
     def _done(self, job: Callable[[Memory], Any], changes: bool) -> tuple[Callable[..., None], Any]:
         try:
+            if self._check is not None:
+                self._check()
             self._leave_project()
             # A memory that cannot be opened now is tried again with the next call.
             if self._memory is None:

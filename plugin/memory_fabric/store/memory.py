@@ -143,6 +143,8 @@ class Memory:
         stamp = projects.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
+        if not os.path.isdir(self.settings.project_dir):
+            return False  # it was moved away or deleted: nothing tells that it is another's
         self._registered = stamp
         settings = self.settings
         found = projects.find_project(settings.home, settings.project_dir, settings.user_home)

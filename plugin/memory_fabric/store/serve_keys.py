@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FILE = "serve-keys.json"
 KEY_BYTES = 32
+DIGEST_CHARS, HEXADECIMAL = 64, frozenset("0123456789abcdef")
 MAX_NAME_CHARS = 64
 # Before the key: who finds it in a file knows what it opens, and so do scanners for secrets.
 PREFIX = "mf_"
@@ -124,13 +125,17 @@ def _free(taken: set[str]) -> str:
 
 
 def _keys_in(value: dict[str, Any] | None) -> Iterator[KeptKey]:
-    if value is None:
-        raise TypeError("no JSON object")
+    if value is None or not isinstance(value["keys"], list):
+        raise TypeError("no list of keys")
     for one in value["keys"]:
         found = KeptKey(one["name"], one["sha256"], one["created_at"])
-        if not all(isinstance(part, str) for part in found):
-            raise TypeError("no text")
+        if not all(isinstance(part, str) for part in found) or not _is_digest(found.digest):
+            raise TypeError("no key")
         yield found
+
+
+def _is_digest(text: str) -> bool:
+    return len(text) == DIGEST_CHARS and not set(text) - HEXADECIMAL
 
 
 @contextmanager

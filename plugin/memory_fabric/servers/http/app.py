@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
+import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from memory_fabric import endpoint
@@ -44,7 +46,8 @@ def application(
         return HTMLResponse(html)
 
     async def described(_request: Request) -> Response:
-        return JSONResponse(document(keys_are_needed=keys.are_needed))
+        content = _description(keys.are_needed)
+        return Response(content, media_type="application/json")
 
     mcp = mcp_door.McpDoor(store, settings)
 
@@ -83,6 +86,12 @@ def application(
     # A path with a slash too many is another path: nothing is guessed.
     app.router.redirect_slashes = False
     return app
+
+
+@cache
+def _description(keys_are_needed: bool) -> bytes:
+    """The description of all paths: made once, for whoever asks for it needs no key."""
+    return orjson.dumps(document(keys_are_needed=keys_are_needed))
 
 
 async def _take_up(intake: Intake, worker: WorkerChild) -> None:

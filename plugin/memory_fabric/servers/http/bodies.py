@@ -26,33 +26,28 @@ async def whole_body(scope: Scope, receive: Receive, max_bytes: int = MAX_BYTES)
     announced = Headers(scope=scope).get("content-length", "")
     if announced.isdigit() and int(announced) > max_bytes:
         raise _too_large(max_bytes)
-    first = await _next(receive)
-    if not first.get("more_body", False) and len(first["body"]) <= max_bytes:
-        return bytes(first["body"])
-    return await _rest(receive, first["body"], max_bytes)
-
-
-async def _rest(receive: Receive, first: bytes, max_bytes: int) -> bytes:
-    body, more = bytearray(first), True
     try:
         async with asyncio.timeout(BODY_S):
-            while more and len(body) <= max_bytes:
-                message = await _next(receive)
-                body += message.get("body", b"")
-                more = message.get("more_body", False)
+            body = await _all_of(receive, max_bytes)
     except TimeoutError as error:
         raise too_slow() from error
     if len(body) > max_bytes:
         raise _too_large(max_bytes)
+    return body
+
+
+async def _all_of(receive: Receive, max_bytes: int) -> bytes:
+    """The body; of one that is too large, a part that is so, too."""
+    body, more = bytearray(), True
+    while more and len(body) <= max_bytes:
+        message = await _next(receive)
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
     return bytes(body)
 
 
 async def _next(receive: Receive) -> Message:
-    try:
-        async with asyncio.timeout(BODY_S):
-            message = await receive()
-    except TimeoutError as error:
-        raise too_slow() from error
+    message = await receive()
     if message["type"] != "http.request":
         raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", "The body broke off.")
     return message

@@ -15,6 +15,7 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memory_fabric.servers.http.keys import NOBODY
+from memory_fabric.servers.http.rate import Rate
 from memory_fabric.servers.http.replies import of_error, refusal
 from memory_fabric.viewer.page import content_security_policy
 
@@ -23,15 +24,19 @@ if TYPE_CHECKING:
 
     from memory_fabric.servers.http.keys import Keys
     from memory_fabric.servers.http.names import Names
-    from memory_fabric.servers.http.rate import Rate
 
 FRONT = "/"
 # These tell nothing of the memory: whoever watches over a server has no key.
-OPEN = frozenset(("/healthz", "/readyz", "/openapi.json"))
+HEALTH = ("/healthz", "/readyz")
+OPEN = frozenset((*HEALTH, "/openapi.json"))
+# Each of HEALTH has it for itself: whoever asks anything else without a key cannot use it up.
+HEALTH_PER_S = 2000
 # Below this something is brought in and its state asked, which needs a key only where keys are.
 BRINGING_IN = "/v1/memory/ingest"
 # Four kilobytes of a question, every byte of it written as three.
 MAX_ADDRESS_BYTES = 16 << 10
+# h11 bounds only what comes in pieces.
+MAX_HEADER_BYTES = 16 << 10
 READING = ("GET", "HEAD")
 # Where a browser says that a page of somebody else asks; a person who follows a link is no page.
 STRANGERS = ("cross-site", "same-site")
@@ -54,6 +59,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, keys: Keys, names: Names, rate: Rate, cookie: str) -> None:
         self._app, self._keys, self._names, self._rate = app, keys, names, rate
+        self._health = Rate(HEALTH_PER_S)
         self._cookie = cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,10 +79,9 @@ class Guard:
         """The answer to a request that does not reach the application."""
         headers = Headers(scope=scope)
         answer = self._refused(scope, headers) or self._opened(scope)
-        if answer is None and scope["path"] not in OPEN:
+        if answer is None and scope["path"] not in HEALTH:
             way_back.holder = self._holder(headers)
-            answer = self._not_let_in(scope["path"], way_back.holder)
-        return answer
+        return answer or self._not_let_in(scope["path"], way_back.holder)
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to a request that no person or program of ours sends."""
@@ -93,6 +98,9 @@ class Guard:
         if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
             message = "The address is longer than 16 KB."
             return refusal(HTTPStatus.REQUEST_URI_TOO_LONG, "too_large", message)
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+            message = "The headers are longer than 16 KB."
+            return refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large", message)
         is_question = scope["method"] in READING and not scope["path"].startswith(BRINGING_IN)
         if is_question and _has_body(headers):
             message = "A question has no body."
@@ -113,19 +121,25 @@ class Guard:
         return answer
 
     def _not_let_in(self, path: str, holder: str) -> Response | None:
-        """The answer to a request without a key that it needs, or to one too many of a key."""
-        if holder == NOBODY and (self._keys.are_needed or not path.startswith(BRINGING_IN)):
+        """The answer to a request without a key that it needs, or to one too many."""
+        if holder == NOBODY and self._is_locked(path):
             return _locked(path)
-        wait_s = self._rate.wait_s(holder)
+        is_health = path in HEALTH
+        wait_s = self._health.wait_s(path) if is_health else self._rate.wait_s(holder)
         if wait_s:
             return refusal(
                 HTTPStatus.TOO_MANY_REQUESTS,
                 "too_many_requests",
-                "This key asks more often than it may.",
+                "Asked more often than may be.",
                 f"Ask again in {wait_s} s; [serve] rate in config.toml says how often.",
                 headers={"Retry-After": str(wait_s)},
             )
         return None
+
+    def _is_locked(self, path: str) -> bool:
+        """Whether a request without a key gets nothing here."""
+        needs_one = self._keys.are_needed or not path.startswith(BRINGING_IN)
+        return needs_one and path not in OPEN
 
     def _holder(self, headers: Headers) -> str:
         """Whose request it is, by the key as a bearer token or by the cookie that it opened."""

@@ -42,7 +42,8 @@ PROOF_BYTES = 64 << 10
 class Intake:
     """Texts on their way into the memory; `store` is the thread of everything else.
 
-    `on_accepted` is called after each commit: somebody may have to work on it.
+    `on_accepted` is called after each commit: somebody may have to work on it. What `check` raises
+    is the answer to a text.
     """
 
     def __init__(
@@ -51,9 +52,11 @@ class Intake:
         store: StoreThread,
         max_backlog: int,
         on_accepted: Callable[[], None],
+        *,
+        check: Callable[[], None] | None = None,
     ) -> None:
         # It only commits: the other tiers follow by whoever works on the texts.
-        self._thread = StoreThread(open_memory)
+        self._thread = StoreThread(open_memory, check=check)
         self._store, self._max_backlog, self._on_accepted = store, max_backlog, on_accepted
         self._waiting: list[Waiting] = []
         self._bytes = 0
@@ -146,11 +149,10 @@ class Intake:
                 lambda memory: _accepted(memory, texts), at_once=False
             )
         except Exception as error:  # noqa: BLE001 - a door: whoever waits is told
-            if not isinstance(error, BadInput):
-                self._is_proven = False
+            self._is_proven = self._is_proven and not _is_trouble(error)
             outcomes = [error] * len(texts)
         else:
-            self._is_proven = True
+            self._is_proven = not any(_is_trouble(outcome) for outcome in outcomes)
             self._on_accepted()
             self._look()
         for (ingest, answer), outcome in zip(together, outcomes, strict=True):
@@ -192,14 +194,25 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
     except BadInput:
         if len(texts) == 1:
             raise
-    return [_alone(memory, text) for text in texts]
+    return _one_by_one(memory, texts)
 
 
-def _alone(memory: Memory, text: Ingest) -> Any:
-    try:
-        return intake.accept(memory, [text], SAID_BY)[0]
-    except BadInput as error:
-        return error
+def _one_by_one(memory: Memory, texts: list[Ingest]) -> list[Any]:
+    """The outcome of each; what is stored stays so when the store takes no more after it."""
+    outcomes: list[Any] = []
+    for text in texts:
+        try:
+            outcomes += intake.accept(memory, [text], SAID_BY)
+        except BadInput as error:
+            outcomes.append(error)
+        except Exception as error:  # noqa: BLE001 - a door: the others hear what became of theirs
+            return outcomes + [error] * (len(texts) - len(outcomes))
+    return outcomes
+
+
+def _is_trouble(outcome: object) -> bool:
+    """Whether the memory is to blame, and not the text."""
+    return isinstance(outcome, Exception) and not isinstance(outcome, BadInput)
 
 
 def _bytes_of(ingest: Ingest) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field
 
 from memory_fabric import __version__
+from memory_fabric.endpoint import MAX_NAME_CHARS
 from memory_fabric.fabric.filters import TIMES
 from memory_fabric.fabric.parse import TYPES
 from memory_fabric.models import SCOPES
@@ -96,8 +97,8 @@ class Route(BaseModel):
 
 HTML, STREAM = "text/html", "text/event-stream"
 # What the guard may answer to anything, and what every address may be too much for.
-GUARDED = (400, 401, 403, 413, 414, 429)
-OPEN = (400, 403, 413, 414)
+GUARDED = (400, 401, 403, 413, 414, 429, 431)
+OPEN = (400, 403, 413, 414, 429, 431)
 FAILING = (500, 503)
 SAID = {
     400: "No HTTP, no JSON object, no UTF-8, or another content type.",
@@ -112,9 +113,11 @@ SAID = {
     414: "The address is too long.",
     415: "A message of MCP is JSON.",
     422: "A field is wrong; `field` names it.",
-    429: "More often than this key may ask.",
+    429: "More often than whoever asks may.",
+    431: "The headers are too large.",
     500: "Something failed that should not.",
-    503: "The memory cannot be written now: a full disk, memory switched off, too much that waits.",
+    503: "The memory cannot be written now: a full disk, memory switched off, too much that waits, "
+    "the project's folder missing.",
 }
 LATER = (429, 503)
 
@@ -130,15 +133,17 @@ def _text(name: str, says: str, place: str = "query", **more: Any) -> Schema:
 
 
 _DATE = {"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "maxLength": 0}]}
+_NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS}
+_DOMAIN = _NAME | {"pattern": r"[\p{L}\p{N}]"}
 # All of them must hold; of one that is repeated, any of its values.
 FILTERS: Mapping[str, Schema] = {
-    "domain": {"type": "string", "minLength": 1, "maxLength": 80},
-    "expert_domain": {"type": "string", "minLength": 1, "maxLength": 80},
-    "project": {"type": "string", "minLength": 1, "maxLength": 80},
+    "domain": _DOMAIN,
+    "expert_domain": _DOMAIN,
+    "project": _NAME,
     "type": {"type": "string", "enum": sorted(TYPES)},
-    "agent": {"type": "string", "minLength": 1, "maxLength": 80},
+    "agent": _NAME,
     "scope": {"type": "string", "enum": list(SCOPES)},
-    "session": {"type": "string", "minLength": 1, "maxLength": 80},
+    "session": _NAME,
     "since": {"type": "string", "format": "date"},
     "before": {"type": "string", "format": "date"},
 }
@@ -267,7 +272,7 @@ ROUTES = (
         method="get",
         says="The page; with `key` in its address the way in for a browser.",
         answers={200: HTML, 303: "", 401: HTML},
-        errors=(400, 403, 405, 413, 414, 429),
+        errors=(400, 403, 405, 413, 414, 429, 431),
         parameters=(_text("key", "The key of this start, or one that opens once."),),
     ),
     Route(

@@ -7,6 +7,7 @@ where there is no room, the one that has waited longest without a whole request 
 from __future__ import annotations
 
 import json
+import sys
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -122,11 +123,14 @@ class PatientProtocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP is told so, as every error is."""
         headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-        status = HTTPStatus.BAD_REQUEST
+        status, code = HTTPStatus.BAD_REQUEST, "bad_request"
+        if _is_too_large(sys.exception()):
+            status, code = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large"
+            msg = "The head of the request is longer than 16 KB."
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             parts = (
                 h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
-                h11.Data(data=_error("bad_request", msg)),
+                h11.Data(data=_error(code, msg)),
                 h11.EndOfMessage(),
             )
             for part in parts:
@@ -162,6 +166,12 @@ class PatientProtocol(H11Protocol):
         if self._unread_ending is not None:
             self._unread_ending.cancel()
             self._unread_ending = None
+
+
+def _is_too_large(error: BaseException | None) -> bool:
+    """Whether this is what h11 says of a head that goes on and on."""
+    hint = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 0
+    return hint == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 def _error(code: str, message: str) -> bytes:

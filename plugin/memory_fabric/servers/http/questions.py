@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from memory_fabric.errors import BadInput
 from memory_fabric.servers import fresh
-from memory_fabric.servers.http.replies import of_error
+from memory_fabric.servers.http.replies import of_error, without_places
+from memory_fabric.suspicion import all_without_secrets, without_secrets
 from memory_fabric.text import encodable
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     Job = Callable[[Memory], Any]
 
 MAX_TEXT_BYTES = 4096
+MAX_SHOWN_CHARS = 40
+# Where an answer of recall repeats what was asked.
+ECHOES = ("query", "label", "notes", "searched")
 
 
 async def answer(store: StoreThread, asked: Callable[[], Job]) -> Response:
@@ -32,7 +36,7 @@ async def answer(store: StoreThread, asked: Callable[[], Job]) -> Response:
 
         def answered(memory: Memory) -> bytes:
             fresh.renew(memory)
-            value = job(memory)
+            value = _for_strangers(job(memory), memory)
             fresh.told(memory)
             return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
@@ -43,8 +47,11 @@ async def answer(store: StoreThread, asked: Callable[[], Job]) -> Response:
 
 
 def text_in(request: Request, field: str) -> str:
-    """The field's text; '' without one. Raises BadInput for more than 4 KB."""
-    return _usable(field, request.query_params.get(field, ""))
+    """The field's text; '' without one. Raises BadInput for more than 4 KB, or more than one."""
+    values = texts_in(request, field)
+    if len(values) > 1:
+        raise BadInput(field, f"{field} stands more than once.", remedy="Send it once.")
+    return values[0] if values else ""
 
 
 def texts_in(request: Request, field: str) -> list[str]:
@@ -54,11 +61,25 @@ def texts_in(request: Request, field: str) -> list[str]:
 
 def number_in(request: Request, field: str, least: int, most: int, default: int) -> int:
     """The field's number. Raises BadInput for anything else than `least` to `most`."""
-    value = request.query_params.get(field, "") or str(default)
+    value = text_in(request, field) or str(default)
     is_number = value.isascii() and value.isdigit() and len(value) <= len(str(most))
     if not is_number or not least <= int(value) <= most:
-        raise BadInput(field, f"{field} is a number from {least} to {most}, not {value[:40]!r}.")
+        raise BadInput(field, f"{field} is a number from {least} to {most}, not {shown(value)!r}.")
     return int(value)
+
+
+def shown(text: str) -> str:
+    """The beginning of what was asked, without secrets: half of one would not be known as one."""
+    return without_secrets(text)[:MAX_SHOWN_CHARS]
+
+
+def _for_strangers(value: Any, memory: Memory) -> Any:
+    """The answer without the folders of this machine, and without secrets that the question had."""
+    if not isinstance(value, dict) or "failures" not in value:
+        return value
+    failures = [without_places(one, memory) for one in value["failures"]]
+    echoes = {name: value[name] for name in ECHOES if name in value}
+    return value | {"failures": failures} | all_without_secrets(echoes, {})
 
 
 def _usable(field: str, value: str) -> str:

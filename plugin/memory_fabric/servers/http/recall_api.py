@@ -36,7 +36,7 @@ class RecallApi:
             unknown = set(request.query_params) - {*fields, QUESTION, LIMIT, DEPTH, AS_OF}
             if unknown:
                 known = ", ".join((QUESTION, LIMIT, DEPTH, AS_OF, *filters.KEYS))
-                name = min(unknown)[:40]
+                name = questions.shown(min(unknown))
                 raise BadInput(name, f"{name} is no field.", remedy=f"Fields are {known}.")
             text, as_of = questions.text_in(request, QUESTION), questions.text_in(request, AS_OF)
             limit = questions.number_in(request, LIMIT, 1, MAX_LIMIT, DEFAULT_LIMIT)

@@ -16,11 +16,14 @@ from memory_fabric.errors import (
     NotFound,
     StoreUnavailable,
 )
+from memory_fabric.suspicion import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.requests import Request
+
+    from memory_fabric.store.memory import Memory
 
 # The narrowest first.
 STATUSES = (
@@ -68,16 +71,19 @@ def refusal(
 
 
 def of_error(error: Exception) -> Response:
-    """The answer to a question that failed; what nobody foresaw is told to the terminal only."""
+    """The answer to a question that failed; what nobody foresaw is told to the terminal only.
+
+    What was asked may stand in it: secrets are taken out.
+    """
     for kind, status, code in STATUSES:
         if isinstance(error, kind):
             later = status == HTTPStatus.SERVICE_UNAVAILABLE
             return refusal(
                 status,
                 code,
-                without_names(error),
-                _unnamed(error, error.remedy),
-                field=getattr(error, "field", ""),
+                without_secrets(without_names(error)),
+                without_secrets(_unnamed(error, error.remedy)),
+                field=without_secrets(getattr(error, "field", "")),
                 headers={"Retry-After": str(RETRY_AFTER_S)} if later else None,
             )
     print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
@@ -94,6 +100,21 @@ def without_names(error: Exception) -> str:
     if not isinstance(error, FabricError):
         return "The memory cannot be written."
     return _unnamed(error, error.message)
+
+
+def without_places(text: str, memory: Memory) -> str:
+    """The text without the folders of this machine that it lies in: strangers read it."""
+    settings, project = memory.settings, memory.project
+    places = {
+        settings.home,
+        settings.project_dir,
+        settings.user_home,
+        project.root if project else "",
+    }
+    for place in sorted(places, key=len, reverse=True):
+        if place.strip("/"):
+            text = text.replace(place, "…")
+    return text
 
 
 def _unnamed(error: FabricError, text: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
 import uvicorn
 
-from memory_fabric.errors import BadInput
+from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.servers.http import places
 from memory_fabric.servers.http.app import application
 from memory_fabric.servers.http.guard import Guard
@@ -73,10 +74,17 @@ class Server:
             raise
 
     def _prepare(self, settings: Settings, names: Names) -> None:
-        self._store = StoreThread(lambda: Memory.open(settings))
+        def check() -> None:
+            _need_folder(settings.project_dir)
+
+        self._store = StoreThread(lambda: Memory.open(settings), check=check)
         worker = WorkerChild(settings.project_dir)
         self._intake = Intake(
-            lambda: Memory.open(settings), self._store, settings.serve_backlog, worker.start
+            lambda: Memory.open(settings),
+            self._store,
+            settings.serve_backlog,
+            worker.start,
+            check=check,
         )
         app = application(self._store, settings, self._keys, self._intake, worker)
         rate = Rate(settings.serve_rate)
@@ -119,6 +127,18 @@ class Server:
 
     def _with_key(self, key: str) -> str:
         return f"http://{self.host}:{self.port}/?key={key}"
+
+
+def _need_folder(folder: str) -> None:
+    """Raises StoreUnavailable where the project's folder is there no longer: under its path there
+    would be another project, of which nothing is known.
+    """
+    if folder and not os.path.isdir(folder):
+        raise StoreUnavailable(
+            folder,
+            "The folder of the project that is served is missing.",
+            remedy="Move it back, or start memory-fabric serve where it is now.",
+        )
 
 
 def _config(app: object) -> uvicorn.Config:
