@@ -70,6 +70,15 @@ def test_a_domain_of_a_process_that_is_no_name_is_named() -> None:
     assert settings.complaints == ("MEMORY_FABRIC_DOMAIN must be a name, not '---'",)
 
 
+def test_a_mistyped_wall_of_a_process_is_named() -> None:
+    file = {"domains": {"legal": {"isolate": True}, "review": {"agents": ["critic"]}}}
+
+    for known in ("legal", "Review"):
+        assert read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": known}, file).complaints == ()
+    [complaint] = read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": "legl"}, file).complaints
+    assert complaint.startswith("MEMORY_FABRIC_DOMAIN is legl, which config.toml does not name")
+
+
 def test_a_process_can_have_a_domain() -> None:
     assert read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": "Legal Advisor"}, {}).domain == (
         "legal_advisor"

@@ -109,6 +109,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
     ]
     muted = environ.get("MEMORY_FABRIC", "").lower() in OFF_WORDS
     forward_url, forward_key = _receiver(environ, complaints)
+    rooms = _rooms(file, complaints)
     return Settings(
         home=home_path(environ),
         config_dir=config_path(environ),
@@ -141,8 +142,8 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         agent_terms={
             str(k): str(v) for k, v in _table(file, "agent_terms").items() if isinstance(v, str)
         },
-        domain=_domain(environ, complaints),
-        rooms=_rooms(file, complaints),
+        domain=_domain(environ, rooms, complaints),
+        rooms=rooms,
         forward_url=forward_url,
         forward_key=forward_key,
         serve_rate=_whole(_table(file, "serve"), "serve.rate", 2000, 10**6, complaints),
@@ -173,11 +174,19 @@ def captures(settings: Settings) -> bool:
     return settings.attended or settings.capture_unattended != "off"
 
 
-def _domain(environ: Mapping[str, str], complaints: list[str]) -> str:
+def _domain(environ: Mapping[str, str], rooms: Rooms, complaints: list[str]) -> str:
+    """The domain of the process. Where somebody is isolated, one that nobody knows is a mistyped
+    wall.
+    """
     stated = environ.get("MEMORY_FABRIC_DOMAIN", "")
     name = domain_name(stated)
     if stated and not name:
         complaints.append(f"MEMORY_FABRIC_DOMAIN must be a name, not {stated!r}")
+    known = {*rooms.isolated, *rooms.agents.values(), *rooms.paths.values()}
+    if name and rooms.isolated and name not in known:
+        complaints.append(
+            f"MEMORY_FABRIC_DOMAIN is {name}, which config.toml does not name: it walls nobody in"
+        )
     return name
 
 

@@ -203,7 +203,8 @@ def test_status_and_doctor_say_what_is_left(shell: Shell, memory: Memory) -> Non
     assert shell.run("status", "--json").json["intake"]["waiting"] == 0
     assert doctor(shell)["state"] == "ok"
     send(memory)
-    assert "Of what came in, 1 text not worked off yet." in shell.run("status").out
+    told = "Of what came in, 1 text not worked off yet: memory-fabric serve"
+    assert told in shell.run("status").out
     assert (doctor(shell)["state"], doctor(shell)["told"]) == ("ok", "waiting: 1 text")
     send(memory, at="2026-01-01T00:00:00.000Z")
     old = doctor(shell)

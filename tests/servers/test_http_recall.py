@@ -164,6 +164,7 @@ def test_a_server_in_an_isolated_domain_shows_programs_that_alone_and_the_person
     config = shell.memory / "config.toml"
     config.write_text("[domains.legal]\nisolate = true\n", "utf-8")
     with serving(shell, MEMORY_FABRIC_DOMAIN="legal") as server:
+        assert server.send("a b c d", domain="review").json["domain"] == "legal"
         confined, newest = server.ask(RECALL, q="kept for a year"), server.ask(RECALL)
         on_the_page = server.ask("/api/recall", q="kept for a year")
 

@@ -112,11 +112,11 @@ def recall(
 
     Filters are options or stand in the query: `type:decision`, `scope:user`,
     `domain:code_reviewer`, `project:frontend`, `agent:`, `session:`, `since:2026-01-01`,
-    `before:2026-06-01`. All must hold; of an option that is repeated, and of values with commas
-    between them (`type:decision,pattern`, `domain:"legal advisor"`), any. `in the code_reviewer
-    domain` filters, too, where memory has such a domain. An answer of one domain stands under
-    `[Domain-Filtered Memory (expert_domain=…)]`; where nothing meets the filters, that is said, and
-    nothing else is searched.
+    `before:2026-06-01`. All must hold; of an option that is repeated, and in the query of values
+    with commas between them (`type:decision,pattern`, `domain:"legal advisor"`), any. `in the
+    code_reviewer domain` filters, too, where memory has such a domain. An answer of one domain
+    stands under `[Domain-Filtered Memory (expert_domain=…)]`; where nothing meets the filters, that
+    is said, and nothing else is searched.
 
     In the query may stand, besides, `as_of:2026-01-15` (what was on record then) and
     `"an exact phrase"`. Where nothing holds the phrase, its words are searched for, and a note says

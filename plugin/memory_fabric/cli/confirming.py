@@ -77,6 +77,7 @@ def show_confirmation(told: Confirmation) -> None:
             ("known entities", _entities(told, told.brought.known)),
             ("relations", "; ".join(f"{r.source} {r.type} {r.target}" for r in stored.relations)),
             ("graph", _counted(told.brought)),
+            ("domain", stored.domain),
             ("scope", f"{stored.scope}, confidence {stored.confidence:.2f}"),
             ("in place of", "; ".join(f"{r.what} ({short_id(r.id)})" for r in told.replaced)),
             ("lies in", ", ".join(told.tiers)),

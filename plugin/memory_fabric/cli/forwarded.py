@@ -12,7 +12,7 @@ from memory_fabric.store import spool
 from memory_fabric.store.spool import Backlog
 from memory_fabric.text import many
 
-ANOTHER = "Another process is sending right now."
+ANOTHER = "Another process is sending, or tries again within seconds: nothing was sent from here."
 REACH = "Set MEMORY_FABRIC_FORWARD_URL to it and say memory-fabric sync, or delete them."
 
 
@@ -40,13 +40,15 @@ def troubles(settings: Settings, found: Backlog, now_s: float) -> list[Told]:
         told.append(Told(f"{waits(found, now_s)}.", _sends(settings)))
     if is_failing(found):
         when = ago(found.error_at, now_s)
-        told.append(Told(f"Forwarding failed {when}: {found.last_error}", found.remedy))
+        told.append(
+            Told(f"Forwarding failed {when}: {found.last_error}{_next(found)}", found.remedy)
+        )
     told += [
         Told(f"Some wait for {other}, which is not the receiver here.", REACH)
         for other in found.elsewhere
     ]
     if found.rejected:
-        reason = f", the last: {found.refusal}" if found.refusal else "."
+        reason = f", the last: {found.refusal.rstrip('.')}." if found.refusal else "."
         place = os.path.join(spool.folder_of(settings.home), spool.REJECTED)
         remedy = f"Each lies with its answer in {place}; delete what you have read."
         told.append(Told(f"The receiver rejected {many(found.rejected, 'item')}{reason}", remedy))
@@ -102,6 +104,12 @@ def send(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
     if done.refused:
         failed.append("forward: the receiver rejected some; memory-fabric status says more.")
     return told, counts, failed
+
+
+def _next(found: Backlog) -> str:
+    if not found.next_at:
+        return ""
+    return f" The next try: {found.next_at[:16].replace('T', ' ')} UTC."
 
 
 def _counts(settings: Settings, arrived: int, refused: int) -> dict[str, int]:

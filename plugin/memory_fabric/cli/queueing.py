@@ -74,11 +74,12 @@ def queue(
     """Show what other programs sent (POST /v1/memory/ingest) that is not worked off.
 
     A text waits, is worked on, and is done; one that fails is tried again after 10 seconds, 20, 40
-    and so on, and is dead after six attempts, with its error. Its text is kept as it came (without
-    secrets): `show` has it. `drop` takes out the text, not what memory has of it already
-    (`memory-fabric undo ID` takes that back, too); `drop` asks, and with --json only says what it
-    would do unless there is --yes. `work` runs until SIGTERM and ends after the text in hand;
-    several may run at once. Exit code 3 where an id names nothing, or --all finds nothing dead.
+    and so on, and is dead after six attempts, with its error. Its text is kept as it came
+    (without secrets): `show` has it. `drop` takes out the text, not what memory has of it
+    already (`memory-fabric undo ID` takes its records back, too; its turns stay); `drop` asks,
+    and with --json only says what it would do unless there is --yes. `work` runs until SIGTERM
+    and ends after the text in hand; several may run at once. Exit code 3 where an id names
+    nothing, or --all finds nothing dead.
     """
     _check(action, named or [], everything=everything)
     if action == "work":
@@ -218,7 +219,9 @@ def _drop(memory: Memory, chosen: list[Passage], yes: bool, as_json: bool) -> in
     if as_json:
         show.json_out({"dropped": number})
     else:
-        show.line(f"Dropped {many(number, 'text')}; memory-fabric undo brings the last drop back.")
+        show.line(
+            f"Dropped {many(number, 'text')}; memory-fabric undo --last brings the last drop back."
+        )
     return 0
 
 

@@ -108,7 +108,10 @@ def _intake_lines(memory: Memory) -> list[str]:
     left, lines = _intake(memory), []
     if left.waiting or left.working:
         waiting = many(left.waiting + left.working, "text")
-        lines.append(f"Of what came in, {waiting} not worked off yet.")
+        lines.append(
+            f"Of what came in, {waiting} not worked off yet: memory-fabric serve does it, or "
+            "memory-fabric queue work --once."
+        )
     if left.dead:
         lines.append(
             f"Of what came in, {many(left.dead, 'text')} could not be worked off: "

@@ -85,7 +85,12 @@ def _show(told: list[Told]) -> None:
 def _say(told: list[Told], undone: list[Undone]) -> None:
     for one, what in zip(undone, told, strict=True):
         if one.by:
-            show.line(f"Undone: {what.what}. memory-fabric undo {short_id(one.by)} does it again.")
+            show.line(
+                f"Undone: {what.what.rstrip('.')}. memory-fabric undo {short_id(one.by)} does it "
+                "again."
+            )
+            if what.change.kind == "ingest":
+                show.line("Its turns stay, as those of sessions do, until they expire.")
         else:
             show.complain(f"not undone, {one.because}: {what.what}")
 

@@ -186,6 +186,8 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
     fresh.renew(memory)
     if not memory.settings.writes:
         raise switches.off_error(memory.settings)
+    if memory.settings.domain in memory.settings.rooms.isolated:
+        texts = [text._replace(domain=memory.settings.domain) for text in texts]
     database = memory.database("project", create=True)
     if database is not None:
         database.go_first()
