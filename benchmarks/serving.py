@@ -79,11 +79,11 @@ class Serving:
         finally:
             connection.close()
 
-    def load(self, kind: str, shape: tuple[int, int, int], seconds: float, mark: str) -> Load:
+    def load(self, kind: str, shape: tuple[int, int], seconds: float, mark: str) -> Load:
         """What comes of so many connections that ask for so long."""
-        connections, least_ms, most_ms = shape
+        connections, wait_ms = shape
         wrk = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--timeout", "10s", "-s", LOAD]
-        told = [kind, str(least_ms), str(most_ms), self.key, mark]
+        told = [kind, str(connections), str(wait_ms), self.key, mark]
         found = subprocess.run(
             [*wrk, self.address, "--", *told],
             capture_output=True,

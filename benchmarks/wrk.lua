@@ -13,7 +13,8 @@ end
 
 function init(arguments)
   kind = arguments[1]
-  least_ms, most_ms = tonumber(arguments[2]), tonumber(arguments[3])
+  connections, wait_ms = tonumber(arguments[2]), tonumber(arguments[3])
+  begun = 0
   key, mark = arguments[4], arguments[5]
   fine, refused = 0, 0
   words = { "PostgreSQL", "Redis", "pagination", "webhooks", "tokens", "queues", "Docker", "timeouts" }
@@ -21,7 +22,11 @@ function init(arguments)
 end
 
 function delay()
-  return math.random(least_ms, most_ms)
+  if begun < connections then
+    begun = begun + 1
+    return math.floor(begun * wait_ms / connections)
+  end
+  return wait_ms
 end
 
 function request()

@@ -8,6 +8,7 @@ import signal
 import sys
 
 from memory_fabric.models import Provenance
+from memory_fabric.servers import collector
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.settings_file import settings_of
 
@@ -25,8 +26,6 @@ SIGNAL_GRACE_S = 0.08
 # After the end of input: for the answers still owed, then for the memory to close.
 ANSWERS_GRACE_S = 10.0
 CLOSE_GRACE_S = 5.0
-# So many new objects are made before the collector looks for cycles among them.
-YOUNG_OBJECTS = 20_000
 
 
 def serve(environ: Mapping[str, str] | None = None) -> NoReturn:
@@ -55,10 +54,7 @@ def _run(store: StoreThread, settings: Settings) -> None:
 
     from memory_fabric.servers.mcp_server import MemoryServer
 
-    gc.freeze()
-    # A call makes some thousand objects and hardly a cycle: the usual 700 would look several times.
-    gc.set_threshold(YOUNG_OBJECTS)
-    gc.enable()
+    collector.settle()
     said_by = Provenance(
         source="mcp",
         trust="tool",

@@ -119,7 +119,8 @@ def without_places(text: str, memory: Memory) -> str:
 
 def _unnamed(error: FabricError, text: str) -> str:
     path = getattr(error, "path", "")
-    return text.replace(path, "The memory") if path else text
+    named = text.replace(path, "the memory") if path else text
+    return named[:1].upper() + named[1:]
 
 
 async def of_fault(_request: Request, error: Exception) -> Response:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.servers import collector
 from memory_fabric.servers.http import places
 from memory_fabric.servers.http.app import application
 from memory_fabric.servers.http.guard import Guard
@@ -110,6 +111,7 @@ class Server:
 
     def run(self) -> None:
         """Answer until SIGINT or SIGTERM."""
+        collector.settle()
         try:
             self._server.run(sockets=[self._socket])
         finally:
