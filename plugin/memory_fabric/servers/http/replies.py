@@ -119,8 +119,10 @@ def without_places(text: str, memory: Memory) -> str:
 
 def _unnamed(error: FabricError, text: str) -> str:
     path = getattr(error, "path", "")
-    named = text.replace(path, "the memory") if path else text
-    return named[:1].upper() + named[1:]
+    if not path:
+        return text
+    begun = f"The memory{text.removeprefix(path)}" if text.startswith(path) else text
+    return begun.replace(path, "the memory")
 
 
 async def of_fault(_request: Request, error: Exception) -> Response:
