@@ -180,7 +180,7 @@ def _told(memory: Memory) -> list[str]:
         waiting = []
     failed = installation.last_error(memory.settings.data_dir)
     # What of a wall was misspelt does not stand.
-    wrong = [text for text in memory.settings.complaints if text not in memory.told]
+    wrong = memory.settings.complaints
     return [*memory.told, *wrong, *waiting, *([failed] if failed else [])]
 
 
