@@ -7,19 +7,18 @@ proxies only that for https counts: it sees a name and a port, where one for htt
 from __future__ import annotations
 
 import http.client
-import signal
 import socket
 import ssl
-import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from memory_fabric import __version__
+from memory_fabric.alarm import ringing
 from memory_fabric.config import Settings
 from memory_fabric.forwarding import host_of, is_loopback
 from memory_fabric.suspicion import without_secrets
@@ -103,26 +102,13 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
     )
 
 
-@contextmanager
-def _within(seconds: float) -> Iterator[None]:
+def _within(seconds: float) -> AbstractContextManager[None]:
     """A request ends within so much, also where each byte of the answer comes in time."""
-    if (
-        not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
 
-    def late(*_: object) -> None:
+    def late() -> None:
         raise TimeoutError(f"no whole answer within {seconds:.0f} s")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    return ringing(seconds, late)
 
 
 def _answer(error: urllib.error.HTTPError, now_s: float) -> Answer:

@@ -10,12 +10,12 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import FrameType
 
 from memory_fabric import ids
+from memory_fabric.alarm import again, ringing
 from memory_fabric.config import Settings
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreRefuses, StoreUnavailable
 from memory_fabric.fabric.work_off import try_once
@@ -224,32 +224,19 @@ def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int
     return worker.run(once=once, parent=parent)
 
 
-@contextmanager
-def limited(memory: Memory, limit_s: float) -> Iterator[None]:
+def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
     """A block that ends with TooLong after this time, though never inside a transaction.
 
-    Only the main thread of a POSIX system can be interrupted; elsewhere the lease is the limit.
+    Where nothing can ring (`alarm`), the lease is the limit.
     """
-    if (
-        not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
 
-    def ring(number: int, frame: FrameType | None) -> None:
+    def ring() -> None:
         if any(database.connection.in_transaction for database in memory.open_databases()):
-            signal.setitimer(signal.ITIMER_REAL, GRACE_S)
-            return
-        raise TooLong
+            again(GRACE_S)
+        else:
+            raise TooLong
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, limit_s)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    return ringing(limit_s, ring)
 
 
 def _alive(parent: int) -> Callable[[], bool]:
