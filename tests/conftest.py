@@ -8,13 +8,16 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
+from thorough import examples
+
 # Variables that change what the product does; a test sets the ones that it is about.
 OURS = ("CLAUDE", "MEMORY_FABRIC", "MEMORY_FILE_PATH", "MOE_")
 SWITCHES = ("CI",)
 
-hypothesis.settings.register_profile("house", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
-hypothesis.settings.load_profile("ci" if "CI" in os.environ else "house")
+hypothesis.settings.register_profile(
+    "house", deadline=None, max_examples=examples(), derandomize="CI" in os.environ
+)
+hypothesis.settings.load_profile("house")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from command_line import run_here
 from memory_fabric import dispatcher
 from memory_fabric.config import read_settings
 from memory_fabric.models import Record
@@ -102,17 +102,10 @@ class House:
         return self.home / ".claude" / "projects" / slug / "memory" / "MEMORY.md"
 
     def command(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """What `memory-fabric` answers, as a process of its own."""
-        source = os.pathsep.join(path for path in sys.path if path.endswith("plugin"))
-        return subprocess.run(
-            [sys.executable, "-m", "memory_fabric.cli", *arguments],
-            input=stdin,
-            text=True,
-            capture_output=True,
-            check=False,
-            cwd=self.project,
-            env={**self.environ, "PATH": os.environ["PATH"], "PYTHONPATH": source},
-        )
+        """The answer of `memory-fabric` to these arguments."""
+        environ = {**self.environ, "PATH": os.environ["PATH"]}
+        done = run_here(arguments, environ, self.project, stdin)
+        return subprocess.CompletedProcess(arguments, done.status, done.out, done.err)
 
     def recall(self, query: str) -> dict[str, Any]:
         """The answer to a question, as the command line prints it for programs."""

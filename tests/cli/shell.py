@@ -1,33 +1,17 @@
-"""A person's shell: a home, a project, and the command line as a process."""
+"""A person's shell: a home, a project, and the command line."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pexpect
 
-ROOT = Path(__file__).parents[2]
-GIVE_UP_S = 120
+from command_line import GIVE_UP_S, ROOT, Done, run_here, run_process
 
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What a command gave back."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """Standard output as JSON."""
-        return json.loads(self.out)
+__all__ = ["GIVE_UP_S", "ROOT", "Done", "Shell"]
 
 
 class Shell:
@@ -46,18 +30,17 @@ class Shell:
         }
 
     def run(self, *words: str, stdin: str = "", **variables: str) -> Done:
-        """Run `memory-fabric` with these words, in the project's folder."""
-        done = subprocess.run(
-            [sys.executable, "-m", "memory_fabric.cli", *words],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            env={**self.environ, **variables},
-            cwd=self.project,
-            timeout=GIVE_UP_S,
-        )
-        return Done(done.returncode, done.stdout, done.stderr)
+        """Run `memory-fabric` with these words, in the project's folder, in this process.
+
+        Variables that only a starting Python reads make it a process of its own.
+        """
+        if any(name.startswith("PYTHON") for name in variables):
+            return self.start(*words, stdin=stdin, **variables)
+        return run_here(words, {**self.environ, **variables}, self.project, stdin)
+
+    def start(self, *words: str, stdin: str = "", **variables: str) -> Done:
+        """The same as a process of its own."""
+        return run_process(words, {**self.environ, **variables}, self.project, stdin)
 
     def remember(self, *words: str) -> dict[str, Any]:
         """Remember something; the stored record."""

@@ -19,6 +19,7 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from contract.stories import entity, relation
 from servers.doors import connected
+from thorough import examples
 
 NAMES = st.sampled_from(["api", "Redis", "redis", "", "job queue", "a\nb", "nul\0in", "🎉", "Ä"])
 KINDS = st.sampled_from(["service", "", "person"])
@@ -216,4 +217,6 @@ class Tools(RuleBasedStateMachine):
     *("MEM-09a", "MEM-09b", "MEM-10a", "MEM-10b", "MEM-11a"),
 )
 def test_any_sequence_of_calls_leaves_what_the_model_says() -> None:
-    run_machine(Tools, settings=settings(max_examples=50, stateful_step_count=20, deadline=None))
+    run_machine(
+        Tools, settings=settings(max_examples=examples(50), stateful_step_count=20, deadline=None)
+    )

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from command_line import run_here
 from replay.door import ROOT, Door, Rang
 from replay.door import command as hook_command
 
@@ -65,14 +66,8 @@ def graph(door: Door) -> Path:
 
 
 def command(door: Door, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "memory_fabric.cli", *words],
-        env={**door.environ, "PYTHONPATH": str(ROOT / "plugin")},
-        cwd=door.project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_here(words, door.environ, door.project)
+    return subprocess.CompletedProcess(words, done.status, done.out, done.err)
 
 
 def lines(path: Path) -> list[str]:

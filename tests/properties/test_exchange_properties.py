@@ -19,6 +19,7 @@ from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.taking_over import take_over
 from memory_fabric.store.memory import Memory
 from store.support import World
+from thorough import examples
 
 Apply = Callable[[str, dict[str, Any]], dict[str, Any]]
 SAID_THERE = Provenance("import", trust="tool")
@@ -47,7 +48,7 @@ def test_a_written_graph_is_read_as_it_was(whole: Graph) -> None:
     assert b"\n".join(exchange.line_of(item) for item in found if item) == content
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(graphs())
 def test_an_imported_graph_is_exported_byte_for_byte_and_in_its_order(whole: Graph) -> None:
     items: list[Entity | Relation] = [*whole.entities, *whole.relations]
@@ -93,7 +94,7 @@ def put(db: Database, apply: Apply, before: Graph, now: Graph) -> None:
     take_over(db, apply, marked[0], marked[1], lambda: None)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(graphs(FEW), graphs(FEW), graphs(FEW))
 def test_what_others_change_is_done_and_what_is_ours_stays(
     base: Graph, theirs: Graph, ours: Graph

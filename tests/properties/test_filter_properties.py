@@ -24,6 +24,7 @@ from memory_fabric.rooms import domain_name
 from memory_fabric.store import conditions, graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
+from thorough import examples
 
 OWN = "project"
 SESSION = "s1"
@@ -245,7 +246,7 @@ def stated_edges(memory: Memory, judge: Judge) -> set[tuple[str, str, str]]:
     return found
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 @given(rows, several)
 def test_br19_an_answer_holds_all_that_meets_the_filters_and_nothing_else(
     stories: list[tuple[Any, ...]], asked: list[dict[str, Any]]
@@ -265,7 +266,7 @@ def test_br19_an_answer_holds_all_that_meets_the_filters_and_nothing_else(
             assert {hit.id for hit in newest.hits} == fitting(memory, judge, recent=True)[0]
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 @given(rows, several)
 def test_edges_and_what_is_shown_of_them_meet_the_filters(
     stories: list[tuple[Any, ...]], asked: list[dict[str, Any]]

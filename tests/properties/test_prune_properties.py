@@ -17,6 +17,7 @@ from memory_fabric.store.history import changes, undoing
 from memory_fabric.store.memory import Memory
 from properties.test_store_operations import PAYLOADS, check_full_text, seen
 from store.support import World
+from thorough import examples
 
 NOW = "2026-06-01T00:00:00.000Z"
 TIMES = st.sampled_from(["2025-01-01", "2026-02-01", "2026-03-15", "2026-05-30"])
@@ -36,7 +37,7 @@ def fill(memory: Memory, steps: list[tuple[tuple[str, dict[str, Any]], str, str]
             continue
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(STEPS, st.integers(1, 8), st.sampled_from([None, 0, 80, 130]), st.integers(1, 3))
 def test_the_undo_of_a_prune_gives_the_same_bytes_and_rows(
     steps: list[Any], limit: int, older_than: int | None, batch: int
@@ -70,7 +71,7 @@ def test_the_undo_of_a_prune_gives_the_same_bytes_and_rows(
         memory.close()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(STEPS)
 def test_nothing_pinned_and_nothing_younger_than_the_least_limit_is_stale(steps: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -12,6 +12,7 @@ from memory_fabric.store.purge import scrubbing
 from memory_fabric.store.purge.scrubbing import Gone
 from properties.test_store_operations import IDS, databases
 from properties.test_undo_properties import STEPS, Change, all_done, undone
+from thorough import examples
 
 GONE = Gone(
     ids=frozenset(IDS[:2]),
@@ -30,7 +31,7 @@ def names_in(value: Any) -> set[str]:
     return {name for part in value for name in names_in(part)} if isinstance(value, list) else set()
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(STEPS)
 def test_what_is_left_of_an_operation_has_its_shape_and_no_word_of_it(
     changes: list[Change],
@@ -49,7 +50,7 @@ def test_what_is_left_of_an_operation_has_its_shape_and_no_word_of_it(
                 assert GONE.texts[0] not in json.dumps(part, ensure_ascii=False)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(STEPS)
 def test_an_operation_that_does_not_concern_it_stays_the_same_object(
     changes: list[Change],

@@ -17,6 +17,7 @@ from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Operation, Provenance, Record, Relation
 from memory_fabric.store import backup, graph, journal, records, repair, write
 from memory_fabric.store.database import Database, open_database
+from thorough import examples
 
 NAMES = st.sampled_from(["api", "Redis", "redis", "cursor-pagination", "cursor_pagination", "Ann"])
 TEXTS = st.sampled_from(["is fast", "is slow", "", "Use it", "Use it — because yes", "x" * 60])
@@ -145,7 +146,7 @@ def undone(db: Database, inverse: Sequence[Mapping[str, Any]]) -> None:
         done(db, step["kind"], step["payload"], "2026-03-01")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(STEPS)
 def test_inverses_in_reverse_order_restore_graph_and_records(
     steps: list[tuple[tuple[str, dict[str, Any]], str]],
@@ -162,7 +163,7 @@ def test_inverses_in_reverse_order_restore_graph_and_records(
         check_full_text(db)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(STEPS, st.integers(0, 7))
 def test_an_inverse_in_any_order_leaves_a_whole_graph(
     steps: list[tuple[tuple[str, dict[str, Any]], str]], which: int
@@ -177,7 +178,7 @@ def test_an_inverse_in_any_order_leaves_a_whole_graph(
         check_full_text(db)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(STEPS, STEPS)
 def test_a_journal_gives_the_same_graph_and_records_elsewhere(
     before: list[tuple[tuple[str, dict[str, Any]], str]],
@@ -195,7 +196,7 @@ def test_a_journal_gives_the_same_graph_and_records_elsewhere(
         assert repair.replay(db, path) == (0, 0)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(STEPS)
 def test_a_backup_is_the_same(steps: list[tuple[tuple[str, dict[str, Any]], str]]) -> None:
     with databases(1) as [db]:

@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 from memory_fabric.dispatcher import HANDLERS, run
 from memory_fabric.reply import CONTEXT_EVENTS, NOTICE_EVENTS
 from replay.door import Door, recordings
+from thorough import examples
 
 # Each example opens databases: bounded, and no fault of the input when the machine is busy.
-IN_PROCESS = settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))
+IN_PROCESS = settings(
+    deadline=None, max_examples=examples(80), suppress_health_check=list(HealthCheck)
+)
 AS_PROCESS = settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
 
 PHRASES = st.sampled_from(

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import pytest
 
+from command_line import run_here
 from memory_fabric.config import read_settings
 from memory_fabric.store.memory import Memory
 from replay.door import ROOT, Door
@@ -128,14 +129,8 @@ def bridge(door: Door, secret: str) -> None:
 
 
 def command(door: Door, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "memory_fabric.cli", *words],
-        env={**door.environ, "PYTHONPATH": str(ROOT / "plugin"), **more},
-        cwd=door.project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_here(words, {**door.environ, **more}, door.project)
+    return subprocess.CompletedProcess(words, done.status, done.out, done.err)
 
 
 def remember(door: Door, secret: str) -> None:

@@ -17,6 +17,7 @@ from memory_fabric.semantic.measure import measure_for
 from memory_fabric.semantic.model import MAX_CHARS, Model
 from memory_fabric.semantic.similarity import similarities
 from semantic import extra
+from thorough import examples
 
 MODEL = extra.model()
 
@@ -82,7 +83,7 @@ def test_an_answer_in_other_words_comes_up(
     assert all(-1 <= hit.metadata["similarity"] <= 1 for hit in by_meaning)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=6))
 def test_any_text_gets_one_number_in_bounds(question: str, texts: list[str]) -> None:
     near = similarities(MODEL, question, texts)
@@ -91,7 +92,7 @@ def test_any_text_gets_one_number_in_bounds(question: str, texts: list[str]) -> 
     assert all(-1 <= value <= 1 for value in near)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.permutations(["a red car", "the engine of a lorry", "soup with bread", "", "🦊", "\ud800"])
 )

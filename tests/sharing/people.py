@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from command_line import run_here
 from memory_fabric.config import read_settings
 from memory_fabric.models import Record
 from memory_fabric.store.memory import Memory
-from replay.door import ROOT, Door
+from replay.door import Door
 
 LOCAL = Path(".claude") / "memory"
 
@@ -56,15 +56,9 @@ class Person:
         return done.stdout + done.stderr
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """What `memory-fabric` answers in this person's shell."""
-        return subprocess.run(
-            [sys.executable, "-m", "memory_fabric.cli", *words],
-            cwd=self.project,
-            env={**self.door.environ, "PYTHONPATH": str(ROOT / "plugin")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        """The answer of `memory-fabric` in this person's shell."""
+        done = run_here(words, self.door.environ, self.project)
+        return subprocess.CompletedProcess(words, done.status, done.out, done.err)
 
     def json(self, *words: str) -> dict[str, Any]:
         """The same in JSON; the command must succeed."""

@@ -13,6 +13,7 @@ from memory_fabric.store import finding, graph, pieces
 from memory_fabric.store.database import Database
 from memory_fabric.store.finding import find, holding
 from store.support import World, create, database, entity
+from thorough import examples
 
 
 @pytest.fixture
@@ -124,7 +125,7 @@ def test_more_matches_than_are_ranked_follow_in_the_order_they_were_said(
 LETTERS = st.text(alphabet="abcABÄäß付款 _%\"'\\.-", max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.tuples(LETTERS, LETTERS, st.lists(LETTERS, max_size=3)), max_size=6),
     LETTERS.filter(bool),

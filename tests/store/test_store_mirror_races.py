@@ -18,6 +18,7 @@ from memory_fabric.store import files
 from memory_fabric.store.graph_file import mirror, recent
 from store.serving import Served, edge, line, say, whole
 from store.support import TOOL, entity, names, relation
+from thorough import examples
 
 LATER_S = recent.WINDOW_S + 1
 
@@ -238,7 +239,7 @@ class Told:
         assert {(i["from"], i["to"]) for i in items if i["type"] == "relation"} == self.edges
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(STEPS)
 @example([("observation", "a"), ("mirror", ""), ("entity", "a"), ("they write", "")])
 def test_within_the_window_no_stale_copy_takes_or_brings_back_anything(

@@ -16,6 +16,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
 from memory_fabric.text import terms
 from store.support import TOOL, USER, World, create, database, decision, entity, pagination
+from thorough import examples
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ NASTY = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(NASTY | st.text(), max_size=5), st.lists(NASTY | st.text(), max_size=3))
 def test_any_text_is_a_safe_query(shared: Database, asked: list[str], phrases: list[str]) -> None:
     for words in (asked, terms(" ".join(asked))):

@@ -17,6 +17,7 @@ from memory_fabric.store.history import changes, tracing, undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import purging
 from store.support import USER, World, database, decision
+from thorough import examples
 
 EARLY = "2026-01-10T10:00:00.000Z"
 LATE = "2026-02-10T10:00:00.000Z"
@@ -242,7 +243,7 @@ def test_a_pinned_record_is_closed_by_its_user_only(memory: Memory) -> None:
     old_trust=st.sampled_from(sorted(TRUST_ORDER)),
     pinned=st.booleans(),
 )
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_low_trust_never_closes_high(
     memory: Memory, trust: str, old_trust: str, pinned: bool
 ) -> None:
