@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.servers.mcp_server import INSTRUCTIONS
+from memory_fabric.servers.protocol import INSTRUCTIONS
 from memory_fabric.servers.schema import NINE, TOOLS, listed
 from servers.doors import connected, run
 
