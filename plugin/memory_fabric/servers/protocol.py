@@ -256,7 +256,7 @@ def _problems(method: str, params: Mapping[str, Any]) -> Iterator[str]:
         yield "_meta is no object"
         return
     token = meta.get("progressToken")
-    if token is not None and (isinstance(token, bool) or not isinstance(token, str | int)):
+    if token is not None and not isinstance(token, str | int):
         yield "a progressToken is a text or a whole number"
     if VERSION_KEY not in meta:
         return
