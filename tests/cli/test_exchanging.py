@@ -30,8 +30,8 @@ def test_a_graph_goes_in_and_comes_out_byte_for_byte(shell: Shell, source: Path)
 
     assert (done.status, done.err) == (0, "")
     assert done.out == "New: 2 entities, 1 observations, 1 relations, of 3 lines.\n"
-    assert shell.run("export").out == GRAPH
-    assert shell.run("export", "-").out == GRAPH
+    assert shell.run("export").out == GRAPH + "\n"
+    assert shell.run("export", "-").out == GRAPH + "\n"
 
 
 def test_what_was_imported_is_found(shell: Shell, source: Path) -> None:
@@ -106,7 +106,7 @@ def test_export_makes_a_file_for_the_owner(shell: Shell, source: Path) -> None:
 
     copy = shell.project / "copy.jsonl"
     assert done.json == {"file": str(copy), "lines": 3}
-    assert copy.read_text("utf-8") == GRAPH
+    assert copy.read_text("utf-8") == GRAPH + "\n"
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
 
 
@@ -123,7 +123,7 @@ def test_export_replaces_a_file_only_when_told_to(shell: Shell, source: Path) ->
     assert "Say --force" in refused.err
     assert kept == "precious"
     assert forced.out == "3 lines in copy.jsonl.\n"
-    assert copy.read_text("utf-8") == GRAPH
+    assert copy.read_text("utf-8") == GRAPH + "\n"
 
 
 def test_export_of_nothing_is_nothing(shell: Shell) -> None:

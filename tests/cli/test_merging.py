@@ -53,6 +53,18 @@ def test_aliases_are_given_shown_and_taken(filled: Shell) -> None:
     assert "Postgres" in filled.run("alias", "PostgreSQL").out
 
 
+def test_a_name_that_another_entity_has_is_told_and_the_others_are_given(filled: Shell) -> None:
+    given = filled.run("alias", "PostgreSQL", "mongo-db", "PG", "", "Postgres")
+    again = filled.run("alias", "PostgreSQL", "PG", "MongoDB", "--json").json[0]
+
+    assert given.status == 0
+    assert "PG, Postgres" in given.out
+    assert "'mongo-db' is the name of the entity 'MongoDB'" in given.err
+    assert "An alias is empty." in given.err
+    assert sorted(again["aliases"]) == ["PG", "Postgres"]
+    assert list(again["refused"]) == ["MongoDB"]
+
+
 def test_wrong_use_says_what_helps(filled: Shell) -> None:
     taken = filled.run("alias", "PostgreSQL", "mongo-db")
     both = filled.run("alias", "PostgreSQL", "x", "--remove", "y")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -13,10 +14,13 @@ from typing import IO, Any
 
 import anyio
 from mcp.client.client import Client
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
 
 from memory_fabric.config import Settings, read_settings
 from memory_fabric.models import Provenance
 from memory_fabric.servers.mcp_server import MemoryServer
+from memory_fabric.servers.session import Session
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 
@@ -52,16 +56,60 @@ def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 @asynccontextmanager
 async def connected(
-    home: Path, *, mode: str = "legacy", message_handler: Any = None, **more: str
+    home: Path,
+    *,
+    mode: str = "legacy",
+    message_handler: Any = None,
+    door: str = "stdio",
+    **more: str,
 ) -> AsyncIterator[Client]:
-    """A client in memory, on a server over the memory in `home`."""
+    """The SDK's client in memory, on a server over the memory in `home`: on the one that serves
+    standard input and output, or, with the door "http", on the one of the SDK that serves HTTP.
+    """
     store = StoreThread(lambda: Memory.open(settings(home, **more)))
-    server = MemoryServer(store, SAID_BY).server
+    server: Any = MemoryServer(store, SAID_BY).server if door == "http" else _lines_to(store)
     try:
         async with Client(server, mode=mode, message_handler=message_handler) as client:
             yield client
     finally:
         assert store.close(20)
+
+
+@asynccontextmanager
+async def _lines_to(store: StoreThread) -> AsyncIterator[Any]:
+    """A session as a transport of the SDK: each message is a line on its way."""
+    loop = asyncio.get_running_loop()
+    say, said = anyio.create_memory_object_stream[SessionMessage | Exception](1000)
+
+    def send(line: bytes) -> None:
+        message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        loop.call_soon_threadsafe(say.send_nowait, message)
+
+    session = Session(store, SAID_BY, "", send)
+    async with say, said:
+        yield said, _Lines(session)
+        session.end(20)
+        await anyio.sleep(0)
+
+
+class _Lines:
+    """What the client's end of the transport writes to."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def send(self, item: SessionMessage) -> None:
+        line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        self._session.take(line.encode())
+
+    async def aclose(self) -> None:
+        """Nothing is let go of."""
+
+    async def __aenter__(self) -> _Lines:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        return None
 
 
 def texts(result: Any) -> list[str]:
@@ -74,7 +122,7 @@ class Process:
 
     def __init__(self, home: Path, **more: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from memory_fabric.servers.mcp_stdio import serve; serve()"],
+            [sys.executable, "-c", "from memory_fabric.servers.mcp_stdio import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -18,7 +18,7 @@ from memory_fabric.errors import BadInput
 from memory_fabric.servers.http.keys import LOOK_EVERY_S, NOBODY, Keys
 from memory_fabric.servers.http.names import Names
 from memory_fabric.servers.http.rate import Rate
-from memory_fabric.servers.mcp_server import GRAPH_URI
+from memory_fabric.servers.protocol import GRAPH_URI
 from memory_fabric.store import serve_keys
 from servers.http_door import GIVE_UP_S, INGEST, Reply, Serving, serving
 

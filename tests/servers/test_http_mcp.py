@@ -17,7 +17,7 @@ from mcp_types import ResourceUpdatedNotification
 
 from cli.shell import Shell
 from memory_fabric.servers.http.mcp_door import MAX_BYTES
-from memory_fabric.servers.mcp_server import GRAPH_URI
+from memory_fabric.servers.protocol import GRAPH_URI
 from memory_fabric.servers.schema import TOOLS
 from servers.doors import run, texts
 from servers.http_door import Reply, Serving, serving

@@ -68,11 +68,28 @@ def test_mem_17_the_file_follows_every_call_in_the_reference_form(
         pair = {"from": "a", "to": "b", "relationType": "uses"}
         server.call("create_relations", {"relations": [pair]})
 
-        wait_for(lambda: path.exists() and path.read_text().count("\n") == 2)
+        wait_for(lambda: path.exists() and path.read_text().count("\n") == 3)
 
     edge = json.dumps({"type": "relation", **pair}, separators=(",", ":"))
-    assert path.read_text() == "\n".join([line("a"), line("b"), edge])
+    assert path.read_text() == "".join(f"{one}\n" for one in (line("a"), line("b"), edge))
     assert not (tmp_path / "home" / "user.db").exists()
+
+
+@pytest.mark.behaviour("MEM-17j")
+@pytest.mark.parametrize("ending", ["\n", ""], ids=["ended", "not ended"])
+def test_what_another_program_appends_after_our_write_is_a_line_of_its_own(
+    tmp_path: Path, path: Path, ending: str
+) -> None:
+    path.parent.mkdir()
+    path.write_text(line("before") + ending, "utf-8")
+    with serve(tmp_path, path) as server:
+        server.call("create_entities", entities("ours"))
+        wait_for(lambda: names(path) == ["before", "ours"])
+
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{line('theirs')}\n")
+
+        assert seen(server) == ["before", "ours", "theirs"]
 
 
 def test_the_file_follows_while_calls_go_on_but_not_each_of_them(

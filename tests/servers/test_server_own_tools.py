@@ -35,6 +35,21 @@ def records(home: Path, where: str = "1") -> list[Record]:
     return found
 
 
+@pytest.mark.parametrize("text", ["", " \n\t", "… — !?", "🎉"])
+def test_remember_refuses_a_text_that_says_nothing(tmp_path: Path, text: str) -> None:
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        async with connected(home) as client:
+            result = await client.call_tool("remember", {"text": text})
+            assert result.is_error
+            assert "There is nothing to remember." in texts(result)[0]
+
+    run(story)
+
+    assert list(home.glob("projects/*/graph.db")) == []
+
+
 def test_remember_names_what_it_stored(tmp_path: Path) -> None:
     home = tmp_path / "home"
 

@@ -159,12 +159,29 @@ def test_an_entity_that_is_too_long_is_whole_when_opened_and_cut_in_other_answer
             for tool, arguments in (("read_graph", {}), ("search_nodes", {"query": "long"})):
                 found = await pages(client, tool, **arguments)
                 assert joined(found, "entities") == [
-                    entity("long", "short"),
+                    entity("long", "short", "after"),
                     entity("next", "long"),
                 ]
                 assert "left out of long: open_nodes shows all" in found[0]["note"]
 
             assert joined(opened, "entities") == [long, entity("next", "long")]
+
+    run(story)
+
+
+def test_of_a_single_observation_that_no_page_holds_a_part_is_shown(tmp_path: Path) -> None:
+    text = "the needle lies here " + "in the hay " * 500
+
+    async def story() -> None:
+        async with connected(tmp_path / "home", **SMALL_REPLY) as client:
+            await client.call_tool("create_entities", {"entities": [entity("long", text)]})
+
+            (page,) = await pages(client, "search_nodes", query="needle")
+
+            ((shown,),) = (each["observations"] for each in page["entities"])
+            assert shown.endswith("…") and text.startswith(shown.rstrip("…"))
+            assert 200 <= len(shown) <= 1500
+            assert "left out of long: open_nodes shows all" in page["note"]
 
     run(story)
 

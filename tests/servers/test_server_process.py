@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.servers.mcp_server import INSTRUCTIONS
-from servers.doors import PROTOCOL, Process, environment
+from memory_fabric.servers.protocol import INSTRUCTIONS
+from memory_fabric.servers.schema import TOOLS
+from servers.doors import PLUGIN, PROTOCOL, Process, environment
 
 METHOD_NOT_FOUND = -32601
-SERVE = [sys.executable, "-c", "from memory_fabric.servers.mcp_stdio import serve; serve()"]
+SERVE = [sys.executable, "-c", "from memory_fabric.servers.mcp_stdio import main; main()"]
 
 
 def entity(name: str) -> dict[str, Any]:
@@ -176,9 +178,13 @@ def test_lines_that_are_no_messages_do_not_end_the_server(tmp_path: Path) -> Non
     with Process(tmp_path / "home") as server:
         server.greet()
 
-        for rubbish in (b"", b"{", b"null", b"[]", b"\xff\xfe", b'"text"', b'{"jsonrpc":"1.0"}'):
+        codes = []
+        for rubbish in (b"{", b"null", b"[]", b"\xff\xfe", b'"text"', b'{"jsonrpc":"1.0"}'):
             server.write(rubbish)
+            codes.append(server.read()["error"]["code"])
+        server.write(b" ")
 
+        assert codes == [-32700, -32600, -32600, -32700, -32600, -32600]
         assert server.ask("ping")["result"] == {}
 
 
@@ -191,7 +197,7 @@ def test_mem_20_stray_prints_go_to_standard_error(tmp_path: Path) -> None:
         "    print('to stdout'); os.write(1, b'to fd 1'); os.system('echo from a child')\n"
         "    return graph_tools.read_graph(memory, arguments, said_by)\n"
         "tools.CALLS['read_graph'] = chat\n"
-        "from memory_fabric.servers.mcp_stdio import serve; serve()\n"
+        "from memory_fabric.servers.mcp_stdio import main; main()\n"
     )
     client = {"name": "pipe", "version": "0"}
     greeting = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
@@ -244,26 +250,57 @@ def test_two_servers_on_one_memory_lose_nothing(tmp_path: Path) -> None:
     assert len(view["entities"]) == 2 * count
 
 
-def test_the_sdks_client_side_and_the_store_are_not_loaded_before_they_are_needed(
-    tmp_path: Path,
-) -> None:
-    looked = (
-        "import sys\n"
-        "from memory_fabric.servers import mcp_stdio\n"
-        "from memory_fabric.servers.sdk import load\n"
-        "load()\n"
-        "import memory_fabric.servers.mcp_server\n"
-        "print([n for n in ('mcp.client', 'mcp.server.mcpserver', 'orjson', 'sqlite3',\n"
-        "                   'memory_fabric.store.memory') if n in sys.modules])\n"
-    )
+# As bin/memory-fabric starts it before anything is installed: no packages, no site folder.
+BARE = [
+    os.path.realpath(sys.executable),
+    *("-I", "-S", "-c"),
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from memory_fabric.servers import mcp_stdio; mcp_stdio.main()",
+    str(PLUGIN),
+]
+
+
+def test_bare_python_greets_lists_its_tools_and_answers_the_first_calls(tmp_path: Path) -> None:
+    calls = {
+        "create_entities": entity("api"),
+        "remember": {"text": "We decided to use Redis for the job queue because it is simple."},
+        "recall": {"query": "job queue"},
+        "search_nodes": {"query": "redis"},
+        "forget": {"what": "Redis"},
+        "history": {"name": "Redis"},
+    }
+    client = {"name": "pipe", "version": "0"}
+    greeting = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
+    asked = [("initialize", greeting), ("tools/list", {})]
+    asked += [("tools/call", {"name": tool, "arguments": given}) for tool, given in calls.items()]
 
     done = subprocess.run(
-        [sys.executable, "-c", looked],
+        BARE,
+        input=b"".join(line(number, *one) for number, one in enumerate(asked)),
         capture_output=True,
         env=environment(tmp_path / "home"),
         timeout=60,
-        check=True,
     )
+
+    answers = {message["id"]: message for message in map(json.loads, done.stdout.splitlines())}
+    assert done.stderr == b""
+    assert sorted(answers) == list(range(len(asked)))
+    assert [tool["name"] for tool in answers[1]["result"]["tools"]] == [t.name for t in TOOLS]
+    for number in range(2, len(asked)):
+        assert not answers[number]["result"].get("isError"), answers[number]
+
+
+def test_what_only_calls_need_is_not_loaded_before_the_greeting(tmp_path: Path) -> None:
+    looked = (
+        "import sys\n"
+        "from memory_fabric.servers import mcp_stdio\n"
+        "late = ('asyncio', 'enum', 'json', 're', 'sqlite3', 'typing',\n"
+        "        'memory_fabric.servers.tools', 'memory_fabric.store.memory')\n"
+        "print([name for name in late if name in sys.modules])\n"
+    )
+
+    bare = [*BARE[:4], "import sys; sys.path.insert(0, sys.argv[1])\n" + looked, BARE[-1]]
+    done = subprocess.run(bare, capture_output=True, env=environment(tmp_path / "home"), check=True)
 
     assert done.stdout.decode().strip() == "[]"
 

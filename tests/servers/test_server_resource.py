@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import INVALID_PARAMS, ResourceUpdatedNotification
 
-from memory_fabric.servers.mcp_server import GRAPH_URI
+from memory_fabric.servers.protocol import GRAPH_URI
 from memory_fabric.servers.watching import EVERY_S
 from servers.doors import Process, connected, run
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memory_fabric.servers.mcp_server import INSTRUCTIONS
-from memory_fabric.servers.schema import NINE, TOOLS, listed
+from memory_fabric.servers.protocol import INSTRUCTIONS
+from memory_fabric.servers.schema import NINE, TOOLS, Tool, listed
 from servers.doors import connected, run
 
 RECORDED = json.loads(
@@ -27,7 +28,8 @@ def test_mem_15_a_tool_is_listed_as_by_the_reference_server(recorded: dict[str, 
 
     apart = {"description", "inputSchema", "outputSchema"}
     assert _without(ours, *apart) == _without(recorded, *apart)
-    assert _without_property(ours["inputSchema"], "cursor") == recorded["inputSchema"]
+    asked = _bare(_without_property(ours["inputSchema"], "cursor"))
+    assert asked == _without(recorded["inputSchema"], "$schema")
     assert _without_property(ours["outputSchema"], "note") == recorded["outputSchema"]
     assert ours["description"]
 
@@ -53,6 +55,33 @@ def _without(mapping: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 def _without_property(schema: dict[str, Any], name: str) -> dict[str, Any]:
     return {**schema, "properties": _without(schema["properties"], name)}
+
+
+@pytest.mark.behaviour("MEM-15f")
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: str(tool.name))
+def test_every_argument_is_described(tool: Tool) -> None:
+    undescribed = [
+        name
+        for name, schema in _arguments(tool.input)
+        if "description" not in schema and schema.get("items", {}).get("type") != "object"
+    ]
+
+    assert undescribed == []
+
+
+def _arguments(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, part in schema.get("properties", {}).items():
+        yield name, part
+        yield from _arguments(part.get("items", part))
+
+
+def _bare(schema: Any) -> Any:
+    """A schema without its descriptions, at any depth."""
+    if isinstance(schema, list):
+        return [_bare(part) for part in schema]
+    if isinstance(schema, dict):
+        return {key: _bare(part) for key, part in schema.items() if key != "description"}
+    return schema
 
 
 @pytest.mark.behaviour("MEM-14")

@@ -61,6 +61,24 @@ def test_mem_01_observations_for_a_known_name_are_merged_and_said(tmp_path: Path
     run(story)
 
 
+@pytest.mark.behaviour("MEM-07f")
+@pytest.mark.parametrize(
+    ("name", "query"), [("Kubernetes", "k8s"), ("k8s", "Kubernetes"), ("PostgreSQL", "pg")]
+)
+def test_mem_07_an_entity_is_found_by_another_usual_name(
+    tmp_path: Path, name: str, query: str
+) -> None:
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await create(client, entity("other", "a db"), entity(name, "runs in Berlin"))
+
+            found = await client.call_tool("search_nodes", {"query": query})
+
+            assert names(found.structured_content) == [name]
+
+    run(story)
+
+
 @pytest.mark.behaviour("MEM-01e")
 def test_a_variant_of_a_known_name_is_kept_exactly_and_flagged(tmp_path: Path) -> None:
     async def story() -> None:

@@ -55,7 +55,7 @@ class Served:
 
     @property
     def lines(self) -> list[bytes]:
-        return self.path.read_bytes().split(b"\n")
+        return self.path.read_bytes().removesuffix(b"\n").split(b"\n")
 
     @property
     def home(self) -> Path:

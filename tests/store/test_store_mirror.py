@@ -66,6 +66,7 @@ def test_mem_17_the_file_is_served_and_follows_in_the_reference_form(served: Ser
             line("Zoë", "likes 🍵", kind="person"),
             edge("api", "uses", "api"),
             '{"type":"relation","from":"Zoë","to":"api","relationType":"runs"}'.encode(),
+            b"",
         ]
     )
     assert memory.failures == served.told == []

@@ -412,7 +412,7 @@ def test_a_purge_in_a_served_memory_leaves_it_in_no_byte_of_the_file_and_beside(
 
     assert SECRET.encode() not in world.all_bytes()
     assert purged.elsewhere == ()
-    found = [json.loads(line) for line in path.read_text("utf-8").split("\n")]
+    found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert found == [
         {"type": "note", "text": "stays"},
         {

@@ -80,6 +80,27 @@ def test_br9_orphans_of_a_deletion_are_reported_and_offered(memory: Memory) -> N
     assert gone == {"deleted": 1, "orphans": ["api"]}
 
 
+def test_a_deletion_that_found_nothing_leaves_no_operation(memory: Memory) -> None:
+    memory.write("create_entities", {"entities": [entity("api", "a")]}, TOOL)
+    known = database(memory).rows("SELECT id FROM operations")
+
+    memory.write("delete_entities", {"entityNames": ["nobody"]}, TOOL)
+    memory.write("delete_relations", {"relations": [relation("api", "uses", "nobody")]}, TOOL)
+    never = {"entityName": "api", "observations": ["never said"]}
+    memory.write("delete_observations", {"deletions": [never]}, TOOL)
+    memory.write("delete_entities", {"entityNames": []}, TOOL)
+
+    assert database(memory).rows("SELECT id FROM operations") == known
+
+
+def test_a_deletion_out_of_a_journal_that_found_nothing_is_applied_once(memory: Memory) -> None:
+    gone = memory.operation("delete_entities", {"entityNames": ["api"]}, TOOL)
+    memory.apply_now(gone)
+    memory.write("create_entities", {"entities": [entity("api", "a")]}, TOOL)
+
+    assert memory.apply_now(gone) == {"applied_before": True}
+
+
 def test_br9_deleting_an_entity_reports_neighbours_left_alone(memory: Memory) -> None:
     memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
     gone = memory.write("delete_entities", {"entityNames": ["api", "api", "nobody"]}, TOOL)

@@ -20,7 +20,7 @@ def mcp() -> int:
     """Serve the graph to an MCP client on standard input and output."""
     from memory_fabric.servers import mcp_stdio
 
-    mcp_stdio.serve()
+    mcp_stdio.main()
 
 
 def demo() -> int:

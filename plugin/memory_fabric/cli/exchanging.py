@@ -77,7 +77,7 @@ def export(
 ) -> int:
     """Write the graph of this project and the user as a knowledge graph's file.
 
-    In the very bytes that the reference server writes.
+    In the lines that the reference server writes, each of them ended.
 
         memory-fabric export memory.jsonl
     """
@@ -87,7 +87,7 @@ def export(
         lines = exchange.export_lines(memory.databases(), tell)
         if memory.failures:
             raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
-    content = b"\n".join(lines)
+    content = exchange.content_of(lines)
     if target == STREAM:
         sys.stdout.buffer.write(content)
         return 0

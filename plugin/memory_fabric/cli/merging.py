@@ -57,7 +57,8 @@ def alias(
 ) -> int:
     """Give an entity other names by which it is found, too; without any, show them.
 
-    The graph tools keep names exactly.
+    A name that belongs to another entity is told and left out; where each of them does, nothing is
+    changed. The graph tools keep names exactly.
     """
     if names and remove:
         raise BadInput("--remove", "Names to add and --remove: one at a time.", remedy="")
@@ -65,12 +66,18 @@ def alias(
         known = _changed(memory, entity, names or [], remove or [])
     if as_json:
         show.json_out(
-            [{"entity": a.entity, "aliases": list(a.names), "store": a.store} for a in known]
+            [
+                {"entity": a.entity, "aliases": list(a.names), "store": a.store}
+                | ({"refused": dict(a.refused)} if a.refused else {})
+                for a in known
+            ]
         )
     elif any(a.names for a in known):
         show.table(("entity", "also called"), [(a.entity, ", ".join(a.names)) for a in known])
     else:
         show.line("No entity has another name." if not entity else "It has no other name.")
+    for because in [why for a in known for why in a.refused.values()]:
+        show.complain(because)
     return 0
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 from memory_fabric.models import Graph
 from memory_fabric.servers.pages import CHUNK, Page, Start, chars, page
 from memory_fabric.store import finding, graph
+from memory_fabric.text import name_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def found(
     """A page of entities for the query, best first, with every relation that touches one (MEM-07).
 
     Found are all that hold the query as a substring (what the reference server finds) or hold all
-    its words apart; while these are fewer than `enough`, also those with some of them.
+    its words apart; while these are fewer than `enough`, also those with some of them. An entity
+    that the query names by another of its usual names (k8s, Kubernetes) comes first.
     """
     if not query:
         return read(databases, start, max_chars)
@@ -119,12 +121,24 @@ def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, 
 
 def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[str], bool]:
     """The ranked matches of all databases by name, and whether more than these match."""
-    pools = [finding.find(db, query) for db in databases]
+    others = _other_names(query)
+    pools = [finding.find(db, query, others) for db in databases]
     matches = sorted(match for pool in pools for match in pool.best)
     full = [name for rank, name in matches if rank[1] == finding.ALL_WORDS]
     part = [name for rank, name in matches if rank[1] != finding.ALL_WORDS]
     names = dict.fromkeys([*full, *part[: max(0, enough - len(full))]])
     return list(names), any(pool.is_cut for pool in pools)
+
+
+def _other_names(query: str) -> list[str]:
+    """The other usual names of the technology or pattern that the whole query is, if it is one."""
+    from memory_fabric.fabric.vocabulary import PATTERNS, TECHNOLOGIES  # large, and for this alone
+
+    key = name_key(query)
+    for known in (TECHNOLOGIES, PATTERNS):
+        if key in known:
+            return [other for other, name in known.items() if name == known[key] and other != key]
+    return []
 
 
 def _selected(view: Graph, names: Sequence[str]) -> Graph:

@@ -1,26 +1,45 @@
-"""The MCP server over standard input and output: what `memory-fabric mcp` runs."""
+"""The MCP server over standard input and output: what `memory-fabric mcp` runs.
+
+    main(environ: Mapping[str, str] | None = None) -> NoReturn
+
+needs nothing but Python: no package is imported, and none has to be installed, so that a bare
+interpreter may run it, which then starts at once:
+
+    python -I -S -c "import sys; sys.path.insert(0, sys.argv[1]); \
+        from memory_fabric.servers import mcp_stdio; mcp_stdio.main()" <plugin root>/plugin
+
+The environment is that of every command (`config.py`). What is installed beside is used where it is
+asked for: `recall` finds the packages of the extra in their own folder (`semantic/place.py`).
+
+Three threads: this one reads and parses lines and answers what needs no memory, the store's thread
+works, and, while a client reads too slowly, one that waits for it.
+"""
 
 from __future__ import annotations
 
-import gc
 import os
-import signal
 import sys
+import threading
 
 from memory_fabric.models import Provenance
 from memory_fabric.servers import collector
+from memory_fabric.servers.session import Session
+from memory_fabric.servers.stdio import Output, claimed_output, lines
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.settings_file import settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Mapping
     from typing import NoReturn
 
     from memory_fabric.config import Settings
-    from memory_fabric.servers.mcp_server import MemoryServer
     from memory_fabric.store.memory import Memory
+else:
+    import _signal as signal  # the module above it brings enum, which is half of a start
 
+INPUT = 0
 # A client that stops its servers sends SIGINT and, 100 ms later, SIGTERM.
 SIGNAL_GRACE_S = 0.08
 # After the end of input: for the answers still owed, then for the memory to close.
@@ -28,7 +47,7 @@ ANSWERS_GRACE_S = 10.0
 CLOSE_GRACE_S = 5.0
 
 
-def serve(environ: Mapping[str, str] | None = None) -> NoReturn:
+def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     """Serve until standard input ends or a signal comes; then end the process.
 
     Nothing but JSON-RPC reaches standard output (MEM-20). Acknowledged writes are durable before
@@ -40,21 +59,7 @@ def serve(environ: Mapping[str, str] | None = None) -> NoReturn:
     store = StoreThread(lambda: _open(settings))
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(store, SIGNAL_GRACE_S))
-    _run(store, settings)
-    _leave(store, CLOSE_GRACE_S)
-
-
-def _run(store: StoreThread, settings: Settings) -> None:
-    # Loading the SDK makes half a million objects that all stay: collecting in between is waste.
-    gc.disable()
-    from memory_fabric.servers import sdk
-
-    sdk.load()
-    import anyio
-
-    from memory_fabric.servers.mcp_server import MemoryServer
-
-    collector.settle()
+    output = Output(claimed_output(), _interrupt)
     said_by = Provenance(
         source="mcp",
         trust="tool",
@@ -62,24 +67,25 @@ def _run(store: StoreThread, settings: Settings) -> None:
         author=settings.author,
         origin=settings.origin,
     )
+    session = Session(store, said_by, settings.project_dir, output.send)
+    collector.settle()
     if settings.memory_file_path:
         store.begin()  # the file may lack what a server that was killed had acknowledged
-    anyio.run(_speak, MemoryServer(store, said_by, settings.project_dir))
+    for line in lines(INPUT):
+        session.take(line)
+    session.end(ANSWERS_GRACE_S)
+    output.wait(ANSWERS_GRACE_S)
+    _leave(store, CLOSE_GRACE_S)
 
 
-async def _speak(memory_server: MemoryServer) -> None:
-    from memory_fabric.servers.stdio import Incoming, Outgoing, Unanswered, claimed_output
-
-    server = memory_server.server
-    unanswered = Unanswered(ANSWERS_GRACE_S)
-    incoming = Incoming(sys.stdin.fileno(), unanswered)
-    outgoing = Outgoing(claimed_output(), unanswered, incoming)
-    await server.run(incoming, outgoing, server.create_initialization_options())
+def _interrupt() -> None:
+    """Nobody reads our answers: end as by a signal, which reaches the thread that reads lines."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
 
 def _leave(store: StoreThread, grace_s: float) -> NoReturn:
     store.close(grace_s)
-    # A thread may still wait in a read of standard input; an ordinary exit would wait with it.
+    # Other threads may wait for the client; an ordinary exit would wait with them.
     os._exit(0)
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from memory_fabric import jsontext
 from memory_fabric.values import Value
+
+try:
+    from _json import encode_basestring as quoted
+except ImportError:  # an interpreter without the compiled half
+    from json.encoder import encode_basestring as quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,11 +63,8 @@ def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CH
 
 
 def wire(outcome: Outcome) -> dict[str, Any]:
-    """The outcome as a `tools/call` result, with the kind that protocol 2026-07-28 wants."""
-    result: dict[str, Any] = {
-        "content": [{"type": "text", "text": text} for text in outcome.texts],
-        "resultType": "complete",
-    }
+    """The outcome as a `tools/call` result."""
+    result: dict[str, Any] = {"content": [{"type": "text", "text": t} for t in outcome.texts]}
     if outcome.structure is not None:
         result["structuredContent"] = outcome.structure
     if outcome.failed:
@@ -69,12 +72,17 @@ def wire(outcome: Outcome) -> dict[str, Any]:
     return result
 
 
-def as_json(value: Any) -> str:
-    """The value as `JSON.stringify(value, null, 2)` writes it."""
-    # Loaded with the first answer: a server that was never asked does not pay for it.
-    import orjson
-
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+def as_json(value: Any, margin: str = "\n") -> str:
+    """The value as `JSON.stringify(value, null, 2)` writes it; `margin` begins each line."""
+    if isinstance(value, str):
+        return quoted(value)
+    inner = margin + "  "
+    if isinstance(value, dict) and value:
+        items = [f"{inner}{quoted(k)}: {as_json(v, inner)}" for k, v in value.items()]
+        return f"{{{','.join(items)}{margin}}}"
+    if isinstance(value, list | tuple) and value:
+        return f"[{','.join([inner + as_json(item, inner) for item in value])}{margin}]"
+    return jsontext.dumps(value)
 
 
 def whole_text(value: Any) -> Any:

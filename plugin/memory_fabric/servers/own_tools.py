@@ -66,10 +66,15 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
     """What was stored: id, entities, tiers, what is on record to the contrary; for a repeat, what
     was known.
 
-    What was forgotten is not stored again: only the user may bring it back.
+    What was forgotten is not stored again: only the user may bring it back. Raises BadInput for a
+    text without a letter or digit: it would be like any other such, and not found.
     """
     from memory_fabric.fabric.remember import state
 
+    if not any(map(str.isalnum, arguments["text"])):
+        raise BadInput(
+            "text", "There is nothing to remember.", remedy="State one fact in a full sentence."
+        )
     record = _record(memory, arguments, said_by.domain)
     stored, is_new = state(memory, record, said_by._replace(trust=REMEMBER_TRUST))
     if stored is None:

@@ -1,7 +1,7 @@
 """Parts of a graph that fit into an answer, entity by entity, and the place where the next begins.
 
-A page holds whole entities with their relations; what one entity alone has too much of is cut on
-its first page, and its further relations come on the next ones.
+A page holds whole entities with their relations; of one that is longer than a page, those of its
+observations are shown that fit, and its further relations come on the next pages.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from itertools import islice
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Relation
 from memory_fabric.store import graph
+from memory_fabric.text import cut
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 FIRST_CHUNK, CHUNK = 32, 96
 # More relations than this around one chunk: one of its entities is a hub, and is asked for alone.
 CHUNK_RELATIONS = 2000
+# Of a text that no page holds at least so much is shown, whatever page was asked for.
+LEAST_CHARS = 200
 # No database has so many rows.
 MOST_ROWS = 1 << 62
 # What JSON adds around the texts of an entity, of an observation, of a relation.
@@ -153,14 +156,17 @@ class _Filled:
         self._free -= size
 
     def _shortened(self, entity: Entity) -> Entity:
+        """The entity with as many of its observations as fit; of the first a part, if none does."""
         kept: list[str] = []
         free = self._free - _entity_chars(entity._replace(observations=()))
         for text in entity.observations:
-            free -= TEXT_CHARS + len(text)
-            if free < 0:
-                self._cut.append(entity.name)
-                break
-            kept.append(text)
+            size = TEXT_CHARS + len(text)
+            if size <= free:
+                kept.append(text)
+                free -= size
+        if len(kept) < len(entity.observations):
+            self._cut.append(entity.name)
+            kept = kept or [cut(entity.observations[0], max(LEAST_CHARS, free - TEXT_CHARS))]
         return entity._replace(observations=tuple(kept))
 
 

@@ -1,7 +1,8 @@
 """The tools as clients see them: names, titles, descriptions, schemas, annotations.
 
 The first nine are the reference memory server's, field by field (MEM-14, MEM-15; compared with the
-recorded `tests/contract/memory-server.tools.json`); the last four are ours.
+recorded `tests/contract/memory-server.tools.json`), but for the words of descriptions, and for the
+dialect of what comes in, which tells a model nothing; the last four are ours.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 DIALECT = "http://json-schema.org/draft-07/schema#"
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
-# What it is says the note of an answer that was cut; nobody else needs it.
-CURSOR = STRING
+CURSOR: Schema = {"type": "string", "description": "From a note."}
 # `session` records are summaries that hooks write; nobody states one by hand.
 STATED_TYPES = sorted(RECORD_TYPES - {"session"})
 MAX_RECALL_LIMIT = 50
@@ -60,8 +60,20 @@ def listed(tool: Tool) -> dict[str, Any]:
     return wire
 
 
+def _described(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description}
+
+
+def _text(description: str) -> Schema:
+    return _described(STRING, description)
+
+
 def _array(items: Schema) -> Schema:
     return {"type": "array", "items": items}
+
+
+def _texts(description: str) -> Schema:
+    return _described(_array(STRING), description)
 
 
 def _object(closed: bool = False, **properties: Schema) -> Schema:
@@ -69,9 +81,9 @@ def _object(closed: bool = False, **properties: Schema) -> Schema:
     return {**schema, "additionalProperties": False} if closed else schema
 
 
-def _noted(**properties: Schema) -> Schema:
+def _result(**properties: Schema) -> Schema:
     """A closed object of these properties, with room for a note (nothing that models see else)."""
-    schema = _object(True, **properties)
+    schema = {"$schema": DIALECT, **_object(True, **properties)}
     return {**schema, "properties": {**properties, "note": STRING}}
 
 
@@ -80,57 +92,58 @@ def _paged(**properties: Schema) -> Schema:
     return {**schema, "properties": {**properties, "cursor": CURSOR}}
 
 
-def _top(schema: Schema) -> Schema:
-    return {"$schema": DIALECT, **schema}
+# In results, which no model reads the schema of, as the reference server has them.
+_ENTITIES = _array(_object(True, name=STRING, entityType=STRING, observations=_array(STRING)))
+# `from` is a word of Python, so the properties are given as a mapping.
+_RELATIONS = _array(_object(True, **{"from": STRING, "to": STRING, "relationType": STRING}))
+_ADDED = _array(_object(True, entityName=STRING, addedObservations=_array(STRING)))
+_GRAPH = _result(entities=_ENTITIES, relations=_RELATIONS)
+_SUCCESS = _result(success=BOOLEAN, message=STRING)
 
-
-def _entity(closed: bool = False) -> Schema:
-    return _object(closed, name=STRING, entityType=STRING, observations=_array(STRING))
-
-
-def _relation(closed: bool = False) -> Schema:
-    # `from` is a word of Python, so the properties are given as a mapping.
-    return _object(closed, **{"from": STRING, "to": STRING, "relationType": STRING})
-
-
-def _described(schema: Schema, description: str) -> Schema:
-    return {**schema, "description": description}
-
-
-_GRAPH = _top(_noted(entities=_array(_entity(True)), relations=_array(_relation(True))))
-_SUCCESS = _top(_noted(success=BOOLEAN, message=STRING))
+# In arguments, for the model.
+_FACTS, _EXACT_NAME, _EXACT_NAMES = "Facts, one each.", "Its exact name.", "Exact names."
+_NEW_ENTITY = _object(
+    name=_text("Unique name."),
+    entityType=_text("Its kind: person."),
+    observations=_texts(_FACTS),
+)
+_RELATION = _object(
+    **{
+        "from": _text("Source entity."),
+        "to": _text("Target entity."),
+        "relationType": _text("Verb: uses."),
+    }
+)
 
 NINE = (
     Tool(
         "create_entities",
         "Create Entities",
         "Create entities. Observations for a name that exists are added to it.",
-        _top(_object(entities=_array(_entity()))),
-        _top(_noted(entities=_array(_entity(True)))),
+        _object(entities=_array(_NEW_ENTITY)),
+        _result(entities=_ENTITIES),
     ),
     Tool(
         "create_relations",
         "Create Relations",
         "Create relations between entities, in active voice (api uses Redis).",
-        _top(_object(relations=_array(_relation()))),
-        _top(_noted(relations=_array(_relation(True)))),
+        _object(relations=_array(_RELATION)),
+        _result(relations=_RELATIONS),
     ),
     Tool(
         "add_observations",
         "Add Observations",
         "Add observations, one fact each, to entities that exist.",
-        _top(_object(observations=_array(_object(entityName=STRING, contents=_array(STRING))))),
-        _top(
-            _noted(
-                results=_array(_object(True, entityName=STRING, addedObservations=_array(STRING)))
-            )
+        _object(
+            observations=_array(_object(entityName=_text(_EXACT_NAME), contents=_texts(_FACTS)))
         ),
+        _result(results=_ADDED),
     ),
     Tool(
         "delete_entities",
         "Delete Entities",
         "Delete entities together with their relations.",
-        _top(_object(entityNames=_array(STRING))),
+        _object(entityNames=_texts(_EXACT_NAMES)),
         _SUCCESS,
         deletes=True,
     ),
@@ -138,7 +151,11 @@ NINE = (
         "delete_observations",
         "Delete Observations",
         "Delete single observations of entities.",
-        _top(_object(deletions=_array(_object(entityName=STRING, observations=_array(STRING))))),
+        _object(
+            deletions=_array(
+                _object(entityName=_text(_EXACT_NAME), observations=_texts("Their exact texts."))
+            )
+        ),
         _SUCCESS,
         deletes=True,
     ),
@@ -146,7 +163,7 @@ NINE = (
         "delete_relations",
         "Delete Relations",
         "Delete relations; the entities stay.",
-        _top(_object(relations=_array(_relation()))),
+        _object(relations=_array(_RELATION)),
         _SUCCESS,
         deletes=True,
     ),
@@ -154,7 +171,7 @@ NINE = (
         "read_graph",
         "Read Graph",
         "Read the entire knowledge graph; prefer search_nodes or recall when it is large.",
-        _top({"type": "object", "properties": {"cursor": CURSOR}}),
+        {"type": "object", "properties": {"cursor": CURSOR}},
         _GRAPH,
         reads=True,
     ),
@@ -163,7 +180,7 @@ NINE = (
         "Search Nodes",
         "Search names, types and observations of entities, best match first; the words need not "
         "stand together.",
-        _top(_paged(query=STRING)),
+        _paged(query=_text("Words or a part; empty: all.")),
         _GRAPH,
         reads=True,
     ),
@@ -171,7 +188,7 @@ NINE = (
         "open_nodes",
         "Open Nodes",
         "Open entities by their exact names, with their relations.",
-        _top(_paged(names=_array(STRING))),
+        _paged(names=_texts(_EXACT_NAMES)),
         _GRAPH,
         reads=True,
     ),
@@ -184,8 +201,7 @@ RECALL = Tool(
     {
         "type": "object",
         "properties": {
-            "query": _described(
-                STRING,
+            "query": _text(
                 "Question or words; empty for the newest. May hold filters: type:decision "
                 'domain:x agent:x since:2026-01-31 "exact phrase".',
             ),
@@ -194,7 +210,12 @@ RECALL = Tool(
                 "description": "All must hold; a list: any of it. {domain, project, type, agent, "
                 "scope, session, since, before}",
             },
-            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_RECALL_LIMIT},
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_RECALL_LIMIT,
+                "description": "Most hits.",
+            },
             "depth": {
                 "type": "integer",
                 "minimum": 1,
@@ -215,18 +236,22 @@ REMEMBER = Tool(
     {
         "type": "object",
         "properties": {
-            "text": _described(STRING, "What to remember, one fact in a full sentence."),
-            "type": {"type": "string", "enum": STATED_TYPES},
-            "why": _described(STRING, "The reason."),
-            "alternatives": _described(_array(STRING), "What was rejected."),
-            "entities": _described(_array(STRING), "Names it is about."),
+            "text": _text("What to remember, one fact in a full sentence."),
+            "type": {
+                "type": "string",
+                "enum": STATED_TYPES,
+                "description": "Kind of fact.",
+            },
+            "why": _text("The reason."),
+            "alternatives": _texts("What was rejected."),
+            "entities": _texts("Names it is about."),
             "scope": {
                 "type": "string",
                 "enum": list(SCOPES),
                 "description": "team (this project; default), user (me, everywhere), local "
                 "(this session), global (best practice).",
             },
-            "domain": _described(STRING, "Namespace inside the project."),
+            "domain": _text("Namespace inside the project."),
             "pinned": _described(BOOLEAN, "Show at every session start."),
         },
         "required": ["text"],
@@ -241,8 +266,8 @@ FORGET = Tool(
     {
         "type": "object",
         "properties": {
-            "what": _described(STRING, "An id, an entity's exact name, or words."),
-            "confirm": _described(STRING, "The code, once the user agreed to the preview."),
+            "what": _text("An id, an entity's exact name, or words."),
+            "confirm": _text("The code, once the user agreed to the preview."),
         },
         "required": ["what"],
     },
@@ -257,8 +282,13 @@ HISTORY = Tool(
     {
         "type": "object",
         "properties": {
-            "name": _described(STRING, "An entity's name or a record's id."),
-            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_CHANGES},
+            "name": _text("An entity's name or a record's id."),
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_CHANGES,
+                "description": "Most changes.",
+            },
         },
         "required": ["name"],
     },

@@ -1,4 +1,4 @@
-"""One thread that owns the memory: the event loop never waits for a disk, no two calls meet.
+"""One thread that owns the memory: who reads requests never waits for a disk, no two calls meet.
 
 Calls run one after another in the order they came, so parallel calls of one client lose nothing
 and a read sees every write that was asked before it.
@@ -6,17 +6,17 @@ and a read sees every write that was asked before it.
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import threading
 import time
 from queue import Empty, SimpleQueue
-from typing import cast
 
 from memory_fabric.errors import FabricError
+from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from asyncio import Future
     from collections.abc import Callable
     from typing import Any, TypeVar
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
     Job = Callable[[Memory], Any]
-    Asker = tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]
-    Item = tuple[Job, bool, Asker | None]
+    # Told what came of a job: what it returned, or what it raised.
+    Done = Callable[[Any, BaseException | None], object]
 
 
 # After a change and this long without a call, journals and MEMORY.md are brought up to date.
@@ -35,6 +35,15 @@ IDLE_S = 1.0
 LATEST_S, MIRROR_S = 5.0, 0.5
 # A file that could not be written is tried again without a call.
 RETRY_S = 5.0
+
+
+class Item(Value):
+    """A job to do: whether it writes, who is told, and whether somebody still waits for it."""
+
+    job: Job
+    changes: bool
+    done: Done
+    wanted: Callable[[], bool] | None = None
 
 
 class StoreThread:
@@ -68,7 +77,22 @@ class StoreThread:
 
     def begin(self) -> None:
         """Open the memory now, whoever calls later; where that fails, the first call says why."""
-        self._items.put((_nothing, False, None))
+        self.submit(_nothing, _nothing)
+
+    def submit(
+        self,
+        job: Job,
+        done: Done,
+        *,
+        changes: bool = False,
+        wanted: Callable[[], bool] | None = None,
+    ) -> None:
+        """Have `job(memory)` run in the thread, and `done(value, error)` called there after it.
+
+        `changes` says that the job writes. One that is not `wanted` any longer when its turn comes
+        is left out. An error of `done` ends nothing: it is printed.
+        """
+        self._items.put(Item(job, changes, done, wanted))
 
     async def ask(
         self, job: Callable[[Memory], T], *, changes: bool = False, at_once: bool = True
@@ -79,19 +103,26 @@ class StoreThread:
         threads cost more than most reads. One that takes long is not to be done `at_once`: others
         would wait at the door.
         """
+        import asyncio  # where an event loop runs, it is loaded
+
+        loop = asyncio.get_running_loop()
+        answer: Future[T] = loop.create_future()
         idle = at_once and not changes and self._is_idle()
         if idle and self._free.acquire(blocking=False):
             try:
-                settle, value = self._done(job, changes)
+                _settle(answer, *self._done(job, changes))
             finally:
                 self._free.release()
-            if settle is _error:
-                raise value
-            return cast("T", value)
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
+            return await answer
+
+        def done(value: Any, error: BaseException | None) -> None:
+            try:
+                loop.call_soon_threadsafe(_settle, answer, value, error)
+            except RuntimeError:
+                return  # the loop is gone: nobody waits for this answer; the work is done
+
         self._asked += 1
-        self._items.put((job, changes, (loop, answer)))
+        self.submit(job, done, changes=changes)
         try:
             return await answer
         finally:
@@ -109,17 +140,14 @@ class StoreThread:
 
     def _run(self) -> None:
         while (item := self._next()) is not None:
-            job, changes, asker = item
+            if item.wanted is not None and not item.wanted():
+                continue
             with self._free:
-                settle, value = self._done(job, changes)
-            if asker is None:
-                continue
-            loop, answer = asker
+                value, error = self._done(item.job, item.changes)
             try:
-                loop.call_soon_threadsafe(settle, answer, value)
-            except RuntimeError:
-                # The loop is gone: nobody waits for this answer; the work is done all the same.
-                continue
+                item.done(value, error)
+            except Exception as caught:  # noqa: BLE001 - the thread must live
+                print(f"memory-fabric: {type(caught).__name__}: {caught}", file=sys.stderr)  # noqa: T201
         self._flush()
         if self._memory is not None:
             self._memory.close()
@@ -143,7 +171,7 @@ class StoreThread:
         waits += [max(0.0, at - time.monotonic()) for at in times]
         return min(waits, default=None)
 
-    def _done(self, job: Callable[[Memory], Any], changes: bool) -> tuple[Callable[..., None], Any]:
+    def _done(self, job: Job, changes: bool) -> tuple[Any, BaseException | None]:
         try:
             if self._check is not None:
                 self._check()
@@ -155,9 +183,9 @@ class StoreThread:
             if changes:
                 self._note_change(self._memory)
             self._refresh(self._memory, changes)
-            return _result, job(self._memory)
+            return job(self._memory), None
         except BaseException as error:  # noqa: BLE001 - it is raised where the job was asked
-            return _error, error
+            return None, error
 
     def _leave_project(self) -> None:
         """Close the memory of a project that the folder belongs to no longer."""
@@ -207,15 +235,14 @@ class StoreThread:
             self._look_at = written_at + memory.mirror.look_in_s
 
 
-def _nothing(_: Memory) -> None:
+def _nothing(*_: object) -> None:
     return None
 
 
-def _result(answer: asyncio.Future[Any], value: Any) -> None:
-    if not answer.done():
+def _settle(answer: Future[Any], value: Any, error: BaseException | None) -> None:
+    if answer.done():
+        return
+    if error is None:
         answer.set_result(value)
-
-
-def _error(answer: asyncio.Future[Any], error: Any) -> None:
-    if not answer.done():
+    else:
         answer.set_exception(error)

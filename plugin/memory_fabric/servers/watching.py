@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-
-from memory_fabric.errors import FabricError
+import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from memory_fabric.servers.store_thread import StoreThread
     from memory_fabric.store.memory import Memory
@@ -21,48 +19,51 @@ EVERY_S = 0.5
 
 
 class Watch:
-    """Calls `tell` after each change that it was not told of itself; runs while it is wanted."""
+    """Calls `tell`, in the store's thread, after each change that it was not told of itself.
+
+    It looks while it is wanted; a look is a job of the store, between calls.
+    """
 
     def __init__(
-        self, store: StoreThread, tell: Callable[[], Awaitable[None]], every_s: float = EVERY_S
+        self, store: StoreThread, tell: Callable[[], None], every_s: float = EVERY_S
     ) -> None:
         self._store, self._tell, self._every_s = store, tell, every_s
+        self._lock = threading.Lock()
         self._wanted = 0
         self._told: Mark | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._ended = threading.Event()
 
-    async def start(self) -> None:
-        """One more wants to know; what was before is not told."""
-        self._wanted += 1
-        if self._task is None:
-            self._told = await self._mark()
-            self._task = asyncio.create_task(self._run())
+    def start(self, mark: Mark | None) -> None:
+        """One more wants to know what changes after this mark."""
+        with self._lock:
+            self._wanted += 1
+            if self._wanted > 1:
+                return
+            self._told, self._ended = mark, threading.Event()
+        run = threading.Thread(target=self._run, args=(self._ended,), name="watch", daemon=True)
+        run.start()
 
     def stop(self) -> None:
         """One wants to know no longer."""
-        self._wanted -= 1
-        if not self._wanted and self._task is not None:
-            self._task.cancel()
-            self._task = None
+        with self._lock:
+            self._wanted -= 1
+            if not self._wanted:
+                self._ended.set()
 
     def is_told(self, mark: Mark) -> None:
-        """Whoever listens has just been told of all changes up to this mark."""
+        """Whoever listens is being told of all changes up to this mark."""
         self._told = mark
 
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(self._every_s)
-            mark = await self._mark()
-            if mark not in (None, self._told):
-                self._told = mark
-                await self._tell()
+    def _run(self, ended: threading.Event) -> None:
+        while not ended.wait(self._every_s):
+            self._store.submit(mark_of, self._look, wanted=lambda: not ended.is_set())
 
-    async def _mark(self) -> Mark | None:
-        try:
-            return await self._store.ask(mark_of)
-        except FabricError as error:
+    def _look(self, mark: Mark | None, error: BaseException | None) -> None:
+        if error is not None:
             print(f"memory-fabric: watching: {error}", file=sys.stderr)  # noqa: T201
-            return None
+        elif mark != self._told:
+            self._told = mark
+            self._tell()
 
 
 def mark_of(memory: Memory) -> Mark:

@@ -84,9 +84,9 @@ class Confined(Memory):
         record = record._replace(domain=by.domain)
         return self._whole.remember(record, by, supersedes, echo=echo)
 
-    def apply_now(self, operation: Operation) -> dict[str, Any]:
-        """Apply an operation to its database. Raises StoreUnavailable, NotFound."""
-        return self._whole.apply_now(operation)
+    def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
+        """Apply an operation to its database; see Memory."""
+        return self._whole.apply_now(operation, is_new=is_new)
 
     def refresh(self) -> None:
         """Take over what others wrote into the mirrored file, into the whole memory."""

@@ -57,8 +57,9 @@ class Words(Value):
     whole: list[tuple[int, str]]
 
 
-def find(db: Database, query: str) -> Found:
-    """Entities that hold the query as a substring or any of its words, best first.
+def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
+    """Entities that hold the query as a substring or any of its words, best first; with those that
+    one of the `others` names, which mean the same as the query.
 
     Where more match than are ranked (`is_cut`), `holding` gives all with the substring, or with all
     words in one text.
@@ -66,7 +67,7 @@ def find(db: Database, query: str) -> Found:
     needle = query.lower()
     named, texts = _first(names_with(db, needle)), _first(texts_with(db, needle))
     told = _by_words(db, terms(query))
-    meant = dict(_meant(db, query))
+    meant = dict(_meant(db, [query, *others]))
     in_name = dict(named)
     full = {**dict(told.whole), **dict(texts), **in_name, **meant}
     ranked = [
@@ -218,6 +219,6 @@ def _stems(text: str) -> set[str]:
     return {stem(word) for word in (*words(text), *camel_parts(text), *cjk_pairs(text))}
 
 
-def _meant(db: Database, query: str) -> list[tuple[int, str]]:
-    """The entity that the whole query names, exactly or by a variant or alias of its name."""
-    return [(number, name) for number, name, _ in graph.meant_by(db, [query]).values()]
+def _meant(db: Database, names: Sequence[str]) -> list[tuple[int, str]]:
+    """The entities that these name, exactly or by a variant or alias of their name."""
+    return [(number, name) for number, name, _ in graph.meant_by(db, names).values()]

@@ -442,20 +442,23 @@ class Memory:
 
     def _apply(self, operation: Operation) -> dict[str, Any]:
         try:
-            return self.apply_now(operation)
+            return self.apply_now(operation, is_new=True)
         except (StoreUnavailable, DeadlinePassed) as error:
             if isinstance(error, StoreCorrupt):
                 mark_suspect(self.path_of(operation.store))
             self._enqueue(operation, error)
             return {"queued": True, "because": str(error)}
 
-    def apply_now(self, operation: Operation) -> dict[str, Any]:
-        """Apply an operation to its database. Raises StoreUnavailable, NotFound."""
+    def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
+        """Apply an operation to its database; see `write.apply`.
+
+        Raises StoreUnavailable, NotFound.
+        """
         database = self.database(operation.store, create=True)
         assert database is not None
         from memory_fabric.store.write import apply  # recall alone never loads it
 
-        return apply(database, operation)
+        return apply(database, operation, is_new=is_new)
 
     def _enqueue(self, operation: Operation, error: FabricError) -> None:
         from memory_fabric.store import journal, seal, write  # only with a graph that fails

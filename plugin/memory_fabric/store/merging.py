@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
@@ -34,11 +34,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Aliases:
-    """The other names of one entity."""
+    """The other names of one entity; `refused` are those that it was not given, and why."""
 
     entity: str
     names: tuple[str, ...]
     store: str
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
@@ -84,14 +85,15 @@ def merge(memory: Memory, planned: Plan, provenance: Provenance) -> dict[str, ob
 def add_aliases(
     memory: Memory, entity: str, names: Sequence[str], provenance: Provenance
 ) -> Aliases:
-    """Let an entity be found by other names, too; all that it has now.
+    """Let an entity be found by other names, too; all that it has now, and which are not free.
 
-    Raises NotFound without the entity, BadInput for a name that belongs to another one.
+    Raises NotFound without the entity, BadInput where each of the names belongs to another one.
     """
     part, database = _meant(memory, entity)
     payload = {"entity": part.name, "aliases": list(names)}
-    _must_be_done(memory.write("alias", payload, provenance, store=part.store))
-    return _of(database, part.name)
+    result = memory.write("alias", payload, provenance, store=part.store)
+    _must_be_done(result)
+    return replace(_of(database, part.name), refused=result.get("refused", {}))
 
 
 def remove_aliases(
@@ -167,7 +169,7 @@ def _of(database: Database, name: str) -> Aliases:
     return Aliases(name, tuple(row[0] for row in rows), database.kind)
 
 
-def _must_be_done(result: dict[str, object]) -> None:
+def _must_be_done(result: Mapping[str, object]) -> None:
     if result.get("queued"):
         raise StoreUnavailable(
             "",

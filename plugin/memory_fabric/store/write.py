@@ -36,17 +36,20 @@ def cleaned_provenance(by: Provenance) -> Provenance:
     return Provenance(*(encodable(without_secrets(part)) for part in by))
 
 
-def apply(db: Database, operation: Operation) -> dict[str, Any]:
+def apply(db: Database, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
     """The result of an operation, durable on return; an operation is applied at most once by id.
 
-    A record that was only read again leaves no operation: nothing has changed.
-    `{"applied_before": True}` when it had been. Raises NotFound and BadInput (nothing changed),
-    StoreUnavailable (nothing changed; it may be queued).
+    A record that was only read again leaves no operation: nothing has changed. Nor does a deletion
+    that found nothing, if it `is_new`; one that comes out of a journal is noted as applied, so that
+    it never takes what was made after it. `{"applied_before": True}` when it had been. Raises
+    NotFound and BadInput (nothing changed), StoreUnavailable (nothing changed; it may be queued).
     """
-    return apply_all(db, (operation,))[0]
+    return apply_all(db, (operation,), are_new=is_new)[0]
 
 
-def apply_all(db: Database, operations: Sequence[Operation]) -> list[dict[str, Any]]:
+def apply_all(
+    db: Database, operations: Sequence[Operation], *, are_new: bool = False
+) -> list[dict[str, Any]]:
     """The results of operations that are applied in one transaction: all of them, or none.
 
     Raises like `apply`.
@@ -56,17 +59,20 @@ def apply_all(db: Database, operations: Sequence[Operation]) -> list[dict[str, A
         if problem:
             raise BadInput(operation.kind, problem)
     with db.transaction() as connection:
-        return [apply_within(connection, operation) for operation in operations]
+        return [apply_within(connection, one, is_new=are_new) for one in operations]
 
 
-def apply_within(connection: sqlite3.Connection, operation: Operation) -> dict[str, Any]:
+def apply_within(
+    connection: sqlite3.Connection, operation: Operation, *, is_new: bool = False
+) -> dict[str, Any]:
     """The result of an operation of the right shape, inside a transaction of the caller's."""
     done = connection.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
     if done.fetchone():
         return {"applied_before": True}
     result, inverse = EFFECTS[operation.kind](connection, operation.payload, operation.provenance)
     result |= integrity.verify(connection, operation.kind, operation.payload, result)
-    if is_logged(operation) and not _changed_nothing(result, inverse):
+    idle = _changed_nothing(result, inverse) or (is_new and _deleted_nothing(result, inverse))
+    if is_logged(operation) and not idle:
         connection.execute(
             "INSERT INTO operations (id, kind, payload, inverse, provenance, session, "
             "created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -91,6 +97,13 @@ def is_logged(operation: Operation) -> bool:
 def _changed_nothing(result: Mapping[str, Any], inverse: Sequence[Any]) -> bool:
     """Whether a record was only read again: nothing to tell, to take back, to apply elsewhere."""
     return bool(result.get("repeated")) and not inverse
+
+
+def _deleted_nothing(result: Mapping[str, Any], inverse: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a deletion found none of what it was to delete."""
+    return result.get("deleted") == 0 and not any(
+        part for step in inverse for part in step["payload"].values()
+    )
 
 
 def is_local(operation: Operation) -> bool:

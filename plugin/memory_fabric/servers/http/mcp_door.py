@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from starlette.datastructures import Headers
 
 from memory_fabric.models import Provenance
-from memory_fabric.servers import sdk
 from memory_fabric.servers.http.replies import of_error, refusal
 
 if TYPE_CHECKING:
@@ -70,7 +69,6 @@ class McpDoor:
             await self._running
 
     async def _open(self) -> Any:
-        await asyncio.to_thread(sdk.load)
         manager = await asyncio.to_thread(self._manager)
         begun = asyncio.Event()
         self._running = asyncio.create_task(self._run(manager, begun))

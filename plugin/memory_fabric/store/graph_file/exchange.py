@@ -113,7 +113,7 @@ def graph_lines(whole: Graph) -> list[bytes]:
 def export_lines(databases: Sequence[Database], progress: Progress | None = None) -> list[bytes]:
     """The lines of these databases as one graph, the first database's part first.
 
-    The file is these joined by `\\n`, without one at its end. Raises StoreUnavailable.
+    `content_of` makes a file of them. Raises StoreUnavailable.
     """
     if progress is None:
         return graph_lines(graph.whole(databases))
@@ -129,6 +129,13 @@ def export_lines(databases: Sequence[Database], progress: Progress | None = None
         found += map(line_of, items[at : at + BATCH_LINES])
         progress(len(items) + len(found), 2 * len(items))
     return found
+
+
+def content_of(lines: Iterable[bytes]) -> bytes:
+    """The file of these lines. Each is ended, unlike the reference server's last one, so that what
+    another program appends begins a line of its own.
+    """
+    return b"".join([line + b"\n" for line in lines])
 
 
 def cleaned(item: Item) -> Item:

@@ -199,7 +199,7 @@ class Mirror:
         held, seq, operation = _snapshot(db)
         before = agreement.lines_of(self.home, state)
         lines, marked = self._rendered(held, before, is_gone)
-        content = b"\n".join(lines)
+        content = exchange.content_of(lines)
         digest = _digest_of(content)
         # First what was agreed on, under the name of the new content: whoever finds that content
         # in the file knows it for ours, even if we die before the end.

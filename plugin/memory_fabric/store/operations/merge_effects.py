@@ -23,16 +23,23 @@ if TYPE_CHECKING:
 
 
 def alias(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """New names of an entity; those that mean it already are left out.
+    """New names of an entity; those that mean it already are left out, and those that belong to
+    another one are refused: each with its reason.
 
-    Raises NotFound without such an entity, BadInput for a name that belongs to another one.
+    Raises NotFound without such an entity, BadInput where each of the names is refused.
     """
     name = payload["entity"]
     id_ = _existing(c, name)
-    for other in payload["aliases"]:
-        _check_free(c, id_, other)
-    wanted = [other for other in payload["aliases"] if name_key(other) != name_key(name)]
-    return put_aliases(c, {"entity": name, "aliases": wanted}, by)
+    refused = {other: why for other in payload["aliases"] if (why := _taken(c, id_, other))}
+    if refused and len(refused) == len(set(payload["aliases"])):
+        raise next(iter(refused.values()))
+    wanted = [
+        other
+        for other in payload["aliases"]
+        if other not in refused and name_key(other) != name_key(name)
+    ]
+    result, inverse = put_aliases(c, {"entity": name, "aliases": wanted}, by)
+    return result | {"refused": {other: str(why) for other, why in refused.items()}}, inverse
 
 
 def put_aliases(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -93,13 +100,14 @@ def _existing(c: sqlite3.Connection, name: str) -> int:
     return id_
 
 
-def _check_free(c: sqlite3.Connection, entity: int, other: str) -> None:
+def _taken(c: sqlite3.Connection, entity: int, other: str) -> BadInput | None:
+    """Why the entity cannot have this name, too; None where it can."""
     key = name_key(other)
     if not other.strip():
-        raise BadInput("alias", "An alias is empty.", remedy="Say a name.")
+        return BadInput("alias", "An alias is empty.", remedy="Say a name.")
     owner = rows.entities(c, "e.key = ? AND e.id <> ?", (key, entity))
     if owner:
-        raise BadInput(
+        return BadInput(
             "alias",
             f"{other!r} is the name of the entity {owner[0]['name']!r}.",
             remedy="To make the two one, use memory-fabric merge.",
@@ -108,11 +116,12 @@ def _check_free(c: sqlite3.Connection, entity: int, other: str) -> None:
         c, "e.id <> ? AND e.id IN (SELECT entity FROM aliases WHERE key = ?)", (entity, key)
     )
     if taken:
-        raise BadInput(
+        return BadInput(
             "alias",
             f"{other!r} already means the entity {taken[0]['name']!r}.",
             remedy="Take it from there first, with memory-fabric alias --remove.",
         )
+    return None
 
 
 def _one_entity(c: sqlite3.Connection, into: str, names: Sequence[str]) -> returns.Group:

@@ -1,0 +1,386 @@
+"""Our JSON-RPC and MCP, judged by the SDK: the same lines to both, and the same answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter, methods
+from pydantic import ValidationError
+
+from memory_fabric.servers import protocol
+from memory_fabric.servers.jsonrpc import INVALID_PARAMS, Fault
+from memory_fabric.servers.mcp_server import MemoryServer
+from memory_fabric.servers.session import HANDSHAKE, MODERN, Session
+from memory_fabric.servers.stdio import Output, lines
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.memory import Memory
+from servers import doors
+from servers.doors import SAID_BY, run
+
+WAIT_S = 20
+CLIENT = {"name": "test", "version": "0"}
+ENVELOPE = {
+    protocol.VERSION_KEY: protocol.MODERN_VERSION,
+    protocol.CLIENT_KEY: CLIENT,
+    protocol.CAPABILITIES_KEY: {},
+}
+GRAPH = {"uri": protocol.GRAPH_URI}
+API = {"entities": [{"name": "api", "entityType": "t", "observations": ["x"]}]}
+
+
+def greeting(version: Any = "2025-11-25") -> tuple[str, dict[str, Any]]:
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT}
+    return "initialize", params
+
+
+def call(tool: Any, arguments: Any) -> tuple[str, dict[str, Any]]:
+    return "tools/call", {"name": tool, "arguments": arguments}
+
+
+COMMON: list[tuple[str, dict[str, Any]]] = [
+    ("tools/list", {}),
+    ("tools/list", {"cursor": "x"}),
+    ("resources/list", {}),
+    ("resources/templates/list", {}),
+    ("resources/read", GRAPH),
+    ("resources/read", {"uri": "memory://else"}),
+    ("resources/read", {}),
+    ("prompts/list", {}),
+    (
+        "completion/complete",
+        {"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": "b"}},
+    ),
+    ("memory/dream", {}),
+    call("create_entities", API),
+    call("open_nodes", {"names": ["api"]}),
+    call("open_nodes", None),
+    call("open_nodes", []),
+    call("nope", {}),
+    call("create_entities", {"entities": "x"}),
+    ("tools/call", {"name": "read_graph"}),
+    ("tools/call", {"name": 3}),
+]
+HANDSHAKE_REQUESTS = [
+    ("ping", {}),
+    ("tools/list", {}),
+    ("memory/dream", {}),
+    greeting(),
+    *COMMON,
+    ("ping", {"_meta": {}}),
+    ("ping", {"_meta": 3}),
+    ("resources/subscribe", GRAPH),
+    ("resources/unsubscribe", GRAPH),
+    ("resources/unsubscribe", {"uri": "x"}),
+    ("tools/list", {"_meta": ENVELOPE}),
+    ("server/discover", {}),
+    ("subscriptions/listen", {"notifications": {}}),
+    greeting("2024-11-05"),
+    ("initialize", {}),
+    ("tools/call", {"name": "recall", "arguments": {"query": ""}, "_meta": {"progressToken": []}}),
+]
+MODERN_REQUESTS = [
+    *[
+        (method, {**params, "_meta": ENVELOPE})
+        for method, params in (
+            ("server/discover", {}),
+            *COMMON[:8],
+            *COMMON[9:],
+            ("ping", {}),
+            ("logging/setLevel", {"level": "info"}),
+            ("resources/subscribe", GRAPH),
+            ("subscriptions/listen", {}),
+            ("subscriptions/listen", {"notifications": 3}),
+            greeting(),
+        )
+    ],
+    greeting(),
+    ("tools/list", {}),
+    ("tools/list", {"_meta": {protocol.VERSION_KEY: protocol.MODERN_VERSION}}),
+    ("tools/list", {"_meta": {**ENVELOPE, protocol.VERSION_KEY: "2099-01-01"}}),
+    ("tools/list", {"_meta": {**ENVELOPE, protocol.VERSION_KEY: 3}}),
+    ("tools/list", {"_meta": {**ENVELOPE, protocol.CLIENT_KEY: None}}),
+    ("tools/list", {"_meta": {**ENVELOPE, protocol.CLIENT_KEY: 3}}),
+    ("tools/list", {"_meta": {**ENVELOPE, protocol.CAPABILITIES_KEY: None}}),
+    ("tools/list", {"_meta": {**ENVELOPE, protocol.LEVEL_KEY: "loud"}}),
+]
+
+
+@pytest.mark.parametrize(
+    "requests",
+    [
+        HANDSHAKE_REQUESTS,
+        MODERN_REQUESTS,
+        *([greeting(version)] for version in (*protocol.HANDSHAKE_VERSIONS, "2026-07-28", "1999")),
+    ],
+    ids=["handshake", "2026-07-28", *protocol.HANDSHAKE_VERSIONS, "asked for 2026", "unknown"],
+)
+def test_every_request_is_answered_as_by_the_sdk(
+    tmp_path: Path, requests: Sequence[tuple[str, dict[str, Any]]]
+) -> None:
+    ours = [of_ours(one) for one in answers_of_ours(tmp_path / "ours", requests)]
+
+    theirs = [of_ours(one) for one in answers_of_the_sdk(tmp_path / "theirs", requests)]
+
+    assert ours == theirs
+
+
+def of_ours(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer without the reason that ours gives where the SDK gives none."""
+    error = answer.get("error", {})
+    return (
+        {**answer, "error": {**error, "data": ""}}
+        if error.get("code") == INVALID_PARAMS
+        else answer
+    )
+
+
+def asked(requests: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    for number, (method, params) in enumerate(requests):
+        yield {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+class Ours:
+    """A session in this process, and the messages that it has sent."""
+
+    def __init__(self, home: Path) -> None:
+        home.parent.mkdir(exist_ok=True)
+        self.store = StoreThread(lambda: Memory.open(doors.settings(home)))
+        self.said: list[Any] = []
+        self.session = Session(
+            self.store, SAID_BY, "", lambda line: self.said.append(json.loads(line))
+        )
+
+    def take(self, message: Any) -> None:
+        """Give it one line."""
+        self.session.take(json.dumps(message).encode())
+
+    def end(self) -> list[Any]:
+        """All that it has said, once everything is answered."""
+        self.session.end(WAIT_S)
+        assert self.store.close(WAIT_S)
+        return self.said
+
+
+def answers_of_ours(
+    folder: Path, requests: Sequence[tuple[str, dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    folder.mkdir()
+    ours = Ours(folder / "home")
+    for message in asked(requests):
+        ours.take(message)
+    return sorted(ours.end(), key=lambda answer: int(answer["id"]))
+
+
+def answers_of_the_sdk(
+    folder: Path, requests: Sequence[tuple[str, dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    folder.mkdir()
+    store = StoreThread(lambda: Memory.open(doors.settings(folder / "home")))
+    server = MemoryServer(store, SAID_BY).server
+    found: list[dict[str, Any]] = []
+
+    async def story() -> None:
+        say, said = anyio.create_memory_object_stream[SessionMessage | Exception](1)
+        tell, told = anyio.create_memory_object_stream[SessionMessage](1)
+        async with anyio.create_task_group() as group, say, told:
+            group.start_soon(server.run, said, tell, server.create_initialization_options())
+            for message in asked(requests):
+                parsed = jsonrpc_message_adapter.validate_python(message, by_name=False)
+                await say.send(SessionMessage(parsed))
+                answer = (await told.receive()).message
+                found.append(answer.model_dump(mode="json", by_alias=True, exclude_unset=True))
+            group.cancel_scope.cancel()
+
+    run(story)
+    assert store.close(WAIT_S)
+    return found
+
+
+# What a parameter may be given as, of which some is right for each; no 0 and 1, which the models
+# also take for truth values.
+PIECES = st.sampled_from(
+    [None, True, False, 7, 1.5, "", "info", "2025-11-25", [], ["a"], [3], {}, {"a": 1}, CLIENT]
+)
+KEYS = ("name", "arguments", "uri", "cursor", "protocolVersion", "capabilities", "clientInfo")
+FILTERS = st.dictionaries(
+    st.sampled_from([*protocol.CHANGES, "resourceSubscriptions", "other"]), PIECES, max_size=3
+)
+METAS = st.dictionaries(
+    st.sampled_from(["progressToken", protocol.CLIENT_KEY, protocol.LEVEL_KEY, "other"]),
+    PIECES,
+    max_size=3,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(sorted({*HANDSHAKE, *MODERN})),
+    st.dictionaries(st.sampled_from(KEYS), PIECES, max_size=4),
+    st.one_of(st.just({}), st.fixed_dictionaries({"notifications": FILTERS | PIECES})),
+    METAS | PIECES,
+)
+def test_parameters_are_refused_where_the_models_of_the_sdk_refuse_them(
+    method: str, params: dict[str, Any], more: dict[str, Any], meta: Any
+) -> None:
+    version = protocol.MODERN_VERSION if method not in HANDSHAKE else "2025-11-25"
+    if version == protocol.MODERN_VERSION:
+        meta = {**ENVELOPE, **meta} if isinstance(meta, dict) else ENVELOPE
+    whole = {**params, **more, "_meta": meta}
+    if whole["_meta"] is None:
+        del whole["_meta"]
+
+    def refused_by_ours() -> bool:
+        try:
+            protocol.check(method, whole)
+        except Fault as fault:
+            assert fault.code == INVALID_PARAMS
+            return True
+        return False
+
+    def refused_by_the_sdk() -> bool:
+        try:
+            methods.validate_client_request(method, version, whole)
+        except ValidationError:
+            return True
+        # Null arguments are the reference server's to refuse.
+        return method == "tools/call" and whole.get("arguments", {}) is None
+
+    assert refused_by_ours() == refused_by_the_sdk()
+
+
+IDS = st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(max_examples=50)
+@given(IDS)
+def test_an_id_comes_back_as_it_was_sent(identifier: Any) -> None:
+    session, said = alone()
+
+    session.take(json.dumps({"jsonrpc": "2.0", "id": identifier, "method": "ping"}).encode())
+
+    assert [json.loads(line)["id"] for line in said] == [identifier]
+
+
+@settings(max_examples=50)
+@given(st.binary(max_size=40) | st.text(max_size=40).map(lambda text: json.dumps(text).encode()))
+def test_any_line_is_answered_or_overlooked_and_the_next_is_read(line: bytes) -> None:
+    session, said = alone()
+
+    session.take(line.replace(b"\n", b""))
+    session.take(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+
+    assert json.loads(said[-1]) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert all(json.loads(answer)["error"]["code"] in (-32700, -32600) for answer in said[:-1])
+
+
+def alone() -> tuple[Session, list[bytes]]:
+    """A session that is asked for nothing that needs a memory."""
+    said: list[bytes] = []
+    return Session(NOWHERE, SAID_BY, "", said.append), said
+
+
+def _no_memory() -> Memory:
+    raise AssertionError("nothing was to be opened")
+
+
+NOWHERE = StoreThread(_no_memory)
+
+
+def test_a_batch_is_answered_in_one_line_when_all_of_it_is_there(tmp_path: Path) -> None:
+    ours = Ours(tmp_path / "home")
+    ours.take({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting()[1]})
+    method, params = call("create_entities", API)
+
+    ours.take(
+        [
+            {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {"jsonrpc": "2.0", "id": 2, "method": "ping"},
+            3,
+        ]
+    )
+    ours.take([{"jsonrpc": "2.0", "method": "notifications/initialized"}])
+
+    _, batch = ours.end()
+    assert sorted(str(answer["id"]) for answer in batch) == ["1", "2", "None"]
+    (refused,) = (answer for answer in batch if "error" in answer)
+    assert refused["error"]["code"] == -32600
+
+
+def test_a_cancelled_request_is_not_answered_and_not_done_if_it_still_waits(tmp_path: Path) -> None:
+    ours = Ours(tmp_path / "home")
+    ours.take({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting()[1]})
+    goes_on = threading.Event()
+    ours.store.submit(lambda memory: goes_on.wait(WAIT_S), lambda *_: None)
+    for number in (1, 2):
+        entity = {"name": f"e{number}", "entityType": "t", "observations": []}
+        method, params = call("create_entities", {"entities": [entity]})
+        ours.take({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+    cancelled = {"requestId": 1, "reason": "changed my mind"}
+    ours.take({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
+    goes_on.set()
+    method, params = call("read_graph", {})
+    ours.take({"jsonrpc": "2.0", "id": 3, "method": method, "params": params})
+
+    _, second, read = ours.end()
+    assert (second["id"], read["id"]) == (2, 3)
+    names = [entity["name"] for entity in read["result"]["structuredContent"]["entities"]]
+    assert names == ["e2"]
+
+
+def test_a_listener_is_told_that_it_ends_with_the_input(tmp_path: Path) -> None:
+    ours = Ours(tmp_path / "home")
+    params = {"_meta": ENVELOPE, "notifications": {"resourceSubscriptions": [protocol.GRAPH_URI]}}
+    ours.take({"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params})
+    ours.store.submit(lambda memory: None, lambda *_: heard.set())
+    heard = threading.Event()
+    assert heard.wait(WAIT_S)
+
+    acknowledged, ended = ours.end()
+
+    assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+    assert ended["id"] == "l"
+    assert ended["result"]["_meta"][protocol.SUBSCRIPTION_KEY] == "l"
+
+
+def test_a_client_that_reads_late_holds_up_nothing_and_gets_all_in_order() -> None:
+    read, write = os.pipe()
+    output = Output(write, lambda: None)
+    sent = [f"{number} {'x' * 5000}\n".encode() for number in range(100)]
+
+    for line in sent:  # far more than a pipe holds
+        output.send(line)
+    received = []
+    for line in lines(read):
+        received.append(line + b"\n")
+        if len(received) == len(sent):
+            break
+
+    assert received == sent
+    output.wait(WAIT_S)
+    os.close(write)
+    os.close(read)
+
+
+def test_a_client_that_is_gone_is_noticed_once() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    noticed: list[str] = []
+    output = Output(write, lambda: noticed.append("gone"))
+
+    for _ in range(3):
+        output.send(b"answer\n")
+
+    assert noticed == ["gone"]
+    os.close(write)
