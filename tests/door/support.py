@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import os
 import shlex
@@ -11,6 +12,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tarfile
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -42,12 +44,13 @@ def main():
 
 
 def make_root(folder: str) -> str:
-    """A plugin root: the real hooks/ and bin/, installation.py, and a dispatcher that reports."""
+    """A plugin root: the real hooks/, bin/ and installer, and a dispatcher that reports."""
     package = os.path.join(folder, "plugin", "memory_fabric")
     os.makedirs(package)
     for name in ("hooks", "bin"):
         shutil.copytree(os.path.join(ROOT, name), os.path.join(folder, name))
-    shutil.copy(os.path.join(ROOT, "plugin", "memory_fabric", "installation.py"), package)
+    for name in ("installation.py", "installer.py"):
+        shutil.copy(os.path.join(ROOT, "plugin", "memory_fabric", name), package)
     write(os.path.join(package, "__init__.py"), "")
     write(os.path.join(package, "dispatcher.py"), REPORTER)
     return folder
@@ -160,6 +163,29 @@ def make_wheel(folder: str, version: str) -> str:
         for name, text in files.items():
             wheel.writestr(name, text)
         wheel.writestr(f"{about}/RECORD", f"{record}{about}/RECORD,,\n")
+    with open(path, "rb") as file:
+        return f"tinypkg=={version} --hash=sha256:{hashlib.sha256(file.read()).hexdigest()}\n"
+
+
+def make_source_archive(folder: str, version: str, mark: str) -> str:
+    """A source archive `tinypkg` whose own build backend leaves a mark; its line with hash."""
+    os.makedirs(folder, exist_ok=True)
+    top = f"tinypkg-{version}"
+    backend = f"open({mark!r}, 'a').write('ran')\nraise SystemExit('the backend ran')\n"
+    files = {
+        f"{top}/pyproject.toml": (
+            '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        ),
+        f"{top}/backend.py": backend,
+        f"{top}/setup.py": backend,
+        f"{top}/PKG-INFO": f"Metadata-Version: 2.1\nName: tinypkg\nVersion: {version}\n",
+    }
+    path = os.path.join(folder, f"{top}.tar.gz")
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in files.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(text.encode())
+            archive.addfile(about, io.BytesIO(text.encode()))
     with open(path, "rb") as file:
         return f"tinypkg=={version} --hash=sha256:{hashlib.sha256(file.read()).hexdigest()}\n"
 

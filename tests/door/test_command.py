@@ -28,12 +28,23 @@ def main():
 """
 
 
+# Stands where the server stands.
+SERVER = """\
+import json, os, sys
+def main():
+    print(json.dumps({"executable": sys.executable, "bare": [sys.flags.isolated, sys.flags.no_site],
+                      "stdin": sys.stdin.read(), "pid": os.getpid()}))
+"""
+
+
 @pytest.fixture
 def ready(door: Door) -> Door:
     """A door with a command line behind it, and a Python that needs no packages for it."""
     package = os.path.join(door.root, "plugin", "memory_fabric")
     write(os.path.join(package, "cli", "__init__.py"), "")
     write(os.path.join(package, "cli", "main.py"), COMMAND_LINE)
+    write(os.path.join(package, "servers", "__init__.py"), "")
+    write(os.path.join(package, "servers", "mcp_stdio.py"), SERVER)
     write(os.path.join(door.root, "plugin", "requirements.lock"), "# needs nothing\n")
     door.extra = {"MEMORY_FABRIC_PYTHON": sys.executable, "PIP_CONFIG_FILE": os.devnull}
     return door
@@ -151,34 +162,53 @@ def test_without_packages_the_command_installs_them_and_goes_on(ready: Door) -> 
 
     assert told(first)["executable"].startswith(os.path.join(ready.data, "env-"))
     assert told(first)["stdin"] == "kept"
-    assert b"installing its packages" in first.stderr
+    assert b"installing what commands need, once (0 packages, 20 MB" in first.stderr
     assert second.stderr == b""
     assert told(second)["executable"] == told(first)["executable"]
 
 
-def test_the_server_says_why_it_cannot_start_and_ends_at_once(ready: Door) -> None:
+def test_without_packages_a_command_says_why_and_ends_and_the_server_serves(ready: Door) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
     ready.python_on_path()
     write(os.path.join(ready.root, "plugin", "requirements.lock"), "tinypkg==1.0\n")
     ready.extra["PIP_NO_INDEX"] = "1"
 
-    first = call(ready, "mcp")
-    again = call(ready, "mcp")
+    result = call(ready, "status")
 
-    for result in (first, again):
-        assert (result.returncode, result.stdout) == (1, b"")
-        assert b"its packages are not installed" in result.stderr
-        assert b"install.log" in result.stderr
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert b"its packages are not installed" in result.stderr
+    assert b"install.log" in result.stderr
+    assert told(call(ready, "mcp"))["executable"] == PYTHON
     # The hooks need none of it.
     assert ready.ring().returncode == 0
     assert ready.report()["executable"] == PYTHON
+
+
+def test_while_packages_are_installed_the_server_serves_and_a_command_says_since_when(
+    ready: Door,
+) -> None:
+    ready.extra["MEMORY_FABRIC_PYTHON"] = ""
+    write(ready.remembered(), f"{PYTHON}\n")
+    with open(os.path.join(ready.data, "install.lock"), "wb") as held:  # an installer at work
+        fcntl.flock(held, fcntl.LOCK_EX)
+        served = call(ready, "mcp", data=b"asked")
+        command = [os.path.join(ready.root, "bin", "memory-fabric"), "status"]
+        waiting = subprocess.Popen(command, env=ready.environ(), stderr=subprocess.PIPE)
+        assert waiting.stderr
+        said = waiting.stderr.readline()
+        waiting.kill()
+        waiting.communicate(timeout=60)
+
+    assert told(served) == {**told(served), "executable": PYTHON, "bare": [1, 1], "stdin": "asked"}
+    assert served.stderr == b""
+    assert b"are being installed, since " in said and b" s ago)" in said
 
 
 def test_an_interrupt_while_waiting_ends_it_quietly(ready: Door) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
     write(ready.remembered(), f"{PYTHON}\n")
     lock = os.path.join(ready.data, "install.lock")
-    command = [os.path.join(ready.root, "bin", "memory-fabric"), "mcp"]
+    command = [os.path.join(ready.root, "bin", "memory-fabric"), "status"]
     with open(lock, "wb") as held:  # as an installer that takes its time
         fcntl.flock(held, fcntl.LOCK_EX)
         waiting = subprocess.Popen(
@@ -189,7 +219,7 @@ def test_an_interrupt_while_waiting_ends_it_quietly(ready: Door) -> None:
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         assert waiting.stderr
-        assert b"installing its packages" in waiting.stderr.readline()
+        assert b"are being installed, since" in waiting.stderr.readline()
         waiting.send_signal(signal.SIGINT)
         rest = waiting.communicate(timeout=60)[1]
 
@@ -201,10 +231,10 @@ def test_a_running_program_holds_its_environment(ready: Door) -> None:
     ready.python_on_path()
     first = told(call(ready, "status"))
     environment = os.path.dirname(os.path.dirname(first["executable"]))
-    command = [os.path.join(ready.root, "bin", "memory-fabric"), "mcp"]
+    command = [os.path.join(ready.root, "bin", "memory-fabric"), "status"]
     program = (
         "import sys; sys.path.append(sys.argv[1]); import memory_fabric.installation as i; "
-        "print(i._held(sys.argv[2]))"
+        "print(i.held(sys.argv[2]))"
     )
 
     def held() -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -22,6 +24,7 @@ from door.support import (
     ROOT,
     executable,
     make_root,
+    make_source_archive,
     make_wheel,
     read,
     run,
@@ -29,7 +32,7 @@ from door.support import (
     without_root_powers,
     write,
 )
-from memory_fabric import installation
+from memory_fabric import installation, installer
 
 
 class Index:
@@ -441,20 +444,77 @@ def test_the_sessions_own_settings_steer_nothing(site: Site, tmp_path: Path) -> 
     assert not os.path.exists(elsewhere)
 
 
-def test_uv_is_used_where_it_is(site: Site) -> None:
-    tools = os.path.join(site.home, "tools")
-    # uv's two commands, by other means: what is tested is that they are called, and how.
+def test_the_environment_can_add_nothing_to_what_is_installed(site: Site, tmp_path: Path) -> None:
+    more = write(str(tmp_path / "more.txt"), "unheard-of==1.0 --hash=sha256:" + "0" * 64 + "\n")
+    log, elsewhere = str(tmp_path / "log"), str(tmp_path / "elsewhere")
+    config = write(str(tmp_path / "pip.conf"), f"[global]\nlog = {log}\ntarget = {elsewhere}\n")
+
+    site.start(PIP_REQUIREMENT=more, PIP_LOG=log, PIP_CONFIG_FILE=config, PIP_NO_BINARY=":all:")
+    site.finished()
+
+    assert site.installed()
+    assert not os.path.exists(log) and not os.path.exists(elsewhere)
+
+
+def test_an_index_that_the_projects_settings_name_is_not_asked(site: Site, tmp_path: Path) -> None:
+    project, theirs = tmp_path / "project", Index(str(tmp_path / "theirs"))
+    settings = {"env": {"PIP_EXTRA_INDEX_URL": theirs.url}}
+    write(str(project / ".claude/settings.json"), json.dumps(settings))
+    session = {"CLAUDE_PROJECT_DIR": str(project), "PIP_EXTRA_INDEX_URL": theirs.url}
+
+    site.start(**session)
+    site.finished()
+    theirs.server.shutdown()
+    theirs.server.server_close()
+
+    assert site.installed()
+    assert theirs.asked == []
+
+
+@pytest.mark.parametrize("content", ["{no json", " " * (2 << 20) + "{}"])
+def test_where_the_projects_settings_cannot_be_read_no_index_of_the_session_counts(
+    tmp_path: Path, content: str
+) -> None:
+    write(str(tmp_path / ".claude/settings.json"), content)
+    session = {"CLAUDE_PROJECT_DIR": str(tmp_path), "PIP_INDEX_URL": "http://127.0.0.1:1/simple"}
+
+    assert "PIP_INDEX_URL" not in installer.tool_environment(session)
+    assert "PIP_INDEX_URL" in installer.tool_environment({**session, "CLAUDE_PROJECT_DIR": "/usr"})
+
+
+@pytest.mark.parametrize("tool", ["pip", "uv"])
+def test_what_only_comes_as_source_is_not_built_and_the_reason_told(
+    site: Site, tmp_path: Path, tool: str
+) -> None:
+    mark = str(tmp_path / "mark")
+    shutil.rmtree(site.index.folder)
+    lock = make_source_archive(site.index.folder, "1.0", mark)
+    write(os.path.join(site.root, "plugin", "requirements.lock"), lock)
+
+    site.start(PATH=f"{pretended_uv(site)}:/usr/bin:/bin" if tool == "uv" else "/usr/bin:/bin")
+    site.finished()
+
+    assert "/simple/tinypkg/" in site.index.asked
+    assert not os.path.exists(mark)
+    assert site.installed() is None
+    assert "nothing is built from source" in site.ask("i.last_error(data)")
+
+
+def pretended_uv(site: Site) -> str:
+    """A folder with a program uv that does by pip what uv does, with the options it was given."""
+    folder = os.path.join(site.home, "tools")
     executable(
-        os.path.join(tools, "uv"),
-        """#!/bin/sh
-case $1 in
-    venv) [ "$2 $3" = "--no-project --python" ] && exec "$4" -I -m venv "$5" ;;
-    pip) [ "$2 $3" = "install --python" ] && py=$4 && shift 4 &&
-        exec "$py" -I -m pip install "$@" ;;
-esac
-exit 2
+        os.path.join(folder, "uv"),
+        f"""#!/bin/sh
+[ "$1 $2 $3" = "pip install --python" ] || exit 2
+py=$4 && shift 4 && exec {shlex.quote(PYTHON)} -I -m pip --python "$py" install "$@"
 """,
     )
+    return folder
+
+
+def test_uv_is_used_where_it_is(site: Site) -> None:
+    tools = pretended_uv(site)
 
     site.start(PATH=f"{tools}:/usr/bin:/bin")
     site.finished()
@@ -463,7 +523,24 @@ exit 2
     assert python and version_in(python) == "1.0"
     commands = [line for line in read_log(site) if line.startswith("$ ")]
     assert len(commands) == 2
-    assert all(command.startswith(f"$ {tools}/uv ") for command in commands)
+    assert commands[1].startswith(f"$ {tools}/uv pip install ")
+    assert "--only-binary :all:" in commands[1] and "--require-hashes" in commands[1]
+
+
+def test_a_uv_that_the_project_could_have_brought_is_not_run(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark, project = tmp_path / "mark", tmp_path / "project"
+    for folder in (".", "tools"):
+        executable(str(project / folder / "uv"), f"#!/bin/sh\ntouch {str(mark)!r}\nexit 1\n")
+    monkeypatch.chdir(project)
+    path = os.pathsep.join(("", ".", "tools", str(project / "tools"), "/usr/bin", "/bin"))
+
+    site.start(PATH=path, CLAUDE_PROJECT_DIR=str(project))
+    site.finished()
+
+    assert site.installed()
+    assert not mark.exists()
 
 
 def test_a_broken_uv_gives_way_to_pip(site: Site) -> None:
@@ -513,11 +590,9 @@ def test_the_hook_path_imports_next_to_nothing(site: Site) -> None:
     assert not loaded & heavy
 
 
-def test_the_real_lock_installs_what_the_server_needs(site: Site) -> None:
-    shutil.copy(
-        os.path.join(ROOT, "plugin", "requirements.lock"),
-        os.path.join(site.root, "plugin", "requirements.lock"),
-    )
+def test_the_real_lock_installs_what_every_command_imports_and_little_else(site: Site) -> None:
+    lock = os.path.join(ROOT, "plugin", "requirements.lock")
+    shutil.copy(lock, os.path.join(site.root, "plugin", "requirements.lock"))
     # The machine's own way to the package index, whatever it is.
     site.environ = {**os.environ, "HOME": site.home}
 
@@ -527,8 +602,34 @@ def test_the_real_lock_installs_what_the_server_needs(site: Site) -> None:
     assert site.ask("i.last_error(data)") == ""
     python = site.installed()
     assert python
-    program = "import filelock, mcp, orjson, pydantic, rich, typer; print('all')"
-    assert run([python, "-I", "-c", program], {}).stdout == b"all\n"
+    size_b = disk_usage(os.path.dirname(os.path.dirname(python)))
+    assert size_b <= installation.SIZE_MB * 1_000_000
+    assert len(re.findall(r"^[a-z0-9-]+==", read(lock), re.MULTILINE)) <= 12
+    imports = run([python, "-I", "-c", IMPORTS, os.path.join(ROOT, "plugin")], {})
+    assert imports.returncode == 0, imports.stderr.decode()
+
+
+# Every module of the command line, and what a command with an option and a wrong one say.
+IMPORTS = """
+import importlib, pkgutil, sys
+sys.path.insert(0, sys.argv[1])
+import memory_fabric.cli as cli
+for module in pkgutil.walk_packages(cli.__path__, "memory_fabric.cli."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+from memory_fabric.cli.main import main
+assert main(["recall", "--help"]) == 0
+assert main(["recall", "--limit", "none"]) == 2
+assert main(["completion", "bash"]) == 0
+"""
+
+
+def disk_usage(folder: str) -> int:
+    """Bytes that the files and folders under this one take on the disk."""
+    paths = [folder]
+    for above, folders, files in os.walk(folder):
+        paths += (os.path.join(above, name) for name in (*folders, *files))
+    return sum(os.lstat(path).st_blocks * 512 for path in paths)
 
 
 def test_without_a_plugin_root_no_file_of_the_current_folder_says_what_to_install(

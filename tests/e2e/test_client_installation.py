@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from e2e.harness.home import PLUGIN, Home
-from e2e.harness.result import blocks
-from e2e.harness.script import Script
+from e2e.harness.result import Result, blocks
+from e2e.harness.script import Script, call
+from memory_fabric import installation
 
 pytestmark = pytest.mark.e2e
 
 DECISION = "We decided to use PostgreSQL for the analytics DB because it handles our query load."
+TOOLS = "mcp__plugin_memory-fabric_memory__"
 QUESTION = "Which database should the analytics service talk to?"
 USERS_SETTINGS = {
     "permissions": {"allow": ["Bash(ls:*)"]},
@@ -32,10 +36,23 @@ def closed_port() -> str:
         return f"http://127.0.0.1:{probe.getsockname()[1]}"
 
 
+@pytest.fixture
+def slow_index() -> Iterator[str]:
+    """The address of a package index that takes every call and answers none."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/simple"
+
+
 def uninstall(home: Home) -> None:
     """Take the plugin and its marketplace away, the way README says."""
     home.claude("plugin", "uninstall", PLUGIN)
     home.claude("plugin", "marketplace", "remove", PLUGIN.partition("@")[2])
+
+
+def servers(result: Result) -> list[dict[str, str]]:
+    """How the client sees each MCP server, at the start of each turn."""
+    starts = [event for event in result.events if event.get("subtype") == "init"]
+    return [server for event in starts for server in event["mcp_servers"]]
 
 
 def recalled(home: Home) -> bool:
@@ -72,6 +89,37 @@ def test_with_the_network_cut_the_hooks_still_recall(
 
     assert recalled(home)
     assert not home.installed
+
+
+def test_a_first_session_is_served_while_the_packages_take_two_minutes(
+    new_home: Callable[[], Home], slow_index: str
+) -> None:
+    home = new_home()
+    home.extra.update(
+        ENABLE_TOOL_SEARCH="false",
+        PIP_CONFIG_FILE="/dev/null",
+        PIP_DEFAULT_TIMEOUT="120",
+        PIP_INDEX_URL=slow_index,
+        PIP_FIND_LINKS="",
+        UV_DEFAULT_INDEX=slow_index,
+        UV_HTTP_TIMEOUT="120",
+    )
+    note = {"name": "zephyr", "entityType": "gateway", "observations": ["It terminates TLS."]}
+
+    with home.open() as session:
+        session.queue(call(f"{TOOLS}create_entities", {"entities": [note]}), "Noted.")
+        session.say("Please note how our gateway works.")
+        session.queue(call(f"{TOOLS}search_nodes", {"query": "zephyr"}), "It terminates TLS.")
+        session.say("Hello.")
+        result = session.end()
+
+    try:
+        assert installation.is_running(str(home.data)) and not home.installed
+        assert {server["status"] for server in servers(result)} == {"connected"}
+        assert "It terminates TLS." in result.main_texts[-1]
+    finally:
+        installer = int((home.data / "install.lock").read_text("utf-8"))
+        os.killpg(installer, signal.SIGKILL)
 
 
 def test_uninstalling_gives_back_the_settings_and_keeps_the_memory(

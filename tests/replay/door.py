@@ -130,7 +130,7 @@ class Door:
 
     def _look_installed(self) -> None:
         """Stand in for the environment of the server, so that no SessionStart installs one."""
-        environment = installation._environment(str(self.data), str(self.root))
+        environment = installation.environment_folder(str(self.data), str(self.root))
         if environment is not None:
             python = Path(environment) / "bin" / "python"
             python.parent.mkdir(parents=True, exist_ok=True)

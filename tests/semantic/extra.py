@@ -6,6 +6,7 @@ import site
 import sys
 from pathlib import Path
 
+from memory_fabric.installation import MARKER
 from memory_fabric.semantic import place
 from memory_fabric.semantic.model import Model
 
@@ -41,7 +42,7 @@ def fill(data_dir: Path) -> Path:
     for name in PACKAGES:
         if (installed() / name).exists():
             (folder / name).symlink_to(installed() / name)
-    (folder / place.MARKER).touch()
+    (folder / MARKER).touch()
     return folder
 
 

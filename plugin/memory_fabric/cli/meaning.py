@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from memory_fabric import extras
 from memory_fabric.cli import here, show
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, FabricError
-from memory_fabric.semantic import installing, measure, place
+from memory_fabric.semantic import measure, place
 
 BY_PIP = "pip install 'memory-fabric[semantic]'"
 TOLD = {
@@ -56,11 +57,11 @@ def _install(settings: Settings) -> None:
     if not folder:
         raise BadInput("on", "This Python has no plugin beside it.", remedy=f"Run {BY_PIP}.")
     show.line("Fetching numpy, tokenizers and the model, once ...", "dim")
-    installing.install(folder, place.lock_file(settings.plugin_root))
+    extras.install(folder, extras.lock_file(place.KIND, settings.plugin_root))
 
 
 def _remove(settings: Settings) -> None:
-    if installing.remove(settings.data_dir):
+    if extras.remove(place.KIND, settings.data_dir):
         return
     if not place.missing():
         raise FabricError(

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memory_fabric import extras
 from memory_fabric.cli import browser, here, show
-from memory_fabric.errors import BadInput
+from memory_fabric.errors import BadInput, FabricError
 
 if TYPE_CHECKING:
     from memory_fabric.servers.http.serving import Server
 
 DEFAULT_PORT = 8002
+# The folder of what only this command needs, some of what is in it, and its size (measured).
+KIND, NEEDED, SIZE_MB = "serve", ("mcp", "orjson", "starlette", "uvicorn"), 40
 
 
 def serve(
@@ -83,9 +87,11 @@ def serve(
         return _drop_key(drop_key)
     if socket and opens:
         raise BadInput("--open", "No browser opens a Unix socket.", remedy="Leave --socket out.")
+    settings = here.settings()
+    _bring_packages(settings.data_dir, settings.plugin_root)
     from memory_fabric.servers.http.serving import Server  # --help needs no server
 
-    server = Server(here.settings(), host, port, path=socket, allowed=allow_host or ())
+    server = Server(settings, host, port, path=socket, allowed=allow_host or ())
     try:
         _tell(server, socket)
         if opens:
@@ -94,6 +100,26 @@ def serve(
     finally:
         server.close()
     return 0
+
+
+def _bring_packages(data_dir: str, plugin_root: str) -> None:
+    """Let this process import what serving needs; it is fetched when it is first needed."""
+    folder = extras.folder_of(KIND, data_dir, plugin_root)
+    extras.reach(folder)
+    if not extras.missing(NEEDED):
+        return
+    if not folder:
+        raise FabricError(
+            "The packages of serve are missing.", remedy="Run pip install memory-fabric."
+        )
+    show.complain(
+        f"fetching what only serve needs, once (about {SIZE_MB} MB, {folder}); "
+        "some seconds to a minute ..."
+    )
+    began_s = time.monotonic()
+    extras.install(folder, extras.lock_file(KIND, plugin_root))
+    extras.reach(folder)
+    show.complain(f"that took {time.monotonic() - began_s:.0f} s.")
 
 
 def _tell(server: Server, socket: str) -> None:

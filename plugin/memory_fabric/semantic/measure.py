@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from memory_fabric import extras
 from memory_fabric.semantic import place
 
 TYPE_CHECKING = False
@@ -54,7 +55,7 @@ def measure_for(settings: Settings) -> Measure | None:
     """What recall is given as `similarity`; None where the extra is not there or turned off."""
     if not settings.semantic:
         return None
-    place.reach(place.folder_of(settings.data_dir, settings.plugin_root))
+    extras.reach(place.folder_of(settings.data_dir, settings.plugin_root))
     if place.missing():
         return None
     try:

@@ -7,11 +7,11 @@ import sqlite3
 import subprocess
 import sys
 
-from memory_fabric import installation
+from memory_fabric import extras, installation
 from memory_fabric.cli.checkup.client import INSTALL
 from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check, Sight
 from memory_fabric.dispatcher import HANDLERS
-from memory_fabric.semantic import installing, measure
+from memory_fabric.semantic import measure, place
 from memory_fabric.store import client_settings
 from memory_fabric.store.client_settings import LAUNCHER
 from memory_fabric.store.files import read_text
@@ -121,7 +121,7 @@ def semantic(sight: Sight) -> Check:
     state, why = measure.state(sight.settings)
     if state == measure.BROKEN:
         return Check("semantic", WARNING, why, "Recall goes by words. memory-fabric semantic off")
-    if state == measure.ABSENT and installing.installed(sight.settings.data_dir):
+    if state == measure.ABSENT and extras.installed(place.KIND, sight.settings.data_dir):
         told = "installed for another release or Python"
         return Check("semantic", WARNING, told, "memory-fabric semantic on brings it up to date.")
     return Check("semantic", OK, why if state == measure.OFF else state)
