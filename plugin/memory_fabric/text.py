@@ -56,6 +56,9 @@ _CJK_FROM, _CJK_RANGES = (
     (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff")),
 )
 
+# Signs that may end a sentence without saying more; a question mark says more.
+_ENDINGS = ".!…。！"
+
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
@@ -154,6 +157,12 @@ def index_extra(text: str) -> str:
 
 
 def _stem(word: str) -> str:
+    # What ends in a digit is a name or a number: `node11` is not `node1`.
+    return word if word[-1:].isdigit() else loose_stem(word)
+
+
+def loose_stem(word: str) -> str:
+    """The stem that halves a doubled last character whatever it is: for keys that were stored."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] != "s" else word
     for ending in ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ed", "es", "ly", "s"):
@@ -174,6 +183,25 @@ def name_key(name: str) -> str:
     """The key under which variants of a name meet: case, `-`, `_` and spaces do not count."""
     folded = name.casefold().translate(_SEPARATORS)
     return folded or name
+
+
+def same_form(text: str) -> str:
+    """The form in which two texts are compared as one: what differs in it are two texts.
+
+    White space, the case of words without inner capitals (`Use`, `USE`), and signs that end the
+    text do not count; everything else does: digits, signs within, `nodeA` beside `nodea`.
+    """
+    parts = composed(text).split()
+    if parts:
+        parts[-1] = parts[-1].rstrip(_ENDINGS)
+    return " ".join(map(_plain_case, parts)).rstrip()
+
+
+def _plain_case(word: str) -> str:
+    """The word in small letters, but for one with capitals after small letters: that is a name."""
+    if word.islower() or not any(map(str.isupper, word[1:])) or word.isupper():
+        return word.lower()
+    return word
 
 
 def jaccard(left: Iterable[str], right: Iterable[str]) -> float:
