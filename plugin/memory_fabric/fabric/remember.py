@@ -12,6 +12,8 @@ from memory_fabric.fabric.confidence import confidence
 from memory_fabric.fabric.correction_cues import CATEGORY as CORRECTION
 from memory_fabric.fabric.correction_cues import may_correct
 from memory_fabric.fabric.known_names import KnownNames
+from memory_fabric.fabric.polarity import is_denied, is_left
+from memory_fabric.fabric.vocabulary import entity_type
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
@@ -206,12 +208,14 @@ def _joined_to_project(record: Record, memory: Memory) -> Record:
     """A decision with `project chose X` for the first thing it is about (BR-11)."""
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
+    if is_denied(record.what) or is_left(record.what):
+        return record
     rejected = {name_key(a) for a in record.alternatives}
     chosen = next(
         (
             e.name
             for e in record.entities
-            if e.type in CHOSEN_TYPES and name_key(e.name) not in rejected
+            if e.type in CHOSEN_TYPES and name_key(e.name) not in rejected and _is_a_thing(e.name)
         ),
         "",
     )
@@ -222,6 +226,13 @@ def _joined_to_project(record: Record, memory: Memory) -> Record:
         entities=(*record.entities, Entity(name, "project")),
         relations=(*record.relations, Relation(name, "chose", chosen)),
     )
+
+
+def _is_a_thing(name: str) -> bool:
+    """Whether a name is known as a thing, or written like one; plain capitals may be a town, a
+    person or a company.
+    """
+    return bool(entity_type(name)) or not name.replace(" ", "").isalpha() or name.islower()
 
 
 def _bounded(record: Record) -> Record:
