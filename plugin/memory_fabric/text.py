@@ -61,6 +61,30 @@ _ENDINGS = ".!…。！"
 
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
+# Fences of the client and of models, beside ours: what lies in memory must not speak as they do.
+FENCE_TAGS = frozenset(
+    """system function-results function-calls function-result function-call tool-result tool-results
+    tool-use tool-call invoke assistant user human""".split()
+)
+# What shows nothing: breaks and joins of words, marks of direction that reach over others, fillers,
+# annotations, tags. Joiners and selectors are needed in places.
+HIDDEN = frozenset(
+    map(
+        chr,
+        (
+            *(0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B),
+            *range(0x202A, 0x202F),
+            *range(0x2060, 0x2070),
+            *(0x3164, 0xFEFF, 0xFFA0, 0xFFF9, 0xFFFA, 0xFFFB),
+            *range(0xE0000, 0xE0080),
+        ),
+    )
+)
+_SUSPECT = HIDDEN | frozenset(
+    map(chr, (0x200C, 0x200D, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+)
+_SUSPECT |= frozenset("＜﹤˂ᐸ〈〈⟨❮")
+_FENCES = (*GUARDED_TAGS, *sorted(FENCE_TAGS), "antml")
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
 
 
@@ -257,7 +281,23 @@ def without_injected(text: str) -> str:
 
 
 def neutralised(text: str) -> str:
-    """The text with tags that could open or close a fence made harmless, still readable."""
+    """The text as it may be shown to a model or on a screen: tags that could open or close a fence
+    are harmless, still readable, and nothing invisible is in it.
+
+    What is ASCII without `<` costs nothing; more than a look costs only what is suspect.
+    """
+    if "<" not in text:
+        if text.isascii() or _SUSPECT.isdisjoint(text):
+            return text
+    elif text.isascii() and text.isprintable() and not _may_hold(text.replace("_", "-"), _FENCES):
+        return text
+    from memory_fabric.imitations import without_imitations  # rare
+
+    return without_imitations(text)
+
+
+def unfenced(text: str) -> str:
+    """The text with our own fences made harmless, as it is stored: all else stays as it came."""
     if not _may_hold(text, GUARDED_TAGS):
         return text
     import re  # a third of a bare start: only where such a tag may stand

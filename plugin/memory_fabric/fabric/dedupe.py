@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 DEFAULT_THRESHOLD = 0.85
 # Words that may be there or not in one and the same statement.
 FILLERS = frozenset(
-    """a all also am an are be been being did do does here i is it its just my now our please so
-    that the then this was we were will would you your""".split()
+    """a actually all also am an are be been being certainly definitely did do does here i is it its
+    just my now our please really simply so surely that the then this was we were will would you
+    your""".split()
 )
 _SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
 # Texts that differ in one of these contradict each other, however much else they share.
