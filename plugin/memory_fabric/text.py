@@ -56,8 +56,35 @@ _CJK_FROM, _CJK_RANGES = (
     (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff")),
 )
 
+# Signs that may end a sentence without saying more; a question mark says more.
+_ENDINGS = ".!…。！"
+
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
+# Fences of the client and of models, beside ours: what lies in memory must not speak as they do.
+FENCE_TAGS = frozenset(
+    """system function-results function-calls function-result function-call tool-result tool-results
+    tool-use tool-call invoke assistant user human""".split()
+)
+# What shows nothing: breaks and joins of words, marks of direction that reach over others, fillers,
+# annotations, tags. Joiners and selectors are needed in places.
+HIDDEN = frozenset(
+    map(
+        chr,
+        (
+            *(0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B),
+            *range(0x202A, 0x202F),
+            *range(0x2060, 0x2070),
+            *(0x3164, 0xFEFF, 0xFFA0, 0xFFF9, 0xFFFA, 0xFFFB),
+            *range(0xE0000, 0xE0080),
+        ),
+    )
+)
+_SUSPECT = HIDDEN | frozenset(
+    map(chr, (0x200C, 0x200D, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+)
+_SUSPECT |= frozenset("＜﹤˂ᐸ〈〈⟨❮")
+_FENCES = (*GUARDED_TAGS, *sorted(FENCE_TAGS), "antml")
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
 
 
@@ -154,6 +181,12 @@ def index_extra(text: str) -> str:
 
 
 def _stem(word: str) -> str:
+    # What ends in a digit is a name or a number: `node11` is not `node1`.
+    return word if word[-1:].isdigit() else loose_stem(word)
+
+
+def loose_stem(word: str) -> str:
+    """The stem that halves a doubled last character whatever it is: for keys that were stored."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] != "s" else word
     for ending in ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ed", "es", "ly", "s"):
@@ -174,6 +207,25 @@ def name_key(name: str) -> str:
     """The key under which variants of a name meet: case, `-`, `_` and spaces do not count."""
     folded = name.casefold().translate(_SEPARATORS)
     return folded or name
+
+
+def same_form(text: str) -> str:
+    """The form in which two texts are compared as one: what differs in it are two texts.
+
+    White space, the case of words without inner capitals (`Use`, `USE`), and signs that end the
+    text do not count; everything else does: digits, signs within, `nodeA` beside `nodea`.
+    """
+    parts = composed(text).split()
+    if parts:
+        parts[-1] = parts[-1].rstrip(_ENDINGS)
+    return " ".join(map(_plain_case, parts)).rstrip()
+
+
+def _plain_case(word: str) -> str:
+    """The word in small letters, but for one with capitals after small letters: that is a name."""
+    if word.islower() or not any(map(str.isupper, word[1:])) or word.isupper():
+        return word.lower()
+    return word
 
 
 def jaccard(left: Iterable[str], right: Iterable[str]) -> float:
@@ -229,7 +281,23 @@ def without_injected(text: str) -> str:
 
 
 def neutralised(text: str) -> str:
-    """The text with tags that could open or close a fence made harmless, still readable."""
+    """The text as it may be shown to a model or on a screen: tags that could open or close a fence
+    are harmless, still readable, and nothing invisible is in it.
+
+    What is ASCII without `<` costs nothing; more than a look costs only what is suspect.
+    """
+    if "<" not in text:
+        if text.isascii() or _SUSPECT.isdisjoint(text):
+            return text
+    elif text.isascii() and text.isprintable() and not _may_hold(text.replace("_", "-"), _FENCES):
+        return text
+    from memory_fabric.imitations import without_imitations  # rare
+
+    return without_imitations(text)
+
+
+def unfenced(text: str) -> str:
+    """The text with our own fences made harmless, as it is stored: all else stays as it came."""
     if not _may_hold(text, GUARDED_TAGS):
         return text
     import re  # a third of a bare start: only where such a tag may stand

@@ -137,3 +137,13 @@ def test_what_does_not_wait_is_refused_in_one_line(shell: Shell, memory: Memory)
     assert "neither a candidate nor" in refused.err
     assert refused.err.count("\n") == 1
     assert [r.pinned for r in memory.find_records("1")] == [False, False]
+
+
+def test_what_has_its_reason_lacks_only_another_session(shell: Shell, memory: Memory) -> None:
+    by = Provenance("assistant", session="a-session-0001")
+    store(memory, [Record("decision", SAID, why="it is mounted there", confidence=0.4)], by)
+
+    told, listed = shell.run("candidates"), shell.run("candidates", "--json").json["candidates"]
+
+    assert "Missing: another session that says it. --keep" in told.out
+    assert listed[0]["missing"] == "another session that says it"

@@ -115,6 +115,16 @@ def test_a_pass_of_everything_covers_a_part_of_the_same_place_only() -> None:
     assert not covers(meant("pytest -k fast"), part)
 
 
+@pytest.mark.parametrize(
+    "again", ["npm run test", "npx vitest", "npx vitest run", "pnpm test", "yarn test", "bun test"]
+)
+def test_a_pass_of_the_same_work_under_another_name_covers_it(again: str) -> None:
+    assert covers(meant(again), meant("npm test"))
+    assert covers(meant(again), meant("npm test -- cart"))
+    assert not covers(meant(f"{again} cart"), meant("npm test"))
+    assert not covers(meant(again), meant("pytest"))
+
+
 @given(st.text(alphabet="ab |&;<>'\"\\\n$()-/ .=2", max_size=60))
 def test_any_line_is_read_without_complaint_and_covers_itself(line: str) -> None:
     command = command_in(line, "/shop")

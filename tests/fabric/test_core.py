@@ -178,7 +178,7 @@ def test_the_threshold_and_factor_come_from_the_environment(tmp_path: Path) -> N
         tmp_path, MEMORY_FABRIC_DEDUP_THRESHOLD="0.3", MEMORY_FABRIC_BOOST_FACTOR="1.0"
     )
     remember(memory, "Redis keeps the sessions warm")
-    remember(memory, "Redis keeps the sessions hot")
+    remember(memory, "Redis keeps the sessions warm overnight")
 
     assert len(Fabric(memory, NOW).recall("redis sessions").hits) == 1
     memory.close()

@@ -96,7 +96,7 @@ def test_the_same_words_again_strengthen_and_do_not_double(memory: Memory) -> No
     first = remembered(memory, decision("Use Redis for caching", confidence=0.6), TOOL)
     again = remembered(
         memory,
-        decision("use redis for Caches!", why="it is fast", confidence=0.8),
+        decision(" use Redis  for CACHING! ", why="it is fast", confidence=0.8),
         USER._replace(session="s2"),
     )
     assert again.id == first.id

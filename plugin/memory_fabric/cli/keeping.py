@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -293,6 +294,7 @@ def _stored(memory: Memory, complete: Record, agent: str) -> confirming.Confirma
 
 def _completed(memory: Memory, stated: Record) -> Record:
     """The record with what its own text tells: type, reason, alternatives, entities, relations."""
+    from memory_fabric.fabric.boundary import Unread
     from memory_fabric.fabric.capture import capture
     from memory_fabric.fabric.confidence import confidence
     from memory_fabric.fabric.extract import extract
@@ -303,10 +305,12 @@ def _completed(memory: Memory, stated: Record) -> Record:
     # Before names are read out of it: one alone would not look like a secret.
     stated = stated._replace(what=redact(stated.what), why=redact(stated.why))
     text = f"{stated.what}. {stated.why}"
-    known = KnownNames(memory, text)
-    told = next(iter(capture(stated.what, speaker="user", known=known)), None)
-    told = told or _plainly_told(stated.what)
-    entities, relations = extract(text, known=known)
+    known, unread = KnownNames(memory, text), Unread()
+    told = next(iter(capture(stated.what, speaker="user", known=known, unread=unread)), None)
+    plain = Record(type="note", what=stated.what)
+    told = told or unread.attempt(plain, _plainly_told, stated.what)
+    entities, relations = unread.attempt(((), ()), partial(extract, text, known=known))
+    unread.tell(memory)
     if stated.why:  # it brings names of its own beside those of the sentence
         names = {entity.name for entity in told.entities}
         entities = (*told.entities, *(e for e in entities if e.name not in names))

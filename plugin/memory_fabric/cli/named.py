@@ -8,6 +8,9 @@ from memory_fabric.ids import short_id
 from memory_fabric.models import Record
 from memory_fabric.store import records
 
+# Ways by which a person's own words come; an unattended session lowers their trust, no more.
+TYPED = ("prompt", "cli")
+
 
 def as_json(record: Record) -> dict[str, Any]:
     """The record for programs; fields without a value are left out."""
@@ -22,11 +25,16 @@ def as_json(record: Record) -> dict[str, Any]:
 
 def said_by(record: Record) -> str:
     """Who said it, by what way, and when, in a phrase."""
-    who_ = record.author or ("someone" if record.trust == "user" else f"the {record.trust}")
+    who_ = record.author or speaker(record.source, record.trust)
     if record.trust == "foreign":
         who_ = f"{record.author or 'someone else'}, as claimed"
     agent = f" (agent {record.agent})" if record.agent else ""
     return f"{who_}{agent}, by {record.source}, on {when(record.created_at)}"
+
+
+def speaker(source: str, trust: str) -> str:
+    """Who speaks by this way: what was typed is the user's, however little it is trusted."""
+    return "the user" if trust == "user" or source in TYPED else f"the {trust}"
 
 
 def when(timestamp: str) -> str:

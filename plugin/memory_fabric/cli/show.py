@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memory_fabric.errors import BadInput
+from memory_fabric.text import neutralised
 
 # rich is imported where something is drawn: help and JSON need none of it.
 if TYPE_CHECKING:
@@ -104,5 +105,8 @@ def confirmed(question: str, yes: bool) -> bool:
 
 
 def printable(text: str) -> str:
-    """The text without control characters: a memory must not drive the terminal."""
+    """The text without control and invisible characters, its fences harmless: a memory must not
+    drive the terminal, nor whoever reads along.
+    """
+    text = neutralised(text)
     return "".join(c for c in text if c in "\n\t" or (c >= " " and not "\x7f" <= c <= "\x9f"))

@@ -9,7 +9,7 @@ from typing import Any
 from memory_fabric import __version__
 from memory_fabric.cli import forwarded, here, show
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-from memory_fabric.store import health, intake
+from memory_fabric.store import health, intake, unread
 from memory_fabric.store.intake import Backlog
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import others, place
@@ -63,6 +63,12 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
         show.line(waits, style="yellow")
     for line in _intake_lines(memory):
         show.line(line, style="yellow")
+    set_aside = unread.count(memory)
+    if set_aside:
+        show.line(
+            f"{many(set_aside, 'sentence')} could not be read and left no memory; "
+            "logs/memory-fabric.log says where in the code."
+        )
     for told in forwarded.lines(memory.settings, now_s):
         show.line(told)
     for complaint in memory.settings.complaints:
@@ -79,6 +85,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "writes": memory.settings.writes,
         "sharing": _sharing(memory),
         "intake": _intake(memory)._asdict(),
+        "unread_sentences": unread.count(memory),
         "forwarding": forwarded.as_json(memory.settings),
         "complaints": list(memory.settings.complaints),
         "tiers": [health.as_json(t) for t in tiers],

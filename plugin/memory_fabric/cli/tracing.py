@@ -134,6 +134,7 @@ def _reasons(record: Record, trace: RecordTrace) -> tuple[tuple[str, str], ...]:
         ("sessions", ", ".join(part for part in trace.seen_in if part)),
         ("trust", f"{record.trust}, confidence {record.confidence:.2f}"),
         ("scope", f"{record.scope}, domain {record.domain}"),
+        ("category", record.category),
         ("state", record.status + (", pinned" if record.pinned else "") + superseded),
         ("entities", ", ".join(e.name for e in record.entities)),
         ("lies in", ", ".join(trace.tiers)),
@@ -143,7 +144,7 @@ def _reasons(record: Record, trace: RecordTrace) -> tuple[tuple[str, str], ...]:
 def _speaker(said: Said) -> str:
     agent = f" (agent {said.agent})" if said.agent else ""
     session = f", session {said.session}" if said.session else ""
-    return f"{said.trust}{agent}, by {said.source}{session}"
+    return f"{named.speaker(said.source, said.trust)}{agent}, by {said.source}{session}"
 
 
 def _gone(told: Told | None) -> str:

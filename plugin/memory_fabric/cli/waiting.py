@@ -90,7 +90,9 @@ def _settled(memory: Memory, identifier: str, keep: bool) -> tuple[str, Record]:
 
 def _as_json(found: store.Waiting) -> dict[str, Any]:
     return {
-        "candidates": [named.as_json(r) | {"missing": store.MISSING} for r in found.candidates],
+        "candidates": [
+            named.as_json(r) | {"missing": store.missing([r])} for r in found.candidates
+        ],
         "corrected_twice": [
             named.as_json(r) | {"corrected": sightings.times(r)} for r in found.proposals
         ],
@@ -105,7 +107,8 @@ def _show(found: store.Waiting) -> None:
         show.line("Heard once, no memory yet", style="bold")
         columns = ("id", "type", "since", "session", "sure", "what")
         show.table(columns, [_row(r) for r in found.candidates])
-        show.line(f"Missing: {store.MISSING}. --keep ID remembers one, --drop ID forgets it.")
+        lacking = store.missing(found.candidates)
+        show.line(f"Missing: {lacking}. --keep ID remembers one, --drop ID forgets it.")
     if found.proposals:
         show.line("Corrected twice, not pinned", style="bold")
         show.table(("id", "corrected", "what"), [_proposal(r) for r in found.proposals])

@@ -9,6 +9,7 @@ support waits as a candidate.
 from __future__ import annotations
 
 from memory_fabric.fabric import sections
+from memory_fabric.fabric.boundary import Unread
 from memory_fabric.fabric.clauses import Parts, parts_at
 from memory_fabric.fabric.confidence import confidence, of_candidate
 from memory_fabric.fabric.extract import extract
@@ -19,7 +20,7 @@ from memory_fabric.fabric.phrases.phrase import PAIR, Phrase
 from memory_fabric.fabric.vocabulary import entity_type
 from memory_fabric.fabric.worth.weigh import chance, kind
 from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, Record
-from memory_fabric.text import name_key
+from memory_fabric.text import name_key, same_form
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -47,23 +48,31 @@ class _Found(Value):
     waits: bool = False
 
 
-def capture(text: str, *, speaker: str, known: Mapping[str, str] = {}) -> list[Record]:
+def capture(
+    text: str, *, speaker: str, known: Mapping[str, str] = {}, unread: Unread | None = None
+) -> list[Record]:
     """The records that the text holds, in the order they were said, each once.
 
     `speaker` is `user`, `assistant`, `subagent` or `summary`. `known` maps the
     `name_key`s of existing entities to their names. Records come without id and provenance.
-    Reads 64 KB; never raises on any text.
+    Reads 64 KB; never raises on any text: a sentence that fails is counted in `unread`, and the
+    rest is read.
     """
     records: dict[str, Record] = {}
-    for one in judged(text, speaker, known):
-        found = _settled(one, speaker)
-        for each in (*_problem_before(found, one), *found):
-            record = _record(each, speaker, known)
-            if record.confidence >= CANDIDATE_FROM:
-                records.setdefault(name_key(record.what), record)
+    unread = unread or Unread()
+    for one in judged(text, speaker, known, unread=unread):
+        for record in unread.attempt([], _records_of, one, speaker, known):
+            records.setdefault(same_form(record.what), record)
         if len(records) >= MAX_RECORDS:
             break
     return list(records.values())
+
+
+def _records_of(one: Judged, speaker: str, known: Mapping[str, str]) -> list[Record]:
+    """The records of one sentence, and of the problem before it that it solves."""
+    found = _settled(one, speaker)
+    every = (_record(each, speaker, known) for each in (*_problem_before(found, one), *found))
+    return [record for record in every if record.confidence >= CANDIDATE_FROM]
 
 
 def _settled(one: Judged, speaker: str) -> list[_Found]:
@@ -129,6 +138,7 @@ def _is_labelled_fix(found: _Found) -> bool:
 
 
 def _overlap(left: str, right: str) -> bool:
+    left, right = f" {left} ", f" {right} "
     return left in right or right in left
 
 

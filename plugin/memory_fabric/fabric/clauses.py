@@ -61,6 +61,7 @@ _NEXT_REASON = (
     r"doesn't|isn't|aren't|don't)|that's because|it's because|we need|we had|weil|denn|porque|"
     r"parce que|因为)\b,?\s*"
 )
+_MENDED = r"\b(?:fix(?:ed|es)|solv(?:ed|es)|resolv(?:ed|es)|cured|helped|did the trick)\b"
 _KEPT_REASON_WORDS = ("this ", "it ", "they ", "that ", "these ", "we ")
 _OVER = (
     r"(?:\binstead of|\brather than|\bas opposed to|\ban ?statt|\bstatt|\ben lugar de|\ben vez de|"
@@ -171,6 +172,8 @@ def _reason(sentence: str, marker: re.Match[str]) -> str:
     start = marker.start() + marker.group().find("to") if word == "to" else marker.end()
     tail = sentence[start:]
     stop = pattern(r"; | — |, (?:but|and) (?:we|i|let's)\b|, so \w").search(tail)
+    if stop and pattern(_MENDED).search(tail, stop.end()):
+        return _trimmed(tail)  # what helped belongs to the reason
     return _trimmed(tail[: stop.start()] if stop else tail)
 
 

@@ -52,6 +52,17 @@ RUNNERS = (
     ("tox",), ("nox",), ("jest",), ("vitest",), ("vitest", "run"), ("rspec",), ("tsc",), ("mypy",),
     ("ruff", "check"), ("ruff", "check", "."), ("mypy", "."), ("mvn", "test"), ("gradle", "test"),
     ("./gradlew", "test"), ("phpunit",), ("mix", "test"), ("dotnet", "test"),
+    ("npm", "t"), ("yarn", "run", "test"), ("pnpm", "run", "test"), ("bun", "test"),
+    ("bun", "run", "test"), ("vitest", "--run"),
+)  # fmt: skip
+# One work under several names: a pass of the whole by one of them is a pass of the others.
+_SAME_WORK = (
+    frozenset((
+        ("npm", "test"), ("npm", "t"), ("npm", "run", "test"), ("yarn", "test"),
+        ("yarn", "run", "test"), ("pnpm", "test"), ("pnpm", "run", "test"), ("bun", "test"),
+        ("bun", "run", "test"), ("jest",), ("vitest",), ("vitest", "run"), ("vitest", "--run"),
+    )),
+    frozenset((("pytest",), ("tox",), ("nox",))),
 )  # fmt: skip
 # Options that change what a runner prints, not what it checks.
 _LOUDNESS = frozenset(
@@ -107,7 +118,8 @@ def covers(passed: Command, failed: Command) -> bool:
     if passed.words not in RUNNERS:
         return False
     whole = passed.words[:-1] if passed.words[-1] in (".", "./...") else passed.words
-    return failed.words[: len(whole)] == whole
+    names = next((names for names in _SAME_WORK if passed.words in names), (whole,))
+    return any(failed.words[: len(name)] == name for name in names)
 
 
 def _parts(text: str) -> list[tuple[list[str], str]]:

@@ -44,7 +44,7 @@ from memory_fabric.fabric.modality import modality
 from memory_fabric.fabric.segments import segments
 from memory_fabric.fabric.vocabulary import entity_type
 from memory_fabric.models import Record
-from memory_fabric.text import STOPWORDS, name_key, stem, words
+from memory_fabric.text import STOPWORDS, name_key, same_form, stem, words
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -86,7 +86,7 @@ def corrections(text: str, known: Mapping[str, str] = {}) -> list[Record]:
     for place in range(len(sentences)):
         rule = _rule(sentences, place, known)
         if rule:
-            found.setdefault(name_key(rule.what), _record(rule, known))
+            found.setdefault(same_form(rule.what), _record(rule, known))
         if len(found) >= MAX_CORRECTIONS:
             break
     return list(found.values())
@@ -115,6 +115,8 @@ def _enriched(record: Record, others: Iterable[Record]) -> Record:
 
 def _speak_alike(a: Record, b: Record) -> bool:
     left, right = (_stems(f"{r.what} {' '.join(r.alternatives)}") for r in (a, b))
+    if any(word[-1].isdigit() for word in left ^ right):
+        return False
     return len(left & right) >= _SAME_SHARE * max(1, min(len(left), len(right)))
 
 

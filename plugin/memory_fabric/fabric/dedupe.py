@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.fabric.normalize import most_relevant_first
-from memory_fabric.text import words
+from memory_fabric.text import same_form, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from memory_fabric.models import Hit
 
 DEFAULT_THRESHOLD = 0.85
+# Words that may be there or not in one and the same statement.
+FILLERS = frozenset(
+    """a actually all also am an are be been being certainly definitely did do does here i is it its
+    just my now our please really simply so surely that the then this was we were will would you
+    your""".split()
+)
+_SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
 # Texts that differ in one of these contradict each other, however much else they share.
 NEGATIONS = frozenset("not no never without don doesn didn isn aren won cannot avoid".split())
 
@@ -68,15 +75,35 @@ def _twin(
             shared[i] = shared.get(i, 0) + 1
     for i in sorted(shared):
         union = len(found) + len(kept_words[i]) - shared[i]
-        if shared[i] > threshold * union and _may_merge(hit, found, kept[i], kept_words[i]):
+        if shared[i] > threshold * union and _may_merge(hit, kept[i]):
             return i
     return None
 
 
-def _may_merge(a: Hit, a_words: frozenset[str], b: Hit, b_words: frozenset[str]) -> bool:
+def _may_merge(a: Hit, b: Hit) -> bool:
+    """Whether two hits of nearly the same words are of one statement: one may say a little more.
+
+    A word in another's place, a denial, a number, a single letter or a name makes them two.
+    """
     if is_superseded(a) != is_superseded(b):
         return False
-    return not any(word in NEGATIONS or word.isdigit() for word in a_words ^ b_words)
+    left, right = _tokens(a.text), _tokens(b.text)
+    telling = {word for token in left ^ right for word in words(token)}
+    names = {word for hit in (a, b) for name in hit.entities for word in words(name)}
+    if any(tells(word, names) for word in telling):
+        return False
+    stems = [{stem(token) for token in some if token not in FILLERS} for some in (left, right)]
+    return stems[0] <= stems[1] or stems[1] <= stems[0]
+
+
+def tells(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
+    """Whether a word that only one of two texts holds makes them two statements."""
+    is_one_letter = len(word) == 1 and word not in FILLERS
+    return word in NEGATIONS or is_one_letter or word in names or any(map(str.isdigit, word))
+
+
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(token.strip(_SIGNS) for token in same_form(text).split()) - {""}
 
 
 def is_superseded(hit: Hit) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from memory_fabric.fabric.mentions import Mention, mentions
+from memory_fabric.fabric.polarity import clause_around, is_denied, is_left
 from memory_fabric.models import Entity, Relation
 
 TYPE_CHECKING = False
@@ -50,6 +51,8 @@ _BACKWARD = {
     "replaced by": "replaces", "is replaced by": "replaces", "was replaced by": "replaces",
     "superseded by": "replaces", "is superseded by": "replaces",
 }  # fmt: skip
+# What a sentence that leaves something behind may say all the same.
+_OF_DEPARTURES = frozenset(("replaces", "chose_over"))
 _LIST_WORDS = frozenset(("and", "or", "as well as", "and also", "plus", ""))
 _LISTED = frozenset("uses requires depends_on recommends enables prefers chose_over".split())
 _FILLERS = frozenset(
@@ -61,6 +64,7 @@ _CHOICE_WORDS = frozenset(
     select selected selects use uses used using adopt adopted take took favor favors favour went go
     going decided opted stick recommends recommended""".split()
 )
+_PREFERRED = frozenset("prefer prefers preferred preferring".split())
 _MOVE_WORDS = frozenset(
     """move moved moving moves switch switched switching migrate migrated migrating migrates change
     changed changing port ported went""".split()
@@ -91,8 +95,16 @@ def _relations(text: str, found: list[Mention]) -> Iterator[Relation]:
             last = None
             continue
         last = _between(text, left, right, last)
-        if last:
+        if last and _is_meant(text, left, right, last):
             yield last
+
+
+def _is_meant(text: str, left: Mention, right: Mention, relation: Relation) -> bool:
+    """Whether the clause says so, and not the reverse."""
+    clause = clause_around(text, left.start, right.end)
+    if is_denied(clause):
+        return False
+    return relation.type in _OF_DEPARTURES or not is_left(clause)
 
 
 def _between(text: str, left: Mention, right: Mention, last: Relation | None) -> Relation | None:
@@ -107,10 +119,15 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
         return Relation(right.name, _BACKWARD[phrase], left.name)
     if phrase in ("with", "to") and _swapped(text, left, phrase):
         return Relation(right.name, "replaces", left.name)
+    if phrase == "to" and _PREFERRED & set(_words_before(text, left, 6)):
+        return Relation(left.name, "chose_over", right.name)
     kind = _FORWARD.get(phrase, "")
     if not kind or not _fits(kind, phrase, text, left, right):
         return None
-    return Relation(left.name, kind, right.name)
+    # "X instead of Y for Z": what follows is said of X.
+    was_declined = last and last.type == "chose_over" and last.target == left.name
+    source = last.source if last and was_declined else left.name
+    return Relation(source, kind, right.name) if source != right.name else None
 
 
 def _phrase(gap: str) -> str:

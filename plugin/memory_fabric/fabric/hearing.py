@@ -5,6 +5,7 @@ are meant, and whether they have what they need beside themselves.
 from __future__ import annotations
 
 from memory_fabric.fabric import sections
+from memory_fabric.fabric.boundary import Unread
 from memory_fabric.fabric.clauses import (
     Parts,
     declined_in,
@@ -115,19 +116,28 @@ def is_certain(heard: Sequence[Heard]) -> bool:
 
 
 def judged(
-    text: str, speaker: str, names: Mapping[str, str] = {}, *, every: bool = False
+    text: str,
+    speaker: str,
+    names: Mapping[str, str] = {},
+    *,
+    every: bool = False,
+    unread: Unread | None = None,
 ) -> Iterator[Judged]:
-    """Every sentence of a text, as capture and training read it.
+    """Every sentence of a text, as capture and training read it; what fails goes to `unread`.
 
     Signs are costly: without `every` only sentences have them that are neither certain nor
     hopeless, which an assistant's is in which nothing was heard, and anybody's in a text without a
     cue.
     """
-    sentences = segments(text)[:MAX_SENTENCES]
+    unread = unread or Unread()
+    sentences = unread.attempt([], segments, text)[:MAX_SENTENCES]
     spoken = Spoken(sentences)
     hopeful = speaker in ("user", "summary") and has_cue(text)
-    around, before = Around(rules=sections.are_rules(sentences)), None
-    for place, sentence in enumerate(sentences):
+    around = Around(rules=unread.attempt(False, sections.are_rules, sentences))
+    before = None
+
+    def judge(place: int) -> Judged:
+        sentence = sentences[place]
         heard = tuple(_heard(sentences, place, speaker, names, around))
         one = Judged(sentence, before, around, heard)
         doubtful = (heard or hopeful) and not is_certain(heard) and not sentence.question
@@ -136,8 +146,14 @@ def judged(
             told = [*(sign for each in heard for sign in each.signs), *around.signs(sentence)]
             found = signs(sentences, spoken, place, speaker, whole, told)
             one = one._replace(whole=whole, signs=tuple(found))
-        yield one
-        around, before = around.after(one), sentence
+        return one
+
+    for place, sentence in enumerate(sentences):
+        one = unread.attempt(None, judge, place)
+        if one is not None:
+            yield one
+            around = around.after(one)
+        before = sentence
 
 
 def _heard(

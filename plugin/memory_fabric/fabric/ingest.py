@@ -10,17 +10,19 @@ from datetime import UTC, datetime
 
 from memory_fabric import ids
 from memory_fabric.endpoint import BETWEEN
+from memory_fabric.fabric.boundary import Unread
 from memory_fabric.fabric.extract import extract
 from memory_fabric.fabric.remember import found_in
 from memory_fabric.fabric.summaries import said_in
 from memory_fabric.models import INGEST, Provenance, Record
-from memory_fabric.text import one_line, without_injected, words
+from memory_fabric.text import one_line, same_form, without_injected, words
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from memory_fabric.models import Entity, Relation
     from memory_fabric.store.intake import Claimed
 
 TRUST, ROLE = "tool", "assistant"
@@ -107,15 +109,19 @@ def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
     return [{"id": turn.id, "text": turn.text, **about} for turn in said]
 
 
-def records(claimed: Claimed, new: Sequence[Turn], known: Mapping[str, str]) -> list[Record]:
+def records(
+    claimed: Claimed, new: Sequence[Turn], known: Mapping[str, str], unread: Unread | None = None
+) -> list[Record]:
     """The decisions that it states, and what its `new` turns hold, each with an id of its own.
 
     `known` maps the `name_key`s of existing entities to their names. A text of one message is read
-    as a summary, several as what an assistant said.
+    as a summary, several as what an assistant said. What cannot be read is counted in `unread`.
     """
+    unread = unread or Unread()
     speaker = "summary" if len(messages(claimed.ingest.session_summary)) < 2 else "assistant"
-    stated = [_decision(text, claimed.ingest.confidence, known) for text in _decisions(claimed)]
-    heard = [record for turn in new for record in found_in(turn.text, speaker, known)]
+    sure = claimed.ingest.confidence
+    stated = [_decision(text, sure, known, unread) for text in _decisions(claimed)]
+    heard = [record for turn in new for record in found_in(turn.text, speaker, known, unread)]
     at = provenance(claimed).at
     return [
         record._replace(
@@ -133,10 +139,11 @@ def _decisions(claimed: Claimed) -> list[str]:
     return [text for text in stated if text]
 
 
-def _decision(text: str, confidence: float, known: Mapping[str, str]) -> Record:
+def _decision(text: str, confidence: float, known: Mapping[str, str], unread: Unread) -> Record:
     """A decision as it was stated, with the reason and the alternatives that stand in it."""
-    heard = next((r for r in found_in(text, "summary", known) if r.type == "decision"), None)
-    entities, relations = extract(text, known=known)
+    found = found_in(text, "summary", known, unread)
+    heard = next((r for r in found if r.type == "decision"), None)
+    entities, relations = unread.attempt(((), ()), _named, text, known)
     return Record(
         type="decision",
         what=text,
@@ -148,11 +155,15 @@ def _decision(text: str, confidence: float, known: Mapping[str, str]) -> Record:
     )
 
 
+def _named(text: str, known: Mapping[str, str]) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
+    return extract(text, known=known)
+
+
 def _each_once(found: Iterable[Record]) -> list[Record]:
     """The first of those that say the same words: a stated decision before what was read."""
-    kept: dict[tuple[str, ...], Record] = {}
+    kept: dict[str, Record] = {}
     for record in found:
-        kept.setdefault(tuple(words(record.what)), record)
+        kept.setdefault(same_form(record.what), record)
     return list(kept.values())
 
 

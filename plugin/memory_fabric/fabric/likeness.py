@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from memory_fabric.fabric.closing.statements import reading
-from memory_fabric.fabric.dedupe import NEGATIONS
+from memory_fabric.fabric.dedupe import FILLERS, tells
 from memory_fabric.fabric.vocabulary import entity_type
-from memory_fabric.text import STOPWORDS, jaccard, stem, words
+from memory_fabric.text import same_form, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memory_fabric.models import Record
-
-ALIKE_FROM = 0.8
-# Of fewer words one is too much of the whole: then all must be the same.
-MIN_STEMS = 4
 
 
 def twin(record: Record, known: Iterable[Record]) -> Record | None:
@@ -26,8 +22,8 @@ def twin(record: Record, known: Iterable[Record]) -> Record | None:
 def says_the_same(a: Record, b: Record) -> bool:
     """Whether two records of one scope and domain differ in nothing that tells.
 
-    Nearly all of their words are the same, and none that denies, counts or names differs; or both
-    take the same thing over the same other one for the same.
+    Their words are the same in the same order but for fillers and endings, and none that denies,
+    counts or names differs; or both take the same thing over the same other one for the same.
     """
     if (a.scope, a.domain) != (b.scope, b.domain):
         return False
@@ -38,20 +34,18 @@ def _near(a: Record, b: Record) -> bool:
     left, right = words(a.what), words(b.what)
     telling = set(left) ^ set(right)
     names = {word for r in (a, b) for e in r.entities for word in words(e.name)}
-    if any(_tells(word, names) for word in telling):
+    if any(tells(word, names) or entity_type(word) for word in telling):
         return False
-    stems = [{stem(w) for w in some if w not in STOPWORDS} for some in (left, right)]
-    if not all(stems):
-        return left == right
-    if min(map(len, stems)) < MIN_STEMS:
-        return stems[0] == stems[1]
-    return jaccard(*stems) >= ALIKE_FROM
+    if left == right and _named(a.what) != _named(b.what):
+        return False
+    stems = [[stem(w) for w in some if w not in FILLERS] for some in (left, right)]
+    return stems[0] == stems[1] if any(stems) else left == right
 
 
-def _tells(word: str, names: set[str]) -> bool:
-    if word in NEGATIONS or any(c.isdigit() for c in word):
-        return True
-    return word in names or bool(entity_type(word))
+def _named(text: str) -> frozenset[str]:
+    """What capitals within or signs make a name of: `nodeA`, `C++`; all else is plain words."""
+    parts = (part.rstrip(",;:.!?)”'\"`").lstrip("(“'\"`") for part in same_form(text).split())
+    return frozenset(part for part in parts if not part.islower() or not part.isalnum())
 
 
 def _same_choice(a: Record, b: Record) -> bool:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from memory_fabric import ids
 from memory_fabric.config import captures
 from memory_fabric.fabric.aliases import aliases_in
+from memory_fabric.fabric.boundary import Unread
 from memory_fabric.fabric.capture import capture
 from memory_fabric.fabric.closing.older import closed_by
 from memory_fabric.fabric.confidence import confidence
 from memory_fabric.fabric.correction_cues import CATEGORY as CORRECTION
 from memory_fabric.fabric.correction_cues import may_correct
 from memory_fabric.fabric.known_names import KnownNames
+from memory_fabric.fabric.polarity import is_denied, is_left
+from memory_fabric.fabric.vocabulary import entity_type
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
 from memory_fabric.store.operations.sightings import CORRECTED
-from memory_fabric.store.records import key_of
+from memory_fabric.store.records import key_of, say_the_same
 from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, name_key, without_controls, without_injected, words
 
@@ -63,7 +66,9 @@ def remember_text(
     """
     # Before names are read out of it: one alone would not look like a secret.
     text = without_secrets(without_injected(text))
-    found = found_in(text, speaker, KnownNames(memory, text))
+    unread = Unread()
+    found = found_in(text, speaker, KnownNames(memory, text), unread)
+    unread.tell(memory)
     found = [record._replace(valid_from=said_at) for record in found]
     if known_in in ("", provenance.domain):
         return store(memory, found, provenance, text)
@@ -75,19 +80,24 @@ def remember_text(
 def _is_known(memory: Memory, record: Record, domain: str) -> bool:
     """Whether a domain holds the record in the same words."""
     same = "key = ? AND scope = ? AND domain = ? AND superseded_by = '' AND valid_to = ''"
-    return bool(memory.find_records(same, (key_of(record), record.scope, domain), 1))
+    found = memory.find_records(same, (key_of(record), record.scope, domain))
+    return any(say_the_same(known, record) for known in found)
 
 
-def found_in(text: str, speaker: str, known: Mapping[str, str] = {}) -> list[Record]:
+def found_in(
+    text: str, speaker: str, known: Mapping[str, str] = {}, unread: Unread | None = None
+) -> list[Record]:
     """The records and candidates that one text may bring, a user's corrections among them.
 
-    Nothing is stored.
+    Nothing is stored. What cannot be read is counted in `unread`.
     """
-    found = capture(text, speaker=speaker, known=known)
+    unread = unread or Unread()
+    found = capture(text, speaker=speaker, known=known, unread=unread)
     if speaker == "user" and may_correct(text):
         from memory_fabric.fabric.corrections import corrections, joined  # only behind its cues
 
-        found = joined(found, corrections(text, known))
+        corrected = unread.attempt([], corrections, text, known)
+        found = unread.attempt(found, joined, found, corrected)
     return _most_sure(found)
 
 
@@ -113,12 +123,14 @@ def state(
 
     None where it was forgotten and nobody may bring it back now, or where it is too unsure.
     """
-    id_ = record.id or ids.new_id()
+    id_, unread = record.id or ids.new_id(), Unread()
     record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
-    stored = _remembered(memory, record, provenance, opening(text, record.what))
+    opened = unread.attempt((), opening, text, record.what)
+    stored = _remembered(memory, record, provenance, opened, unread)
     is_new = stored is not None and stored.id == id_
     if stored is not None and is_new and stored.confidence >= STORED_FROM:
-        _learn_aliases(memory, stored, provenance)
+        unread.attempt(None, _learn_aliases, memory, stored, provenance)
+    unread.tell(memory)
     return stored, is_new
 
 
@@ -126,27 +138,31 @@ def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | 
     """A candidate as a record, since somebody vouches for it; it closes what it replaces."""
     sure = confidence(explicit=True, by_user=True, reason=bool(candidate.why))
     record = candidate._replace(confidence=max(candidate.confidence, sure))
-    return memory.remember(record, provenance, closed_by(memory, record, provenance))
+    unread = Unread()
+    closed = unread.attempt([], closed_by, memory, record, provenance)
+    unread.tell(memory)
+    return memory.remember(record, provenance, closed)
 
 
 def _remembered(
-    memory: Memory, record: Record, by: Provenance, opened: tuple[str, ...]
+    memory: Memory, record: Record, by: Provenance, opened: tuple[str, ...], unread: Unread
 ) -> Record | None:
     """The record as stored, in the words of the one that it repeats; a correction is counted."""
     said_at, is_correction = record.valid_from, record.category == CORRECTION
     unsure = record.confidence < STORED_FROM
     if not (unsure or is_correction or said_at):
-        return memory.remember(record, by, closed_by(memory, record, by, opened))
+        closed = unread.attempt([], closed_by, memory, record, by, opened)
+        return memory.remember(record, by, closed)
     from memory_fabric.fabric import witnesses  # what is said anew at a prompt has none
 
     at = said_at or by.at or ids.timestamp()
     if is_correction:
         record = record._replace(evidence={CORRECTED: [at]})
         opened = (*opened, "no")
-    record = witnesses.in_known_words(memory, record, by)
+    record = unread.attempt(record, witnesses.in_known_words, memory, record, by)
     # What stands as this session said it has closed what it closes.
     stands = witnesses.stands(memory, record, by)
-    closed = [] if stands else closed_by(memory, record, by, opened)
+    closed = [] if stands else unread.attempt([], closed_by, memory, record, by, opened)
     echo = (unsure or bool(said_at)) and witnesses.is_echo(memory, record, by, said_at)
     stored = memory.remember(record, by, closed, echo=echo)
     if stored is not None and is_correction:
@@ -192,12 +208,14 @@ def _joined_to_project(record: Record, memory: Memory) -> Record:
     """A decision with `project chose X` for the first thing it is about (BR-11)."""
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
+    if is_denied(record.what) or is_left(record.what):
+        return record
     rejected = {name_key(a) for a in record.alternatives}
     chosen = next(
         (
             e.name
             for e in record.entities
-            if e.type in CHOSEN_TYPES and name_key(e.name) not in rejected
+            if e.type in CHOSEN_TYPES and name_key(e.name) not in rejected and _is_a_thing(e.name)
         ),
         "",
     )
@@ -208,6 +226,13 @@ def _joined_to_project(record: Record, memory: Memory) -> Record:
         entities=(*record.entities, Entity(name, "project")),
         relations=(*record.relations, Relation(name, "chose", chosen)),
     )
+
+
+def _is_a_thing(name: str) -> bool:
+    """Whether a name is known as a thing, or written like one; plain capitals may be a town, a
+    person or a company.
+    """
+    return bool(entity_type(name)) or not name.replace(" ", "").isalpha() or name.islower()
 
 
 def _bounded(record: Record) -> Record:

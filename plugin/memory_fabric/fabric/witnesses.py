@@ -42,7 +42,7 @@ def stands(memory: Memory, record: Record, by: Provenance) -> bool:
         (records.key_of(record), record.scope, by.session, record.type),
     )
     domain = record.domain if record.domain != "general" else by.domain
-    return any(k.domain == domain for k in known)
+    return any(k.domain == domain and records.say_the_same(k, record) for k in known)
 
 
 def in_known_words(memory: Memory, record: Record, by: Provenance) -> Record:

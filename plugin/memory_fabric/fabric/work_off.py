@@ -7,6 +7,7 @@ and has ids of its own: whoever goes on does the rest, and nothing twice.
 from __future__ import annotations
 
 from memory_fabric.fabric import ingest
+from memory_fabric.fabric.boundary import Unread
 from memory_fabric.fabric.known_names import KnownNames
 from memory_fabric.fabric.remember import state
 from memory_fabric.store import intake, records, sessions
@@ -56,7 +57,9 @@ def _planned(memory: Memory, claimed: Claimed) -> dict[str, Any]:
     known, _ = sessions.known_turns(memory.session_database(), asked)
     new = [turn for turn in turns if turn.id not in known]
     text = "\n".join([*claimed.ingest.key_decisions, *(turn.text for turn in new)])
-    found = ingest.records(claimed, new, KnownNames(memory, text))
+    unread = Unread()
+    found = ingest.records(claimed, new, KnownNames(memory, text), unread)
+    unread.tell(memory)
     return {"plan": [records.as_object(record) for record in found], "step": 0, "records": []}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric.fabric.boundary import Unread
 from memory_fabric.fabric.remember import trust_for
 from memory_fabric.handlers.copied_turns import sorted_out
 from memory_fabric.handlers.speaking import speak
@@ -136,20 +137,27 @@ def _remember(
     trust = "" if notes.get("attended") else "assistant"
     # It may have spoken in another room before.
     heard = sorted_out(memory.whole.session_database(), turns, session)
-    new = []
+    new: list[Record] = []
+    unread = Unread()
     for turn, owner, is_new, _ in heard:
         if is_new:
-            new += speak(fabric, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
+            new += unread.attempt([], _spoken, fabric, turn, owner, trust)
     own = [h.turn for h in heard if h.is_own]
     if any(turn.tools or turn.results for turn in own):
         from memory_fabric.handlers.keep_incidents import keep_incidents  # only where work was done
 
-        found, notes = keep_incidents(fabric, session, own, notes)
+        found, notes = unread.attempt(([], notes), keep_incidents, fabric, session, own, notes)
         new += found
     _keep_episodes(fabric, heard)
     from memory_fabric.handlers.take_notes import taken
 
-    return new, taken(notes, own, memory.settings.project_dir)
+    notes = unread.attempt(notes, taken, notes, own, memory.settings.project_dir)
+    unread.tell(memory)
+    return new, notes
+
+
+def _spoken(fabric: WorkTable, turn: Turn, owner: str, trust: str) -> list[Record]:
+    return speak(fabric, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
 
 
 def _keep_episodes(fabric: WorkTable, heard: Sequence[Heard]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.ids import short_id
-from memory_fabric.text import cut, one_line
+from memory_fabric.text import cut, neutralised, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
     if not records or settings.notices != "all":
         return ""
     shown = "; ".join(
-        f"{r.type} “{cut(one_line(r.what), MAX_SHOWN_CHARS)}” ({short_id(r.id)})"
+        f"{r.type} “{cut(neutralised(one_line(r.what)), MAX_SHOWN_CHARS)}” ({short_id(r.id)})"
         for r in records[:MAX_SHOWN]
     )
     more = f" and {len(records) - MAX_SHOWN} more" if len(records) > MAX_SHOWN else ""

@@ -83,6 +83,7 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
 
 
 def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
+    from memory_fabric.fabric.boundary import Unread
     from memory_fabric.fabric.capture import capture
     from memory_fabric.fabric.confidence import confidence
     from memory_fabric.fabric.extract import extract
@@ -92,9 +93,10 @@ def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record
 
     # Before names are read out of it: one alone would not look like a secret.
     text = redact(one_line(arguments["text"]))
-    known = KnownNames(memory, text)
+    known, unread = KnownNames(memory, text), Unread()
     # Read as a person's statement, which it repeats; its trust stays the assistant's.
-    captured = capture(text, speaker="user", known=known)
+    captured = capture(text, speaker="user", known=known, unread=unread)
+    unread.tell(memory)
     guessed = captured[0] if captured else Record(type="note", what=text)
     why = redact(arguments.get("why") or guessed.why)
     alternatives = tuple(arguments.get("alternatives", ())) or guessed.alternatives

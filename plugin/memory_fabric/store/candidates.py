@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory_fabric.errors import BadInput
@@ -20,8 +21,7 @@ _TWICE = (
     f"AND json_array_length(body, '$.evidence.{sightings.CORRECTED}') > 1 "
     f"AND coalesce(json_extract(body, '$.evidence.{sightings.PIN}'), '') <> '{sightings.DECLINED}'"
 )
-# What would make a memory of a candidate.
-MISSING = "another session that says it, or a reason"
+SIGHTING, REASON = "another session that says it", "a reason"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,12 @@ def waiting(memory: Memory) -> Waiting:
         tuple(memory.find_records(_CANDIDATE, (), MAX_LISTED)),
         tuple(memory.find_records(_TWICE, (), MAX_LISTED)),
     )
+
+
+def missing(candidates: Sequence[Record]) -> str:
+    """Return what would make memories of these: a reason only where one is not on record."""
+    lacks_reason = any(not record.why for record in candidates)
+    return f"{SIGHTING}, or {REASON}" if lacks_reason else SIGHTING
 
 
 def note_shown(memory: Memory, found: Waiting, now: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_fabric import jsontext
 from memory_fabric.ids import checksum
 from memory_fabric.models import HAS_OTHERS, OTHERS, Entity, Record, Relation
-from memory_fabric.text import index_extra, stem, words
+from memory_fabric.text import index_extra, loose_stem, same_form, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,9 +70,16 @@ def from_object(value: Mapping[str, Any]) -> Record:
     )
 
 
+def say_the_same(one: Record, other: Record) -> bool:
+    """Whether two records hold the same text: of rows with one key only these are one."""
+    return same_form(one.what) == same_form(other.what)
+
+
 def key_of(record: Record) -> str:
-    """What makes two records one: the stemmed words of `what`, in order; long ones with a sum."""
-    key = " ".join(stem(w) for w in words(record.what))
+    """What records of one text share, and others may: the stemmed words of `what`, in order; long
+    ones with a sum. It finds rows to compare (`say_the_same`), and decides nothing itself.
+    """
+    key = " ".join(loose_stem(w) for w in words(record.what))
     if len(key) <= MAX_KEY_CHARS:
         return key
     return f"{key[:MAX_KEY_CHARS]} {checksum(key):08x}"

@@ -10,7 +10,7 @@ from memory_fabric.store import integrity
 from memory_fabric.store.operations import shapes
 from memory_fabric.store.operations.effects import EFFECTS
 from memory_fabric.suspicion import object_without_secrets, without_secrets
-from memory_fabric.text import encodable, neutralised
+from memory_fabric.text import encodable, unfenced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def from_object(value: Mapping[str, Any]) -> Operation | None:
 
 def _harmless(value: Any) -> Any:
     if isinstance(value, str):
-        return encodable(neutralised(value))
+        return encodable(unfenced(value))
     if isinstance(value, dict):
         return {encodable(str(k)): _harmless(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -17,6 +17,7 @@ from memory_fabric.store import health
 from memory_fabric.store.history import telling
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.overview import Edge, Node, Overview, Remark, Step, overview
+from memory_fabric.text import neutralised
 
 SCOPES = {"project": "team", "user": "user"}
 BOTH = "both"
@@ -41,8 +42,17 @@ def picture(memory: Memory, now: str) -> dict[str, Any]:
         "tiers": [health.as_json(tier) for tier in health.tiers(memory, _seconds(now))],
         "left_out": dict(seen.left_out),
     }
-    cleaned: dict[str, Any] = suspicion.all_without_secrets(whole, {})
+    cleaned: dict[str, Any] = _shown(suspicion.all_without_secrets(whole, {}))
     return cleaned
+
+
+def _shown(value: Any) -> Any:
+    """The same value with every text in it as it may be shown."""
+    if isinstance(value, str):
+        return neutralised(value)
+    if isinstance(value, dict):
+        return {key: _shown(each) for key, each in value.items()}
+    return [_shown(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _entity(node: Node, now: str) -> dict[str, Any]:

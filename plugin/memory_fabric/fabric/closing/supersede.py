@@ -105,7 +105,7 @@ def _told(new: Record) -> list[str]:
     if something_stays(new.what):
         return []
     told = clauses(new.what)
-    if not is_settled(told[0]) or is_beside(told[0]):
+    if not told or not is_settled(told[0]) or is_beside(told[0]):
         return []
     return [c for c in told if is_settled(c) and not is_beside(c) and not is_partial(c)]
 

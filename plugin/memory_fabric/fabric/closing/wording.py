@@ -98,9 +98,7 @@ def clauses(text: str) -> list[str]:
 def content_stems(text: str) -> frozenset[str]:
     """Stems of the words that say what a text is about."""
     return frozenset(
-        stem(word)
-        for word in words(text)
-        if word not in _VAGUE and stem(word) not in _VAGUE_STEMS and len(word) > 1
+        stem(word) for word in words(text) if word not in _VAGUE and stem(word) not in _VAGUE_STEMS
     )
 
 

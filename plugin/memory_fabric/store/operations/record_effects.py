@@ -22,6 +22,7 @@ from memory_fabric.models import (
 )
 from memory_fabric.store import records
 from memory_fabric.store.operations import returns, rows, sightings, supersede_effects, tombstones
+from memory_fabric.text import same_form
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
+# Above every CRC-32: sums of whole texts are told from sums of stems, which were kept before.
+_OF_TEXTS = 1 << 32
 OURS = f"source <> '{OTHERS}'"
 
 
@@ -282,7 +285,11 @@ def _same(c: sqlite3.Connection, new: Record) -> tuple[Record, list[str]] | None
         "AND (type = 'question') = ? AND (scope <> 'local' OR session = ?)",
         (records.key_of(new), new.scope, new.domain, new.type == "question", new.session),
     )
-    return next((pair for pair in found if not contradict(pair[0], new)), None)
+    for pair in found:
+        is_it = pair[0].id == new.id or records.say_the_same(pair[0], new)
+        if is_it and not contradict(pair[0], new):
+            return pair
+    return None
 
 
 def _said_before_it_was_over(c: sqlite3.Connection, new: Record) -> Record | None:
@@ -295,7 +302,8 @@ def _said_before_it_was_over(c: sqlite3.Connection, new: Record) -> Record | Non
         f"key = ? AND scope = ? AND domain = ? AND superseded_by <> '' AND valid_to > ? AND {OURS}",
         (records.key_of(new), new.scope, new.domain, stated_at(new)),
     )
-    return next((record for record, _ in found if not contradict(record, new)), None)
+    same = (record for record, _ in found if records.say_the_same(record, new))
+    return next((record for record in same if not contradict(record, new)), None)
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
@@ -355,16 +363,22 @@ def is_forgotten(c: sqlite3.Connection, new: Record) -> bool:
     if tombstones.is_set(c, new.id):
         return True
     row = c.execute(
-        "SELECT max(created_at) FROM tombstones WHERE key = ?", (_key_sum(new),)
+        "SELECT max(created_at) FROM tombstones WHERE key IN (?, ?)",
+        (_key_sum(new), _former_sum(new)),
     ).fetchone()
     # What is read late was said before it was forgotten.
     return row[0] is not None and (new.trust != "user" or stated_at(new) <= row[0])
 
 
 def _key_sum(record: Record) -> int:
-    """A number for the record's words: a tombstone must not keep the words themselves."""
-    key = f"{record.scope}\n{record.domain}\n{records.key_of(record)}"
-    return checksum(key)
+    """A number for the record's text: a tombstone must not keep the words themselves."""
+    key = f"{record.scope}\n{record.domain}\n{same_form(record.what)}"
+    return _OF_TEXTS + checksum(key)
+
+
+def _former_sum(record: Record) -> int:
+    """The number in tombstones of earlier releases: that of the stems, which other texts share."""
+    return checksum(f"{record.scope}\n{record.domain}\n{records.key_of(record)}")
 
 
 def _told(record: Record, *, repeated: bool) -> dict[str, Any]:

@@ -1,0 +1,130 @@
+"""No sentence, however it begins, stops a text, a transcript or a `remember`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from fabric.given import USER, open_memory
+from house import House
+from memory_fabric.cli.main import main
+from memory_fabric.fabric import boundary, remember
+from memory_fabric.fabric.boundary import Unread
+from memory_fabric.fabric.closing import supersede
+from memory_fabric.fabric.closing.departures import something_stays
+from memory_fabric.fabric.extract import extract
+from memory_fabric.models import Record
+from memory_fabric.store import unread as counted
+
+# As records of decisions are written: an opening, a clause, a tail.
+OPENINGS = (
+    "", "Since ", "Because ", "As ", "Due to ", "So that ", "Given that ", "In the context of ",
+    "Weil ", "Da ", "Parce que ", "Como ", "Puisque ", "因为", "- ", "* ", "> ", "## ", "1. ",
+    "**Decision:** ", "Decision: ", "Status: ", "Context: ", "No, ", "— ", "; ", ", ", "(", "`",
+    "Instead of ", "Rather than ", "To avoid ", "We no longer use ", "Also, ", "Not ",
+)  # fmt: skip
+CLAUSES = (
+    "Redis is fast", "latency of the legacy queue", "we use PostgreSQL for orders",
+    "the build takes 12 minutes", "it", "that", "ADR 7 is superseded by ADR 12", "",
+    "we will use gRPC over REST", "wir nehmen Kafka statt RabbitMQ", "使用 Redis 而不是 Memcached",
+    "raised the limit from 500 to 2,000 EUR", "icons are no longer inlined by svgr",
+)  # fmt: skip
+TAILS = (
+    ", we use it for sessions.", ".", "", "; because", " because", ", so", " - ",
+    " — because it is", ": ", "?", " instead", " over", " from X to",
+    ", which means we decided to drop MySQL!",
+    " (see docs/adr/0001.md).", " for all services except", "\n\nBecause it is fast, we use it.",
+)  # fmt: skip
+sentences = st.builds(
+    "{}{}{}".format, st.sampled_from(OPENINGS), st.sampled_from(CLAUSES), st.sampled_from(TAILS)
+)
+paragraphs = st.lists(sentences, min_size=1, max_size=4).map(" ".join)
+STATED = [
+    f"{opening}Redis is fast, we use it for sessions."
+    for opening in ("Since ", "Because ", "As we know ", "Due to ", "So that ")
+]
+
+
+@given(paragraphs | st.text(max_size=120))
+@settings(max_examples=200)
+@example(STATED[0])
+def test_every_sentence_can_be_read_without_the_boundary(text: str) -> None:
+    unread = Unread()
+    found = remember.found_in(text, "user", {}, unread)
+    found += remember.found_in(text, "assistant", {}, unread)
+    extract(text)
+    for new in (*found, Record("decision", text, confidence=0.9)):
+        supersede.closes(new, [Record("decision", "Use MySQL for sessions", id="1")])
+        something_stays(new.what)
+
+    assert (unread.sentences, list(unread.places)) == (0, [])
+
+
+@pytest.mark.parametrize("text", STATED)
+def test_the_command_remembers_a_sentence_that_begins_with_its_reason(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path / "shop"))
+
+    assert main(["remember", text]) == 0
+    assert capsys.readouterr().out
+
+
+def test_what_follows_such_a_sentence_in_a_transcript_is_remembered(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.say("assistant", "Since Redis is fast, we decided to use it for sessions.")
+    house.say("user", "We decided to use Kafka for events because it keeps them.")
+
+    house.fire("Stop")
+
+    assert "We decided to use Kafka for events" in [record.what for record in house.records()]
+    assert house.log == ""
+
+
+def test_a_sentence_that_fails_is_set_aside_counted_and_named_without_its_words(
+    tmp_path: Path,
+) -> None:
+    memory = open_memory(tmp_path)
+
+    def fails(text: str) -> list[str]:
+        return [text.split()[99]]
+
+    unread = Unread()
+    assert unread.attempt(["default"], fails, "a private sentence") == ["default"]
+    unread.tell(memory)
+    unread.tell(memory)
+
+    (failure,) = memory.failures
+    assert "1 set aside (IndexError in " in failure
+    assert "private" not in failure
+    assert counted.count(memory) == 1
+    memory.close()
+
+
+def test_what_is_no_sentences_fault_goes_through(tmp_path: Path) -> None:
+    def locked() -> None:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        Unread().attempt(None, locked)
+    assert not {OSError, MemoryError, Exception} & set(boundary.FAULTS)
+
+
+@settings(max_examples=15)
+@given(texts=st.lists(paragraphs | st.text(max_size=80), min_size=1, max_size=4))
+def test_a_memory_takes_any_texts_and_counts_none_as_unread(
+    texts: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    memory = open_memory(tmp_path_factory.mktemp("any"))
+
+    for text in texts:
+        remember.remember_text(memory, text, "user", USER)
+        remember.state(memory, Record("decision", text or "-", confidence=0.9), USER)
+
+    assert (counted.count(memory), memory.failures) == (0, [])
+    memory.close()
