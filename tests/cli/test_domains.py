@@ -146,8 +146,8 @@ def test_a_process_in_an_isolated_domain_writes_there_whatever_is_stated(shell: 
 def test_a_process_in_an_isolated_domain_is_shown_nothing_else(shell: Shell) -> None:
     configure(shell, "[domains.legal]\nisolate = true\n")
     kept = ("--type", "decision", "--domain")
-    shell.remember(*kept, "legal", "Contracts are kept for ten years")
-    shell.remember(*kept, "ops", "Backups are kept for ten days")
+    shell.remember(*kept, "legal", "Contracts are kept in PostgreSQL for ten years")
+    shell.remember(*kept, "ops", "Backups are kept in MinIO for ten days")
 
     def asked(*words: str, domain: str) -> str:
         return shell.run(*words, MEMORY_FABRIC_DOMAIN=domain).out
@@ -159,11 +159,13 @@ def test_a_process_in_an_isolated_domain_is_shown_nothing_else(shell: Shell) -> 
         ("recall",),
         ("load",),
         ("domains",),
+        ("export",),
     ):
         inside = asked(*words, domain="legal")
         assert "Backups" not in inside and "  ops" not in inside and "\nops" not in inside
     assert "Contracts" in asked("recall", "kept", domain="legal")
     assert "Contracts" in asked("load", domain="legal")
+    assert "Contracts" in asked("export", domain="legal")
     found = shell.run("domains", "--json", MEMORY_FABRIC_DOMAIN="legal").json
     assert [one["domain"] for one in found["domains"]] == ["legal"]
     assert "Backups" in asked("history", domain="legal")  # upkeep is a person's

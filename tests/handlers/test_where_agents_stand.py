@@ -407,3 +407,59 @@ def test_the_note_is_made_while_either_reading_or_writing_is_on(house: House) ->
     configure(house, "read = false\nwrite = false\n")
 
     assert called(house, agent_id="a1", **LEGAL) is None
+
+
+def test_nothing_of_an_isolated_domain_is_given_outside_of_it(walled: House) -> None:
+    """Hooks give it to none but its own agents: sessions, mapped and other agents are others."""
+    ended(walled, "legal-advisor", YEARS, "earlier")
+    walled.prompt(TOKENS, "earlier")
+
+    given = {
+        "start": rang(walled, "SessionStart", source="startup"),
+        "prompt": rang(walled, "UserPromptSubmit", prompt=QUESTION),
+        "poet": started(walled, "poem-writer", "a3"),
+        "critic": started(walled, "code-critic", "a4"),
+        "compacted": rang(walled, "SessionStart", source="compact"),
+    }
+
+    assert [name for name, text in given.items() if "ten years" in text] == []
+    assert "Redis" in given["start"]
+    assert "ten years" in started(walled, "legal-advisor", "a5")
+    assert walled.log == ""
+
+
+def test_a_record_of_another_domain_is_given_beside_an_isolated_one(walled: House) -> None:
+    ended(walled, "code-critic", DAYS, "earlier")
+    ended(walled, "legal-advisor", YEARS, "earlier")
+
+    answer = rang(walled, "UserPromptSubmit", prompt=QUESTION)
+
+    assert "ten days" in answer and "ten years" not in answer
+
+
+def test_memory_md_holds_nothing_of_an_isolated_domain(walled: House) -> None:
+    moved_to(walled, "services/legal")
+    walled.prompt(YEARS, "legal")
+    walled.fire("Stop", "legal")
+    moved_to(walled, ".")
+    walled.prompt(TOKENS, "shop")
+    walled.fire("Stop", "shop")
+
+    notes = walled.native_notes().read_text("utf-8")
+
+    assert "Redis" in notes and "ten years" not in notes
+    assert {r.domain for r in walled.records()} >= {"legal", "general"}
+
+
+def test_what_stood_in_memory_md_before_its_domain_was_isolated_leaves_it(house: House) -> None:
+    configure(house, WALLS.replace("isolate = true\n", ""))
+    moved_to(house, "services/legal")
+    house.prompt(YEARS, "legal")
+    house.fire("Stop", "legal")
+    assert "ten years" in house.native_notes().read_text("utf-8")
+
+    configure(house, WALLS)
+    moved_to(house, ".")
+    house.fire("Stop", "shop")
+
+    assert "ten years" not in house.native_notes().read_text("utf-8")

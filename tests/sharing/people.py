@@ -72,6 +72,11 @@ class Person:
         self.door.say(text, session)
         self.door.ring({"hook_event_name": "Stop", "session_id": session})
 
+    def isolates(self, domain: str) -> None:
+        """Write a config.toml that isolates this domain."""
+        path = self.door.memory / "config.toml"
+        path.write_text(f"[domains.{domain}]\nisolate = true\n", "utf-8")
+
     def starts(self, session: str) -> str:
         """What a new session is given at its start."""
         return self.door.ring(

@@ -305,3 +305,24 @@ def test_a_tracked_journal_is_known_in_every_form_of_the_index(
     bob.works(KAFKA)
 
     assert bob.journal.read_bytes() == before
+
+
+def test_records_of_an_isolated_domain_are_not_shared(tmp_path: Path) -> None:
+    [ann] = team(tmp_path, "ann")
+    said = ("remember", "--type", "decision", "--domain")
+    ann.json(*said, "legal", "Contracts are kept for ten years because of the tax office.")
+    ann.json(*said, "general", REDIS)
+    ann.isolates("legal")
+    shared = ann.json("share", "on")
+    ann.json(*said, "legal", "Letters of lawyers are never scanned because of privilege.")
+    forgotten = ann.json(*said, "general", KAFKA)["id"]
+    ann.json("forget", forgotten, "--yes")
+
+    text = ann.journal.read_text("utf-8")
+
+    assert "Redis" in text and f'"id": "{forgotten}", "forgotten": true' in text
+    assert "Contracts" not in text and "Letters" not in text
+    assert shared["waiting"] == ann.json("share")["waiting"] == 0
+    kept = "".join(p.read_text("utf-8") for p in ann.door.memory.rglob("decisions.jsonl"))
+    assert "Contracts" in kept and "Letters" in kept
+    assert ann.json("sync")["failures"] == [] and "Letters" not in ann.journal.read_text("utf-8")

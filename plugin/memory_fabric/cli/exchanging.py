@@ -77,13 +77,17 @@ def export(
 ) -> int:
     """Write the graph of this project and the user as a knowledge graph's file.
 
-    In the lines that the reference server writes, each of them ended.
+    In the lines that the reference server writes, each of them ended. Where MEMORY_FABRIC_DOMAIN
+    names an isolated domain, it alone is written.
 
         memory-fabric export memory.jsonl
     """
     if target == STREAM and as_json:
         raise BadInput("--json", "Standard output takes the graph.", remedy="Name a file.")
-    with here.open_memory() as memory, progress.bar("Exporting", quiet=as_json) as tell:
+    with here.open_memory() as whole, progress.bar("Exporting", quiet=as_json) as tell:
+        from memory_fabric.fabric.domains import seen_by_process
+
+        memory = seen_by_process(whole)
         lines = exchange.export_lines(memory.databases(), tell)
         if memory.failures:
             raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")

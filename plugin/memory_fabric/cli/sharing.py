@@ -13,7 +13,7 @@ import typer
 
 from memory_fabric.cli import here, show
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.store import files, journal, tiers
+from memory_fabric.store import tiers
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import Project
 from memory_fabric.store.sharing import holding, others, place, reading, switch
@@ -100,7 +100,6 @@ def state_of(memory: Memory, todo: list[str], forgotten: int = 0) -> State:
     assert project is not None
     path = place.shared_file(project)
     found = reading.read(path)
-    waiting = os.path.join(place.kept_folder(memory, project), journal.DECISIONS)
     on = place.is_on(memory)
     return State(
         sharing=on,
@@ -109,7 +108,7 @@ def state_of(memory: Memory, todo: list[str], forgotten: int = 0) -> State:
         others=others.count(memory),
         unreadable=found.unreadable if found else 0,
         conflict=reading.has_conflict(path),
-        waiting=len(files.read_lines(waiting)[0]) if waiting != path else 0,
+        waiting=holding.to_share(memory),
         todo=tuple(todo),
         failures=tuple(memory.failures),
         forgotten=forgotten,

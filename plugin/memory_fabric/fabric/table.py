@@ -39,12 +39,15 @@ class WorkTable:
 
 
 def seen_by(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:
-    """What an agent of this type may read here, or where it was launched; '' is a session without
-    one.
+    """What hooks may give an agent of this type, by where it was launched; '' is a session without
+    one. Who is not in an isolated domain is given nothing of it.
     """
     rooms = memory.settings.rooms
     if not (rooms.isolated or rooms.isolated_agents):
         return memory
     from memory_fabric.fabric.domains import room_for, seen_from  # most people isolate nobody
 
-    return seen_from(memory, room_for(launched or memory.settings, agent_type))
+    room = room_for(launched or memory.settings, agent_type)
+    if room.isolated or not rooms.isolated:
+        return seen_from(memory, room)
+    return memory.without(sorted(rooms.isolated - {room.domain}))

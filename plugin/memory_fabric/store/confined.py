@@ -1,4 +1,5 @@
-"""A memory of which only some domains can be read, and in which all that is written lies in them.
+"""A memory of which only some domains can be read, and in which all that is written lies in them;
+or one of which some domains cannot be read.
 
 What stands before the tables of its connections is the business of store.confining, what happens to
 its changes that of store.walls. It is loaded where somebody is confined.
@@ -22,14 +23,16 @@ class Confined(Memory):
     """A memory of which only some domains can be read (store.confining); see `Memory.within`.
 
     What is changed goes through the whole memory: no view stands before what is written. It is
-    stamped with a domain that can be read here, and takes away nothing that lies in another.
+    stamped with a domain that can be read here, and takes away nothing that lies in another. Of one
+    whose domains are `hidden` (`Memory.without`) what is written is not touched.
     """
 
-    def __init__(self, whole: Memory, domains: tuple[str, ...]) -> None:
+    def __init__(self, whole: Memory, domains: tuple[str, ...], *, hidden: bool = False) -> None:
         super().__init__(
             whole.settings, whole.project, deadline_s=whole._deadline_s, repair=whole._repair
         )
-        self.domains, self._whole = domains, whole
+        self.domains, self._whole = None if hidden else domains, whole
+        self._hidden = domains if hidden else ()
         self.failures, self.told = whole.failures, whole.told
         self.switched_by = whole.switched_by
 
@@ -50,7 +53,15 @@ class Confined(Memory):
 
     def within(self, domains: Sequence[str]) -> Memory:
         """Those of the domains that can be read here."""
+        if self._hidden:
+            return self._whole.within([one for one in domains if one not in self._hidden])
         return self._whole.within([one for one in domains if one in (self.domains or ())])
+
+    def without(self, domains: Sequence[str]) -> Memory:
+        """What can be read here but these domains."""
+        if self._hidden:
+            return self._whole.without([*self._hidden, *domains])
+        return self.within([one for one in self.domains or () if one not in domains])
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """The open database of a kind, of which only these domains can be read; it is made, where
@@ -80,8 +91,9 @@ class Confined(Memory):
         self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
     ) -> Record | None:
         """The record as stored in one of these domains; see Memory."""
-        _, by = self._inside("remember", {}, by)
-        record = record._replace(domain=by.domain)
+        if not self._hidden:
+            _, by = self._inside("remember", {}, by)
+            record = record._replace(domain=by.domain)
         return self._whole.remember(record, by, supersedes, echo=echo)
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
@@ -99,6 +111,8 @@ class Confined(Memory):
     def _inside(
         self, kind: str, payload: Mapping[str, Any], by: Provenance
     ) -> tuple[Mapping[str, Any], Provenance]:
+        if self._hidden:
+            return payload, by
         from memory_fabric.store import walls  # whoever only reads never loads it
 
         return walls.inside(self, kind, payload, by)
@@ -109,5 +123,6 @@ class Confined(Memory):
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         opened = super()._opened(path, kind, create)
         if opened is not None:
-            confining.confine(opened, self.domains or ())
+            hidden = bool(self._hidden)
+            confining.confine(opened, self._hidden or self.domains or (), hidden=hidden)
         return opened

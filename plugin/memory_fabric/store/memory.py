@@ -73,7 +73,7 @@ class Memory:
         self._configured: Stamp | None = None
         self._deadline_s, self._repair = deadline_s, repair
         self._open: dict[str, Database] = {}
-        self._confined: dict[tuple[str, ...], Confined] = {}
+        self._confined: dict[tuple[bool, tuple[str, ...]], Confined] = {}
         self._registered: tuple[int, int] | None = None
 
     @classmethod
@@ -101,13 +101,21 @@ class Memory:
 
         What already is confined shows of these no more than it did.
         """
+        return self._part(domains, hidden=False)
+
+    def without(self, domains: Sequence[str]) -> Memory:
+        """The same memory, of which these domains cannot be read; what is written lies anywhere."""
+        return self._part(domains, hidden=True)
+
+    def _part(self, domains: Sequence[str], *, hidden: bool) -> Memory:
         from memory_fabric.store.confined import Confined  # most memories are never confined
 
-        allowed = tuple(sorted(set(domains)))
-        found = self._confined.pop(allowed, None) or Confined(self, allowed)
+        named = tuple(sorted(set(domains)))
+        key = (hidden, named)
+        found = self._confined.pop(key, None) or Confined(self, named, hidden=hidden)
         # Switches and settings may have changed since it was made.
         found.settings = self.settings
-        self._confined[allowed] = found
+        self._confined[key] = found
         while len(self._confined) > MAX_CONFINED:
             self._confined.pop(next(iter(self._confined))).close()
         return found
@@ -369,13 +377,19 @@ class Memory:
         return frozenset(row[0] for row in shown)
 
     def promotable(self) -> list[Record]:
-        """Records that belong into MEMORY.md: pinned first, then newest."""
+        """Records that belong into MEMORY.md: pinned first, then newest.
+
+        None of an isolated domain: the client shows the file to every session and subagent.
+        """
+        apart = sorted(self.settings.rooms.isolated)
         fit = (
             "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local' "
-            "AND scope <> 'global' AND trust = 'user' AND type <> 'session' AND "
+            "AND scope <> 'global' AND trust = 'user' AND type <> 'session' "
+            f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
         )
-        pinned = self.find_records(fit + "pinned = 1")
-        return pinned + self.find_records(fit + "pinned = 0 AND confidence >= ?", (PROMOTED_FROM,))
+        pinned = self.find_records(fit + "pinned = 1", (*apart,))
+        sure = self.find_records(fit + "pinned = 0 AND confidence >= ?", (*apart, PROMOTED_FROM))
+        return pinned + sure
 
     def close(self) -> None:
         """Let go of the databases."""

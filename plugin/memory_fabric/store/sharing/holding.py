@@ -15,34 +15,53 @@ if TYPE_CHECKING:
 
 
 def bring_over(memory: Memory) -> int:
-    """How many lines that waited stand in the shared journal now.
+    """Move the lines that waited into the shared journal; returns how many.
 
-    None while this user does not share, or a merge of the journal is not settled. A crash between
-    the two files repeats no line. Raises OSError, TimeoutError.
+    Those of isolated domains stay in the home, and those of them that stand in a journal that git
+    does not track yet go there. None is moved while this user does not share, or a merge of the
+    journal is not settled. A crash between the two files repeats no line. Raises OSError,
+    TimeoutError.
     """
     project = memory.project
     if project is None or place.is_in_home(memory, project):
         return 0
+    if memory.settings.rooms.isolated and place.is_on(memory):
+        clean(memory)
     waiting = os.path.join(place.kept_folder(memory, project), journal.DECISIONS)
-    if not os.path.exists(waiting):
-        return 0
-    if place.journal_folder(memory, "project") != project.local:
+    if not os.path.exists(waiting) or not place.is_settled(memory, project):
         return 0
     shared = place.shared_file(project)
     with files.Locked(waiting + ".lock"):
         known = _lines_of(shared)
         lines, _ = files.read_lines(waiting)
-        new = [line for line in without_forgotten(lines) if line not in known]
+        # That a record is forgotten must be told where it stands already.
+        told = {line.get("id") for line in known}
+        over = [line for line in lines if line.get("forgotten") and line.get("id") in told]
+        apart, rest = _sorted_out(memory, without_forgotten(lines))
+        new = [line for line in (*rest, *over) if line not in known]
         journal.prepare_folder(project.local)
         files.append_lines(shared, new)
-        os.unlink(waiting)
+        if not apart:
+            os.unlink(waiting)
+        elif len(apart) < len(lines):
+            files.write_atomic(waiting, _text_of(apart))
     return len(new)
 
 
-def clean(memory: Memory) -> int:
-    """How many lines left the journal: texts of records that were forgotten before it was shared.
+def to_share(memory: Memory) -> int:
+    """Count the lines that wait for the shared journal. Raises OSError."""
+    project = memory.project
+    if project is None or place.is_in_home(memory, project):
+        return 0
+    path = os.path.join(place.kept_folder(memory, project), journal.DECISIONS)
+    return len(_sorted_out(memory, files.read_lines(path)[0])[1])
 
-    What a repository has already is left alone. Raises OSError.
+
+def clean(memory: Memory) -> int:
+    """Take out of the journal what must not be shared; returns how many lines.
+
+    These are texts of records that were forgotten before, and records of isolated domains, which
+    are kept in the home. What a repository has already is left alone. Raises OSError.
     """
     project = memory.project
     if project is None or place.is_tracked(project):
@@ -51,11 +70,14 @@ def clean(memory: Memory) -> int:
     if not reading.stamp(path):
         return 0
     lines, bad = files.read_lines(path)
-    kept = without_forgotten(lines)
+    apart, kept = _sorted_out(memory, without_forgotten(lines))
     if bad or len(kept) == len(lines):
         return 0
-    text = "".join(files.line_of(line) for line in kept)
-    files.write_atomic(path, text.encode("utf-8", "replace"))
+    if apart:
+        folder = place.kept_folder(memory, project)
+        journal.prepare_folder(folder)
+        files.append_lines(os.path.join(folder, journal.DECISIONS), apart)
+    files.write_atomic(path, _text_of(kept))
     return len(lines) - len(kept)
 
 
@@ -63,6 +85,19 @@ def without_forgotten(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The lines without those of records that a later line says are forgotten."""
     over = {line.get("id"): bool(line.get("forgotten")) for line in lines}
     return [line for line in lines if not over[line.get("id")]]
+
+
+def _sorted_out(
+    memory: Memory, lines: list[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The lines of isolated domains, and the others."""
+    isolated = memory.settings.rooms.isolated
+    apart = [line for line in lines if line.get("domain") in isolated]
+    return apart, [line for line in lines if line.get("domain") not in isolated]
+
+
+def _text_of(lines: list[dict[str, Any]]) -> bytes:
+    return "".join(files.line_of(line) for line in lines).encode("utf-8", "replace")
 
 
 def _lines_of(path: str) -> list[dict[str, Any]]:

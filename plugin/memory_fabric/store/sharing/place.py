@@ -53,8 +53,16 @@ def journal_folder(memory: Memory, kind: str) -> str:
     folder = memory.queue_folder(kind)
     if kind != "project" or project is None or is_in_home(memory, project):
         return folder
-    stays = not reading.has_conflict(shared_file(project)) if is_on(memory) else is_hidden(project)
+    # Where a domain is isolated, holding.bring_over sorts out what may be shared.
+    stays = is_settled(memory, project) and not (is_on(memory) and memory.settings.rooms.isolated)
     return folder if stays else kept_folder(memory, project)
+
+
+def is_settled(memory: Memory, project: Project) -> bool:
+    """True if lines may be written into the project's own journal now."""
+    if is_on(memory):
+        return not reading.has_conflict(shared_file(project))
+    return is_hidden(project)
 
 
 def journal_file(memory: Memory) -> str:
