@@ -534,10 +534,8 @@ TEXTS = (
         (
             create(entity(LONG, "long")),
             opened(LONG),
-            *(
-                search(query, differs="MEM-10c", ours=graph(entity(LONG)))
-                for query in (LONG, "long")
-            ),
+            search(LONG),
+            search("long"),
             forget(LONG),
             read(),
         ),

@@ -58,12 +58,14 @@ def called(side: Process, tool: str, arguments: dict[str, Any]) -> list[dict[str
     return notifications
 
 
-@pytest.mark.behaviour("MEM-16a", "MEM-15e")
+@pytest.mark.behaviour("MEM-16a", "MEM-16f", "MEM-15e")
 def test_the_greeting_promises_what_the_reference_promises(ours: Process, theirs: Process) -> None:
     own, other = ours.greet(), theirs.greet()
 
     assert own["protocolVersion"] == other["protocolVersion"]
     assert own["capabilities"].keys() >= other["capabilities"].keys()
+    promised = [side["capabilities"]["tools"]["listChanged"] for side in (own, other)]
+    assert promised == [False, True]
     assert own["capabilities"]["resources"]["subscribe"]
     assert other["capabilities"]["resources"]["subscribe"]
     assert (own["serverInfo"]["name"], other["serverInfo"]["name"]) == ("memory", "memory-server")
@@ -149,6 +151,53 @@ def test_discovery_is_answered_by_both(ours: Process, theirs: Process) -> None:
 
     assert "2026-07-28" in own["result"]["supportedVersions"]
     assert other["error"]["code"] == -32601
+
+
+@pytest.mark.behaviour("MEM-12d")
+def test_params_that_a_method_cannot_have_are_refused_by_both(
+    ours: Process, theirs: Process
+) -> None:
+    codes = []
+    for side in (ours, theirs):
+        side.greet()
+        answers = [
+            side.ask(method, params)
+            for method, params in (
+                ("tools/call", {"name": "read_graph", "arguments": None}),
+                ("tools/call", {"name": "read_graph", "arguments": []}),
+                ("tools/call", {"name": 3}),
+                ("resources/read", {"uri": None}),
+                ("resources/subscribe", {}),
+            )
+        ]
+        codes.append([answer["error"]["code"] for answer in answers])
+
+    assert codes == [[-32602] * 5, [-32603] * 5]
+
+
+@pytest.mark.behaviour("MEM-19e")
+def test_what_is_no_message_is_told_here_and_overlooked_there(
+    ours: Process, theirs: Process
+) -> None:
+    rubbish = (b"{", b"null", b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b"[]")
+    for line in rubbish:
+        for side in (ours, theirs):
+            side.write(line)
+
+    assert [ours.read()["error"]["code"] for _ in rubbish] == [-32700, -32600, -32600, -32600]
+    assert ours.ask("ping")["result"] == theirs.ask("ping")["result"] == {}
+
+
+@pytest.mark.behaviour("MEM-19f")
+def test_before_the_greeting_ours_answers_a_ping_and_theirs_everything(
+    ours: Process, theirs: Process
+) -> None:
+    for side in (ours, theirs):
+        assert side.ask("ping")["result"] == {}
+        assert side.ask("memory/dream")["error"]["code"] == -32601
+
+    assert ours.ask("tools/list")["error"]["code"] == -32602
+    assert "tools" in theirs.ask("tools/list")["result"]
 
 
 @pytest.mark.behaviour("MEM-19c", "MEM-20")

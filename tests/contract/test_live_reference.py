@@ -88,6 +88,7 @@ SENTENCES = (
     "FastAPIRouter.include_router(prefix='/v2') -- 100% of user_id's are UUIDs; cost: $4.50/GB",
     "Größe ÄÖÜ, naïve café, ŁÓDŹ, Ελλάδα ΟΔΟΣ, Кеш на сервере, עברית, العربية, हिन्दी",
     "東京都の会社は品川にあります。한국어 테스트 👩\u200d💻🎉 ǅ \u212a Ⅷ ﬁ ﬀ ẞ",
+    "DİYARBAKIR ili, İzmİr",
     'tab\there\nnewline  two spaces \u00a0nbsp "quoted" back\\slash * ? [x] {y} ^$ %_',
 )
 LONGER_PIECES = 150

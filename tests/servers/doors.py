@@ -29,6 +29,16 @@ PROTOCOL = "2025-11-25"
 SAID_BY = Provenance(source="mcp", trust="tool", session="s-1")
 
 
+# As bin/memory-fabric starts it before anything is installed: no packages, no site folder.
+BARE = [
+    os.path.realpath(sys.executable),
+    *("-I", "-S", "-c"),
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from memory_fabric.servers import mcp_stdio; mcp_stdio.main()",
+    str(PLUGIN),
+]
+
+
 def environment(home: Path, **more: str) -> dict[str, str]:
     """The variables of a client that starts the server for a project beside its home."""
     project = home.parent / "project"
@@ -120,13 +130,15 @@ def texts(result: Any) -> list[str]:
 class Process:
     """The server as the client starts it, spoken to line by line."""
 
-    def __init__(self, home: Path, **more: str) -> None:
+    def __init__(self, home: Path, *, cwd: str = ".", without: str = "", **more: str) -> None:
+        variables = environment(home, **more)
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from memory_fabric.servers.mcp_stdio import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment(home, **more),
+            cwd=cwd,
+            env={name: value for name, value in variables.items() if name != without},
         )
         self._last_id = 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import pytest
 
 from memory_fabric.servers.protocol import INSTRUCTIONS
 from memory_fabric.servers.schema import TOOLS
-from servers.doors import PLUGIN, PROTOCOL, Process, environment
+from servers.doors import BARE, PROTOCOL, Process, environment
 
 METHOD_NOT_FOUND = -32601
 SERVE = [sys.executable, "-c", "from memory_fabric.servers.mcp_stdio import main; main()"]
@@ -250,16 +249,6 @@ def test_two_servers_on_one_memory_lose_nothing(tmp_path: Path) -> None:
     assert len(view["entities"]) == 2 * count
 
 
-# As bin/memory-fabric starts it before anything is installed: no packages, no site folder.
-BARE = [
-    os.path.realpath(sys.executable),
-    *("-I", "-S", "-c"),
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from memory_fabric.servers import mcp_stdio; mcp_stdio.main()",
-    str(PLUGIN),
-]
-
-
 def test_bare_python_greets_lists_its_tools_and_answers_the_first_calls(tmp_path: Path) -> None:
     calls = {
         "create_entities": entity("api"),
@@ -288,6 +277,34 @@ def test_bare_python_greets_lists_its_tools_and_answers_the_first_calls(tmp_path
     assert [tool["name"] for tool in answers[1]["result"]["tools"]] == [t.name for t in TOOLS]
     for number in range(2, len(asked)):
         assert not answers[number]["result"].get("isError"), answers[number]
+
+
+@pytest.mark.parametrize("running", [False, True], ids=["before the start", "while it runs"])
+def test_what_import_brings_in_a_folder_is_there_for_the_server_of_that_folder(
+    tmp_path: Path, running: bool
+) -> None:
+    folder, variables = tmp_path / "notes", environment(tmp_path / "home")
+    folder.mkdir()
+    del variables["CLAUDE_PROJECT_DIR"]
+    (folder / "memory.jsonl").write_text(
+        json.dumps({"type": "entity", **entity("kept")["entities"][0]}) + "\n", "utf-8"
+    )
+
+    def bring() -> None:
+        command = [sys.executable, "-m", "memory_fabric.cli", "import", "memory.jsonl"]
+        subprocess.run(command, cwd=folder, env=variables, check=True, capture_output=True)
+
+    if not running:
+        bring()
+    with Process(tmp_path / "home", cwd=str(folder), without="CLAUDE_PROJECT_DIR") as server:
+        server.greet()
+        if running:
+            server.call("create_entities", entity("of the user"))
+            bring()
+        view = server.call("read_graph", {})["structuredContent"]
+
+    assert "kept" in [each["name"] for each in view["entities"]]
+    assert ("of the user" in str(view)) == running
 
 
 def test_what_only_calls_need_is_not_loaded_before_the_greeting(tmp_path: Path) -> None:

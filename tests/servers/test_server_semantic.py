@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from servers.doors import connected, environment, run, texts
+import numpy
+
+from memory_fabric.semantic import place
+from servers.doors import BARE, PROTOCOL, connected, environment, run, texts
+
+CLIENT = {"name": "pipe", "version": "0"}
 
 NEAR = "Ann saw a dentist who gave her a filling"
 FAR = ("Ann did a marathon", "Ann did the dishes", "Ann did her taxes", "Ann did a course")
@@ -24,6 +31,39 @@ def test_the_tool_ranks_by_meaning(tmp_path: Path) -> None:
         assert NEAR in answer.splitlines()[0]
 
     run(story)
+
+
+def test_bare_python_finds_the_extra_where_it_was_put(tmp_path: Path) -> None:
+    data, root = tmp_path / "data", Path(__file__).parents[2]
+    extra = Path(place.folder_of(str(data), str(root)))
+    extra.mkdir(parents=True)
+    (extra / place.MARKER).touch()
+    site = Path(numpy.__file__).parents[1]
+    for package in (*site.glob("numpy*"), *site.glob("tokenizers*"), *site.glob("wordllama*")):
+        (extra / package.name).symlink_to(package)
+    entity = {"name": "Ann", "entityType": "person", "observations": [*FAR, NEAR]}
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": CLIENT}),
+        ("tools/call", {"name": "create_entities", "arguments": {"entities": [entity]}}),
+        ("tools/call", {"name": "recall", "arguments": {"query": QUESTION}}),
+    ]
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in enumerate(asked)
+    ]
+
+    variables = {"CLAUDE_PLUGIN_DATA": str(data), "CLAUDE_PLUGIN_ROOT": str(root)}
+    done = subprocess.run(
+        BARE,
+        input="\n".join(lines).encode(),
+        capture_output=True,
+        env=environment(tmp_path / "home", **variables),
+        check=True,
+    )
+
+    answer = json.loads(done.stdout.splitlines()[-1])
+    assert done.stderr == b""
+    assert NEAR in answer["result"]["content"][0]["text"].splitlines()[0]
 
 
 def test_the_server_starts_without_numpy(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter, methods
+from mcp_types import jsonrpc_message_adapter, methods, version
 from pydantic import ValidationError
 
 from memory_fabric.servers import protocol
@@ -38,8 +38,8 @@ GRAPH = {"uri": protocol.GRAPH_URI}
 API = {"entities": [{"name": "api", "entityType": "t", "observations": ["x"]}]}
 
 
-def greeting(version: Any = "2025-11-25") -> tuple[str, dict[str, Any]]:
-    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT}
+def greeting(wanted: Any = "2025-11-25") -> tuple[str, dict[str, Any]]:
+    params = {"protocolVersion": wanted, "capabilities": {}, "clientInfo": CLIENT}
     return "initialize", params
 
 
@@ -120,7 +120,7 @@ MODERN_REQUESTS = [
     [
         HANDSHAKE_REQUESTS,
         MODERN_REQUESTS,
-        *([greeting(version)] for version in (*protocol.HANDSHAKE_VERSIONS, "2026-07-28", "1999")),
+        *([greeting(asked)] for asked in (*protocol.HANDSHAKE_VERSIONS, "2026-07-28", "1999")),
     ],
     ids=["handshake", "2026-07-28", *protocol.HANDSHAKE_VERSIONS, "asked for 2026", "unknown"],
 )
@@ -144,7 +144,7 @@ def of_ours(answer: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def asked(requests: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+def numbered(requests: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
     for number, (method, params) in enumerate(requests):
         yield {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
@@ -176,7 +176,7 @@ def answers_of_ours(
 ) -> list[dict[str, Any]]:
     folder.mkdir()
     ours = Ours(folder / "home")
-    for message in asked(requests):
+    for message in numbered(requests):
         ours.take(message)
     return sorted(ours.end(), key=lambda answer: int(answer["id"]))
 
@@ -194,7 +194,7 @@ def answers_of_the_sdk(
         tell, told = anyio.create_memory_object_stream[SessionMessage](1)
         async with anyio.create_task_group() as group, say, told:
             group.start_soon(server.run, said, tell, server.create_initialization_options())
-            for message in asked(requests):
+            for message in numbered(requests):
                 parsed = jsonrpc_message_adapter.validate_python(message, by_name=False)
                 await say.send(SessionMessage(parsed))
                 answer = (await told.receive()).message
@@ -204,6 +204,11 @@ def answers_of_the_sdk(
     run(story)
     assert store.close(WAIT_S)
     return found
+
+
+def test_every_version_of_the_sdk_is_spoken() -> None:
+    assert protocol.HANDSHAKE_VERSIONS == version.HANDSHAKE_PROTOCOL_VERSIONS
+    assert (protocol.MODERN_VERSION,) == version.MODERN_PROTOCOL_VERSIONS
 
 
 # What a parameter may be given as, of which some is right for each; no 0 and 1, which the models
@@ -232,8 +237,8 @@ METAS = st.dictionaries(
 def test_parameters_are_refused_where_the_models_of_the_sdk_refuse_them(
     method: str, params: dict[str, Any], more: dict[str, Any], meta: Any
 ) -> None:
-    version = protocol.MODERN_VERSION if method not in HANDSHAKE else "2025-11-25"
-    if version == protocol.MODERN_VERSION:
+    spoken = protocol.MODERN_VERSION if method not in HANDSHAKE else "2025-11-25"
+    if spoken == protocol.MODERN_VERSION:
         meta = {**ENVELOPE, **meta} if isinstance(meta, dict) else ENVELOPE
     whole = {**params, **more, "_meta": meta}
     if whole["_meta"] is None:
@@ -249,7 +254,7 @@ def test_parameters_are_refused_where_the_models_of_the_sdk_refuse_them(
 
     def refused_by_the_sdk() -> bool:
         try:
-            methods.validate_client_request(method, version, whole)
+            methods.validate_client_request(method, spoken, whole)
         except ValidationError:
             return True
         # Null arguments are the reference server's to refuse.

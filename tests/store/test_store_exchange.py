@@ -155,6 +155,7 @@ def test_a_name_that_the_user_forgot_stays_away_and_is_named(world: World) -> No
     assert names(graph.whole(memory.databases()).entities) == ["nul\0\x7f"]
 
 
+@pytest.mark.behaviour("MEM-17k")
 @pytest.mark.parametrize("indent", [None, 2])
 def test_a_legacy_file_of_one_object_is_read(world: World, indent: int | None) -> None:
     memory = world.memory()

@@ -122,7 +122,7 @@ def test_more_matches_than_are_ranked_follow_in_the_order_they_were_said(
     assert list(islice(holding(db, "common"), 3)) == every[:3]
 
 
-LETTERS = st.text(alphabet="abcABÄäß付款 _%\"'\\.-", max_size=8)
+LETTERS = st.text(alphabet="abcABÄäßiİI\u0307付款 _%\"'\\.-", max_size=8)
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -24,6 +24,7 @@ import threading
 from memory_fabric.models import Provenance
 from memory_fabric.servers import collector
 from memory_fabric.servers.session import Session
+from memory_fabric.servers.standing import Standing
 from memory_fabric.servers.stdio import Output, claimed_output, lines
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.settings_file import settings_of
@@ -56,7 +57,11 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     settings = settings_of(os.environ if environ is None else environ)
     for complaint in settings.complaints:
         print(f"memory-fabric: {complaint}", file=sys.stderr)  # noqa: T201
-    store = StoreThread(lambda: _open(settings))
+    standing = Standing(settings)
+    store = StoreThread(
+        lambda: _open(standing.settings()),
+        moved=lambda memory: memory.project is None and standing.begun(),
+    )
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(store, SIGNAL_GRACE_S))
     output = Output(claimed_output(), _interrupt)

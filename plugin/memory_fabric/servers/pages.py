@@ -164,9 +164,10 @@ class _Filled:
             if size <= free:
                 kept.append(text)
                 free -= size
-        if len(kept) < len(entity.observations):
+        if entity.observations and not kept:
+            kept = [cut(entity.observations[0], max(LEAST_CHARS, free - TEXT_CHARS))]
+        if tuple(kept) != entity.observations:
             self._cut.append(entity.name)
-            kept = kept or [cut(entity.observations[0], max(LEAST_CHARS, free - TEXT_CHARS))]
         return entity._replace(observations=tuple(kept))
 
 

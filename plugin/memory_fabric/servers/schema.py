@@ -108,11 +108,12 @@ _NEW_ENTITY = _object(
     observations=_texts(_FACTS),
 )
 _RELATION = _object(
+    False,
     **{
         "from": _text("Source entity."),
         "to": _text("Target entity."),
         "relationType": _text("Verb: uses."),
-    }
+    },
 )
 
 NINE = (

@@ -48,7 +48,8 @@ class Item(Value):
 
 class StoreThread:
     """The thread and its queue. The memory is opened with the first call and closed at the end;
-    `begin` opens it before. What `check` raises is the answer to a call.
+    `begin` opens it before. What `check` raises is the answer to a call; where `moved` says so of
+    the open memory, it is closed and opened anew.
     """
 
     def __init__(
@@ -58,9 +59,10 @@ class StoreThread:
         latest_s: float = LATEST_S,
         *,
         check: Callable[[], None] | None = None,
+        moved: Callable[[Memory], bool] | None = None,
     ) -> None:
         self._open, self._idle_s, self._latest_s = open_memory, idle_s, latest_s
-        self._check = check
+        self._check, self._moved = check, moved
         self._memory: Memory | None = None
         self._changed = False
         # The times of `time.monotonic()` when the other tiers are written, calls or not, and when a
@@ -190,7 +192,9 @@ class StoreThread:
     def _leave_project(self) -> None:
         """Close the memory of a project that the folder belongs to no longer."""
         memory = self._memory
-        if memory is None or memory.mirror is not None or not memory.has_moved():
+        if memory is None or memory.mirror is not None:
+            return
+        if not (memory.has_moved() or (self._moved is not None and self._moved(memory))):
             return
         self._flush()
         memory.close()

@@ -22,6 +22,8 @@ PORTION = 200
 PART_CHARS = 3
 # Of a long piece so many runs are asked for, evenly spread: each costs, and few tell enough.
 MAX_PARTS = 4
+# The one letter whose lower case is two: `i` and this dot.
+DOTTED, DOT = "İ", "\u0307"
 
 
 def names_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
@@ -63,7 +65,7 @@ def _rows_with_part(
     if parts:
         sql, values = by_parts, [" AND ".join(parts)]
     else:
-        sql, values = by_letters, [jsontext.dumps(_in_any_case(needle))]
+        sql, values = by_letters, [jsontext.dumps(_spellings(needle))]
     after = 0
     while rows := db.rows(sql, (*values, after, PORTION)):
         yield from rows
@@ -74,23 +76,49 @@ def _rows_with_part(
 
 def _parts(needle: str) -> list[str]:
     """The needle's runs of three letters, quoted for FTS5; fewer find more, which is looked at."""
-    runs = (needle[i : i + PART_CHARS] for i in range(len(needle) - PART_CHARS + 1))
-    whole = [run.replace('"', '""') for run in dict.fromkeys(runs) if not _is_folded_away(run)]
+    whole = [
+        run
+        for piece in _sure(needle)
+        for start in range(len(piece) - PART_CHARS + 1)
+        if not _is_folded_away(run := piece[start : start + PART_CHARS])
+    ]
+    whole = list(dict.fromkeys(whole))
     step = max(1.0, (len(whole) - 1) / (MAX_PARTS - 1))
     spread = [whole[round(place * step)] for place in range(min(MAX_PARTS, len(whole)))]
-    return [f'"{run}"' for run in spread]
+    last = needle[-PART_CHARS:]
+    return [
+        f"({_quoted(run)} OR {_quoted(run[:-1] + DOTTED)})"
+        if run == last and run.endswith("i")
+        else _quoted(run)
+        for run in spread
+    ]
+
+
+def _sure(needle: str) -> list[str]:
+    """The pieces of a needle between what may be stored as one `İ`: its lower case is `i` and a
+    dot, and the needle may begin or end between both.
+    """
+    return needle.removeprefix(DOT).split("i" + DOT)
+
+
+def _quoted(run: str) -> str:
+    return '"' + run.replace('"', '""') + '"'
 
 
 def _is_folded_away(run: str) -> bool:
-    """Whether FTS5 cannot ask for it, or has it otherwise: `İ` is lower case `i` and a dot."""
+    """Whether FTS5 cannot ask for it, or may have it otherwise."""
     return "\0" in run or any("\u0300" <= c <= "\u036f" for c in run)
 
 
-def _in_any_case(needle: str) -> list[str]:
-    """A short needle in all its letters' cases, accents joined or not; a long one in two."""
+def _spellings(needle: str) -> list[str]:
+    """Texts of which a row that holds the needle has one at least: the longest of its sure pieces
+    in all its letters' cases, accents joined or not; a long one in two.
+    """
+    needle = max(_sure(needle), key=len) or ("i" if "i" in needle else needle)
     if len(needle) > PART_CHARS:
         return [needle, needle.upper()]
     spellings = [""]
     for letter in needle:
-        spellings = [s + case for s in spellings for case in {letter, letter.upper()}]
+        cases = {letter, letter.upper(), *(DOTTED if letter in ("i", DOT) else "")}
+        spellings = [s + case for s in spellings for case in sorted(cases)]
     return sorted({form for s in spellings for form in (s, composed(s))})
