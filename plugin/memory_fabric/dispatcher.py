@@ -265,7 +265,7 @@ def _trouble(event_name: str, memory: Memory) -> Reply:
         only_refused=event_name == "UserPromptSubmit",
         unmarked=event_name == "SessionStart",
     )
-    hint = "`memory-fabric status` says more"
+    hint = "`/memory-fabric:memory status` says more"
     return Reply(notice=f"memory-fabric: {text}; {hint}") if text else Reply()
 
 

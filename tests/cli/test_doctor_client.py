@@ -20,7 +20,7 @@ from cli.doctoring import (
     look,
     settings_file,
 )
-from cli.shell import Shell
+from cli.shell import ROOT, Shell
 from memory_fabric.dispatcher import HANDLERS
 
 
@@ -120,7 +120,8 @@ def test_a_plugin_whose_folder_was_moved_away_is_a_fault(enabled: Shell, tmp_pat
     assert never["state"] == "warning" and "has not noted" in never["told"]
     assert there["state"] == "ok"
     assert moved["state"] == "fault" and str(source) in moved["told"]
-    assert "claude plugin marketplace add" in moved["remedy"]
+    assert "a clone that was moved or deleted" in moved["told"]
+    assert moved["remedy"].endswith(f"claude plugin marketplace add {ROOT}")
 
 
 def test_plugin_and_hooks_by_hand_together_run_twice(enabled: Shell) -> None:

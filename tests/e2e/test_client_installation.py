@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from e2e.harness.home import PLUGIN, Home
+from e2e.harness.home import PLUGIN, Home, clone
 from e2e.harness.result import Result, blocks
 from e2e.harness.script import Script, call
 from memory_fabric import installation
@@ -120,6 +122,30 @@ def test_a_first_session_is_served_while_the_packages_take_two_minutes(
     finally:
         installer = int((home.data / "install.lock").read_text("utf-8"))
         os.killpg(installer, signal.SIGKILL)
+
+
+def test_a_clone_that_was_moved_is_found_by_the_doctor_and_what_it_says_helps(
+    empty_home: Home, tmp_path: Path
+) -> None:
+    home = empty_home
+    home.install(clone(tmp_path / "clone"))
+    home.bring_packages()
+    moved = (tmp_path / "clone").rename(tmp_path / "moved")
+    silent = home.session(Script(prompts=("Hello.",)))
+
+    done = subprocess.run(
+        [moved / "bin/memory-fabric", "doctor", "--json"],
+        env=home.environment({}),
+        cwd=home.project,
+        capture_output=True,
+        text=True,
+    )
+    [found] = [c for c in json.loads(done.stdout) if c["name"] == "plugin folder"]
+    home.claude(*shlex.split(found["remedy"].partition(": claude ")[2]))
+
+    assert silent.hooks == []
+    assert done.returncode == 1 and str(tmp_path / "clone") in found["told"]
+    assert home.session(Script(prompts=("Hello.",))).hooks
 
 
 def test_uninstalling_gives_back_the_settings_and_keeps_the_memory(

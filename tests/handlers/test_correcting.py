@@ -113,7 +113,7 @@ def test_corrected_twice_is_proposed_and_not_pinned(house: House, again: str, se
 
     rule = only(house)
     assert TWICE not in first
-    assert second.endswith(f"pin it with memory-fabric pin {rule.id[-8:]}")
+    assert second.endswith(f"ask Claude for memory-fabric pin {rule.id[-8:]}")
     assert not rule.pinned
     assert [r["id"] for r in waiting(house)["corrected_twice"]] == [rule.id]
 

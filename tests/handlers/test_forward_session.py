@@ -342,7 +342,7 @@ class TestNoRoom:
         told = [stop(named, f"Answer {n}", prompt=f"p{n}") for n in range(4)]
 
         assert told[0] == told[2] == told[3] == ""
-        assert "no room for more" in told[1] and "memory-fabric sync" in told[1]
+        assert "no room for more" in told[1] and "memory-fabric:memory sync" in told[1]
         assert spool.backlog(str(named.fabric_home), URL).dropped == 3
         assert named.log.count("forward:") == 3
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from replay.door import TESTS, Door
+from replay.door import ROOT, TESTS, Door
 
 REPLIES = TESTS / "replies"
 STATEMENTS = (
@@ -68,7 +68,7 @@ def _settled(value: Any, folder: Path) -> Any:
         return {key: _settled(item, folder) for key, item in value.items()}
     if not isinstance(value, str):
         return value
-    value = value.replace(str(folder), "<world>")
+    value = value.replace(str(folder), "<world>").replace(str(ROOT), "<plugin>")
     for pattern, kind in CHANGING:
         value = pattern.sub(kind, value)
     return value

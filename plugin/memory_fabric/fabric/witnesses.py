@@ -94,8 +94,8 @@ def propose(memory: Memory, stored: Record, said_at: str) -> None:
     if sightings.is_declined(stored):
         return
     sentence = (
-        f"corrected twice: “{cut(one_line(stored.what), MAX_TOLD_CHARS)}” - pin it with "
-        f"memory-fabric pin {ids.short_id(stored.id)}"
+        f"corrected twice: “{cut(one_line(stored.what), MAX_TOLD_CHARS)}”: to have it pinned, "
+        f"ask Claude for memory-fabric pin {ids.short_id(stored.id)}"
     )
     memory.told.append(sentence)
     place = memory.project.id if memory.project else memory.settings.home

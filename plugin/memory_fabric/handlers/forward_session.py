@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 MAX_MESSAGES = 10
+SENT_BY = "`/memory-fabric:memory sync` sends what waits and says what is wrong."
 BETWEEN = f"\n\n{endpoint.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
 # So much is looked at before it is redacted: a cut must not hide what a secret is known by.
@@ -106,9 +107,10 @@ def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
     except SpoolFull as full:
         memory.fail(f"forward: {full}")
         if spool.drop(settings.home):
+            told = f"{full.message} {SENT_BY}"
             if may_speak:
-                return str(full)
-            notices.leave(settings.home, str(full))
+                return told
+            notices.leave(settings.home, told)
     except (OSError, TimeoutError) as error:
         memory.fail(f"forward: this turn is not forwarded, it could not be kept: {error}")
     return ""

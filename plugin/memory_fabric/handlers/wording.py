@@ -41,6 +41,14 @@ def welcome(settings: Settings, local: str) -> str:
     only = "machine" if settings.forward_url else "machine only"
     return (
         "memory-fabric is on: decisions, preferences, problems and what was said are kept on this "
-        f"{only}, in {places}. `memory-fabric off --here` stops it for this project, "
-        "`memory-fabric status` shows what is kept."
+        f"{only}, in {places}. `/memory-fabric:memory status` shows what is kept; in a shell, in "
+        f"the project's folder, `{command(settings)} off --here` stops it for this project."
     )
+
+
+def command(settings: Settings) -> str:
+    """The command line as a person's own shell finds it, where nothing linked it into its PATH."""
+    if not settings.plugin_root:
+        return "memory-fabric"
+    path = f"{settings.plugin_root.rstrip('/')}/bin/memory-fabric"
+    return f"'{path}'" if " " in path else path

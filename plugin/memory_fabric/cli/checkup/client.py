@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterable, Iterator
 
 from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check, Sight
@@ -11,7 +13,9 @@ from memory_fabric.store import client_settings
 from memory_fabric.store.client_settings import ByHand, Rule, Server
 
 INSTALL = "claude plugin install memory-fabric@memory-fabric"
-MARKETPLACE = 'In a clone of the repository: claude plugin marketplace add "$PWD"'
+MARKETPLACE = "claude plugin marketplace add"
+FROM_A_CLONE = f'In a clone of the repository: {MARKETPLACE} "$PWD"'
+MANIFEST = os.path.join(".claude-plugin", "marketplace.json")
 # What is measured in docs/hooks.md holds for this release, and by far not for all older ones.
 TESTED_VERSION = (2, 1, 329)
 # The server's name in .mcp.json, and what its tools are called once the plugin is installed.
@@ -68,14 +72,25 @@ def plugin_folder(sight: Sight) -> Check:
     enabled = [plugin for plugin, (on, _) in plugins.items() if on]
     lost = [path for plugin in enabled for path in client_settings.lost_folders(config, plugin)]
     if lost:
-        told = f"not there, so no hook runs: {', '.join(dict.fromkeys(lost))}"
-        return Check(name, FAULT, told, f"{MARKETPLACE}, then {INSTALL}.")
+        told = (
+            f"Claude Code loads it from {', '.join(dict.fromkeys(lost))}, which is not there: a "
+            "clone that was moved or deleted. No hook runs, and no session says so"
+        )
+        return Check(name, FAULT, told, _found_again(sight.settings.plugin_root, config))
     noted = client_settings.installed(config)
     missing = [plugin for plugin in enabled if plugin not in noted]
     if missing:
         told = f"{missing[0]} is enabled, and Claude Code has not noted that it installed it"
-        return Check(name, WARNING, told, f"{MARKETPLACE}, then {INSTALL}.")
+        return Check(name, WARNING, told, f"{FROM_A_CLONE}, then {INSTALL}.")
     return Check(name, OK, "as installed" if enabled else "no plugin is enabled")
+
+
+def _found_again(root: str, config_dir: str) -> str:
+    """What makes the client load the plugin again, from where it lies now."""
+    is_clone = bool(root) and not root.startswith(os.path.join(config_dir, ""))
+    if is_clone and os.path.exists(os.path.join(root, MANIFEST)):
+        return f"Tell it where the clone is now: {MARKETPLACE} {shlex.quote(root)}"
+    return f"{FROM_A_CLONE}, then {INSTALL}."
 
 
 def hook_events(sight: Sight) -> Check:

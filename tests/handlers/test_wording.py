@@ -1,0 +1,39 @@
+"""Notices: what they name works where a person reads them."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from cli.shell import ROOT
+from house import House
+
+SKILLS = {path.parent.name for path in ROOT.glob("skills/*/SKILL.md")}
+
+
+def unreachable(notice: str) -> list[str]:
+    """Commands in a notice that neither a skill nor a shell without our PATH would find."""
+    named = re.findall(r"`([^`]*memory-fabric[^`]*)`", notice)
+    skills = tuple(f"/memory-fabric:{name}" for name in SKILLS)
+    return [text for text in named if not text.startswith((*skills, str(ROOT)))]
+
+
+def test_what_the_first_notice_names_works_where_it_is_read(house: House) -> None:
+    house.environ["CLAUDE_PLUGIN_ROOT"] = str(ROOT)
+
+    notice = house.fire("SessionStart", source="startup")["systemMessage"]
+
+    assert "/memory-fabric:memory status" in notice
+    [path] = re.findall(r"`(/\S+/bin/memory-fabric) off --here`", notice)
+    assert os.access(path, os.X_OK)
+    assert unreachable(notice) == []
+
+
+def test_what_a_notice_of_trouble_names_works_where_it_is_read(house: House) -> None:
+    (house.project / ".claude").write_text("no folder", "utf-8")
+    house.prompt("We decided to use PostgreSQL for the analytics DB because it is quick.")
+
+    notice = house.fire("Stop", last_assistant_message="Noted.")["systemMessage"]
+
+    assert "/memory-fabric:memory status" in notice
+    assert unreachable(notice) == []
