@@ -54,19 +54,21 @@ def above_floor(
     seen: Container[str] = frozenset(),
     shown: Container[str] = frozenset(),
     here: str = "",
+    since: str = "",
 ) -> list[Hit]:
     """The hits that this prompt is surely about, in the order they came; often none.
 
     Those without a verdict (see `verdicts`).
 
     `seen` are ids of hits that the session's model already has, `shown` ids of records that
-    MEMORY.md shows it; what was said in the session `here` its model has read itself. Nothing that
+    MEMORY.md shows it; what was said in the session `here` its model has read itself, and still has
+    where it was said `since` its last compaction (ISO 8601, empty without one). Nothing that
     is over, unless the past is asked for; past turns only when strong, and not the turn in which a
     record was stated that is among the hits or known already.
     """
     if is_silent(query):
         return []
-    against = verdicts(hits, query, seen=seen, shown=shown, here=here)
+    against = verdicts(hits, query, seen=seen, shown=shown, here=here, since=since)
     return [hit for hit, verdict in zip(hits, against, strict=True) if not verdict]
 
 
@@ -77,12 +79,15 @@ def verdicts(
     seen: Container[str] = frozenset(),
     shown: Container[str] = frozenset(),
     here: str = "",
+    since: str = "",
 ) -> list[str]:
     """Why each hit is not worth injecting for this prompt; '' for those that are."""
     floor = _Floor(query, hits)
     stated = [_own_words(hit.text) for hit in hits if hit.source != "episodes"]
     return [
-        SAID_HERE if here and _is_from(here, hit) else _verdict(hit, floor, stated, seen, shown)
+        SAID_HERE
+        if here and _is_from(here, hit) and hit.timestamp > since
+        else _verdict(hit, floor, stated, seen, shown)
         for hit in hits
     ]
 
