@@ -56,6 +56,13 @@ _CJK_FROM, _CJK_RANGES = (
     (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff")),
 )
 
+# Nouns whose kinds are lettered.
+LETTERED = frozenset(
+    """plan step option vitamin variant version phase team class grade type appendix section part
+    group tier room gate block building terminal line level drive scenario solution case column
+    hepatitis candidate proposal""".split()
+)
+_AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
 # Signs that may end a sentence without saying more; a question mark says more.
 _ENDINGS = ".!…。！"
 
@@ -110,12 +117,42 @@ def composed(text: str) -> str:
 
 
 def terms(text: str) -> list[str]:
-    """Content words in order, each once; all words where nothing but stopwords stands."""
-    parts = words(_without_possessives(text))
+    """Content words in order, each once; all words where nothing but stopwords stands.
+
+    Numbers count, and single letters that name something: `plan B`, `in C`, `vitamin D`.
+    """
+    whole = _without_possessives(text)
+    parts = words(whole)
+    letters = _naming_letters(whole) if any(len(w) == 1 and w.isalpha() for w in parts) else ()
     parts += camel_parts(text)
     parts += cjk_pairs(text)
-    content = [w for w in parts if w not in STOPWORDS and (len(w) > 1 or not w.isascii())]
+    content = [
+        w
+        for w in parts
+        if w in letters or (w not in STOPWORDS and (len(w) > 1 or not w.isascii() or w.isdigit()))
+    ]
     return list(dict.fromkeys(content or parts))
+
+
+def _naming_letters(text: str) -> set[str]:
+    """Single letters that are words of their own and no articles, in lower case.
+
+    Those that are stopwords, too, name something where they are capitals (but `A` and `I`, which
+    open sentences), or behind a noun such as `plan`, as a capital or at the end.
+    """
+    found: set[str] = set()
+    tokens = text.split()
+    for before, token, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
+        bare = token.strip(_AROUND)
+        if len(bare) != 1 or not bare.isascii() or not bare.isalpha():
+            continue
+        ends = not after or not token[-1].isalnum()
+        lettered = before.strip(_AROUND).lower() in LETTERED
+        is_capital = bare.isupper() and bare not in "AI"
+        behind_noun = lettered and (ends or (bare.isupper() and bare != "I"))
+        if bare.lower() not in STOPWORDS or is_capital or behind_noun:
+            found.add(bare.lower())
+    return found
 
 
 def _without_possessives(text: str) -> str:

@@ -299,3 +299,20 @@ def test_recall_reads_what_remember_stored(fabric: Fabric) -> None:
 
     assert stored
     assert fabric.recall("which database for analytics").hits[0].id == f"record:{stored[0].id}"
+
+
+def test_json_tells_relevance_category_and_when_a_relation_was_stated(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path)
+    pagination_graph(memory)
+    remember(memory, "Cursors are opaque to clients", category="api")
+    fabric = Fabric(memory, NOW)
+
+    told = answer_as_json(fabric.recall("what does the database-engineer recommend?"))
+    edges = [r for r in told["results"] if r["metadata"].get("entityType") == "relation"]
+    (record,) = answer_as_json(fabric.recall("opaque cursors"))["results"][:1]
+
+    assert edges
+    assert all(edge["timestamp"] == USER.at for edge in edges)
+    assert all(0 < result["relevance"] <= 1 for result in told["results"])
+    assert record["metadata"]["category"] == "api"
+    memory.close()

@@ -102,6 +102,15 @@ class TestPrompt:
 
         assert "PostgreSQL" in house.prompt(QUESTION)
 
+    def test_what_was_said_since_a_compaction_is_not_given_again(self, house: House) -> None:
+        house.prompt("The workers are slow today.")
+        house.fire("PreCompact", trigger="auto", custom_instructions=None)
+        house.fire("SessionStart", source="compact")
+        stated(house)
+
+        assert house.prompt(QUESTION) == ""
+        assert "PostgreSQL" in house.prompt(QUESTION, "session-2")
+
     def test_an_unrelated_prompt_gets_nothing(self, house: House) -> None:
         stated(house)
         house.fire("SessionStart", "session-2", source="startup")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,8 @@ from memory_fabric.fabric.closing.departures import something_stays
 from memory_fabric.fabric.extract import extract
 from memory_fabric.models import Record
 from memory_fabric.store import unread as counted
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.settings_file import settings_of
 
 # As records of decisions are written: an opening, a clause, a tail.
 OPENINGS = (
@@ -104,6 +108,23 @@ def test_a_sentence_that_fails_is_set_aside_counted_and_named_without_its_words(
     assert "private" not in failure
     assert counted.count(memory) == 1
     memory.close()
+
+
+def test_status_tells_how_many_were_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path / "shop"))
+    memory = Memory.open(settings_of({"HOME": str(tmp_path), **os.environ}))
+    counted.add(memory, 2)
+    counted.add(memory, 1)
+    memory.close()
+
+    assert main(["status"]) == 0
+    assert "3 sentences could not be read" in capsys.readouterr().out
+    assert main(["status", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["unread_sentences"] == 3
 
 
 def test_what_is_no_sentences_fault_goes_through(tmp_path: Path) -> None:

@@ -102,9 +102,9 @@ def recall(
         typer.Option(
             "--json",
             help="The answer as JSON: query, total_results, sources, results with id, text, score, "
-            "source, timestamp, entities, graph_relations, metadata; paths; failures; notes. With "
-            "`--explain` also the words searched for, `parts` and `score_parts` in the metadata, "
-            "`prompt` for each result, `silence`.",
+            "relevance, source, timestamp, entities, graph_relations, metadata; paths; failures; "
+            "notes. With `--explain` also the words searched for, `parts` and `score_parts` in the "
+            "metadata, `prompt` for each result, `silence`.",
         ),
     ] = False,
 ) -> int:

@@ -24,7 +24,8 @@ def status(as_json: show.AsJson = False) -> int:
     Each is healthy, degraded or unavailable, with the reason and what helps, and what it holds;
     then whether recall, capture and sharing are on, how many records are of how many others, and
     how many texts of other programs are not worked off (memory-fabric queue); and where sessions
-    are forwarded to, what waits for that, what was refused, and what went wrong.
+    are forwarded to, what waits for that, what was refused, and what went wrong. Sentences that
+    could not be read, and so left no memory, are counted.
     Exit code 1 only when the graph is unavailable.
     """
     with here.open_memory() as memory:

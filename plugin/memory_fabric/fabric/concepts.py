@@ -136,6 +136,8 @@ def _spellings(term: str) -> tuple[str, ...]:
 
 
 def _strength(term: str, named: set[str]) -> float:
+    if len(term) == 1 and term.isascii():
+        return NUMBER_STRENGTH
     if term in STOPWORDS or term in WEAK or stem(term) in WEAK:
         return WEAK_STRENGTH
     if term.isdigit():

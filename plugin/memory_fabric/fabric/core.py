@@ -121,16 +121,17 @@ class Fabric(WorkTable):
         seen: Container[str] = frozenset(),
         shown: Container[str] = frozenset(),
         here: str = "",
+        since: str = "",
     ) -> list[Hit]:
         """What is worth injecting for a prompt, best first (push.choose). Raises DeadlinePassed.
 
-        `seen`, `shown` and `here` as in push.above_floor.
+        `seen`, `shown`, `here` and `since` as in push.above_floor.
         """
         query = parse(text, now=self.now, plain=True)
         if push.is_silent(query):
             return []
         found = self.push_candidates(query, session=session)
-        hits = push.above_floor(found, query, seen=seen, shown=shown, here=here)
+        hits = push.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
         return push.choose(self._ranked(push.shortlist(hits), query)) if hits else []
 
     def in_room_named(self, text: str) -> Fabric:
@@ -155,12 +156,13 @@ class Fabric(WorkTable):
         seen: Container[str] = frozenset(),
         shown: Container[str] = frozenset(),
         here: str = "",
+        since: str = "",
     ) -> Pushed:
         """The injection for a prompt; empty when nothing is above the floor. Where it names a
         domain in so many words, only of that, under its label.
         """
         room = self.in_room_named(text)
-        hits = room.push(text, session=session, seen=seen, shown=shown, here=here)
+        hits = room.push(text, session=session, seen=seen, shown=shown, here=here, since=since)
         return _pushed(hits, room._headed(render.PROMPT_HEADING), push.PROMPT_CHARS)
 
     def push_for_agent(
@@ -291,6 +293,7 @@ def _result(hit: Hit) -> dict[str, Any]:
         "id": _public_id(hit),
         "text": hit.text,
         "score": round(hit.score, 4),
+        "relevance": round(hit.relevance, 4),
         "source": hit.source,
         "timestamp": hit.timestamp,
         "entities": list(hit.entities),

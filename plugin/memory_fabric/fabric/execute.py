@@ -77,7 +77,7 @@ def execute(
     paths: tuple[Path, ...] = ()
     if query.traverse:
         paths = _walked(query, databases, candidates, failures)
-        candidates += _edges(paths)
+        candidates += _edges(paths, databases)
     failures = [*memory.failures, *failures]
     lacks_graph = bool(failures) and not _any_graph(databases, failures)
     if lacks_graph:
@@ -335,7 +335,7 @@ def _starts(query: Query, database: Database, candidates: Sequence[Candidate]) -
     return list(exact)[:MAX_STARTS] or list(dict.fromkeys(near))[:MAX_STARTS]
 
 
-def _edges(paths: Sequence[Path]) -> list[Candidate]:
+def _edges(paths: Sequence[Path], databases: Sequence[Database]) -> list[Candidate]:
     """The edges of the best paths as candidates: a relation answers where no observation does."""
     edges = dict.fromkeys(relation for path in paths[:MAX_PATHS_AS_HITS] for relation in path)
     return [
@@ -344,6 +344,7 @@ def _edges(paths: Sequence[Path]) -> list[Candidate]:
             source="graph",
             text=f"{edge.source} {edge.type.replace('_', ' ')} {edge.target}",
             entity=edge.source,
+            timestamp=max(graph.stated_at(database, edge) for database in databases),
             metadata={
                 "entityType": "relation",
                 "entities": [edge.source, edge.target],

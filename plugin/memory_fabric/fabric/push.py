@@ -41,6 +41,7 @@ SHARE_OF_BEST = 0.6
 GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
 SAID_HERE = "said in this very session"
 TOO_LITTLE = "shares too little with the prompt"
+ANOTHER_NUMBER = "is about another number or letter of the same"
 STRANGER = "shares too little with a prompt about somebody or something unknown"
 # A paste is recognised by its shape: this many lines, most of them no sentences.
 PASTE_LINES, PASTE_SHARE = 8, 0.6
@@ -53,19 +54,21 @@ def above_floor(
     seen: Container[str] = frozenset(),
     shown: Container[str] = frozenset(),
     here: str = "",
+    since: str = "",
 ) -> list[Hit]:
     """The hits that this prompt is surely about, in the order they came; often none.
 
     Those without a verdict (see `verdicts`).
 
     `seen` are ids of hits that the session's model already has, `shown` ids of records that
-    MEMORY.md shows it; what was said in the session `here` its model has read itself. Nothing that
+    MEMORY.md shows it; what was said in the session `here` its model has read itself, and still has
+    where it was said `since` its last compaction (ISO 8601, empty without one). Nothing that
     is over, unless the past is asked for; past turns only when strong, and not the turn in which a
     record was stated that is among the hits or known already.
     """
     if is_silent(query):
         return []
-    against = verdicts(hits, query, seen=seen, shown=shown, here=here)
+    against = verdicts(hits, query, seen=seen, shown=shown, here=here, since=since)
     return [hit for hit, verdict in zip(hits, against, strict=True) if not verdict]
 
 
@@ -76,12 +79,15 @@ def verdicts(
     seen: Container[str] = frozenset(),
     shown: Container[str] = frozenset(),
     here: str = "",
+    since: str = "",
 ) -> list[str]:
     """Why each hit is not worth injecting for this prompt; '' for those that are."""
     floor = _Floor(query, hits)
     stated = [_own_words(hit.text) for hit in hits if hit.source != "episodes"]
     return [
-        SAID_HERE if here and _is_from(here, hit) else _verdict(hit, floor, stated, seen, shown)
+        SAID_HERE
+        if here and _is_from(here, hit) and hit.timestamp > since
+        else _verdict(hit, floor, stated, seen, shown)
         for hit in hits
     ]
 
@@ -173,6 +179,7 @@ class _Floor:
             self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
         else:
             self.coverage, self.held = COVERAGE_FLOORS, HELD_FLOORS
+        self.numbered = _answered(_numbered(words(query.asked), _marks(query)), hits)
         self.sharing: dict[str, int] = {}
         for hit in hits:
             for key in set(map(name_key, hit.entities)):
@@ -183,6 +190,8 @@ class _Floor:
         specific = self._specific(hit)
         if not specific:
             return "shares no word that says what the prompt is about"
+        if self._is_of_another_number(hit.text):
+            return ANOTHER_NUMBER
         if hit.source == "episodes":
             return self._lacks_as_episode(hit, specific)
         ease = self._ease(hit)
@@ -198,6 +207,14 @@ class _Floor:
             return "a past turn that only asks"
         strong = _coverage(hit) >= EPISODE_COVERAGE and specific >= EPISODE_SPECIFIC
         return "" if strong else "a past turn that shares too little"
+
+    def _is_of_another_number(self, text: str) -> bool:
+        """Whether a text has the noun of a number that is asked for, and only another number."""
+        other = _all_numbered(text) if self.numbered else {}
+        return any(
+            noun in other and other[noun].isdisjoint(asked_for)
+            for noun, asked_for in self.numbered.items()
+        )
 
     def _specific(self, hit: Hit) -> int:
         matched: Iterable[str] = hit.metadata.get("matched", ())
@@ -222,6 +239,43 @@ class _Floor:
         """The share of the memory's own content words that the prompt holds."""
         own = {stem(w) for w in words(text) if w not in STOPWORDS and w not in asked.WEAK}
         return len(own & self.stems) / len(own) if own else 0.0
+
+
+def _marks(query: Query) -> set[str]:
+    """Numbers and single letters that the prompt asks for."""
+    return {term for term in query.terms if term.isdigit() or (len(term) == 1 and term.isascii())}
+
+
+def _answered(
+    asked_for: dict[tuple[str, bool], set[str]], hits: Sequence[Hit]
+) -> dict[tuple[str, bool], set[str]]:
+    """Those nouns whose very number one of the hits has: what says another is then not meant."""
+    if not asked_for:
+        return {}
+    known = [_all_numbered(hit.text) for hit in hits if not hit.metadata.get("over")]
+    return {
+        noun: numbers
+        for noun, numbers in asked_for.items()
+        if any(numbers & one.get(noun, set()) for one in known)
+    }
+
+
+def _all_numbered(text: str) -> dict[tuple[str, bool], set[str]]:
+    found = words(text)
+    return _numbered(found, {word for word in found if word.isdigit() or len(word) == 1})
+
+
+def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bool], set[str]]:
+    """Nouns with the numbers and letters before them ("7 minutes") or behind them ("ticket 7")."""
+    numbered: dict[tuple[str, bool], set[str]] = {}
+    for at, word in enumerate(found):
+        if word not in marks:
+            continue
+        for other, is_before in ((at - 1, True), (at + 1, False)):
+            noun = found[other] if 0 <= other < len(found) else ""
+            if len(noun) > 1 and noun not in STOPWORDS and not noun.isdigit():
+                numbered.setdefault((stem(noun), is_before), set()).add(word)
+    return numbered
 
 
 def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:

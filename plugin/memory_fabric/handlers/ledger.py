@@ -27,18 +27,20 @@ TASK_AGE_S = 3600
 
 class Ledger:
     """One session's ledger; `started_at` is its first sign of life, `loaded` says that the session
-    block was delivered, `compacted` that its model may have lost what was said before.
+    block was delivered; what was said before it was `compacted_at` its model may have lost.
     """
 
     def __init__(self, event: Event, fabric: WorkTable) -> None:
         self._event, self._memory, self._now = event, fabric.memory, fabric.now
-        self.started_at, self.loaded, self.compacted = fabric.now, False, False
+        self.started_at, self.loaded, self.compacted_at = fabric.now, False, ""
         self._taken: Set[str] = frozenset()
         self._database: Database | None = None
         try:
             self._database = fabric.memory.session_database()
             row = self._database.row(
-                "SELECT started_at, loaded_at <> '', checkpoint <> '' FROM sessions WHERE id = ?",
+                "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
+                "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END "
+                "FROM sessions WHERE id = ?",
                 (event.session,),
             )
         except StoreUnavailable as error:
@@ -47,7 +49,7 @@ class Ledger:
             return
         if row:
             self.started_at, self.loaded = str(row[0]), bool(row[1])
-            self.compacted = bool(row[2])
+            self.compacted_at = str(row[2])
 
     def seen(self, agent: str = "") -> frozenset[str]:
         """Ids of memories that this session, or this subagent of it, still has in its context."""

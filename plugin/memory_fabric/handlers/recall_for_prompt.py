@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
     """Fires on each prompt. Reads the prompt and the ledger; replies with what is above the floor
-    and new to this session: nothing that was said in it, unless it was compacted since. The first
-    prompt of a session that SessionStart missed gets the session block, too.
+    and new to this session: of what was said in it only what was before its last compaction. The
+    first prompt of a session that SessionStart missed gets the session block, too.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -32,7 +32,8 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         session=event.session,
         seen=seen,
         shown=fabric.memory.native_ids(ledger.started_at),
-        here="" if ledger.compacted else event.session,
+        here=event.session,
+        since=ledger.compacted_at,
     )
     return Reply(
         "\n\n".join(text for text in (before.context, pushed.text) if text),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric import ids
 from memory_fabric.fabric.checkpoint import checkpoint
 from memory_fabric.handlers.follow_transcript import follow, table_of
 from memory_fabric.handlers.work_in_hand import changed_files, open_items, read_files
@@ -34,7 +35,7 @@ def handle(event: Event, fabric: WorkTable) -> None:
     saved = checkpoint(
         [t.text for t in turns if t.role == "user" and t.text],
         [t.text for t in turns if t.role == "assistant" and t.text],
-        now=fabric.now,
+        now=ids.timestamp(),  # after what the transcript had gained was stored
         changed=_near(changed_files(turns), fabric.memory.settings.project_dir),
         read=_near(read_files(turns), fabric.memory.settings.project_dir),
         items=open_items(turns),

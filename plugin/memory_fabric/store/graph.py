@@ -149,6 +149,16 @@ def relations_of(
     return _relations(db, [id_ for id_, _, _ in _by_name(db, names)], limit, at, only)
 
 
+def stated_at(db: Database, relation: Relation) -> str:
+    """When exactly this relation was stated (ISO 8601); empty where it was not."""
+    row = db.row(
+        "SELECT r.created_at FROM relations AS r JOIN entities AS s ON s.id = r.source "
+        "JOIN entities AS t ON t.id = r.target WHERE s.name = ? AND r.type = ? AND t.name = ?",
+        tuple(relation),
+    )
+    return str(row[0]) if row else ""
+
+
 def observations_of(db: Database, name: str) -> tuple[str, ...]:
     """The observations of the entity of exactly this name, in insertion order."""
     rows = db.rows(

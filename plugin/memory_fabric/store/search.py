@@ -322,6 +322,7 @@ def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candid
             "relations": body["relations"],
             "alternatives": body["alternatives"],
             "outcome": body["outcome"],
+            "category": body.get("category", ""),
             "author": body["author"],
             "project": body["project"],
         },
