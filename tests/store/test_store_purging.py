@@ -145,7 +145,7 @@ def test_everything_else_is_kept(world: World) -> None:
     assert graph.observations_of(database(memory), "waiting") == ("waits in the queue",)
     assert [r.what for r in memory.find_records("1")] == [KEPT]
     texts = [row[0] for row in database(memory).rows("SELECT text FROM episodes")]
-    assert texts == ["listen: [erased], yes", "What about the pagination?"]
+    assert texts == ["listen: [erased], yes", "[erased]", "What about the pagination?"]
     assert KEPT in world.native().read_text("utf-8")
     assert "another line" in (world.home / "logs" / log.LOG_NAME).read_text("utf-8")
     assert "unreadable" in (world.local / journal.BAD).read_text("utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from memory_fabric.models import Record
@@ -83,7 +84,7 @@ def _part(database: Database, found: Found) -> dict[str, Any]:
     said = [[e.name, text] for e in entities for text in e.observations]
     said += [[o.entity, o.text] for o in found.observations if o.store == database.kind]
     names = [name for e in entities for name in (e.name, *_aliases(database, e.name))]
-    payload = forgetting.payload_for(database, found)
+    payload = forgetting.payload_for(database, replace(found, turns=()))
     return {"names": list(dict.fromkeys(names)), "said": said, "forget": payload}
 
 

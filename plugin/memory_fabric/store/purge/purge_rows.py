@@ -321,17 +321,15 @@ def _sessions(c: sqlite3.Connection, gone: Gone) -> int:
 
 
 def _turns(c: sqlite3.Connection, gone: Gone) -> int:
-    """Turns keep the rest of what was said; one that says nothing else is deleted."""
+    """Turns keep the rest of what was said; of one that was asked for by its id, nothing."""
     found = turns(c, gone)
     for id_ in found:
         row = c.execute("SELECT * FROM episodes WHERE id = ?", (id_,))
         columns = [description[0] for description in row.description]
         values = dict(zip(columns, row.fetchone(), strict=True))
-        text = gone.sought.without(values["text"])
+        text = MARK if values["uuid"] in gone.turns else gone.sought.without(values["text"])
         # Its index follows only what is deleted and added.
         c.execute("DELETE FROM episodes WHERE id = ?", (id_,))
-        if values["uuid"] in gone.turns or not any(map(str.isalnum, text.replace(MARK, ""))):
-            continue
         values |= {"text": text, "extra": index_extra(text)}
         marks = ", ".join("?" * len(columns))
         c.execute(

@@ -87,9 +87,7 @@ class Gone:
     def graves(self) -> frozenset[str]:
         """The ids of tombstones that keep all of this away."""
         names = map(tombstones.of_entity, self.names)
-        turns = map(tombstones.of_turn, self.turns)
-        said = {tombstones.of_observation(*pair) for pair in self.said}
-        return self.ids | {*names, *turns} | said
+        return self.ids | {*names} | {tombstones.of_observation(*pair) for pair in self.said}
 
 
 def folded(text: str) -> str:
