@@ -226,6 +226,30 @@ def test_short_words_need_an_id_or_exactness(world: World) -> None:
     assert turns(memory) == ["the code is [erased]", "q7x is another"]
 
 
+@pytest.mark.parametrize("own", ["Decision", "observations", "created", "relationType", "-/!?.#"])
+def test_words_that_memory_writes_itself_are_refused(world: World, own: str) -> None:
+    memory = world.memory()
+    say(memory, f"It is a {own} of mine.")
+
+    with pytest.raises(BadInput, match="more of the words"):
+        purging.find(memory, own)
+
+    purge(memory, f"a {own} of")
+    assert turns(memory) == ["It is [erased] mine."]
+
+
+def test_what_was_purged_by_its_id_stays_away_when_it_is_asked_for_again(world: World) -> None:
+    memory = world.memory()
+    record = memory.remember(decision("Open the gate at noon"), USER)
+    assert record is not None
+    purge(memory, record.id)
+
+    with pytest.raises(NotFound, match="already"):
+        purging.find(memory, record.id)
+
+    assert database(memory).rows("SELECT id FROM tombstones") == [(record.id,)]
+
+
 def test_words_that_stand_nowhere_are_said_to(world: World) -> None:
     memory = world.memory()
     create(memory, entity("wall", "is high"))

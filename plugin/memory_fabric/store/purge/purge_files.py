@@ -152,7 +152,11 @@ def _line(
     if value is None:
         return _unless(line, gone)
     left = change(value)
-    return line if left is value else jsontext.dumps(left, ensure_ascii=False)
+    if left is value:
+        return line
+    new = jsontext.dumps(left, ensure_ascii=False)
+    # Words may stand in a line as JSON joins them, and in no text of it.
+    return None if gone.asked.is_in(new) else new
 
 
 def _unless(line: str, gone: Gone) -> str | None:

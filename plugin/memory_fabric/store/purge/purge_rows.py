@@ -174,8 +174,7 @@ def cells(c: sqlite3.Connection) -> Iterator[tuple[str, str, str, tuple[Any, ...
     for table, sql in tables:
         columns = [name for name in _columns(c, table) if (table, name) not in DERIVED]
         key = _key(c, table, sql)
-        rows = c.execute(f"SELECT {', '.join((*key, *columns))} FROM {table}").fetchall()
-        for row in rows:
+        for row in c.execute(f"SELECT {', '.join((*key, *columns))} FROM {table}"):
             for name, value in zip(columns, row[len(key) :], strict=True):
                 if isinstance(value, str) and value:
                     yield table, name, value, row[: len(key)]
@@ -342,10 +341,8 @@ def _cells(c: sqlite3.Connection, gone: Gone) -> int:
     """Every other text that holds the words: a mark in their place; a row that is found by them
     is deleted.
     """
-    done = 0
-    for table, column, text, key in list(cells(c)) if gone.asked else ():
-        if not gone.asked.is_in(text):
-            continue
+    found = [cell for cell in cells(c) if gone.asked.is_in(cell[2])] if gone.asked else []
+    for table, column, text, key in found:
         (sql,) = c.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
         names = _key(c, table, sql)
         row = " AND ".join(f"{name} = ?" for name in names)
@@ -356,8 +353,7 @@ def _cells(c: sqlite3.Connection, gone: Gone) -> int:
             c.execute(f"UPDATE {table} SET {column} = ? WHERE {row}", (new, *key))
         except sqlite3.IntegrityError:
             c.execute(f"DELETE FROM {table} WHERE {row}", key)
-        done += 1
-    return done
+    return len(found)
 
 
 def _columns(c: sqlite3.Connection, table: str) -> list[str]:

@@ -26,7 +26,7 @@ from memory_fabric.store import (
 from memory_fabric.store.database import Database, open_database, translated
 from memory_fabric.store.graph_file import agreement, exchange
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.purge import places, purge_files, purge_rows
+from memory_fabric.store.purge import own_words, places, purge_files, purge_rows
 from memory_fabric.store.purge.places import Place
 from memory_fabric.store.purge.purge_plan import Plan, asked, gone_from
 from memory_fabric.store.purge.scrubbing import Gone
@@ -138,7 +138,9 @@ def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> lis
         for _, database in databases:
             held[database.path] += purge_rows.holding(database, gone.sought).total()
         # Then the bytes of a database may hold longer words, and its texts alone can tell.
-        is_inside = any(purge_rows.inside(database, gone) for _, database in databases)
+        is_inside = own_words.are_in(gone.sought.anywhere()) or any(
+            purge_rows.inside(database, gone) for _, database in databases
+        )
     left = []
     for path in own_files(memory, where):
         size = 0 if path == noted else _held(path, gone.sought, is_inside=is_inside)

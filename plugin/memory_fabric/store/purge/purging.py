@@ -27,7 +27,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.forgetting import Found, FoundEntity, FoundText
 from memory_fabric.store.history import naming, tracing
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.purge import places, purge_files, purge_rows, purge_steps
+from memory_fabric.store.purge import own_words, places, purge_files, purge_rows, purge_steps
 from memory_fabric.store.purge.places import Place
 from memory_fabric.store.purge.purge_plan import Plan, asked, gone_from, planned, texts_of
 from memory_fabric.store.purge.scrubbing import Gone, is_telling
@@ -111,6 +111,8 @@ def find(
         )
     named = naming.looks_like_id(text) or text.startswith(forgetting.TURN)
     found = _named(memory, text) if named else None
+    if found is None and named and _is_buried(memory, text):
+        raise NotFound(text, "What had this id is erased or forgotten for good already.")
     if found is None:
         found = _worded(memory, text, exact=exact, inside=inside)
         if not (found or _stands(memory, replace(found, everywhere=everywhere))):
@@ -238,6 +240,13 @@ def _named(memory: Memory, text: str) -> Found | None:
     return Found(text, (trace.record,)) if isinstance(trace, tracing.RecordTrace) else None
 
 
+def _is_buried(memory: Memory, text: str) -> bool:
+    """True if an id is kept of something that is gone, so that it stays away."""
+    ending = naming.id_part(text.removeprefix(forgetting.TURN))
+    known = "SELECT 1 FROM tombstones WHERE id LIKE ?"
+    return any(database.row(known, (f"%{ending}",)) for database in memory.databases())
+
+
 def _worded(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
     """What states the words in this project's memory and the user's; perhaps nothing."""
     words = one_line(text)
@@ -250,6 +259,13 @@ def _worded(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
         )
     found = Found(text, words=words, exact=exact, inside=inside)
     gone = Gone(words=(words,), exact=exact, inside=inside)
+    if own_words.are_in(gone.asked) or not any(map(str.isalnum, words)):
+        raise BadInput(
+            "text",
+            "Memory writes these words itself into every file, as names of its fields and the "
+            "like; nothing was erased.",
+            remedy="Say more of the words beside them, or name a memory by its id.",
+        )
     entities = [*forgetting.entities_meant(memory, text), *_deleted(memory, text)]
     said: list[FoundText] = []
     for database in memory.databases():

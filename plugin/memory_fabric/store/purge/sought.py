@@ -80,11 +80,14 @@ class Sought:
             run = _telling_run(needle.text)
             if run:
                 folded = folded or data.lower()
-                if run not in folded:
+                # Unless somebody escaped letters of ASCII, which we never do.
+                if run not in folded and b"\\u00" not in folded and b"%" not in folded:
                     continue
             for found in _expression(needle).finditer(data):
                 start, end = found.span()
-                if not needle.whole or not _is_inside(data, start, end, needle.text):
+                if needle.whole and _is_inside(data, start, end, needle.text):
+                    continue
+                if not _is_marked(data, start, end):
                     yield start, end
 
 
@@ -102,16 +105,10 @@ def _bytes(text: str) -> bytes:
 
 @cache
 def _telling_run(text: str) -> bytes:
-    """Letters of a text that every spelling of it holds; none for short ones.
-
-    What we write escapes no letter of ASCII. Somebody else's file may: so only for long texts,
-    which are many, while what was asked for is sought in any spelling.
-    """
-    if len(text) < 64:
-        return b""
-    ascii_ = text.lower().encode("ascii", "replace").replace(b"?", b" ")
+    """The longest run of ASCII letters and digits in a text, small; it is in every spelling."""
+    joined = unicodedata.normalize("NFC", text).lower()
+    ascii_ = joined.encode("ascii", "replace").replace(b"?", b" ")
     runs: list[bytes] = _RUN.findall(ascii_)
-    # Letters such as `k` have relatives outside of ASCII, but never a plain form of their own.
     return max(runs, key=len, default=b"")
 
 
@@ -152,6 +149,12 @@ def _as_json(unit: int) -> bytes:
 
 def _any_case(digits: str) -> bytes:
     return "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in digits).encode()
+
+
+def _is_marked(data: bytes, start: int, end: int) -> bool:
+    """True if what was found is a part of our own mark."""
+    mark = MARK.encode()
+    return data.find(mark, max(0, end - len(mark)), start + len(mark)) >= 0
 
 
 def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
