@@ -164,9 +164,12 @@ def payload_for(database: Database, found: Found) -> dict[str, list[object]]:
         if o.store == database.kind
     ]
     turns = [t.id for t in found.turns if t.store == database.kind]
-    return {"ids": [*ids], "entityNames": [*names], "deletions": [*said]} | (
-        {"turns": [*turns]} if turns else {}
-    )
+    payload: dict[str, list[object]] = {
+        "ids": [*ids],
+        "entityNames": [*names],
+        "deletions": [*said],
+    }
+    return payload | {"turns": [*turns]} if turns else payload
 
 
 def _forgotten_in(memory: Memory, database: Database, found: Found, provenance: Provenance) -> int:
@@ -217,9 +220,9 @@ def _turns(memory: Memory, text: str) -> list[FoundTurn]:
     if len(ending) < MIN_ID_CHARS:
         return []
     return [
-        FoundTurn(*row, database.kind)
+        FoundTurn(uuid, role, said, at, database.kind)
         for database in memory.databases()
-        for row in database.rows(
+        for uuid, role, said, at in database.rows(
             "SELECT uuid, role, text, created_at FROM episodes WHERE uuid LIKE ?", (f"%{ending}",)
         )
     ]

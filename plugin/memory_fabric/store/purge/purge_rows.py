@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.store import records, repair, write
-from memory_fabric.store.database import Database, translated
+from memory_fabric.store.database import Database, as_address, translated
 from memory_fabric.store.intake import PURGED
 from memory_fabric.store.purge import scrubbing
 from memory_fabric.store.purge.scrubbing import Gone
@@ -188,7 +187,7 @@ def is_explained(path: str, sought: Sought) -> bool:
     """
     connection = sqlite3.connect(":memory:")
     try:
-        source = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)
+        source = sqlite3.connect(f"file:{as_address(path)}?mode=ro", uri=True)
         try:
             source.backup(connection)
         finally:

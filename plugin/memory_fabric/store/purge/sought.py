@@ -11,10 +11,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from memory_fabric.store.sessions import ERASED as MARK
+from memory_fabric.store.sessions import ERASED
 from memory_fabric.text import one_line
 from memory_fabric.values import Value
 
+# In the place of what was erased from a text that stays.
+MARK = ERASED
 # Longer than any escape of a single character.
 NEAR_BYTES = 16
 _BETWEEN = (
