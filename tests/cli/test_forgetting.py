@@ -110,6 +110,7 @@ def test_the_code_of_the_preview_erases_words_that_no_answer_repeats(filled: She
     assert (wrong.status, done.status, again.status) == (2, 0, 3)
     assert "The gate opens with [erased]" in shown.out
     assert done.out.splitlines()[-1] == "Erased: 2. No file of this memory holds it any longer."
+    assert "MEMORY.md" not in shown.err
     assert "stand nowhere in this memory" in again.err
     said = "".join(run.out + run.err for run in (shown, wrong, done, again))
     assert "tangerine-walrus" not in said.lower()

@@ -122,6 +122,12 @@ def held_in(path: str, sought: Sought) -> list[tuple[int, int]]:
         return []
 
 
+def held_in_notes(path: str, sought: Sought) -> bool:
+    """True if a file of notes holds what is sought outside of our fence in it. Raises OSError."""
+    text = (files.read_text(path) or "").replace("\r\n", "\n").encode()
+    return bool(sought.spans(text.replace(own_fence(path), b" ")))
+
+
 def lines_with(path: str, gone: Gone) -> int:
     """How many lines of a file hold it. Raises OSError."""
     text = files.read_text(path) or ""

@@ -155,9 +155,15 @@ def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> lis
     for path in (path for place in where for path in place.notes):
         held[path] += _bytes_in(gone.sought.spans(purge_files.own_fence(path)))
     _refuse(+held)
-    others = dict.fromkeys((*places.other_files(memory, where), *places.notes_beside(where)))
-    left += [path for path in others if path != noted and purge_files.held_in(path, gone.sought)]
-    return list(dict.fromkeys(left))
+    return list(dict.fromkeys((*left, *elsewhere(memory, where, gone.sought, noted))))
+
+
+def elsewhere(memory: Memory, where: Sequence[Place], sought: Sought, noted: str = "") -> list[str]:
+    """Files of other projects, and notes of the user and the client, that hold what is sought."""
+    others = [path for path in places.other_files(memory, where) if path != noted]
+    held = [path for path in others if purge_files.held_in(path, sought)]
+    notes = places.notes_beside(where)
+    return [*held, *(path for path in notes if purge_files.held_in_notes(path, sought))]
 
 
 def own_files(memory: Memory, where: Sequence[Place]) -> list[str]:

@@ -135,11 +135,10 @@ def toll(memory: Memory, found: Found) -> Toll:
             sums["observations"] = len(found.observations)
     gone = Gone(**asked(plan))
     sums += _beside(memory, where, gone)
-    others = (*places.other_files(memory, where), *places.notes_beside(where))
     return Toll(
         **sums,
         short=sum(not is_telling(text) for text in texts_of(found)),
-        elsewhere=tuple(p for p in dict.fromkeys(others) if purge_files.held_in(p, gone.sought)),
+        elsewhere=tuple(purge_steps.elsewhere(memory, where, gone.sought)),
     )
 
 
@@ -327,8 +326,7 @@ def _apart(memory: Memory, text: str) -> Found:
     if not found:
         where = places.places(memory, everywhere=False)
         sought = Gone(words=(one_line(text),)).sought
-        others = (*places.other_files(memory, where), *places.notes_beside(where))
-        held = [path for path in dict.fromkeys(others) if purge_files.held_in(path, sought)]
+        held = purge_steps.elsewhere(memory, where, sought)
         files_ = f" They stand in {first_of(held, MAX_NAMED)}, which is not this memory's."
         raise NotFound(
             text,
