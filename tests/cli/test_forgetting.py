@@ -90,6 +90,53 @@ def test_a_purge_that_was_stopped_is_completed_by_the_next(filled: Shell) -> Non
     warned = filled.run("check")
     done = filled.run("forget", "gone", "--purge", "--yes")
 
-    assert warned.status == 1 and "'gone'" in warned.out
+    assert warned.status == 1 and "purge was stopped" in warned.out
     assert done.status == 0 and done.out.startswith("Erased: 1")
     assert not pending.exists()
+
+
+def test_the_code_of_the_preview_erases_words_that_no_answer_repeats(filled: Shell) -> None:
+    filled.remember("The gate opens with tangerine-walrus")
+    filled.remember("Tangerine-Walrus is what the shop is called")
+
+    shown = filled.run("forget", "tangerine-walrus", "--purge")
+    code = shown.out.split("--confirm ")[1].split()[0]
+    wrong = filled.run("forget", "tangerine-walrus", "--purge", "--confirm", "00000000")
+    done = filled.run("forget", "tangerine-walrus", "--purge", "--confirm", code)
+    again = filled.run("forget", "tangerine-walrus", "--purge")
+
+    assert "records that state it and go: 2" in shown.out
+    assert "changes in the history that hold it and lose it: 2" in shown.out
+    assert (wrong.status, done.status, again.status) == (2, 0, 3)
+    assert "The gate opens with [erased]" in shown.out
+    assert done.out.splitlines()[-1] == "Erased: 2. No file of this memory holds it any longer."
+    assert "MEMORY.md" not in shown.err
+    assert "stand nowhere in this memory" in again.err
+    said = "".join(run.out + run.err for run in (shown, wrong, done, again))
+    assert "tangerine-walrus" not in said.lower()
+    assert b"tangerine-walrus" not in bytes_of(filled).lower()
+
+
+def test_short_words_and_options_of_a_purge_alone_are_refused(filled: Shell) -> None:
+    short = filled.run("forget", "1M", "--purge", "--yes")
+    stray = filled.run("forget", "offset", "--exact")
+
+    assert short.status == stray.status == 2
+    assert "by its id, or say --exact" in short.err
+    assert LESSON.encode() in bytes_of(filled)
+
+
+def test_another_projects_words_are_named_and_the_exit_code_says_so(filled: Shell) -> None:
+    here = filled.project
+    filled.project = filled.user_home.parent / "forum"
+    (filled.project / ".git").mkdir(parents=True)
+    filled.remember("The gate opens with tangerine-walrus")
+    filled.project = here
+    filled.remember("The gate opens with tangerine-walrus")
+
+    first = filled.run("forget", "tangerine-walrus", "--purge", "--yes")
+    second = filled.run("forget", "tangerine-walrus", "--purge", "--yes", "--everywhere")
+
+    assert first.status == 1 and "--everywhere takes it" in first.err
+    assert second.status == 0, second.err
+    assert b"tangerine-walrus" not in bytes_of(filled)

@@ -8,7 +8,9 @@ from typing import Any
 
 from mcp.client.client import Client
 
+from memory_fabric.servers import history_tools
 from servers.doors import connected, run, texts
+from store.support import TOOL, World, database
 
 CODE = re.compile(r'confirm "([0-9a-f]{8})"')
 
@@ -159,3 +161,19 @@ def test_recall_walks_as_deep_as_it_is_told_and_shows_the_path(tmp_path: Path) -
             assert "Path:" not in await said(client, "recall", query="n0")
 
     run(story)
+
+
+def test_forget_takes_a_turn_by_its_id(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    turn = {"id": "0199aaaa-0000-7000-8000-00000000beef", "session": "s1", "role": "user"}
+    turn |= {"text": "The port is 8080.", "created_at": "2026-01-15T10:00:00.000Z"}
+    memory.write("add_episodes", {"episodes": [turn]}, TOOL)
+
+    preview = history_tools.forget(memory, {"what": "0000beef"}, TOOL).texts[0]
+    code = CODE.search(preview)
+    assert code is not None
+    done = history_tools.forget(memory, {"what": "0000beef", "confirm": code[1]}, TOOL)
+
+    assert "turn 0000beef of 2026-01-15, said by the user: The port is 8080." in preview
+    assert done.texts[0].endswith("a turn does not come back.")
+    assert database(memory).rows("SELECT * FROM episodes") == []

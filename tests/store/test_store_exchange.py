@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,35 @@ def test_bad_lines_are_set_aside_and_the_rest_is_imported(world: World) -> None:
     assert [line["number"] for line in kept] == [bad.number for bad in told.bad]
     assert kept[0]["line"] == '{"type":"entity","na'
     assert kept[0]["file"] == str(world.root / "memory.jsonl")
+
+
+def private_key() -> list[str]:
+    """The lines of a private key, made when it is needed."""
+    kind = "RSA PRIVATE" + " KEY"
+    body = [base64.b64encode(secrets.token_bytes(48)).decode() for _ in range(12)]
+    return [f"-----BEGIN {kind}-----", *body, "", f"-----END {kind}-----"]
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_secret_of_several_lines_is_redacted_as_the_text_that_it_is(
+    world: World, monkeypatch: pytest.MonkeyPatch, full: bool
+) -> None:
+    if full:  # as if the batch had been full in the middle of the key
+        monkeypatch.setattr(exchange, "BATCH_BYTES", 300)
+    memory, key = world.memory(), private_key()
+    content = [person("first").decode(), "torn before", *key, "torn after"]
+    content += [person("last").decode(), "torn at the end"]
+
+    told = imported(memory, world.root, "\n".join(content).encode())
+
+    kept = [json.loads(line) for line in Path(told.set_aside).read_text("utf-8").splitlines()]
+    assert len(kept) == len(told.bad) == len(key) + 2
+    (world.root / "memory.jsonl").unlink()
+    everything = world.all_bytes()
+    assert [line for line in key if line and line.encode() in everything] == []
+    texts = [line["line"] for line in kept if line["line"]]
+    assert [texts[0], *texts[-2:]] == ["torn before", "torn after", "torn at the end"]
+    assert any("[redacted: " in text for text in texts)
 
 
 def test_a_secret_reaches_no_file_of_ours_by_an_import(world: World) -> None:

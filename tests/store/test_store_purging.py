@@ -110,8 +110,8 @@ def filled(world: World) -> str:
     return record.id
 
 
-def purge(memory: Memory, text: str) -> purging.Purged:
-    return purging.purge(memory, purging.find(memory, text), BY)
+def purge(memory: Memory, text: str, **how: bool) -> purging.Purged:
+    return purging.purge(memory, purging.find(memory, text, **how), BY)
 
 
 def assert_gone(world: World) -> None:
@@ -145,7 +145,7 @@ def test_everything_else_is_kept(world: World) -> None:
     assert graph.observations_of(database(memory), "waiting") == ("waits in the queue",)
     assert [r.what for r in memory.find_records("1")] == [KEPT]
     texts = [row[0] for row in database(memory).rows("SELECT text FROM episodes")]
-    assert texts == ["What about the pagination?"]
+    assert texts == ["listen: [erased], yes", "[erased]", "What about the pagination?"]
     assert KEPT in world.native().read_text("utf-8")
     assert "another line" in (world.home / "logs" / log.LOG_NAME).read_text("utf-8")
     assert "unreadable" in (world.local / journal.BAD).read_text("utf-8")
@@ -206,12 +206,12 @@ def test_nothing_brings_a_purged_memory_back(world: World) -> None:
     assert_gone(world)
 
 
-def test_an_entity_is_purged_by_its_name_and_not_where_others_speak_of_it(world: World) -> None:
+def test_an_entity_is_purged_by_an_alias_and_not_where_others_speak_of_it(world: World) -> None:
     memory = world.memory()
     create(memory, entity("Ann", "has a garden in Leeds"), entity("Bob", "Ann is his sister"))
     memory.write("create_relations", {"relations": [relation("Bob", "knows", "Ann")]}, TOOL)
-    merging.add_aliases(memory, "Ann", ["Annie"], BY)
-    found = purging.find(memory, "Annie")
+    merging.add_aliases(memory, "Ann", ["Annabella"], BY)
+    found = purging.find(memory, "Annabella")
 
     toll = purging.toll(memory, found)
     purging.purge(memory, found, BY)
@@ -222,7 +222,7 @@ def test_an_entity_is_purged_by_its_name_and_not_where_others_speak_of_it(world:
     assert whole.relations == ()
     memory.close()
     everything = world.all_bytes()
-    for text in (b"garden in Leeds", b"Annie", b'"Ann"'):
+    for text in (b"garden in Leeds", b"Annabella", b'"Ann"'):
         assert text not in everything
 
 
@@ -230,7 +230,7 @@ def test_a_text_that_others_hold_too_stays_there(world: World) -> None:
     memory = world.memory()
     slow = "answers within a second"
     create(memory, entity("api", slow, "is called by nobody"), entity("web", slow))
-    found = purging.find(memory, "api")
+    found = purging.find(memory, "api", exact=True)
 
     toll = purging.toll(memory, found)
     purging.purge(memory, found, BY)
@@ -294,7 +294,7 @@ def test_another_projects_own_words_stay_and_are_told(world: World) -> None:
     memory = world.memory()
     create(memory, entity("Ann", SECRET))
 
-    done = purge(memory, "Ann")
+    done = purge(memory, "Ann", exact=True)
 
     assert done.elsewhere and all("shop" in path for path in done.elsewhere)
 
@@ -302,7 +302,7 @@ def test_another_projects_own_words_stay_and_are_told(world: World) -> None:
 def test_what_changed_since_it_was_shown_is_not_purged(world: World) -> None:
     memory = world.memory()
     create(memory, entity("Ann", "has a garden in Leeds"))
-    found = purging.find(memory, "Ann")
+    found = purging.find(memory, "Ann", exact=True)
     create(memory, entity("Ann", "has a dog"))
 
     with pytest.raises(BadInput, match="changed meanwhile"):
@@ -361,9 +361,11 @@ purging.purge(memory, found, Provenance("cli", trust="user"))
 """
 
 
-@pytest.mark.parametrize("after", [2, 5, 8, 11, 14, 17, 20, 23])
+@pytest.mark.parametrize("after", [2, 5, 9, 12, 14, 17, 21, 24])
 def test_a_purge_that_was_killed_is_completed_by_the_next(world: World, after: int) -> None:
     id_ = filled(world)
+    if not after % 3:  # by the words, too
+        id_ = SECRET
     process = world.start(KILLED, id_, str(after))
     _, errors = process.communicate(timeout=120)
     assert process.returncode in (0, -signal.SIGKILL), errors

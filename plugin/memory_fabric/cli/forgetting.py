@@ -15,15 +15,22 @@ from memory_fabric.store import forgetting
 from memory_fabric.store.forgetting import Found
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import purging
+from memory_fabric.store.purge.purge_files import is_of_memories
 from memory_fabric.store.purge.purging import Purged, Toll
-from memory_fabric.text import cut, one_line
+from memory_fabric.store.purge.scrubbing import marked
+from memory_fabric.store.purge.sought import Needle, Sought
+from memory_fabric.text import cut, many, one_line
 
 MAX_TEXT_CHARS = 120
 STAYS = (
     "Journals and backups keep their copies, and the turn in which it was said can still be found; "
     "--purge erases those, too."
 )
-FOR_GOOD = "A purge cannot be undone. Conversations that Claude Code keeps itself are not touched."
+TURN_STAYS = "Backups keep their copies; it does not come back. --purge erases those, too."
+FOR_GOOD = (
+    "A purge cannot be undone. Conversations that Claude Code keeps itself are not touched, and "
+    "what is said from now on is kept as ever."
+)
 
 
 def forget(
@@ -34,14 +41,34 @@ def forget(
     everything: Annotated[
         bool, typer.Option("--all", help="With --yes: also when several memories match.")
     ] = False,
+    confirm: Annotated[
+        str,
+        typer.Option(metavar="CODE", help="Forget exactly what the preview with this code showed."),
+    ] = "",
     purge: Annotated[
         bool,
         typer.Option(
             "--purge",
-            help="Erase it for good, and prove that no file of this memory holds it: tables and "
-            "their indexes, the history, journals, queues, MEMORY.md, logs, sessions, turns of "
-            "past conversations that hold it, and all backups, for which a new one is made.",
+            help="Erase the words, or what the id names, for good wherever they stand, and prove "
+            "that no file of this memory holds them: tables and their indexes, the history, "
+            "journals, queues, what waits to be forwarded, MEMORY.md, logs, pages, sessions, turns "
+            "of past conversations, and all backups, for which a new one is made.",
         ),
+    ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="With --purge: in this letter case only; also fewer than six characters.",
+        ),
+    ] = False,
+    inside: Annotated[
+        bool,
+        typer.Option("--inside", help="With --purge: also inside longer words, as in `-pWORD`."),
+    ] = False,
+    everywhere: Annotated[
+        bool,
+        typer.Option("--everywhere", help="With --purge: in all projects of this home."),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="What was found, and how many were forgotten, as JSON.")
@@ -49,33 +76,56 @@ def forget(
 ) -> int:
     """Show what would be forgotten; with `--yes` forget it.
 
-    The memory with this id, else the entity of exactly this name or alias, else the memories and
-    single observations that hold all of these words. Nothing is changed without `--yes`. What was
-    forgotten comes back by `memory-fabric undo`, or when somebody states it again; no import and no
-    old journal brings it back. The turn of a conversation in which it was said can still be found.
+    The memory or turn with this id, else the entity of exactly this name or alias, else the
+    memories and single observations that hold all of these words. Nothing is changed without
+    `--yes`, or `--confirm` with the code of the preview. What was forgotten comes back by
+    `memory-fabric undo`, or when somebody states it again; no import and no old journal brings it
+    back. A turn does not come back. The turn of a conversation in which it was said can still be
+    found.
 
-    A purge cannot be undone; its preview says what goes with it. One that was stopped is completed
-    by the next. Conversations that Claude Code keeps itself are not touched.
+    With `--purge` words mean themselves, as whole words, wherever they stand side by side; if
+    they stand nowhere so, the memories that hold each of them. Records, single observations and
+    entities that state them go as a whole. In turns, notes and records of sessions, and in all
+    else, `[erased]` takes their place; lines of logs, and texts of other programs, go as a whole.
+    A purge cannot be undone; its preview says where the words stand. One that was stopped is
+    completed by the next. Exit code 1 when a file of another project still holds them, or one that
+    only says how memory is set up. Conversations that Claude Code keeps itself are not touched.
     """
     text = " ".join(what)
+    if (exact or inside or everywhere) and not purge:
+        raise BadInput("--exact", "--exact, --inside and --everywhere belong to --purge.")
     with here.open_memory() as memory:
-        if purge and yes and _completed(memory, text, as_json):
+        if purge and (yes or confirm) and _completed(memory, text, as_json):
             return 0
-        found = purging.find(memory, text) if purge else forgetting.find(memory, text)
+        if purge:
+            found = purging.find(memory, text, exact=exact, inside=inside, everywhere=everywhere)
+        else:
+            found = forgetting.find(memory, text)
         toll = purging.toll(memory, found) if purge else None
-        if yes and len(found) > 1 and not everything:
+        if confirm:
+            _must_fit(found, confirm)
+        elif yes and len(found) > 1 and not everything:
             raise BadInput(
                 "--yes",
-                f"{len(found)} memories match {text!r}; nothing was forgotten.",
-                remedy="Name one by its id, or say --all.",
+                f"{len(found)} memories match; nothing was forgotten.",
+                remedy="Name one by its id, say --all, or --confirm with the preview's code.",
             )
-        gone, purged = _taken(memory, found, purge) if yes else (0, None)
+        gone, purged = _taken(memory, found, purge) if yes or confirm else (0, None)
     if as_json:
         show.json_out(_as_json(found, gone, toll, purged))
     else:
         _show(found)
-        _say(gone if yes else None, toll, purged)
-    return 0
+        _say(found, gone if yes or confirm else None, toll, purged)
+    return 1 if purged and purged.ours else 0
+
+
+def _must_fit(found: Found, code: str) -> None:
+    if found.code != code:
+        raise BadInput(
+            "--confirm",
+            "The code does not fit what this means now; nothing was forgotten.",
+            remedy="Look at a new preview, and confirm its code.",
+        )
 
 
 def _taken(memory: Memory, found: Found, purge: bool) -> tuple[int, Purged | None]:
@@ -86,18 +136,18 @@ def _taken(memory: Memory, found: Found, purge: bool) -> tuple[int, Purged | Non
 
 
 def _completed(memory: Memory, text: str, as_json: bool) -> bool:
-    """Whether a purge of the same text had been stopped, and is done now; others are done, too."""
+    """True if a purge of the same text had been stopped, and is done now; others are done, too."""
     request = purging.pending(memory.settings.home)
     if not request:
         return False
     purged = purging.resume(memory, here.said_here())
     if request != text or purged is None:
-        show.complain(f"a purge of {request!r} had been stopped; it is complete now.")
+        show.complain("a purge had been stopped; it is complete now.")
         return False
     if as_json:
         show.json_out({"forgotten": purged.memories, "purged": asdict(purged)})
     else:
-        _say(purged.memories, None, purged)
+        _say(Found(text), purged.memories, None, purged)
     return True
 
 
@@ -111,7 +161,9 @@ def _as_json(found: Found, gone: int, toll: Toll | None, purged: Purged | None) 
             for e in found.entities
         ],
         "observations": [{"entityName": o.entity, "text": o.text} for o in found.observations],
+        "turns": [{"id": t.id, "role": t.role, "at": t.at, "text": t.text} for t in found.turns],
     }
+    whole = marked(whole, words_of(found))
     if toll:
         whole["purge"] = asdict(toll) | {"can_be_undone": False}
     if purged:
@@ -132,32 +184,84 @@ def _show(found: Found) -> None:
         ("", "observation", "", f"{o.entity}: {cut(one_line(o.text), MAX_TEXT_CHARS)}")
         for o in found.observations
     ]
-    show.table(("id", "kind", "date", "memory"), rows)
+    rows += [
+        (short_id(t.id), f"turn ({t.role})", t.at[:10], cut(one_line(t.text), MAX_TEXT_CHARS))
+        for t in found.turns
+    ]
+    if rows:
+        # Whoever asks knows the words; nobody else has to read them here.
+        hidden = words_of(found)
+        show.table(
+            ("id", "kind", "date", "memory"),
+            [tuple(map(hidden.without, row)) for row in rows],
+        )
 
 
-def _say(gone: int | None, toll: Toll | None, purged: Purged | None) -> None:
+def words_of(found: Found) -> Sought:
+    """The words of a purge, which no answer repeats."""
+    return Sought([Needle(found.words, not found.inside, found.exact)] if found.words else [])
+
+
+def _say(found: Found, gone: int | None, toll: Toll | None, purged: Purged | None) -> None:
     if purged:
-        show.line(f"Erased: {gone}. No file of this memory holds it any longer.")
+        named = "" if gone or not found.words else "the words, which no memory stated"
+        show.line(f"Erased: {named or gone}. {_proven(found, toll, purged)}")
         for path in purged.elsewhere:
-            show.complain(f"{path} holds it, too; that is not this memory's.")
+            whose = _whose(path, purged)
+            show.complain(f"{path} holds it, too; {whose}.")
     elif gone is not None:
-        show.line(f"Forgotten: {gone}. {STAYS} memory-fabric undo --last brings it back.")
+        back = "" if found.turns else " memory-fabric undo --last brings it back."
+        show.line(f"Forgotten: {gone}. {TURN_STAYS if found.turns else STAYS}{back}")
     elif toll:
         for sentence in _sentences(toll):
             show.line(sentence)
-        show.line(f"{FOR_GOOD} Nothing was changed. Say --purge --yes to erase it.")
+        for path in toll.elsewhere:
+            show.complain(f"{path} holds it, too, and is left alone.")
+        say = f"Say --purge --confirm {found.code} to erase exactly this, or --purge --yes."
+        show.line(f"{FOR_GOOD} Nothing was changed. {say}")
     else:
         show.line("This would be forgotten; nothing was changed. Say --yes to forget it.")
 
 
+def _proven(found: Found, toll: Toll | None, purged: Purged) -> str:
+    if purged.ours:
+        return "No file of this project's memory holds it any longer, but others do."
+    if toll and toll.inside:
+        inside = many(toll.inside, "text")
+        return (
+            "No file of this memory holds it any longer as a word of its own; "
+            f"{inside} held it inside longer words, which stay (--inside takes them)."
+        )
+    return "No file of this memory holds it any longer."
+
+
+def _whose(path: str, purged: Purged) -> str:
+    if path not in purged.ours:
+        return "that is not this memory's"
+    if is_of_memories(path):
+        return "that is another project's (--everywhere takes it)"
+    return "it says how memory is set up, and stays"
+
+
 def _sentences(toll: Toll) -> Iterator[str]:
     for number, text in (
-        (toll.turns, "turns of past conversations that hold it and go, too"),
-        (toll.ingests, "texts of other programs that hold it and are emptied"),
+        (toll.records, "records that state it and go"),
+        (toll.entities, "entities of that name that go, with all that is said of them"),
+        (toll.observations, "single observations that state it and go"),
+        (toll.turns, "turns of past conversations that hold it and lose it"),
+        (toll.blocks, "notes of sessions that hold it and lose it"),
         (toll.tasks, "tasks of subagents that hold it and go, too"),
-        (toll.blocks, "notes of sessions that hold it and are emptied"),
+        (toll.ingests, "texts of other programs that hold it and are emptied"),
+        (toll.history, "changes in the history that hold it and lose it"),
+        (toll.journals, "lines of journals that hold it and lose it"),
+        (toll.queues, "lines of queues that hold it and lose it"),
+        (toll.forwarding, "texts to be forwarded that hold it and go"),
+        (toll.logs, "lines of logs and of what was set aside that hold it and go"),
+        (toll.notes, "MEMORY.md that show it and are written anew"),
+        (toll.pages, "pages of the memory that go"),
         (toll.backups, "backups that go, when a new one is made"),
         (toll.set_aside, "files of damaged databases that go"),
+        (toll.inside, "texts that hold it only inside longer words, and keep it"),
         (toll.mentions, "other memories that mention the name and stay"),
         (toll.shared, "texts that other memories hold, too, and keep"),
         (toll.short, "texts that are too short to be sought in conversations and files"),

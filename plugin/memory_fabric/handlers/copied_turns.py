@@ -74,6 +74,8 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
         kept = () if keeper else by_time.get((turn.role, turn.created_at), ())
         if kept:
             text = cleaned({"text": kept_text(turn.text)})["text"]
-            keeper = next((one for one, known in kept if known == text), "")
+            # What was erased from a turn is in a copy of it still.
+            same = (one for one, known in kept if known == text or sessions.ERASED in known)
+            keeper = next(same, "")
         keepers.append(keeper)
     return keepers

@@ -20,6 +20,7 @@ MAX_TEXT_CHARS = 300
 MAX_NAME_CHARS = 80
 DEFAULT_CHANGES = 20
 MAX_GIFTS = 5
+KEPT_OF_TURN = "Backups keep copies; a turn does not come back."
 KEPT = "Journals and backups keep copies; memory-fabric undo brings it back."
 
 
@@ -32,7 +33,7 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
         return Outcome((_preview(forgetting.find(memory, what)),))
     found = forgetting.confirmed(memory, what, code)
     gone = forgetting.forget(memory, found, said_by)
-    return Outcome((f"Forgotten: {gone}. {KEPT}",), changed=True)
+    return Outcome((f"Forgotten: {gone}. {KEPT_OF_TURN if found.turns else KEPT}",), changed=True)
 
 
 def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
@@ -58,6 +59,10 @@ def _preview(found: Found) -> str:
         for e in found.entities
     ]
     lines += [f"- observation of {_name(o.entity)}: {_short(o.text)}" for o in found.observations]
+    lines += [
+        f"- turn {ids.short_id(t.id)} of {t.at[:10]}, said by the {t.role}: {_short(t.text)}"
+        for t in found.turns
+    ]
     kept = within(lines, "All of these would go.")
     confirm = f'Nothing is forgotten yet. To forget this, call again with confirm "{found.code}".'
     return f"{kept}\n{confirm}"

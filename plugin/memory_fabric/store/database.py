@@ -336,7 +336,7 @@ def _connected_for_reading(path: str) -> sqlite3.Connection:
     With a write-ahead log beside it that we may read, SQLite can still see what is newest; else
     the file is taken as it is.
     """
-    address = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    address = "file:" + as_address(path)
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
         connection = sqlite3.connect(address + "?mode=ro", uri=True, check_same_thread=False)
         try:
@@ -345,6 +345,11 @@ def _connected_for_reading(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError:
             connection.close()
     return sqlite3.connect(address + "?mode=ro&immutable=1", uri=True, check_same_thread=False)
+
+
+def as_address(path: str) -> str:
+    """The path as it stands in an address that SQLite opens."""
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def _limit(connection: sqlite3.Connection, deadline_s: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
@@ -10,11 +11,14 @@ from memory_fabric.models import Provenance, Record
 from memory_fabric.store import search
 from memory_fabric.store.database import Database
 from memory_fabric.store.history import naming
+from memory_fabric.store.history.changes import MIN_ID_CHARS
 from memory_fabric.store.matching import match_expression
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import stem, terms, words
 
 MAX_FOUND = 50
+# Before the id of a turn, as answers of `recall --json` have it.
+TURN = "episode:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +42,38 @@ class FoundText:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundTurn:
+    """A turn of a past conversation that would go."""
+
+    id: str
+    role: str
+    text: str
+    at: str
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
-    """What a request to forget means. `code` stands for exactly this, as it is now."""
+    """What a request to forget means. `code` stands for exactly this, as it is now.
+
+    `words` are sought for a purge wherever they stand, `exact` in this case only, `inside` also in
+    longer words, `everywhere` also in other projects; empty for an id and for what is only
+    forgotten.
+    """
 
     text: str
     records: tuple[Record, ...] = ()
     entities: tuple[FoundEntity, ...] = ()
     observations: tuple[FoundText, ...] = ()
+    turns: tuple[FoundTurn, ...] = ()
+    words: str = ""
+    exact: bool = False
+    inside: bool = False
+    everywhere: bool = False
 
     def __len__(self) -> int:
-        return len(self.records) + len(self.entities) + len(self.observations)
+        memories = len(self.records) + len(self.entities) + len(self.observations)
+        return memories + len(self.turns)
 
     @property
     def code(self) -> str:
@@ -58,24 +84,46 @@ class Found:
             for e in self.entities
         ]
         parts += [f"observation\t{o.store}\t{o.entity}\t{o.text}" for o in self.observations]
+        parts += [f"turn\t{t.store}\t{t.id}\t{t.text}" for t in self.turns]
+        if self.words:
+            parts.append(f"words\t{self.words}\t{self.exact}\t{self.inside}")
+        parts += ["everywhere"] if self.everywhere else []
         return f"{checksum(chr(10).join(sorted(parts))):08x}"
 
 
 def find(memory: Memory, text: str) -> Found:
     """What a request to forget names; nothing is changed.
 
-    One record by its id; else the entity of exactly this name or alias; else records that hold all
-    of the words, and observations that hold all of them and belong to no record. Raises NotFound.
+    One record or turn by its id; else the entity of exactly this name or alias; else records that
+    hold all of the words, and observations that hold all of them and belong to no record. Raises
+    NotFound.
     """
-    if naming.looks_like_id(text):
-        found = Found(text, (naming.record_by_id(memory, text)[0],))
-    elif entities := _entities(memory, text):
+    if naming.looks_like_id(text) or text.startswith(TURN):
+        found = by_id(memory, text)
+    elif entities := entities_meant(memory, text):
         found = Found(text, entities=tuple(entities))
     else:
         found = Found(text, _records(memory, text), observations=_observations(memory, text))
     if not found:
         raise NotFound(text, f"Nothing matches {text!r}.", remedy="memory-fabric recall finds it.")
     return found
+
+
+def by_id(memory: Memory, text: str) -> Found:
+    """The record, or else the turn, that an id or its end names.
+
+    Raises NotFound, and BadInput when several end alike.
+    """
+    try:
+        return Found(text, (naming.record_by_id(memory, text.removeprefix(TURN))[0],))
+    except NotFound:
+        turns = _turns(memory, text)
+        if not turns:
+            raise
+    if len(turns) > 1:
+        ids = ", ".join(turn.id for turn in turns)
+        raise BadInput("id", f"{text!r} means several: {ids}.", remedy="Type more of the id.")
+    return Found(text, turns=tuple(turns))
 
 
 def confirmed(memory: Memory, text: str, code: str) -> Found:
@@ -115,7 +163,13 @@ def payload_for(database: Database, found: Found) -> dict[str, list[object]]:
         for o in found.observations
         if o.store == database.kind
     ]
-    return {"ids": [*ids], "entityNames": [*names], "deletions": [*said]}
+    turns = [t.id for t in found.turns if t.store == database.kind]
+    payload: dict[str, list[object]] = {
+        "ids": [*ids],
+        "entityNames": [*names],
+        "deletions": [*said],
+    }
+    return payload | {"turns": [*turns]} if turns else payload
 
 
 def _forgotten_in(memory: Memory, database: Database, found: Found, provenance: Provenance) -> int:
@@ -132,22 +186,46 @@ def _forgotten_in(memory: Memory, database: Database, found: Found, provenance: 
     return sum(map(len, payload.values()))
 
 
-def _entities(memory: Memory, text: str) -> list[FoundEntity]:
+def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
+    """Entities of exactly this name or alias."""
     found = []
     for store, name in naming.entities_meant(memory, text):
         database = memory.database(store, create=False)
-        row = database and database.row(
+        if database:
+            found += entities_named(database, [name])
+    return found
+
+
+def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity]:
+    """Entities of these names in one database, with all that would go with them."""
+    found = []
+    for name in names:
+        row = database.row(
             "SELECT id, type, (SELECT count(*) FROM relations AS r "
             "WHERE r.source = e.id OR r.target = e.id) FROM entities AS e WHERE name = ?",
             (name,),
         )
-        if not database or not row:
+        if not row:
             continue
         own = database.rows(
             "SELECT text FROM observations WHERE entity = ? AND record = '' ORDER BY id", (row[0],)
         )
-        found.append(FoundEntity(name, row[1], store, tuple(o[0] for o in own), row[2]))
+        said = tuple(o[0] for o in own)
+        found.append(FoundEntity(name, row[1], database.kind, said, row[2]))
     return found
+
+
+def _turns(memory: Memory, text: str) -> list[FoundTurn]:
+    ending = naming.id_part(text.removeprefix(TURN))
+    if len(ending) < MIN_ID_CHARS:
+        return []
+    return [
+        FoundTurn(uuid, role, said, at, database.kind)
+        for database in memory.databases()
+        for uuid, role, said, at in database.rows(
+            "SELECT uuid, role, text, created_at FROM episodes WHERE uuid LIKE ?", (f"%{ending}",)
+        )
+    ]
 
 
 def _records(memory: Memory, text: str) -> tuple[Record, ...]:

@@ -23,6 +23,8 @@ OPEN_TASKS_KEPT = 50
 # An agent without an id, among those that were offered a task.
 NAMELESS = "?"
 TURNS_PER_QUERY = 400
+# In the place of what a purge took out of a turn, whose row stays: no copy of it is read again.
+ERASED = "[erased]"
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
 
 

@@ -41,9 +41,8 @@ def findings(memory: Memory) -> list[Finding]:
         found += _lines(folder)
     for path in dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user")):
         found += _unreadable(path)
-    request = purging.pending(memory.settings.home)
-    if request:
-        text = f"A purge of {request!r} was stopped before its end."
+    if purging.pending(memory.settings.home):
+        text = "A purge was stopped before its end."
         remedy = "memory-fabric forget --purge --yes with any text completes it."
         found.append(Finding("purge", memory.settings.home, text, remedy))
     return sorted(found, key=lambda finding: not finding.harms)

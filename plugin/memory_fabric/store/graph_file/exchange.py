@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from bisect import bisect_left
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
@@ -191,17 +192,42 @@ def import_file(
 def set_aside(path: str, source: str, found: Iterable[tuple[BadLine, bytes]]) -> None:
     """Keep bad lines in a file of ours, with where they stood; secrets in them are hidden.
 
-    Raises OSError.
+    They are redacted as the one text that they are: a key may have many lines. Raises OSError.
     """
+    kept = list(found)
     now = ids.timestamp()
+    texts = _redacted([line.decode("utf-8", "backslashreplace") for _, line in kept])
     files.append_lines(
         path,
         (
             {"file": source, "number": bad.number, "at": now, "because": bad.because}
-            | {"line": redact(line.decode("utf-8", "backslashreplace"))}
-            for bad, line in found
+            | {"line": text}
+            for (bad, _), text in zip(kept, texts, strict=True)
         ),
     )
+
+
+def _redacted(lines: Sequence[str]) -> list[str]:
+    """As many lines without what is secret in all of them together.
+
+    A line stays that redaction left; what took the place of several stands in the first of them.
+    """
+    left = redact("\n".join(lines)).split("\n")
+    places: dict[str, list[int]] = {}
+    for place, text in enumerate(left):
+        places.setdefault(text, []).append(place)
+    found, done, lost = [""] * len(lines), 0, 0
+    for number, line in enumerate(lines):
+        known = places.get(line, [])
+        next_ = bisect_left(known, done)
+        if next_ == len(known):
+            continue
+        if lost < number:
+            found[lost] = "\n".join(left[done : known[next_]])
+        found[number], done, lost = line, known[next_] + 1, number + 1
+    if lost < len(lines):
+        found[lost] = "\n".join(left[done:])
+    return found
 
 
 class _Rest:
@@ -213,6 +239,8 @@ class _Rest:
         self.bad: list[BadLine] = []
         self._waiting: list[tuple[BadLine, bytes]] = []
         self._bytes = 0
+        # A line that could be read came after the last one that could not.
+        self._apart = True
 
     def entities(self, stream: BinaryIO) -> Iterator[Entity]:
         """The file's entities; all that is left is noted on the way."""
@@ -222,6 +250,7 @@ class _Rest:
             except BadInput as error:
                 self._set_aside(BadLine(number, error.message), line)
                 continue
+            self._apart = True
             self.others += item is None
             self.read += item is not None
             if isinstance(item, Entity):
@@ -244,11 +273,13 @@ class _Rest:
         self._waiting, self._bytes = [], 0
 
     def _set_aside(self, bad: BadLine, line: bytes) -> None:
+        # Lines with nothing readable between them are one text, which is not cut.
+        if self._bytes >= BATCH_BYTES and (self._apart or not (self.read or self.others)):
+            self.close()
+        self._apart = False
         self.bad.append(bad)
         self._waiting.append((bad, line))
         self._bytes += len(line)
-        if self._bytes >= BATCH_BYTES:
-            self.close()
 
 
 def _added(told: Imported, result: Mapping[str, Any]) -> Imported:

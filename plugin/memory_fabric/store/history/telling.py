@@ -118,6 +118,8 @@ def _forgot(payload: Payload, inverse: Inverse) -> str:
     parts += payload.get("entityNames") or ()
     for item in payload.get("deletions") or ():
         parts.append(f"{many(len(item['observations']), 'observation')} of {item['entityName']}")
+    turns = payload.get("turns") or ()
+    parts += [many(len(turns), "turn")] if turns else []
     return f"forgot {_joined(parts) or 'nothing'}"
 
 

@@ -124,9 +124,11 @@ def add_observations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
 
 
 def add_episodes(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Turns of a session, each once by its uuid."""
+    """Turns of a session, each once by its uuid; those that were forgotten stay away."""
     added = 0
     for item in payload["episodes"]:
+        if tombstones.is_set(c, tombstones.of_turn(item["id"])):
+            continue
         cursor = c.execute(
             "INSERT OR IGNORE INTO episodes (uuid, session, role, text, extra, place, agent, "
             "domain, project, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -1,4 +1,4 @@
-"""Forgetting as an operation: records, entities and single observations, with their tombstones."""
+"""Forgetting as an operation: records, entities, observations, turns, with their tombstones."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 
 def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Records with what they brought into the graph, entities, and single observations.
+    """Records with what they brought into the graph, entities, single observations, and turns.
 
     They come back when this is undone, or when somebody states them again; nothing older brings
-    them back. With `only` what lies in these domains.
+    them back. A turn never does: no operation holds its text. With `only` what lies in these
+    domains.
     """
     told, inverse = record_effects.forget(c, payload, by)
+    told["deleted"] += _forget_turns(c, payload, by)
     only = {"only": payload["only"]} if payload.get("only") is not None else {}
     said, names = payload.get("deletions") or (), payload.get("entityNames") or ()
     if not said and not names:
@@ -41,6 +43,17 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
     told["deleted"] += single["deleted"] + whole["deleted"]
     told["touched"] += [*single["touched"], *whole["touched"]]
     return told, [*tombstones.set_again([], new), *undo_whole, *undo_single, *inverse]
+
+
+def _forget_turns(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> int:
+    """Delete turns; a tombstone keeps them away when their transcript is read again."""
+    deleted, only = 0, payload.get("only")
+    for uuid in dict.fromkeys(payload.get("turns") or ()):
+        row = c.execute("SELECT domain FROM episodes WHERE uuid = ?", (uuid,)).fetchone()
+        if row and (only is None or row[0] in only):
+            deleted += c.execute("DELETE FROM episodes WHERE uuid = ?", (uuid,)).rowcount
+            tombstones.put(c, tombstones.of_turn(uuid), 0, by.at)
+    return deleted
 
 
 def _graves_of(c: sqlite3.Connection, name: str) -> list[str]:

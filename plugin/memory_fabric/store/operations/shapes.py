@@ -133,6 +133,7 @@ SHAPES: dict[str, dict[str, Check]] = {
         "batch": _optional(_text),
         "entityNames": _optional(_texts),
         "deletions": _optional(_objects(entityName=_text, observations=_texts)),
+        "turns": _optional(_texts),
         "only": _optional(_texts),
     },
     "tombstones": {"add": _tombs, "remove": _tombs},

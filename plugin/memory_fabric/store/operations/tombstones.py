@@ -30,6 +30,11 @@ def of_observation(name: str, text: str) -> str:
     return "observation:" + _digest(f"{name}\n{text}")
 
 
+def of_turn(uuid: str) -> str:
+    """The id of the tombstone of a turn."""
+    return f"turn:{uuid}"
+
+
 def is_set(c: sqlite3.Connection, id_: str) -> bool:
     """Whether there is a tombstone of this id."""
     return c.execute("SELECT 1 FROM tombstones WHERE id = ?", (id_,)).fetchone() is not None

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memory_fabric.store import files, native
+from memory_fabric.store import files, log, native
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import LOCAL_FOLDER, REGISTRY
 
@@ -61,6 +61,26 @@ def served_files(memory: Memory) -> list[str]:
     notes = [os.path.join(top, name, SERVED_NOTE) for name in _listed(top)]
     found = dict.fromkeys(str(files.read_json(note).get("file", "")) for note in notes)
     return [path for path in found if path != own and os.path.isfile(path)]
+
+
+def logs_of_client(memory: Memory) -> list[str]:
+    """Logs in the data folders that the client gives to plugins: there where home failed."""
+    top = os.path.join(memory.settings.config_dir, "plugins", "data")
+    folders = [os.path.join(top, name) for name in _listed(top)]
+    folders += [memory.settings.data_dir] if memory.settings.data_dir else []
+    paths = [os.path.join(f, log.LOG_NAME + ending) for f in folders for ending in ("", ".1")]
+    return [path for path in dict.fromkeys(paths) if os.path.isfile(path)]
+
+
+def notes_beside(found: Sequence[Place]) -> list[str]:
+    """Every MEMORY.md of these places, and the client's own notes beside it."""
+    folders = dict.fromkeys(os.path.dirname(path) for place in found for path in place.notes)
+    return [
+        os.path.join(folder, name)
+        for folder in folders
+        for name in _listed(folder)
+        if name.endswith(".md") and os.path.isfile(os.path.join(folder, name))
+    ]
 
 
 def own_files(memory: Memory, found: Sequence[Place]) -> list[str]:

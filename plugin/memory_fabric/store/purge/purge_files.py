@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from memory_fabric import jsontext
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Record
-from memory_fabric.store import files, journal, native, seal
-from memory_fabric.store.purge.scrubbing import Gone, forms, line_without
+from memory_fabric.store import callers, files, journal, native, seal, spool
+from memory_fabric.store.purge import scrubbing
+from memory_fabric.store.purge.scrubbing import Gone, line_without
+from memory_fabric.store.purge.sought import Sought
 
 Change = Callable[[str], str | None]
 LOCK_S = 10.0
 # A part of a file that is written beside and was never put in its place.
 UNFINISHED = (".tmp", ".tmp-journal")
+# What holds memories has one of these in its name; all else of ours says how things are set.
+OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
 
 
 def rewrite(path: str, change: Change) -> bool:
@@ -74,6 +78,14 @@ def queue(folder: str, key: bytes, gone_in: Mapping[str, Gone]) -> None:
     rewrite(os.path.join(folder, journal.BAD), lambda line: _unless(line, every))
 
 
+def page(path: str, gone: Gone) -> None:
+    """Put a mark in the place of the words in a file that is one JSON object."""
+    value = files.read_json(path)
+    left = scrubbing.marked(value, gone.sought)
+    if left != value:
+        files.write_atomic(path, jsontext.dumps(left, ensure_ascii=False).encode("utf-8"))
+
+
 def other_lines(path: str, gone: Gone) -> bool:
     """Take lines that hold it out of a log, of notices, of lines that were set aside."""
     lines = (files.read_text(path) or "").split("\n")
@@ -101,24 +113,37 @@ def own_fence(path: str) -> bytes:
     return text[start:end].encode() if 0 <= start < end else b""
 
 
-def holds(path: str, texts: Sequence[str]) -> bool:
-    """Whether the bytes of a file hold one of the texts, in any form in which we write it."""
+def held_in(path: str, sought: Sought) -> list[tuple[int, int]]:
+    """Where the bytes of a file hold what is sought; nowhere in no file. Raises OSError."""
     try:
         with open(path, "rb") as stream:
-            found = stream.read()
+            return sought.spans(stream.read())
     except FileNotFoundError:
-        return False
-    return any_form_in(found, texts)
+        return []
 
 
-def any_form_in(found: bytes, texts: Sequence[str]) -> bool:
-    """Whether one of the texts stands in these bytes, in any form in which we write it."""
-    return any(form in found for text in texts for form in forms(text))
+def held_in_notes(path: str, sought: Sought) -> bool:
+    """True if a file of notes holds what is sought outside of our fence in it. Raises OSError."""
+    text = (files.read_text(path) or "").replace("\r\n", "\n").encode()
+    return bool(sought.spans(text.replace(own_fence(path), b" ")))
+
+
+def lines_with(path: str, gone: Gone) -> int:
+    """How many lines of a file hold it. Raises OSError."""
+    text = files.read_text(path) or ""
+    return sum(map(gone.is_in, text.split("\n"))) if gone.is_in(text) else 0
 
 
 def is_in(line: bytes, gone: Gone) -> bool:
-    """Whether a line holds one of the texts, however deep it is escaped."""
-    return _unless(line.decode("utf-8", "surrogateescape"), gone) is None
+    """True if a line holds it, however deep it is escaped."""
+    return bool(gone.sought.spans(line))
+
+
+def is_of_memories(path: str) -> bool:
+    """True if a file of ours holds memories, and not only how things are set or where they lie."""
+    folders = path.split(os.sep)[:-1]
+    ours = spool.FOLDER in folders or callers.FOLDER in folders
+    return ours or any(part in os.path.basename(path) for part in OF_MEMORIES)
 
 
 def is_unfinished(path: str) -> bool:
@@ -133,18 +158,17 @@ def _line(
     if value is None:
         return _unless(line, gone)
     left = change(value)
-    return line if left is value else jsontext.dumps(left, ensure_ascii=False)
+    if left is value:
+        return line
+    new = jsontext.dumps(left, ensure_ascii=False)
+    # Words may stand in a line as JSON joins them, and in no text of it.
+    return None if gone.asked.is_in(new) else new
 
 
 def _unless(line: str, gone: Gone) -> str | None:
-    """The line, unless it holds one of the texts, however deep it is escaped."""
-    plain = line
-    for _ in range(3):
-        if gone.is_in(plain):
-            return None
-        plain = plain.replace("\\\\", "\\").replace('\\"', '"').replace("\\n", " ")
-    raw = line.encode("utf-8", "surrogateescape")
-    return None if any(form in raw for text in gone.texts for form in forms(text)) else line
+    """The line, unless it holds any of it, however deep it is escaped."""
+    data = line.encode("utf-8", "surrogateescape")
+    return None if gone.sought.spans(data) else line
 
 
 def _all_of(some: Iterable[Gone]) -> Gone:
@@ -152,4 +176,7 @@ def _all_of(some: Iterable[Gone]) -> Gone:
     return Gone(
         ids=frozenset().union(*(g.ids for g in parts)),
         texts=tuple(dict.fromkeys(text for g in parts for text in g.texts)),
+        words=parts[0].words,
+        exact=parts[0].exact,
+        inside=parts[0].inside,
     )

@@ -1,8 +1,9 @@
-"""What a purge is about: names, ids and texts, as they are noted until all of it is gone."""
+"""What a purge is about: words, names, ids and texts, noted until all of it is gone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from memory_fabric.models import Record
@@ -17,13 +18,25 @@ Plan = Mapping[str, Any]
 
 def planned(memory: Memory, found: Found) -> dict[str, Any]:
     """The plan, as JSON can hold it."""
+    said = (found.words,) if found.words else ()
+    words = Gone(words=said, exact=found.exact, inside=found.inside).asked
     return {
         "request": found.text,
+        "words": [*said],
+        "exact": found.exact,
+        "inside": found.inside,
+        "turns": [turn.id for turn in found.turns],
         "project_dir": memory.settings.project_dir,
-        "everywhere": any(_is_personal(memory, record) for record in found.records)
+        "everywhere": found.everywhere
+        or any(_is_personal(memory, record) for record in found.records)
         or "user" in {e.store for e in found.entities} | {o.store for o in found.observations},
         "ids": [record.id for record in found.records],
-        "texts": [text for text in texts_of(found) if is_telling(text)],
+        "texts": [
+            text
+            for text in texts_of(found)
+            # What holds the words is found by them, and a turn that quotes it keeps the rest.
+            if is_telling(text) and not words.is_in(text)
+        ],
         "stores": {db.kind: _part(db, found) for db in memory.databases()},
         "memories": len(found),
     }
@@ -41,16 +54,28 @@ def gone_from(plan: Plan, memory: Memory, database: Database) -> Gone:
         ids=frozenset(plan["ids"]),
         names=names,
         said=frozenset((name, text) for name, text in part.get("said", ())),
-        texts=tuple(plan["texts"]),
         given=frozenset(given),
+        turns=frozenset(plan.get("turns", ())),
+        **asked(plan),
     )
 
 
+def asked(plan: Plan) -> dict[str, Any]:
+    """The fields of Gone that are the same for every database and file."""
+    return {
+        "texts": tuple(plan["texts"]),
+        "words": tuple(plan.get("words", ())),
+        "exact": bool(plan.get("exact")),
+        "inside": bool(plan.get("inside")),
+    }
+
+
 def texts_of(found: Found) -> list[str]:
-    """Every text that was found: what and why of records, observations."""
+    """Every text that was found: what and why of records, observations, turns."""
     texts = [text for r in found.records for text in (r.what, r.why) if text]
     texts += [text for e in found.entities for text in e.observations]
     texts += [o.text for o in found.observations]
+    texts += [turn.text for turn in found.turns]
     return list(dict.fromkeys(texts))
 
 
@@ -59,7 +84,7 @@ def _part(database: Database, found: Found) -> dict[str, Any]:
     said = [[e.name, text] for e in entities for text in e.observations]
     said += [[o.entity, o.text] for o in found.observations if o.store == database.kind]
     names = [name for e in entities for name in (e.name, *_aliases(database, e.name))]
-    payload = forgetting.payload_for(database, found)
+    payload = forgetting.payload_for(database, replace(found, turns=()))
     return {"names": list(dict.fromkeys(names)), "said": said, "forget": payload}
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance, Record
 from memory_fabric.store import (
     backup,
+    callers,
     files,
     journal,
-    log,
     pages,
     records,
     seal,
@@ -24,12 +26,16 @@ from memory_fabric.store import (
 from memory_fabric.store.database import Database, open_database, translated
 from memory_fabric.store.graph_file import agreement, exchange
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.purge import places, purge_files, purge_rows
+from memory_fabric.store.purge import own_words, places, purge_files, purge_rows
 from memory_fabric.store.purge.places import Place
-from memory_fabric.store.purge.purge_plan import Plan, gone_from
+from memory_fabric.store.purge.purge_plan import Plan, asked, gone_from
 from memory_fabric.store.purge.scrubbing import Gone
+from memory_fabric.store.purge.sought import Sought
+from memory_fabric.text import many
 
 SET_ASIDE = ".corrupt-"
+# How the file of a database begins.
+SQLITE = b"SQLite format 3\0"
 _OF_OPERATIONS = frozenset(
     (journal.OPERATIONS, journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD)
 )
@@ -66,40 +72,32 @@ def forget(memory: Memory, plan: Plan, provenance: Provenance) -> None:
             continue
         payload = write.cleaned(part["forget"])
         memory.apply_now(Operation(ids.new_id(), "forget", payload, by, kind))
-        graves = [
-            list(row)
-            for id_ in sorted(gone_from(plan, memory, database).graves())
-            for row in database.rows("SELECT * FROM tombstones WHERE id = ?", (id_,))
-        ]
-        if graves:
-            told = {"add": graves, "remove": []}
-            memory.apply_now(Operation(ids.new_id(), "tombstones", told, by, kind))
+        with database.transaction() as c:
+            purge_rows.bury(c, gone_from(plan, memory, database), by)
 
 
-def erase(memory: Memory, plan: Plan, where: Sequence[Place]) -> int:
+def erase(memory: Memory, plan: Plan, where: Sequence[Place], provenance: Provenance) -> int:
     """Take it out of everything but the copies; how many rows were changed.
 
     Raises StoreUnavailable, OSError, sqlite3.Error; what was done until then is done.
     """
-    rows, gone_in = 0, {"user": Gone(texts=tuple(plan["texts"]))}
+    by = write.cleaned_provenance(provenance._replace(at=provenance.at or ids.timestamp()))
+    every = Gone(**asked(plan))
+    rows, gone_in, gone_ids = 0, {"user": every}, frozenset(plan["ids"])
     with opened(memory, where) as databases:
         for place, database in databases[::-1]:  # the user's first: a queue may hold both
-            gone = purge_rows.with_the_living(database, gone_from(plan, memory, database))
-            gone_in[place.kind] = gone
             database.connection.execute("PRAGMA secure_delete = ON")
             with database.transaction() as c:
-                rows += purge_rows.scrub(c, gone)
+                changed, gone = purge_rows.scrub(database, c, gone_from(plan, memory, database), by)
                 _journals(place, gone)  # who appends to them holds the write lock
+            rows, gone_ids, gone_in[place.kind] = rows + changed, gone_ids | gone.ids, gone
             _queues(memory, place, gone_in)
         for place, _ in databases:
-            _fences(memory, place, frozenset(plan["ids"]), databases)
-        _other_lines(memory, where, Gone(texts=tuple(plan["texts"])))
-        pages.drop_all(memory.settings.home)
-        every = Gone(texts=tuple(plan["texts"]))
-        spool.erase(memory.settings.home, lambda data: purge_files.is_in(data, every))
+            _fences(memory, place, gone_ids, databases)
+        _other_files(memory, where, every)
         memory.flush()
         if memory.mirror is not None:
-            gone = Gone(texts=tuple(_unshared(memory, plan, databases)))
+            gone = replace(every, texts=tuple(_unshared(memory, plan, databases)))
             memory.mirror.erase(memory, lambda line: purge_files.is_in(line, gone))
         for _, database in databases:
             purge_rows.compact(database)
@@ -128,31 +126,85 @@ def set_aside(path: str) -> list[str]:
 
 
 def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> list[str]:
-    """Files of the user or of other projects that hold one of the texts still.
+    """Files that hold any of it still and are not a memory's of these places: of the user, of other
+    projects, or how things are set.
 
     The file in which the purge is `noted` does not count. Raises StoreUnavailable for a file of
-    ours that holds one, too.
+    ours that holds any of it, too, with how many bytes of it.
     """
+    held: Counter[str] = Counter()
     with opened(memory, where) as databases:
-        texts = _unshared(memory, plan, databases)
-        held = [db.path for _, db in databases if purge_rows.holding(db, texts)]
-    served = [memory.mirror.path] if memory.mirror else []
-    for path in (*_own_files(memory, where), *served):
-        if path != noted and purge_files.holds(path, texts):
-            if purge_files.is_unfinished(path):
-                os.unlink(path)
-            else:
-                held.append(path)
-    notes = [path for place in where for path in place.notes]
-    held += [p for p in notes if purge_files.any_form_in(purge_files.own_fence(p), texts)]
-    if held:
-        raise StoreUnavailable(
-            held[0],
-            f"{', '.join(dict.fromkeys(held))} still holds what was to be erased.",
-            remedy="Look at it; then say the same again.",
+        gone = replace(Gone(**asked(plan)), texts=tuple(_unshared(memory, plan, databases)))
+        for _, database in databases:
+            held[database.path] += purge_rows.holding(database, gone.sought).total()
+        # Then the bytes of a database may hold longer words, and its texts alone can tell.
+        is_inside = own_words.are_in(gone.sought.anywhere()) or any(
+            purge_rows.inside(database, gone) for _, database in databases
         )
-    others = dict.fromkeys((*places.other_files(memory, where), *notes))
-    return [path for path in others if path != noted and purge_files.holds(path, texts)]
+    left = []
+    for path in own_files(memory, where):
+        size = 0 if path == noted else _held(path, gone.sought, is_inside=is_inside)
+        if not size:
+            continue
+        if purge_files.is_unfinished(path):
+            os.unlink(path)
+        elif purge_files.is_of_memories(path) or path == _served(memory):
+            held[path] = held[path] or size
+        else:
+            left.append(path)
+    for path in (path for place in where for path in place.notes):
+        held[path] += _bytes_in(gone.sought.spans(purge_files.own_fence(path)))
+    _refuse(+held)
+    return list(dict.fromkeys((*left, *elsewhere(memory, where, gone.sought, noted))))
+
+
+def elsewhere(memory: Memory, where: Sequence[Place], sought: Sought, noted: str = "") -> list[str]:
+    """Files of other projects, and notes of the user and the client, that hold what is sought."""
+    others = [path for path in places.other_files(memory, where) if path != noted]
+    held = [path for path in others if purge_files.held_in(path, sought)]
+    notes = places.notes_beside(where)
+    return [*held, *(path for path in notes if purge_files.held_in_notes(path, sought))]
+
+
+def own_files(memory: Memory, where: Sequence[Place]) -> list[str]:
+    """Every file of ours; the log lies elsewhere where home could not be written.
+
+    What an import of a served file set aside lies in the home around this memory's own.
+    """
+    aside = os.path.join(memory.switched_by[0], exchange.SET_ASIDE)
+    more = [path for path in (aside, _served(memory)) if path and os.path.exists(path)]
+    every = (*places.own_files(memory, where), *places.logs_of_client(memory), *more)
+    return list(dict.fromkeys(every))
+
+
+def _served(memory: Memory) -> str:
+    return memory.mirror.path if memory.mirror else ""
+
+
+def _refuse(held: Mapping[str, int]) -> None:
+    """Raise StoreUnavailable that names every file with how many bytes it still holds."""
+    if held:
+        named = ", ".join(f"{path} ({many(size, 'byte')} of it)" for path, size in held.items())
+        raise StoreUnavailable(
+            next(iter(held)),
+            f"Not erased, it still stands in {named}.",
+            remedy="Close other sessions and say the same again; what holds it still, delete.",
+        )
+
+
+def _held(path: str, sought: Sought, *, is_inside: bool) -> int:
+    """How many bytes of what is sought a file holds."""
+    with open(path, "rb") as stream:
+        data = stream.read()
+    if not data.startswith(SQLITE):
+        return _bytes_in(sought.spans(data))
+    # Texts stand side by side there without anything between.
+    spans = sought.spans(data) if is_inside else sought.anywhere().spans(data)
+    return 0 if not spans or purge_rows.is_explained(path, sought) else _bytes_in(spans)
+
+
+def _bytes_in(spans: Sequence[tuple[int, int]]) -> int:
+    return sum(end - start for start, end in spans)
 
 
 def _unshared(memory: Memory, plan: Plan, databases: Sequence[tuple[Place, Database]]) -> list[str]:
@@ -163,17 +215,6 @@ def _unshared(memory: Memory, plan: Plan, databases: Sequence[tuple[Place, Datab
         for text in purge_rows.others_with(database, gone_from(plan, memory, database))
     }
     return [text for text in plan["texts"] if text not in shared]
-
-
-def _own_files(memory: Memory, where: Sequence[Place]) -> list[str]:
-    """Every file of ours; the log lies elsewhere where home could not be written.
-
-    What an import of a served file set aside lies in the home around this memory's own.
-    """
-    data = memory.settings.data_dir
-    more = [os.path.join(data, log.LOG_NAME + ending) for ending in ("", ".1")] if data else []
-    more.append(os.path.join(memory.switched_by[0], exchange.SET_ASIDE))
-    return list(dict.fromkeys((*places.own_files(memory, where), *filter(os.path.exists, more))))
 
 
 def _journals(place: Place, gone: Gone) -> None:
@@ -206,11 +247,18 @@ def _fences(
         purge_files.fence(path, memory.native_lock(path), gone_ids, record_of)
 
 
-def _other_lines(memory: Memory, where: Sequence[Place], gone: Gone) -> None:
-    """Logs, notices, lines that were set aside; what was agreed on is written with the file."""
-    for path in _own_files(memory, where):
+def _other_files(memory: Memory, where: Sequence[Place], gone: Gone) -> None:
+    """Logs, notices, lines that were set aside, what waits to be forwarded, notes of callers, and
+    pages; what was agreed on of a served file is written with the file.
+    """
+    home = memory.settings.home
+    pages.drop_all(home)
+    spool.erase(home, lambda data: purge_files.is_in(data, gone))
+    for path in own_files(memory, where):
         name = os.path.basename(path)
-        if memory.mirror is not None and name.startswith(agreement.PREFIX):
+        if path == _served(memory) or (memory.mirror and name.startswith(agreement.PREFIX)):
             continue
         if name not in _OF_OPERATIONS and name.endswith((".jsonl", ".log", ".log.1")):
             purge_files.other_lines(path, gone)
+        elif os.path.dirname(path) == os.path.join(home, callers.FOLDER):
+            purge_files.page(path, gone)

@@ -1,6 +1,8 @@
 """Operations without what was purged: just that is taken out, so that a replay brings the rest.
 
 Names are compared as names; texts also where they stand inside others, unless these still live.
+The words that were asked for are sought everywhere: a record, entity or observation that states
+them goes as a whole, and a mark takes their place in any other text.
 """
 
 from __future__ import annotations
@@ -11,8 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_fabric.store.operations import tombstones
+from memory_fabric.store.purge.sought import MARK, Needle, Sought
 from memory_fabric.text import one_line
 
+# The record of a session tells of many things: it keeps the rest of them.
+SESSION = "session"
+# What a record states; in its other fields a mark takes the place of the words.
+_STATED = ("what", "why", "alternatives", "constraints", "tradeoffs")
 # Shorter texts, and single words, say too little to be sought inside others.
 MIN_SOUGHT_CHARS = 12
 
@@ -21,8 +28,9 @@ MIN_SOUGHT_CHARS = 12
 class Gone:
     """What was purged from one database: ids of records, names, observations, and their texts.
 
-    `alive` are the ids of records and `kept` the texts of observations that stay; `given` are names
-    under which sessions were given any of it.
+    `words` are those that were asked for, `exact` in this case only, `inside` also in longer words;
+    `turns` are ids of turns. `alive` are the ids of records and `kept` the texts of observations
+    that stay; `given` are names under which sessions were given any of it.
     """
 
     ids: frozenset[str] = frozenset()
@@ -32,31 +40,49 @@ class Gone:
     alive: frozenset[str] = frozenset()
     kept: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
-    _folded: tuple[str, ...] = field(default=(), init=False)
+    words: tuple[str, ...] = ()
+    exact: bool = False
+    inside: bool = False
+    turns: frozenset[str] = frozenset()
+    # The words, the texts, and both.
+    asked: Sought = field(default_factory=Sought, init=False, compare=False)
+    repeated: Sought = field(default_factory=Sought, init=False, compare=False)
+    sought: Sought = field(default_factory=Sought, init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_folded", tuple(map(folded, self.texts)))
+        words = [Needle(word, not self.inside, self.exact) for word in self.words]
+        object.__setattr__(self, "asked", Sought(words))
+        texts = list(map(Needle, self.texts))
+        object.__setattr__(self, "repeated", Sought(texts))
+        object.__setattr__(self, "sought", Sought([*words, *texts]))
 
     def is_in(self, text: str) -> bool:
-        """Whether one of the texts stands in this one, whatever its case and white space."""
-        if not self._folded:
-            return False
-        whole = folded(text)
-        return any(part in whole for part in self._folded)
+        """True if one of the texts or words stands in this one."""
+        return self.sought.is_in(text)
+
+    def is_name(self, name: str) -> bool:
+        """True if an entity of this name was purged."""
+        return name in self.names or self.asked.is_in(name)
 
     def is_said(self, name: str, text: str) -> bool:
-        """Whether this observation was purged, or only repeats what was."""
-        if name in self.names or (name, text) in self.said:
+        """True if this observation was purged, or only repeats what was."""
+        if self.is_name(name) or (name, text) in self.said:
             return True
         return text not in self.kept and self.is_in(text)
 
+    def is_stated_by(self, record: Mapping[str, Any]) -> bool:
+        """True if a record says the words, so that it goes as a whole."""
+        if not self.asked or record.get("type") == SESSION:
+            return False
+        return any(marked(record.get(name), self.asked) != record.get(name) for name in _STATED)
+
     def is_record(self, record: Mapping[str, Any]) -> bool:
-        """Whether this record was purged, or only repeats what was."""
+        """True if this record was purged, or only repeats what was."""
         id_ = record.get("id")
-        if id_ in self.ids:
+        if id_ in self.ids or self.is_stated_by(record):
             return True
         own = (str(record.get("what", "")), str(record.get("why", "")))
-        return id_ not in self.alive and any(map(self.is_in, own))
+        return id_ not in self.alive and any(map(self.repeated.is_in, own))
 
     def graves(self) -> frozenset[str]:
         """The ids of tombstones that keep all of this away."""
@@ -82,6 +108,7 @@ def without(kind: str, payload: Mapping[str, Any], gone: Gone) -> Mapping[str, A
         new[name] = take(value, gone) if take and value is not None else value
         if new[name] is _ALL:
             return None
+    new = marked(new, gone.asked)
     if new == payload:
         return payload
     left = [new.get(name) for name in _CONTENT]
@@ -100,21 +127,57 @@ def without_steps(steps: Sequence[Mapping[str, Any]], gone: Gone) -> list[Mappin
 
 def line_without(value: Mapping[str, Any], gone: Gone) -> Mapping[str, Any]:
     """A line of queue or journal; one with nothing left is an operation that does nothing."""
-    if not isinstance(value.get("payload"), dict) or not isinstance(value.get("kind"), str):
-        return value
-    payload = without(value["kind"], value["payload"], gone)
-    if payload is value["payload"]:
-        return value
-    if payload is None:
-        return {**value, "kind": "purged", "payload": {}}
-    return {**value, "payload": payload}
+    left: Mapping[str, Any] = value
+    if isinstance(value.get("payload"), dict) and isinstance(value.get("kind"), str):
+        payload = without(value["kind"], value["payload"], gone)
+        if payload is None:
+            left = {**value, "kind": "purged", "payload": {}}
+        elif payload is not value["payload"]:
+            left = {**value, "payload": payload}
+    found: Mapping[str, Any] = marked(left, gone.asked)
+    return found
 
 
-def forms(text: str) -> list[bytes]:
-    """The bytes by which a text may stand in a file: plain, and as JSON writes it."""
-    found = [text, one_line(text)]
-    found += [json.dumps(t, ensure_ascii=ascii_)[1:-1] for t in found for ascii_ in (True, False)]
-    return list(dict.fromkeys(form.encode("utf-8", "replace") for form in found if form))
+def marked(value: Any, sought: Sought) -> Any:
+    """JSON with a mark in the place of what is sought: the same object where there is none.
+
+    A list of words that says it only as a whole has a mark for each of these words.
+    """
+    if isinstance(value, str):
+        return sought.without(value)
+    if isinstance(value, Mapping):
+        new = {sought.without(str(k)): marked(v, sought) for k, v in value.items()}
+        return new if new != value else value
+    if isinstance(value, list | tuple):
+        parts = [marked(part, sought) for part in value]
+        if sought and len(parts) > 1 and all(isinstance(part, str) for part in parts):
+            parts = _marked_across(parts, sought)
+        return parts if parts != list(value) else value
+    return value
+
+
+def marked_json(text: str, sought: Sought) -> str:
+    """The same for a text which may be JSON; one that cannot be saved so is emptied."""
+    if not sought.is_in(text):
+        return text
+    if text[:1] not in ("{", "["):
+        return sought.without(text)
+    try:
+        new = json.dumps(marked(json.loads(text), sought), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return sought.without(text)
+    return new if not sought.is_in(new) else "{}" if text[0] == "{" else "[]"
+
+
+def _marked_across(parts: list[str], sought: Sought) -> list[str]:
+    data = [part.encode("utf-8", "surrogatepass") for part in parts]
+    spans = sought.spans(b" ".join(data))
+    found, start = [], 0
+    for part, held in zip(parts, data, strict=True):
+        end = start + len(held)
+        found.append(MARK if any(a < end and start < b for a, b in spans) else part)
+        start = end + 1
+    return found
 
 
 class _All:
@@ -128,7 +191,7 @@ def _entities(items: Any, gone: Gone) -> list[Any]:
     found = []
     for item in items:
         name = item["name"]
-        if name in gone.names:
+        if gone.is_name(name):
             continue
         new = dict(item)
         if item.get("observations"):
@@ -148,7 +211,7 @@ def _observations(items: Any, gone: Gone) -> list[Any]:
                 found.append(item)
             continue
         texts = [t for t in item["contents"] if not gone.is_said(item["entityName"], t)]
-        if texts or (not item["contents"] and item["entityName"] not in gone.names):
+        if texts or (not item["contents"] and not gone.is_name(item["entityName"])):
             found.append({**item, "contents": texts})
     return found
 
@@ -158,13 +221,19 @@ def _deletions(items: Any, gone: Gone) -> list[Any]:
     for item in items:
         name = item["entityName"]
         texts = [text for text in item["observations"] if not gone.is_said(name, text)]
-        if texts or (not item["observations"] and name not in gone.names):
+        if texts or (not item["observations"] and not gone.is_name(name)):
             found.append({**item, "observations": texts})
     return found
 
 
 def _relations(items: Any, gone: Gone) -> list[Any]:
-    return [r for r in items if r["from"] not in gone.names and r["to"] not in gone.names]
+    ends = ("from", "to")
+    return [
+        r
+        for r in items
+        if not any(gone.is_name(r[end]) for end in ends)
+        and not gone.asked.is_in(r.get("relationType", ""))
+    ]
 
 
 def _record(record: Any, gone: Gone) -> Any:
@@ -174,7 +243,9 @@ def _record(record: Any, gone: Gone) -> Any:
     # Entities are [name, type], relations [from, type, to].
     for name, ends in (("entities", (0,)), ("relations", (0, 2))):
         if isinstance(record.get(name), list):
-            new[name] = [part for part in record[name] if not {part[i] for i in ends} & gone.names]
+            new[name] = [
+                part for part in record[name] if not any(gone.is_name(str(part[i])) for i in ends)
+            ]
     return new
 
 
@@ -190,7 +261,7 @@ def _groups(groups: Any, gone: Gone) -> list[Any]:
 
 
 def _names(names: Any, gone: Gone) -> list[str]:
-    return [name for name in names if name not in gone.names]
+    return [name for name in names if not gone.is_name(name)]
 
 
 def _ingest(came: Any, gone: Gone) -> Any:
@@ -205,7 +276,7 @@ def _ids(ids: Any, gone: Gone) -> list[str]:
 
 
 def _name(name: Any, gone: Gone) -> Any:
-    return _ALL if name in gone.names else name
+    return _ALL if gone.is_name(name) else name
 
 
 def _aliases(aliases: Any, gone: Gone) -> list[Any]:
@@ -213,7 +284,7 @@ def _aliases(aliases: Any, gone: Gone) -> list[Any]:
 
 
 def _pairs(pairs: Any, gone: Gone) -> list[Any]:
-    return [pair for pair in pairs if pair[1] not in gone.names]
+    return [pair for pair in pairs if not gone.is_name(pair[1])]
 
 
 def _links(links: Any, gone: Gone) -> list[Any]:
@@ -248,5 +319,5 @@ _FIELDS: dict[str, Callable[[Any, Gone], Any]] = {
 }
 _CONTENT = (
     *("entities", "observations", "relations", "deletions", "entityNames", "names", "aliases"),
-    *("record", "groups", "steps", "ids", "links", "add", "remove", "ingest"),
+    *("record", "groups", "steps", "ids", "links", "add", "remove", "ingest", "turns"),
 )

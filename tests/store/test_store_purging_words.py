@@ -1,0 +1,419 @@
+"""Purge of words: wherever they stand they are gone, what stands beside them stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.models import Entity, Provenance
+from memory_fabric.store import (
+    backup,
+    forgetting,
+    graph,
+    journal,
+    log,
+    merging,
+    notices,
+    repair,
+    sessions,
+    spool,
+)
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.purge import purge_files, purge_rows, purging
+from memory_fabric.store.purge.sought import Needle, Sought
+from store.support import TOOL, USER, World, create, database, decision, entity, relation
+
+WORDS = 'Crème-Otter 7/"q"'
+PLAIN = "tangerine-walrus"
+BY = Provenance("cli", trust="user")
+AT = "2026-01-15T10:00:00.000Z"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def purge(memory: Memory, text: str, **how: bool) -> purging.Purged:
+    return purging.purge(memory, purging.find(memory, text, **how), BY)
+
+
+def say(memory: Memory, *texts: str) -> None:
+    turns = [
+        {"id": f"0000000{n}-turn", "session": "s1", "role": "user", "text": text, "created_at": AT}
+        for n, text in enumerate(texts)
+    ]
+    memory.write("add_episodes", {"episodes": turns}, TOOL)
+
+
+def turns(memory: Memory) -> list[str]:
+    return [row[0] for row in database(memory).rows("SELECT text FROM episodes ORDER BY id")]
+
+
+def held(world: World, words: str) -> list[str]:
+    """Files that hold the words in any spelling, also inside longer ones."""
+    sought = Sought((Needle(words),))
+    files = [path for path in world.root.rglob("*") if path.is_file()]
+    return [str(path) for path in files if sought.spans(path.read_bytes())]
+
+
+def filled(world: World, words: str) -> None:
+    """A world that holds the words wherever we can keep them, beside other things."""
+    memory = world.memory()
+    memory.remember(decision(f"Open the gate with {words}", why="it is shared"), USER)
+    memory.remember(decision("Paginate by cursor", alternatives=(f"ask {words}", "offsets")), USER)
+    memory.remember(
+        decision("Use Redis for sessions", entities=(Entity("Redis", "store"), Entity(words, "x"))),
+        USER,
+    )
+    memory.remember(
+        decision(f"Asked: log in as {words}. Outcome: done")._replace(
+            type="session", evidence={"tasks": [f"log in as {words}", "fix the build"]}
+        ),
+        USER,
+    )
+    create(memory, entity("gate", f"opens with {words}", "has two wings", kind=f"door {words}"))
+    create(memory, entity(words))
+    create(memory, entity("wall", "is high"))
+    merging.add_aliases(memory, "wall", [f"{words} wall"], BY)
+    for kind in ("stands by", f"opens by {words}"):
+        memory.write("create_relations", {"relations": [relation("gate", kind, "wall")]}, TOOL)
+    say(memory, f"The gate is {words.upper()}, and the shop listens on 8080.", words, "Hello!")
+    db = database(memory)
+    sessions.touch(db, "s1", AT)
+    words_of = {"words": ["deploy", "--as", words], "text": f"deploy --as {words}"}
+    sessions.save_notes(db, "s1", {"tasks": ["fix it"], "failing": [{"command": words_of}]})
+    sessions.save_checkpoint(db, "s1", {"task": f"log in with {words}", "files": ["a.py"]})
+    sessions.record_injections(db, "s1", "", [f"graph:{words}#1", "graph:wall#2"], "prompt", AT)
+    sessions.note_task(db, "t1", "s1", "writer", f"Try {words}", AT)
+    memory.flush()
+    backup.make(db.path)
+    forgetting.forget(memory, forgetting.find(memory, "two wings"), BY)
+    notices.leave(memory.settings.home, f"Remembered: {words}")
+    log.note(memory.settings.home, "", f"could not read {words}")
+    item = {"idempotency_key": "k1", "session_summary": f"We use {words}"}
+    spool.add(memory.settings.home, "https://r.example", "p", item, 0.0)
+    (world.home / "callers").mkdir()
+    (world.home / "callers" / "c1.json").write_text(json.dumps({"agent": words, "session": "s1"}))
+    (world.home / "pages").mkdir()
+    (world.home / "pages" / "billing.html").write_text(f"<p>{words}</p>", "utf-8")
+    (world.home / "set-aside.jsonl").write_text(json.dumps({"line": json.dumps(words)}) + "\n")
+    Path(db.path + ".corrupt-20260101T000000").write_bytes(words.encode())
+    with (world.local / journal.BAD).open("w", encoding="utf-8") as lines:
+        lines.write(json.dumps({"line": json.dumps({"what": words})}) + "\n")
+    memory.close()
+
+
+@pytest.mark.parametrize("words", [PLAIN, WORDS])
+def test_words_go_from_every_place_and_leave_what_stands_beside_them(
+    world: World, words: str
+) -> None:
+    filled(world, words)
+    data = world.root / ".claude" / "plugins" / "data" / "memory-fabric"
+    log.note("", str(data), f"home could not be written: {words}")
+    memory = world.memory()
+
+    done = purge(memory, words)
+
+    assert done.elsewhere == ()
+    assert held(world, words) == []
+    assert turns(memory) == [
+        "The gate is [erased], and the shop listens on 8080.",
+        "[erased]",
+        "Hello!",
+    ]
+    kept = {r.what: r for r in memory.find_records("1")}
+    assert set(kept) == {"Use Redis for sessions", "Asked: log in as [erased]. Outcome: done"}
+    assert [e.name for e in kept["Use Redis for sessions"].entities] == ["Redis"]
+    tasks = kept["Asked: log in as [erased]. Outcome: done"].evidence["tasks"]
+    assert tasks == ["log in as [erased]", "fix the build"]
+    db = database(memory)
+    notes = sessions.load_notes(db, "s1")
+    assert notes["failing"][0]["command"]["words"] == ["deploy", "--as", "[erased]"]
+    assert sessions.load_checkpoint(db, "s1")["files"] == ["a.py"]
+    assert [r.type for r in graph.read_graph(db).relations] == ["stands by"]
+    assert {e.name for e in graph.read_graph(db).entities} >= {"gate", "wall", "Redis"}
+    assert repair.unfit_indexes(db) == []
+    memory.close()
+
+
+def test_a_rebuilt_database_has_none_of_the_words(world: World) -> None:
+    filled(world, PLAIN)
+    memory = world.memory()
+    purge(memory, PLAIN)
+    path, lines = memory.path_of("project"), memory.journal_of("project")
+    memory.close()
+    for copy in [*Path(path).parent.glob("backups/*"), *Path(path).parent.glob("graph.db*")]:
+        copy.unlink()
+
+    db, _ = repair.rebuild(path, "project", lines)
+
+    assert "is high" in graph.observations_of(db, "wall")
+    db.close()
+    assert held(world, PLAIN) == []
+
+
+def test_an_entity_of_which_nothing_is_said_is_proven_by_its_name(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity(PLAIN))
+    memory.flush()
+    backup.make(memory.path_of("project"))
+
+    purge(memory, PLAIN)
+
+    memory.close()
+    assert held(world, PLAIN) == []
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "Zürich-Österreich 9",
+        unicodedata.normalize("NFD", "Zürich-Österreich 9"),
+        "ZÜRICH-ÖSTERREICH\n 9",
+        json.dumps("zürich-österreich 9"),
+        "z%C3%BCrich-%c3%b6sterreich+9",
+    ],
+)
+def test_every_spelling_of_the_words_goes(world: World, spelled: str) -> None:
+    memory = world.memory()
+    say(memory, f"It is {spelled}, yes.")
+
+    purge(memory, "Zürich-Österreich 9")
+
+    assert turns(memory)[0].startswith("It is ") and turns(memory)[0].endswith(", yes.")
+    memory.close()
+    assert held(world, "Zürich-Österreich 9") == []
+
+
+def test_longer_words_keep_their_part_unless_it_is_asked_for(world: World) -> None:
+    memory = world.memory()
+    say(memory, "as -kbackwater", "the backwaters", "a backwater, yes")
+    toll = purging.toll(memory, purging.find(memory, "backwater"))
+
+    purge(memory, "backwater")
+
+    assert (toll.turns, toll.inside) == (1, 2)
+    assert turns(memory) == ["as -kbackwater", "the backwaters", "a [erased], yes"]
+    purge(memory, "backwater", inside=True)
+    assert turns(memory) == ["as -k[erased]", "the [erased]s", "a [erased], yes"]
+
+
+def test_a_stem_in_an_index_is_no_word_that_is_left(world: World) -> None:
+    """The index keeps `cafeteria` for another spelling of it, which was not asked for."""
+    memory = world.memory()
+    say(memory, "una cafetería grande", "the cafeteria is closed")
+    create(memory, entity("cafe-teria", "is a name"))
+
+    purge(memory, "cafeteria")
+
+    assert turns(memory) == ["una cafetería grande", "the [erased] is closed"]
+
+
+def test_short_words_need_an_id_or_exactness(world: World) -> None:
+    memory = world.memory()
+    say(memory, "the code is Q7x", "q7x is another")
+    with pytest.raises(BadInput, match="--exact"):
+        purging.find(memory, "Q7x")
+
+    purge(memory, "Q7x", exact=True)
+
+    assert turns(memory) == ["the code is [erased]", "q7x is another"]
+
+
+@pytest.mark.parametrize("own", ["Decision", "observations", "created", "relationType", "-/!?.#"])
+def test_words_that_memory_writes_itself_are_refused(world: World, own: str) -> None:
+    memory = world.memory()
+    say(memory, f"It is a {own} of mine.")
+
+    with pytest.raises(BadInput, match="more of the words"):
+        purging.find(memory, own)
+
+    purge(memory, f"a {own} of")
+    assert turns(memory) == ["It is [erased] mine."]
+
+
+def test_what_was_purged_by_its_id_stays_away_when_it_is_asked_for_again(world: World) -> None:
+    memory = world.memory()
+    record = memory.remember(decision("Open the gate at noon"), USER)
+    assert record is not None
+    purge(memory, record.id)
+
+    with pytest.raises(NotFound, match="already"):
+        purging.find(memory, record.id)
+
+    assert database(memory).rows("SELECT id FROM tombstones") == [(record.id,)]
+
+
+def test_words_that_stand_nowhere_are_said_to(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("wall", "is high"))
+    memory.flush()
+
+    with pytest.raises(NotFound, match="stand nowhere") as raised:
+        purging.find(memory, PLAIN)
+
+    assert PLAIN not in str(raised.value)
+
+
+def test_words_that_stand_only_in_a_backup_are_found_there(world: World) -> None:
+    memory = world.memory()
+    say(memory, f"It is {PLAIN}.")
+    memory.flush()
+    backup.make(memory.path_of("project"))
+    with database(memory).transaction() as c:
+        c.execute("DELETE FROM episodes")
+    purge_rows.compact(database(memory))
+
+    purge(memory, PLAIN)
+
+    memory.close()
+    assert held(world, PLAIN) == []
+
+
+def test_a_turn_is_forgotten_by_its_id_and_stays_away(world: World) -> None:
+    memory = world.memory()
+    say(memory, "The port is 8080.", "Hello!")
+    with database(memory).transaction() as c:
+        c.execute("UPDATE episodes SET uuid = '0199aaaa-0000-7000-8000-00000000beef' WHERE id = 1")
+
+    found = forgetting.find(memory, "0000beef")
+    gone = forgetting.forget(memory, found, BY)
+    again = {"id": "0199aaaa-0000-7000-8000-00000000beef", "session": "s1", "role": "user"}
+    turn = again | {"text": "The port is 8080.", "created_at": AT}
+    memory.write("add_episodes", {"episodes": [turn]}, TOOL)
+
+    assert (gone, found.turns[0].text) == (1, "The port is 8080.")
+    assert turns(memory) == ["Hello!"]
+    memory.flush()
+    assert "8080" not in Path(memory.journal_of("project")).read_text("utf-8")
+
+
+def test_a_turn_is_purged_by_its_id_with_what_repeats_it(world: World) -> None:
+    memory = world.memory()
+    say(memory, "The login is with the blue badge.", "He said: the login is with the blue badge.")
+    with database(memory).transaction() as c:
+        c.execute("UPDATE episodes SET uuid = '0199aaaa-0000-7000-8000-00000000beef' WHERE id = 1")
+
+    purge(memory, "0000beef")
+
+    assert turns(memory) == ["[erased]", "He said: [erased]"]
+    memory.close()
+    assert held(world, "blue badge") == []
+
+
+def test_a_word_that_looks_like_an_id_is_sought_as_a_word(world: World) -> None:
+    memory = world.memory()
+    say(memory, "The pin is facade42.")
+
+    purge(memory, "facade42")
+
+    assert turns(memory) == ["The pin is [erased]."]
+
+
+def test_another_project_that_holds_them_is_named_until_all_are_asked_for(world: World) -> None:
+    other = World(world.root, "shop").memory()
+    say(other, f"It is {PLAIN}, yes.")
+    memory = world.memory()
+    say(memory, f"It is {PLAIN}.")
+
+    first = purge(memory, PLAIN)
+    with pytest.raises(NotFound, match=r"graph\.db"):
+        purging.find(memory, PLAIN)
+    second = purge(memory, PLAIN, everywhere=True)
+
+    assert first.ours and all("shop" in path for path in first.ours)
+    assert second.elsewhere == ()
+    assert turns(other) == ["It is [erased], yes."]
+    other.close()
+    memory.close()
+    assert held(world, PLAIN) == []
+
+
+def test_the_name_of_a_folder_is_told_and_left(world: World) -> None:
+    named = World(world.root, PLAIN)
+    memory = named.memory()
+    say(memory, f"In {PLAIN} we use Redis.")
+
+    done = purge(memory, PLAIN)
+
+    assert {os.path.basename(path) for path in done.ours} >= {"registry.json"}
+    assert turns(memory) == ["In [erased] we use Redis."]
+    memory.close()
+    assert turns(named.memory()) == ["In [erased] we use Redis."]
+
+
+def test_a_proof_that_fails_names_file_and_bytes_and_the_next_purge_completes_it(
+    world: World,
+) -> None:
+    filled(world, PLAIN)
+    memory = world.memory()
+    strange = Path(memory.path_of("project")).with_name("strange.db")
+    strange.write_bytes(f"..{PLAIN}..".encode())
+
+    with pytest.raises(StoreUnavailable, match=rf"strange.db \({len(PLAIN)} bytes of it\)"):
+        purge(memory, PLAIN)
+    strange.unlink()
+
+    assert purging.pending(memory.settings.home) == PLAIN
+    assert purging.resume(memory, BY) is not None
+    memory.close()
+    assert held(world, PLAIN) == []
+
+
+def test_a_backup_that_cannot_be_deleted_stops_it_until_it_can(world: World) -> None:
+    filled(world, PLAIN)
+    memory = world.memory()
+    found = purging.find(memory, PLAIN)
+    folder = Path(memory.path_of("project")).parent / "backups"
+    (old,) = folder.iterdir()
+    old.rename(old.with_suffix(".kept"))
+    old.mkdir()
+
+    with pytest.raises(StoreUnavailable, match="when you say the same again") as raised:
+        purging.purge(memory, found, BY)
+    assert str(old) in str(raised.value)
+    old.rmdir()
+
+    assert purging.resume(memory, BY) is not None
+    memory.close()
+    assert held(world, PLAIN) == []
+
+
+def test_the_preview_counts_by_place_and_changes_nothing(world: World) -> None:
+    filled(world, PLAIN)
+    memory = world.memory()
+    before = held(world, PLAIN)
+
+    found = purging.find(memory, PLAIN)
+    toll = purging.toll(memory, found)
+
+    assert (toll.records, toll.entities, toll.turns, toll.blocks, toll.tasks) == (2, 1, 2, 2, 1)
+    assert (toll.forwarding, toll.pages, toll.backups, toll.set_aside) == (1, 1, 1, 1)
+    assert toll.logs == 3 and toll.queues == 1 and toll.history > 3 and toll.journals > 3
+    assert held(world, PLAIN) == before
+    memory.close()
+
+
+def test_settings_and_lists_of_names_are_no_memories() -> None:
+    ours: dict[str, bool] = {
+        "/h/registry.json": False,
+        "/h/config.toml": False,
+        "/h/projects/p/graph.db-wal": True,
+        "/h/logs/faults.log": True,
+        "/h/forward/state.json": True,
+    }
+
+    assert {path: purge_files.is_of_memories(path) for path in ours} == ours
+
+
+def test_words_in_a_list_are_found_as_the_text_they_were() -> None:
+    sought = Sought((Needle("correct horse battery", whole=True),))
+
+    assert sought.spans(json.dumps({"words": ["-p", "correct", "horse", "battery"]}).encode())
+    assert not sought.spans(json.dumps(["correct", "horses", "battery"]).encode())
