@@ -21,6 +21,12 @@ _START = r"(?<![A-Za-z0-9_-])"
 # A key has a digit in it; a name of words and hyphens has none.
 _WITH_DIGIT = r"(?=[A-Za-z_-]{0,255}[0-9])"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_OBJECTS = (
+    "acct|asst|batch|call|card|ch|chatcmpl|cmpl|cs|cus|dp|ev|evt|file|ft|ftjob|gen|group|ic|id|il|"
+    "in|inv|item|job|main|modelperm|msg|nonce|obj|order|org|pi|plan|pm|po|price|prod|proj|pst|py|"
+    "re|ref|req|request|resp|rs|run|session|seti|si|span|src|step|sub|tax|thread|tok|toolu|tool|"
+    "trace|txn|txr|user|usr|vs|we|upload|chunk|index|vendor|app|sha256|sha384|sha512|integrity"
+)
 
 # (what must be in the text, the expression); several pieces mean any of them.
 SHAPES: tuple[tuple[str, str], ...] = (
@@ -148,6 +154,21 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("base64:", r"\bbase64:[A-Za-z0-9+/]{43}="),
     ("1/ 2/", r"(?<![\w/.])[12]/\d{10,20}(?:/\d{10,20})?:[a-f0-9]{32}\b"),
     ("wandb_ uc_ arty_", rf"{_START}(?:wandb_v1|uc|arty)_{_WITH_DIGIT}[A-Za-z0-9_]{{24,100}}\b"),
+    ("AQVN", rf"\bAQVN{_WITH_DIGIT}[A-Za-z0-9_-]{{35,38}}(?![A-Za-z0-9_-])"),
+    ("YC", rf"{_START}YC{_WITH_DIGIT}(?=[A-Z0-9_-]{{0,38}}[a-z])[A-Za-z0-9_-]{{38}}(?![\w-])"),
+    ("t1.", r"(?<![\w.])t1\.[A-Za-z0-9_-]{20,300}={0,2}\.[A-Za-z0-9_-]{80,90}={0,2}"),
+    ("tfp_ dnkey-", r"\b(?:tfp_|dnkey-)[A-Za-z0-9_.=-]{40,100}"),
+    ("xsmtpsib-", r"\bxsmtpsib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    ("s.", rf"(?<![\w.])s\.(?=[a-z0-9]{{0,24}}[A-Z]){_WITH_DIGIT}[A-Za-z0-9]{{24}}(?![\w.])"),
+    ("pa-", rf"{_START}pa-{_WITH_DIGIT}(?=[a-z0-9_-]{{0,40}}[A-Z])[A-Za-z0-9_-]{{40,64}}"),
+    # Of an issuer that is not known here: what is random behind a prefix in small letters; not
+    # the ids of what lies in an account.
+    (
+        "_ -",
+        rf"{_START}(?!(?:{_OBJECTS})[_-])(?:[a-z][a-z0-9]{{1,11}}[_-]){{1,3}}"
+        r"(?=[A-Za-z]{0,60}[0-9])(?=[A-Z0-9]{0,60}[a-z])(?=[a-z0-9]{0,60}[A-Z])"
+        r"[A-Za-z0-9]{22,128}(?![A-Za-z0-9_./-])",
+    ),
     # Of an issuer that is not known here, under a prefix that says what it is.
     (
         "sk pk key api pat tok secret priv auth access svc cred",

@@ -111,13 +111,14 @@ def _without_private(text: str) -> str:
 def _without_keys(text: str) -> str:
     """The text without private keys in lines, also where only their head or tail is there."""
     text = _key_block().sub("[redacted: private key]", text)
-    text = _key_tail().sub(r"[redacted: private key]\1", text)
+    text = _key_tail().sub(_hide_tail, text)
     return _putty_key().sub(r"\1[redacted: private key]", text)
 
 
 def _without_tokens(text: str) -> str:
     """The text without credentials of a published shape, and without what goes with them."""
-    for shape in shapes_in(text):
+    long_words = [word for word in text.split() if len(word) >= signs.MIN_WORD_CHARS]
+    for shape in shapes_in(" ".join(long_words)):
         hidden = shape.sub(_hide_token, text)
         if hidden != text and shape.pattern.startswith(r"\b(?:AKIA"):
             # The secret half of the pair stands beside its id, often without a name.
@@ -154,7 +155,8 @@ def _key_block() -> re.Pattern[str]:
     # with a backslash for each of its ends. Text that only names the mark stays.
     line = r"(?:[ \t>|+#\"'*]{0,12}(?:[A-Za-z0-9+/=]{4,200}|[A-Z][A-Za-z-]{2,20}: [^\n]{1,100}))"
     return re.compile(
-        r"-{5}BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{5}(?:"
+        r"-{5}BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{5}"
+        r"(?=(?:\\[rn]|[\s>|+#\"'*\\]){0,40}(?:[A-Za-z0-9+/=]{16}|[A-Z][A-Za-z-]{2,20}:\s))(?:"
         r"[^\-]{0,20000}?(?:-[^\-]{0,200}?){0,6}?-{5}END [A-Z0-9 ]{0,40}-{5}|"
         rf"(?:(?:\\[rn]|\s){{0,8}}{line}){{0,400}}(?<=[A-Za-z0-9+/=]{{16}})|"
         rf"(?:(?:\\[rn]|\s){{0,8}}{line}){{1,400}})",
@@ -163,10 +165,11 @@ def _key_block() -> re.Pattern[str]:
 
 @cache
 def _key_tail() -> re.Pattern[str]:
+    end = r"[\"'\\]?(?:\\[rn]|\s)[ \t>|+#\"'*]{0,12}"
     return re.compile(
-        r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/]{4,200}={0,2}[\"'\\]?(?:\\[rn]|\s)"
-        r"[ \t>|+#\"'*]{0,12}){1,400}"
-        r"(?:=[A-Za-z0-9+/]{4}(?:\\[rn]|\s){1,2})?(-{5}END [A-Z0-9 ]{0,40}PRIVATE KEY)"
+        rf"(?<![A-Za-z0-9+/=])((?:[A-Za-z0-9+/]{{20,200}}={{0,2}}{end}){{0,400}}"
+        rf"[A-Za-z0-9+/]{{4,200}}={{0,2}}{end}(?:=[A-Za-z0-9+/]{{4}}{end})?)"
+        r"(-{5}END [A-Z0-9 ]{0,40}PRIVATE KEY)"
     )
 
 
@@ -302,6 +305,11 @@ def _hide_seeds(match: re.Match[str]) -> str:
     return match.group(0) if words & signs.PROSE else f"{match.group(1)}[redacted: seed phrase]"
 
 
+def _hide_tail(match: re.Match[str]) -> str:
+    is_key = "=" in match.group(1) or any(map(signs.is_doubtful, match.group(1).split()))
+    return f"[redacted: private key]\n{match.group(2)}" if is_key else match.group()
+
+
 def _hide_token(match: re.Match[str]) -> str:
     return "[redacted: token]" if signs.is_doubtful(match.group()) else match.group()
 
@@ -310,7 +318,8 @@ def _hide_spoken(match: re.Match[str]) -> str:
     lead, value = match.group(1), match.group(2)
     if lead is None:
         lead, value = match.group(3), match.group(4)
-    if not is_strong(value) or is_placeholder(value) or "[redacted" in value:
+    is_call = value.endswith(")") and value.partition("(")[0].isidentifier()
+    if not is_strong(value) or is_placeholder(value) or "[redacted" in value or is_call:
         return match.group(0)
     return f"{lead}[redacted: secret]"
 

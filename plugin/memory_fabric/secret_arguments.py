@@ -26,7 +26,7 @@ _OPTION_WORDS = frozenset(
 
 def without_url_secrets(text: str) -> str:
     """The text without passwords, tokens and signatures in its URLs."""
-    text = _credentials_in_url().sub(r"\1[redacted: password]@", text)
+    text = _credentials_in_url().sub(_hide_password_in_url, text)
     text = _token_in_url().sub(_hide_token_in_url, text)
     return _signature_in_url().sub(_hide_signature, text)
 
@@ -64,7 +64,7 @@ def _of_program(place: int) -> re.Pattern[str]:
 def _credentials_in_url() -> re.Pattern[str]:
     return re.compile(
         r"((?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,100}:)"
-        r"(?!\[redacted)[^\s'\"/?]{1,256}@",
+        r"(?!\[redacted)([^\s'\"/?]{1,256})@",
         re.IGNORECASE,
     )
 
@@ -206,13 +206,18 @@ def _hide_flag(match: re.Match[str]) -> str:
     lead, value = match.group(1), match.group(2)
     behind = match.string[match.end() : match.end() + 2]
     is_prose = value.isalpha() and behind[:1] == " " and behind[1:].isalpha()
-    if "--key" in lead and not any(c.isdigit() for c in value):
+    if "pass" not in lead.lower() and lead[:1] in "-/" and value.isalpha():
         return match.group(0)
     if is_placeholder(value) or is_prose or value.startswith(("/", "./", "~/", "@")):
         return match.group(0)
     if value.isalpha() and value.lower() in _OPTION_WORDS:
         return match.group(0)
     return f"{lead}[redacted: password]"
+
+
+def _hide_password_in_url(match: re.Match[str]) -> str:
+    is_none = is_placeholder(match.group(2))
+    return match.group() if is_none else f"{match.group(1)}[redacted: password]@"
 
 
 def _hide_token_in_url(match: re.Match[str]) -> str:

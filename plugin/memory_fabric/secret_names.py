@@ -31,7 +31,7 @@ _ABOUT = frozenset(
 _PLACEHOLDERS = frozenset(
     "true false none null undefined required optional changeme example secret password "
     "token your_token your_password redacted hidden placeholder environment string integer number "
-    "boolean bytes object secretstr include same-origin".split()
+    "boolean bytes object secretstr include inherit same-origin".split()
 )
 # What people write instead of a secret is made of these, and of nothing else.
 _STAND_INS = frozenset(
@@ -210,6 +210,9 @@ def _is_short_password(lead: str, value: str) -> bool:
 
 def _is_code(value: str, follower: str) -> bool:
     """Whether the value is an expression of a programming language."""
+    value = re.split(r"\|\||&&|\?\?", value, maxsplit=1)[0]
+    if not value:
+        return True
     if follower.startswith(("(", "[", "<")) or _path_of_names().fullmatch(value):
         return True
     bare = value.lstrip("&*!@")

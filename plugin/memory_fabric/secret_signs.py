@@ -128,7 +128,7 @@ def told(text: str, folded: str) -> bool:
 def is_table(folded: str) -> bool:
     """Whether a line with the name of a secret has columns, and lines behind it."""
     return "\n" in folded and any(
-        any(sign in line for sign in "|,;\t")
+        any(sign in line for sign in ("|", ",", ";", "\t", "  "))
         and any(name in line for names in (PASSWORDS, SHORT, PAIRS, KEYS) for name in names)
         for line in folded.split("\n")
     )
@@ -139,7 +139,7 @@ def seeds(text: str, folded: str) -> bool:
     if not any(name in folded for name in SEEDS):
         return False
     run = 0
-    for word in folded.split():
+    for word in folded.replace("=", " ").replace(":", " ").split():
         bare = word.strip("0123456789.,;:)(\"'`[]#*-")
         if not bare:
             continue  # its number
@@ -220,7 +220,8 @@ def _places(folded: str, name: str, *, alone: bool = False) -> Iterator[tuple[in
     at = folded.find(name)
     while at >= 0:
         end = at + len(name)
-        if not alone or not (folded[at - 1 : at].isalpha() or folded[end : end + 1].isalpha()):
+        around = folded[at - 1 : at] + folded[end : end + 1] if alone else ""
+        if not any(c.isalpha() and c.isascii() for c in around):
             yield at, end
         at = folded.find(name, end)
 

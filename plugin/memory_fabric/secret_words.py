@@ -12,11 +12,17 @@ PASSWORDS = tuple(
     password passwd passphrase passcode pass_word pwd passwort kennwort losungswort geheimzahl
     zugangscode mot_de_passe mots_de_passe code_secret mdp contraseña contrasena contrasenya clave
     palavra-passe palavra_passe senha parola_d'ordine parola wachtwoord toegangscode pincode парол
-    пин-код 密码 密碼 口令 パスワード パスコード 暗証番号 合言葉 비밀번호 암호 패스워드 hasło haslo
+    пин-код 密码 密碼 口令 パスワード パスコード 暗証番号 合言葉 비밀번호 암호 핀_번호
+    핀번호 패스워드 hasło haslo
     hasła hasłem şifre sifre lösenord lösenkod adgangskode adgangsord kodeord passord salasana
     heslo heslem jelszó jelszav parolă κωδικό κωδικοσ συνθηματικό סיסמה סיסמא סיסמת
-    كلمة_المرور كلمة_السر رمز_عبور पासवर्ड mật_khẩu kata_sandi kata_laluan รหัสผ่าน лозинк
-    lozink geslo slaptažod parool
+    كلمة_المرور كلمة_السر رمز_عبور पासवर्ड कूटशब्द कूट_शब्द mật_khẩu kata_sandi kata_laluan รหัสผ่าน лозинк
+    lozink geslo slaptažod parool salasõna lykilorð aðgangsorð parol pasahitz contrasinal wagwoord
+    nenosiri கடவுச்சொல் పాస్‌వర్డ్ संकेतशब्द پاس_ورڈ گذرواژه პაროლ գաղտնաբառ құпия_сөз fjalëkalim нууц_үг
+    cyfrinair pasfhocal 通行码 暗号 暗證碼 암구호 geheimcode mot_secret
+    code_d'accès codice_segreto
+    código_de_acceso código_secreto codigo_secreto zugangswort accesscode pin_kodu
+    pin_code pin-code pin_kod kod_pin pinnummer
     """.split()
 )
 # The same, but short or common: only as words of their own.
@@ -37,9 +43,15 @@ KEYS = tuple(
     encryption_key license_key licence_key auth_key service_key account_key master_key deploy_key
     app_key webhook bearer jwt salt seed hmac schlüssel schluessel geheimnis clé clef jeton llave
     secreto chiave segreto chave segredo sleutel geheim ключ токен секрет 密钥 密鑰 秘钥 金鑰 令牌
-    キー トークン シークレット 鍵 秘密 키 토큰 시크릿 klucz sekret anahtar jeton belirteç nyckel
+    キー トークン シークレット 鍵 秘密 키 토큰 시크릿 klucz sekret anahtar jeton belirteç
+    belirteci nyckel
     nøgle nøkkel avain klíč kulcs cheie κλειδί מפתח مفتاح कुंजी khóa kunci กุญแจ clau
     """.split()
+)
+# Of these no ending makes another word: "Passwörtern", "şifresi", "пароля".
+UNBENT = frozenset(
+    """password passwd passphrase passcode pass_word pwd mdp token secret apikey webhook bearer jwt
+    salt seed hmac credential credentials creds login logins clave parol secreto""".split()
 )
 # So common that only what looks random behind it is one.
 COMMON_KEYS = ("key", "keys", "code", "auth")
@@ -55,12 +67,13 @@ SEEDS = """
 LINKS = frozenset(
     """is was are be equals reads as to with using ist lautet lauten heisst heißt war auf mit est
     c'est vaut sera es era será son è e' era sono é são luidt wordt это равен такой jest brzmi to
-    är lyder er lyder on je este e είναι هو هي הוא היא है là adalah คือ olarak = : -> => → ⇒ ➜ — – -
-    | := ~> >""".split()
+    är lyder er lyder on je este e είναι هو هي הוא היא है là adalah คือ olarak = : ...
+    … .... ..... -> => → ⇒ ➜ — – - | := ~> >""".split()
 )
 # These announce a value word by word, so that it may be any word.
 ANNOUNCING = frozenset(
-    "lautet lauten luidt brzmi lyder vaut reads equals = : -> => → ⇒ ➜ := ~>".split()
+    """lautet lauten luidt brzmi lyder vaut reads equals = : ... … .... ..... -> => → ⇒ ➜ :=
+    ~>""".split()
 )
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"

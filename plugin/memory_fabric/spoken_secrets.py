@@ -16,7 +16,8 @@ from memory_fabric.secret_names import (
     is_strong,
     looks_random,
 )
-from memory_fabric.secret_signs import ACCOUNTS, is_doubtful, is_table
+from memory_fabric.secret_rules import BESIDE
+from memory_fabric.secret_signs import ACCOUNTS, PROSE, is_doubtful, is_table
 from memory_fabric.secret_words import (
     ANNOUNCING,
     COMMON_KEYS,
@@ -25,6 +26,7 @@ from memory_fabric.secret_words import (
     PAIRS,
     PASSWORDS,
     SHORT_PASSWORDS,
+    UNBENT,
 )
 
 TYPE_CHECKING = False
@@ -34,14 +36,15 @@ if TYPE_CHECKING:
 MARK = "[redacted: secret]"
 REACH_CHARS, MAX_WORDS = 120, 9
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
+MIN_NEAR_KEY_CHARS = 12
 MAX_CELLS = 64
 # Directly behind its name these say that a sentence is about secrets and states none.
 _ABOUT = frozenset(
     """length policy policies field fields hash hashes hashing hashed reset resets strength expiry
     expires expired expire rotation manager managers prompt hint column input inputs box form page
-    min max minimum maximum requirement requirements rule rules validation validator must should
-    shall needs need requires require required has have had having contains contain can cannot
-    can't may might will would won't doesn't does don't do isn't wasn't encryption handling storage
+    min max minimum maximum requirement requirements rule rules validation validator needs need
+    requires require required has have had having contains contain cannot can't won't doesn't
+    does don't isn't wasn't encryption handling storage
     stored protected less protection generator reuse change changes file files store bucket budget
     buckets limit limits count counts counter usage type types name names id ids header headers
     refresh expiration auth authentication based flow grant endpoint url path env variable
@@ -95,11 +98,17 @@ def without_told(text: str) -> str:
         text = _without_columns(text)
     spans: list[tuple[int, int]] = []
     reached = 0
-    for name in _names().finditer(text):
+    for name in _names(text).finditer(text):
         kind = _kind(name.group().casefold())
         if not _is_name(text, name, kind):
             continue
-        for start, end in _values_behind(text, max(name.end(), reached), kind, name.end()):
+        if kind == "common" and _is_of_issuer(text[max(0, name.start() - 24) : name.start()]):
+            kind = "key"
+        named_to = _rest_of_name().match(text, name.end())
+        named_to = name.end() if named_to is None else named_to.end()
+        if text[name.end() : named_to].strip("_-").split("_")[0].split("-")[0] in _ABOUT:
+            continue
+        for start, end in _values_behind(text, max(named_to, reached), kind, named_to):
             spans.append((start, end))
             reached = end
         before = _value_before(text, name.start(), kind)
@@ -107,7 +116,8 @@ def without_told(text: str) -> str:
             spans.append(before)
     for match in _pair().finditer(text):
         value = match.group(2)
-        if _is_word_of_account(value) and not _is_known_form(value):
+        is_secret = is_strong(value) or (" " in match.group() and _is_word_of_account(value))
+        if is_secret and not _is_known_form(value):
             spans.append(match.span(2))
     return _without(text, spans)
 
@@ -130,22 +140,42 @@ def _kind(name: str) -> str:
     return "common" if name in COMMON_KEYS else "key"
 
 
+def _is_of_issuer(before: str) -> bool:
+    """Whether the word before `key` says that it opens something: "the Stripe key"."""
+    words = before.casefold().replace("-", " ").replace("_", " ").split()
+    return bool(words) and (
+        words[-1] in _OPENING
+        or any(words[-1].startswith(piece) for _, pieces, _ in BESIDE for piece in pieces.split())
+    )
+
+
 def _is_name(text: str, name: re.Match[str], kind: str) -> bool:
     """Whether the match is the name itself, not a part of another word."""
     before, behind = text[name.start() - 1 : name.start()], text[name.end() : name.end() + 1]
     word = name.group()
+    if behind == "/" or _is_in_address(text, name.start()):
+        return False
     mark = text.rfind("[redacted: ", max(0, name.start() - 24), name.start())
     if mark >= 0 and "]" not in text[mark : name.start()]:
         return False
     if not word.isascii():
         return not before.isalpha() or len(word) > 4 or not word[0].isascii()
     if behind.isalpha() and behind.isascii():
+        if word.casefold() not in UNBENT and " " not in word and len(word) > 4 and kind != "common":
+            ending = text[name.end() : name.end() + 8].split(maxsplit=1)[0]
+            return len(ending.rstrip(":=.,")) < 6
         ending = text[name.end() : name.end() + 3]
         is_plural = ending[:1] == "s" and not ending[1:2].isalpha()
         return is_plural and len(word) > 3
     if before.isalpha() and (len(word) < 6 or kind in ("key", "common")):
         return before.islower() and word[0].isupper()  # dbPass, apiToken
     return True
+
+
+def _is_in_address(text: str, start: int) -> bool:
+    """Whether the word that holds this place is an address."""
+    before = text[max(0, start - 200) : start]
+    return "://" in before.split()[-1] if before and not before[-1].isspace() else False
 
 
 def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[tuple[int, int]]:
@@ -167,24 +197,37 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         core = token.group()[left:right]
         folded = core.casefold()
         sign = _sign().match(token.group()) if not linked else None
-        if sign is not None and sign.end() < len(token.group()) and sign.group():
-            linked = sign.group().strip()
+        if sign is not None and sign.group(1) in ("==", "==="):
+            return
+        if sign is not None and sign.end() < len(token.group()):
+            linked = sign.group(1)
             left, right = _stripped(token.group(), sign.end())
             core = token.group()[left:right]
             folded = core.casefold()
         if token.group() in LINKS or folded in LINKS:
-            if folded in ("-", "–", "—", "|", "/") and not words:
+            link = folded or token.group()
+            if link in ("-", "–", "—", "|", "/") and not words:
                 linked = linked or "-"
-            elif token.group() == "==" or (kind == "common" and folded in ("to", "as", "with")):
+            elif kind == "common" and folded in ("to", "as", "with"):
                 return
             else:
-                linked = folded if folded in ANNOUNCING or not linked else linked
+                linked = link if link in ANNOUNCING or not linked else linked
             continue
         if folded in _ABOUT and not linked and not words:
             return
         lead = region[: token.start() + left]
         quoted = lead[-1:] in tuple("\"'`„“”«»「『‘*") or lead.endswith("__")
         follower = region[token.start() + right :]
+        phrase = _phrase().match(region, token.start() + left) if linked else None
+        if phrase is not None and kind == "password" and _is_phrase(phrase, region):
+            yield start + phrase.start(), start + phrase.end()
+            return
+        of_pair = _name_and_value().fullmatch(core) if kind == "pair" and linked else None
+        if of_pair is not None and _is_value(
+            of_pair.group(1), "password", "=", follower, quoted=False, words=0
+        ):
+            yield start + token.start() + left + of_pair.start(1), start + token.start() + right
+            return
         if core and _is_value(core, kind, linked, follower, quoted=quoted, words=words):
             at = start + token.start()
             if kind == "pair" and not took and _is_pair_ahead(follower):
@@ -207,8 +250,10 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         elif folded not in _FILLERS:
             linked = ""
         words += 1
-        if words >= MAX_WORDS or token.group().endswith((".", "?", "!", ";")):
+        if words >= MAX_WORDS or (token.group().endswith((".", "?", "!", ";")) and core):
             return
+    if line_end >= 0 and (linked or region.rstrip().endswith((":", "：", "="))):
+        yield from _on_next_line(text, line_end + 1, kind)
 
 
 def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
@@ -252,24 +297,34 @@ def _is_value(
     """Whether a word behind the name of a secret is one."""
     if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
         return False
+    if core.isdigit() and kind in ("password", "pair"):
+        # "pin 481516"; years and amounts stand farther off.
+        return 4 <= len(core) <= 20 and bool(linked or not words) and not _counts(follower)
     if is_placeholder(core) or _is_known_form(core) or _is_code(core, follower):
         return False
     if core.casefold() in _EVERY or _other_assignment().match(core):
         return False
     if kind in ("key", "common"):
-        return _is_key(core, kind, linked, quoted=quoted)
+        return _is_key(core, kind, linked, quoted=quoted, words=words)
     digits = sum(c.isdigit() for c in core)
-    if core.isdigit():
-        # "pin 481516"; years and amounts stand farther off.
-        return 4 <= len(core) <= 20 and bool(linked or not words) and not _counts(follower)
     symbols = any(c in _SYMBOLS for c in core[:-1]) or core[-1:] in "!$%@#"
+    if not linked and not quoted and "/" in core:
+        return False
     if digits and _is_mixed(core, least=4):
         return bool(linked) or quoted or _is_mixed(core, least=7) or (len(core) > 5 and not words)
     if symbols and any(c.isalpha() for c in core):
-        return len(core) >= 5 and (bool(linked) or quoted or len(core) >= 8)
-    if not linked and not quoted:
+        return len(core) >= 5 and (bool(linked) or quoted)
+    if kind == "pair" or (not linked and not quoted):
         return False
     return _is_weak_word(core, linked, follower, quoted=quoted)
+
+
+def _is_phrase(phrase: re.Match[str], region: str) -> bool:
+    """Whether words up to the end of the sentence are a passphrase: none of them is prose."""
+    words = re.split(r"[ -]", phrase.group())
+    ends = not region[phrase.end() :].strip(" .!\"'`*)»“”")
+    is_prose = any(word in PROSE or word in _PREDICATES or word in _FILLERS for word in words)
+    return ends and not is_prose and len(set(words)) > 2
 
 
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
@@ -292,7 +347,7 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
     return linked == "is" and ends and len(core) >= 5 and not folded.endswith(_SUFFIXES)
 
 
-def _is_key(core: str, kind: str, linked: str, *, quoted: bool) -> bool:
+def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> bool:
     """Whether a word is a key or token: letters and digits, or a long hexadecimal number."""
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
         return False
@@ -301,7 +356,8 @@ def _is_key(core: str, kind: str, linked: str, *, quoted: bool) -> bool:
         return is_long and is_doubtful(core) and not is_hex(core) and not _is_uuid(core)
     if linked or quoted:
         return _is_mixed(core, least=8) or is_doubtful(core) or _is_uuid(core) or looks_random(core)
-    return len(core) >= MIN_BARE_KEY_CHARS and is_doubtful(core) and not _is_uuid(core)
+    least = MIN_NEAR_KEY_CHARS if not words else MIN_BARE_KEY_CHARS
+    return len(core) >= least and is_doubtful(core) and not _is_uuid(core)
 
 
 def _is_mixed(core: str, *, least: int) -> bool:
@@ -376,7 +432,7 @@ def _without_columns(text: str) -> str:
                 lines[place] = _hidden_cells(line, cells, columns)
                 continue
             columns = {}
-        separator = next((sign for sign in "|\t;," if sign in line), "")
+        separator = next((sign for sign in ("|", "\t", ";", ",", "  ") if sign in line), "")
         if not separator or place + 1 == len(lines):
             continue
         cells = _cells(line, separator)
@@ -390,7 +446,7 @@ def _column_kind(cell: str) -> str:
     bare = cell.strip(" \t*`\"'_")
     if not bare or len(bare.split()) > 4:
         return ""
-    match = _names().search(bare)
+    match = _names(bare).search(bare)
     if match is None or bare.endswith((".", ":", "?")):
         return ""
     rest = bare[match.end() :].strip(" _-s").casefold()
@@ -402,6 +458,8 @@ def _column_kind(cell: str) -> str:
 
 def _cells(line: str, separator: str) -> list[tuple[int, int]]:
     """Where the cells of a line begin and end, at most so many; of quoted CSV, too."""
+    if separator == "  ":  # aligned by blanks: a cell is what stands between two or more
+        return [match.span() for match in re.finditer(r"\S+(?: \S+){0,8}", line)][:MAX_CELLS]
     spans, start, quoted = [], 0, False
     for place, character in enumerate(line):
         if character == '"':
@@ -437,15 +495,31 @@ def _is_cell_value(core: str, kind: str) -> bool:
     return _is_value(core, kind, "=", "", quoted=False, words=0)
 
 
+# Before "key" and "code": whose, or of what kind.
+_OPENING = frozenset(
+    """api access secret private signing encryption hmac license licence deploy master admin root
+    service account live prod production staging sandbox test stripe openai anthropic claude gemini
+    google aws azure gcp github gitlab sendgrid slack vercel pinecone tavily supabase firebase
+    cloudflare deepl mistral groq cohere maps shopify paypal server client openrouter deepseek
+    vault door gate alarm entry backup recovery unlock wifi wlan wpa wpa2 psk shared aes""".split()
+)
 _PASSWORDS = frozenset((*PASSWORDS, *SHORT_PASSWORDS))
 _PAIRS = frozenset(PAIRS)
+_BY_LENGTH = sorted(
+    {*PASSWORDS, *SHORT_PASSWORDS, *PAIRS, *KEYS, *COMMON_KEYS}, key=lambda name: (-len(name), name)
+)
 _EVERY = frozenset((*PASSWORDS, *SHORT_PASSWORDS, *PAIRS, *KEYS, *COMMON_KEYS))
 
 
+def _names(text: str) -> re.Pattern[str]:
+    """An expression for the names that are in the text, the longest first; or for none."""
+    folded = text.casefold()
+    return _any_of(tuple(name for name in _BY_LENGTH if name in folded))
+
+
 @cache
-def _names() -> re.Pattern[str]:
-    every = sorted((*PASSWORDS, *SHORT_PASSWORDS, *PAIRS, *KEYS, *COMMON_KEYS), key=len)
-    return re.compile("|".join(re.escape(name) for name in reversed(every)), re.IGNORECASE)
+def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, names)) or r"(?!)", re.IGNORECASE)
 
 
 @cache
@@ -455,15 +529,15 @@ def _tokens() -> re.Pattern[str]:
 
 @cache
 def _sign() -> re.Pattern[str]:
-    return re.compile(r"[\"'`*_)\]]{0,3}(?:=>|->|:=|={1,3}|:|→|⇒|\|)?")
+    return re.compile(r"[\"'`*_)\]]{0,3}(=>|->|:=|={1,3}|:|→|⇒|\|)")
 
 
 @cache
 def _backward() -> re.Pattern[str]:
     return re.compile(
         r"(?:^|(?<=[\s\"'`*]))([^\s\"'`]{4,128})[\"'`*]{0,2}\s?"
-        r"(?:(?<=\s)(?:is|was|as|are|als|ist|war|comme|est|como|es|come|è|é|como|jako|to|som|"
-        r"является|это|—|-|=)\s|を|作为|作為|是|설정된|olarak)"
+        r"(?:(?<=\s)(?:is|was|as|are|als|ist|war|comme|как|est|como|es|come|è|é|como|jako|to|som|"
+        r"является|это|—|-|=)\s|を|를|을|作为|作為|是|설정된|olarak)"
         r"\s?(?:(?:the|my|our|your|its|a|an|new|current|das|mein|unser|le|la|mon|notre|el|mi|il|a|"
         r"o|het|mijn|de|für|for|of|production|prod|staging|dev|test|root|admin|db|database|redis|"
         r"api|wifi|\w{2,14})\s?){0,3}$",
@@ -476,9 +550,24 @@ def _pair() -> re.Pattern[str]:
     accounts = "|".join(ACCOUNTS)
     return re.compile(
         rf"(?<![\w/.@:-])({accounts})[\"'`*]{{0,2}}(?: [/:|] |:|/)[\"'`*]{{0,2}}"
-        r"([^\s\"'`/:,;|@]{5,64})(?![\w/.@:(-])",
+        r"([^\s\"'`/:,;|@]{5,64})(?![\w/.@:(-]| [A-Za-z])",
         re.IGNORECASE,
     )
+
+
+@cache
+def _name_and_value() -> re.Pattern[str]:
+    return re.compile(r"[\w.@+-]{1,64}[:/|]([^\s:/|]{4,128})")
+
+
+@cache
+def _rest_of_name() -> re.Pattern[str]:
+    return re.compile(r"[_-][A-Za-z][A-Za-z0-9_-]{0,40}(?![\w@#!$%^&*])")
+
+
+@cache
+def _phrase() -> re.Pattern[str]:
+    return re.compile(r"[a-z]{3,10}(?:[ -][a-z]{3,10}){3,11}(?![\w-])")
 
 
 @cache
