@@ -21,6 +21,7 @@ from memory_fabric.secret_names import (
     is_strong,
     looks_random,
 )
+from memory_fabric.secret_words import NAMES as EVERY_NAME
 from memory_fabric.secret_words import SEEDS
 from memory_fabric.spoken_secrets import without_told
 
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+# Around a secret that is alone these are no content.
+_SAYING_NOTHING = frozenset(
+    " ".join(EVERY_NAME).replace("_", " ").replace("-", " ").split()
+    + """the a an my our your its this that is are was to of for as and in on with use remember note
+    please be here new following das der die mein unser ist lautet le la mon est el mi es il mio o
+    meu de het mijn to jest это value user username""".split()
+)
 # No secrets: checksums with their kind, and how images, fonts and archives begin in base64.
 _PUBLIC_HEADS = (
     "sha1- sha256- sha384- sha512- iVBORw0KGgo /9j/ R0lGOD UklGR JVBERi PHN2Zy UEsDB H4sI d09GR "
@@ -46,6 +54,22 @@ def redact(text: str) -> str:
             text = step(text)
             folded = text.casefold()
     return text
+
+
+def says_only_secrets(text: str) -> bool:
+    """Whether nothing is left to remember of a text once its secrets are out.
+
+    The names of secrets, and the words that join them to a value, say nothing of their own.
+    """
+    cleaned = redact(text)
+    rest = _mark().sub(" ", cleaned)
+    if rest == cleaned:
+        return False
+    rest = rest.casefold()
+    for name in EVERY_NAME:  # which stands in one with its particle: "パスワードは…です"
+        rest = rest if name.isascii() else rest.replace(name, " ")
+    words = _word().findall(rest)
+    return all(w in _SAYING_NOTHING or (not w.isascii() and len(w) < 4) for w in words)
 
 
 def redacted(value: Any) -> Any:
@@ -142,6 +166,16 @@ def _without_named(line: str) -> str:
 
 def _without_seeds(text: str) -> str:
     return _seed_phrase().sub(_hide_seeds, text)
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    return re.compile(r"\[redacted: [^\]\n]{1,20}\]")
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(r"[^\W_]+")
 
 
 @cache

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MARK = "[redacted: secret]"
-REACH_CHARS, MAX_WORDS = 120, 9
+REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
 MIN_NEAR_KEY_CHARS = 12
 MAX_CELLS = 64
@@ -215,6 +215,8 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
             continue
         if folded in _ABOUT and not linked and not words:
             return
+        if folded in _EVERY and _kind(folded) == kind:
+            return  # it is looked behind on its own
         lead = region[: token.start() + left]
         quoted = lead[-1:] in tuple("\"'`„“”«»「『‘*") or lead.endswith("__")
         follower = region[token.start() + right :]
@@ -279,7 +281,10 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
 
 def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
     """Where the value stands in "X is the password", "use X as the key"."""
-    match = _backward().search(text, max(0, end - 300), end)
+    start = max(0, end - BACK_CHARS)
+    if not any(c.isdigit() or c in _SYMBOLS for c in text[start:end]):
+        return None
+    match = _backward().search(text, start, end)
     if match is None:
         return None
     left, right = _stripped(match.group(1))
