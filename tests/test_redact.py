@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.redact import redact, redacted, redacted_object
+from memory_fabric.redact import redact, redacted, redacted_object, says_only_secrets
 
 PLUGIN = str(Path(__file__).parents[1] / "plugin")
 ALNUM = string.ascii_letters + string.digits
@@ -358,3 +358,39 @@ def test_no_text_takes_long(adversary: str) -> None:
     subprocess.run(
         [sys.executable, "-I", "-c", TIMED, str(1 << 18), adversary], check=True, timeout=280
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["mysql", "-p{}", "shop"], ["mysql", "-p[redacted: password]", "shop"]),
+        (["curl", "-u", "bob:{}", "/x"], ["curl", "-u", "bob:[redacted: password]", "/x"]),
+        (["deploy", "--token", "{}"], ["deploy", "--token", "[redacted: password]"]),
+        (["a password", "{} is no option"], ["a password", "{} is no option"]),
+        (["--now", "a  b", ""], ["--now", "a  b", ""]),
+    ],
+)
+def test_a_list_of_words_is_redacted_as_the_line_that_they_make(
+    words: list[str], kept: list[str]
+) -> None:
+    secret = "swo" + "rdfish7"
+    given = [word.replace("{}", secret) for word in words]
+
+    assert redacted(given) == [word.replace("{}", secret) for word in kept]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_empty"),
+    [
+        ("password={}", True),
+        ("my password is {}", True),
+        ("the db password: {}", False),
+        ("API key: {}", True),
+        ("das Passwort lautet {}", True),
+        ("パスワードは{}です", True),
+        ("password={} for the staging cluster", False),
+        ("The password lies in the vault", False),
+    ],
+)
+def test_a_text_that_is_nothing_but_a_secret_is_known(text: str, is_empty: bool) -> None:
+    assert says_only_secrets(text.replace("{}", "a8" + "Kd93jfQ2x")) is is_empty

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from memory_fabric.secret_rules import BESIDE, ISSUED
+from memory_fabric.secret_words import NAMED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +20,13 @@ if TYPE_CHECKING:
 _START = r"(?<![A-Za-z0-9_-])"
 # A key has a digit in it; a name of words and hyphens has none.
 _WITH_DIGIT = r"(?=[A-Za-z_-]{0,255}[0-9])"
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_OBJECTS = (
+    "acct|asst|batch|call|card|ch|chatcmpl|cmpl|cs|cus|dp|ev|evt|file|ft|ftjob|gen|group|ic|id|il|"
+    "in|inv|item|job|main|modelperm|msg|nonce|obj|order|org|pi|plan|pm|po|price|prod|proj|pst|py|"
+    "re|ref|req|request|resp|rs|run|session|seti|si|span|src|step|sub|tax|thread|tok|toolu|tool|"
+    "trace|txn|txr|user|usr|vs|we|upload|chunk|index|vendor|app|sha256|sha384|sha512|integrity"
+)
 
 # (what must be in the text, the expression); several pieces mean any of them.
 SHAPES: tuple[tuple[str, str], ...] = (
@@ -100,6 +110,73 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("sha256~", r"\bsha256~[A-Za-z0-9_-]{43}"),
     ("Q~", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~.-])"),
     ("AGE-SECRET-KEY-", r"\bAGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{50,120}\b"),
+    ("vercel_blob_rw_", r"\bvercel_blob_rw_[A-Za-z0-9_]{30,100}"),
+    ("vcp_ vck_ vca_ vci_ vcr_", rf"{_START}vc[pkair]_{_WITH_DIGIT}[A-Za-z0-9]{{20,100}}\b"),
+    ("pcsk_", r"\bpcsk_[A-Za-z0-9_]{40,100}"),
+    ("tvly-", rf"\btvly-{_WITH_DIGIT}[A-Za-z0-9-]{{20,80}}"),
+    ("lsv2_", r"\blsv2_(?:pt|sk)_[A-Za-z0-9]{20,64}(?:_[A-Za-z0-9]{6,20})?"),
+    ("ls__", rf"{_START}ls__{_WITH_DIGIT}[A-Za-z0-9]{{24,64}}\b"),
+    ("nvapi-", r"\bnvapi-[A-Za-z0-9_-]{40,100}"),
+    ("sk_ rk_", rf"{_START}[rs]k_{_WITH_DIGIT}[A-Za-z0-9]{{24,100}}\b"),
+    ("CCIPAT_ CCIPRJ_", r"\bCCIP(?:AT|RJ)_[A-Za-z0-9]{16,40}_[a-f0-9]{32,64}\b"),
+    ("bkua_ bkct_ bkpt_ bkpi_ bkaj_", r"\bbk(?:ua|ct|pt|pi|aj)_[A-Za-z0-9_.-]{24,200}"),
+    ("AVNS_", rf"\bAVNS_{_WITH_DIGIT}[A-Za-z0-9_-]{{15,40}}"),
+    ("aivenv1", r"\baivenv1[A-Za-z0-9+/=_-]{20,400}"),
+    ("napi_ npg_", rf"{_START}n(?:api|pg)_{_WITH_DIGIT}[A-Za-z0-9]{{12,100}}\b"),
+    ("A3-", rf"\bA3-{_WITH_DIGIT}[A-Z0-9]{{6}}(?:-[A-Z0-9]{{5,11}}){{4,5}}\b"),
+    ("tgp_v1_", r"\btgp_v1_[A-Za-z0-9_-]{30,64}"),
+    ("fw_", rf"{_START}fw_{_WITH_DIGIT}[A-Za-z0-9]{{20,40}}\b"),
+    ("fc-", r"(?<![A-Za-z0-9_-])fc-[a-f0-9]{32}\b"),
+    ("e2b_ jina_ lin_oauth_", r"\b(?:e2b|jina|lin_oauth)_[A-Za-z0-9_-]{30,80}"),
+    ("polar_", r"\bpolar_(?:oat|pat|at_u|at_o|rt_u|cst|whs)_[A-Za-z0-9]{30,64}"),
+    ("sdk- api- mob-", rf"{_START}(?:sdk|api|mob)-{_UUID}"),
+    ("secret-", rf"{_START}secret-{_WITH_DIGIT}[A-Za-z0-9]{{36,64}}\b"),
+    ("phs_ phc_", r"\bph[sc]_[A-Za-z0-9_]{40,64}\b"),
+    ("ddp_ ddo_ ddw_ jsrp_ jsrd_", r"\b(?:dd[pow]|jsr[pd])_[A-Za-z0-9_-]{30,64}"),
+    ("nfc_ nfo_ nfu_ nfb_", r"\bnf[coub]_[A-Za-z0-9]{30,64}\b"),
+    ("sqp_ squ_ sqa_", r"\bsq[pua]_[a-f0-9]{40}\b"),
+    ("snyk_", r"\bsnyk_(?:uat|sat)\.[A-Za-z0-9._-]{20,120}"),
+    ("hcaik_ hcbik_ hcxik_ hcxlk_ hcxmk_", r"\bhc[abx][ilm]k_[A-Za-z0-9]{40,80}\b"),
+    ("xaat- xapt-", rf"\bxa(?:at|pt)-{_UUID}"),
+    ("CFPAT-", r"\bCFPAT-[A-Za-z0-9_-]{40,64}"),
+    ("ATTA", r"\bATTA[a-f0-9]{64}[A-F0-9]{0,8}\b"),
+    ("rzp_", r"\brzp_(?:live|test)_[A-Za-z0-9]{14,32}\b"),
+    ("dbtu_ dbtc_ dbts_", r"\bdbt[ucs]_[A-Za-z0-9_=-]{30,100}"),
+    ("mdb_sa_", r"\bmdb_sa_sk_[A-Za-z0-9_-]{30,64}"),
+    ("sk.eyJ pk.eyJ tk.eyJ", r"\b[spt]k\.eyJ[A-Za-z0-9_-]{20,200}\.[A-Za-z0-9_-]{16,64}"),
+    ("JQQJ9 AZDO", r"\b[A-Za-z0-9]{40,60}(?:JQQJ9|AAAAAAAAAAAAAZDO)[A-Za-z0-9]{4,40}\b"),
+    ("SCW", rf"{_START}SCW{_WITH_DIGIT}[A-Z0-9]{{17}}\b"),
+    ("EXO", r"\bEXO[a-f0-9]{24}\b"),
+    ("cfut_ cfat_ cfk_", r"\bcf(?:ut|at|k)_[A-Za-z0-9]{30,64}"),
+    ("y0_ y0__", rf"{_START}y0_{_WITH_DIGIT}[A-Za-z0-9_-]{{50,64}}"),
+    ("pk_", r"\bpk_\d{5,12}_[A-Z0-9]{32}\b"),
+    ("access_token$", r"\baccess_token\$(?:production|sandbox)\$[a-z0-9]{10,24}\$[a-f0-9]{32}\b"),
+    ("base64:", r"\bbase64:[A-Za-z0-9+/]{43}="),
+    ("1/ 2/", r"(?<![\w/.])[12]/\d{10,20}(?:/\d{10,20})?:[a-f0-9]{32}\b"),
+    ("wandb_ uc_ arty_", rf"{_START}(?:wandb_v1|uc|arty)_{_WITH_DIGIT}[A-Za-z0-9_]{{24,100}}\b"),
+    ("AQVN", rf"\bAQVN{_WITH_DIGIT}[A-Za-z0-9_-]{{35,38}}(?![A-Za-z0-9_-])"),
+    ("YC", rf"{_START}YC{_WITH_DIGIT}(?=[A-Z0-9_-]{{0,38}}[a-z])[A-Za-z0-9_-]{{38}}(?![\w-])"),
+    ("t1.", r"(?<![\w.])t1\.[A-Za-z0-9_-]{20,300}={0,2}\.[A-Za-z0-9_-]{80,90}={0,2}"),
+    ("tfp_ dnkey-", r"\b(?:tfp_|dnkey-)[A-Za-z0-9_.=-]{40,100}"),
+    ("xsmtpsib-", r"\bxsmtpsib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    ("s.", rf"(?<![\w.])s\.(?=[a-z0-9]{{0,24}}[A-Z]){_WITH_DIGIT}[A-Za-z0-9]{{24}}(?![\w.])"),
+    ("pa-", rf"{_START}pa-{_WITH_DIGIT}(?=[a-z0-9_-]{{0,40}}[A-Z])[A-Za-z0-9_-]{{40,64}}"),
+    # Of an issuer that is not known here: what is random behind a prefix in small letters; not
+    # the ids of what lies in an account.
+    (
+        "_ -",
+        rf"{_START}(?!(?:{_OBJECTS})[_-])(?:[a-z][a-z0-9]{{1,11}}[_-]){{1,3}}"
+        r"(?=[A-Za-z]{0,60}[0-9])(?=[A-Z0-9]{0,60}[a-z])(?=[a-z0-9]{0,60}[A-Z])"
+        r"[A-Za-z0-9]{22,128}(?![A-Za-z0-9_./-])",
+    ),
+    # Of an issuer that is not known here, under a prefix that says what it is.
+    (
+        "sk pk key api pat tok secret priv auth access svc cred",
+        rf"{_START}(?:[A-Za-z][A-Za-z0-9]{{0,12}}[_-]){{0,3}}"
+        r"(?:sk|pk|ak|key|api|apikey|pat|tok|token|secret|sec|priv|auth|access|svc|sa|cred)"
+        r"(?:[_-][a-z0-9]{1,8}){0,3}[_-](?=[A-Za-z_-]{0,60}[0-9])(?=[A-Z0-9_-]{0,60}[a-z])"
+        r"(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9]{20,128}(?![A-Za-z0-9_./-])",
+    ),
     # "-----BEGIN … PRIVATE" in base64, as a kubeconfig or a CI variable holds it.
     (
         "LS0tLS1CRUdJTi",
@@ -118,12 +195,41 @@ SHAPES: tuple[tuple[str, str], ...] = (
         r"\.[A-Za-z0-9_-]{8,8192}\.[A-Za-z0-9_-]{8,64}",
     ),
 )
+# What may stand between the name and its value, as in the public sets.
+_BESIDE = (
+    r"((?:{names})[ \t\w.-]{{0,30}}[\s'\"`)\]*]{{0,4}}"
+    r"(?:=>|->|→|>|:{{1,3}}=|\|\||\||:|\?=|=|,|\bis\b)[`'\"\s=*]{{0,5}})"
+    r"({value})(?![A-Za-z0-9])"
+)
+_PUBLIC = (
+    r"(?i:commit|sha|md5|digest|checksum|hash|etag|integrity|revision|release|version|image|build|"
+    r"branch|deployment|request|trace|span|run|job|public|url|tag\b|ref\b)"
+)
 _PIECES = tuple((tuple(pieces.split()), shape) for pieces, shape in SHAPES)
+_ISSUED = tuple((tuple(pieces.split()), shape) for pieces, shape in ISSUED)
 
 
 def shapes_in(text: str) -> Iterable[re.Pattern[str]]:
-    """The expressions that could match in this text, in the order of SHAPES."""
-    return [_compiled(shape) for pieces, shape in _PIECES if any(p in text for p in pieces)]
+    """The expressions that could match in this text: our own, then those of public rule sets."""
+    found = [_compiled(shape) for pieces, shape in _PIECES if any(p in text for p in pieces)]
+    folded = text.lower()
+    found += [_compiled(shape) for pieces, shape in _ISSUED if any(p in folded for p in pieces)]
+    return found
+
+
+def without_values_of_issuers(text: str) -> str:
+    """The text without values that stand behind the name of their issuer, in its form."""
+    folded = text.casefold()
+    for names, pieces, value in (*NAMED, *BESIDE):
+        if any(piece in folded for piece in pieces.split()):
+            text = _compiled(_BESIDE.format(names=names, value=value)).sub(_hide_value, text)
+    return text
+
+
+def _hide_value(match: re.Match[str]) -> str:
+    lead, value = match.group(1), match.group(2)
+    is_public = _compiled(_PUBLIC).search(lead) or not any(c.isdigit() for c in value)
+    return match.group() if is_public else f"{lead}[redacted: token]"
 
 
 @cache

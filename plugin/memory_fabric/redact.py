@@ -9,60 +9,67 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from memory_fabric.credentials import shapes_in
+from memory_fabric import secret_signs as signs
+from memory_fabric.credentials import shapes_in, without_values_of_issuers
 from memory_fabric.secret_arguments import without_arguments, without_headers, without_url_secrets
 from memory_fabric.secret_names import (
     ENDINGS,
-    MIN_SECRET_CHARS,
-    NAME_PARTS,
     NAMES,
+    is_name,
     is_placeholder,
     is_plain,
     is_strong,
     looks_random,
 )
+from memory_fabric.secret_words import NAMES as EVERY_NAME
+from memory_fabric.secret_words import SEEDS
+from memory_fabric.spoken_secrets import without_told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+# Around a secret that is alone these are no content.
+_SAYING_NOTHING = frozenset(
+    " ".join(EVERY_NAME).replace("_", " ").replace("-", " ").split()
+    + """the a an my our your its this that is are was to of for as and in on with use remember note
+    please be here new following das der die mein unser ist lautet le la mon est el mi es il mio o
+    meu de het mijn to jest это value user username""".split()
+)
 # No secrets: checksums with their kind, and how images, fonts and archives begin in base64.
 _PUBLIC_HEADS = (
     "sha1- sha256- sha384- sha512- iVBORw0KGgo /9j/ R0lGOD UklGR JVBERi PHN2Zy UEsDB H4sI d09GR "
     "AAEAAAA T1RUTw AAABAA SUkq Qk0 AAAAI".split()
 )
-# The shortest published shape has as many characters; a text of shorter words holds none.
-MIN_TOKEN_CHARS = 20
 # What follows a value is looked at to tell code and prose from a secret.
 _FOLLOWER_CHARS = 40
 
 
 def redact(text: str) -> str:
     """The text with every secret replaced by `[redacted: kind]`; other text byte for byte."""
-    if len(text) < MIN_SECRET_CHARS:
-        return text
-    if "<" in text:
-        text = _without_private(text)
-    if "-----" in text:
-        text = _key_block().sub("[redacted: private key]", text)
-    if "Private-Lines:" in text:
-        text = _putty_key().sub(r"\1[redacted: private key]", text)
-    long_words = [word for word in text.split() if len(word) >= MIN_TOKEN_CHARS]
-    if long_words:
-        text = _without_tokens(text, " ".join(long_words))
-    if "://" in text:
-        text = without_url_secrets(text)
     folded = text.casefold()
-    text = without_headers(text, folded)
-    text = without_arguments(text, folded)
-    if any(part in folded for part in NAME_PARTS):
-        text = "\n".join(map(_without_named, text.split("\n")))
-    if "phrase" in folded or "mnemonic" in folded or "seed words" in folded:
-        text = _seed_phrase().sub(r"\1[redacted: seed phrase]", text)
-    if long_words and ("=" in text or ":" in text):
-        text = _assignment().sub(_hide_random, text)
+    for sign, step in STEPS:
+        if sign(text, folded):
+            text = step(text)
+            folded = text.casefold()
     return text
+
+
+def says_only_secrets(text: str) -> bool:
+    """Whether nothing is left to remember of a text once its secrets are out.
+
+    The names of secrets, and the words that join them to a value, say nothing of their own.
+    """
+    cleaned = redact(text)
+    rest = _mark().sub(" ", cleaned)
+    if rest == cleaned:
+        return False
+    rest = rest.casefold()
+    for name in EVERY_NAME:  # which stands in one with its particle: "パスワードは…です"
+        rest = rest if name.isascii() else rest.replace(name, " ")
+    words = _word().findall(rest)
+    return all(w in _SAYING_NOTHING or (not w.isascii() and len(w) < 4) for w in words)
 
 
 def redacted(value: Any) -> Any:
@@ -71,9 +78,29 @@ def redacted(value: Any) -> Any:
         return redact(value)
     if isinstance(value, dict):
         return redacted_object(value)
+    if signs.is_command_line(value):
+        return _redacted_words(value)
     if isinstance(value, list | tuple):
         return [redacted(part) for part in value]
     return value
+
+
+def _redacted_words(words: Sequence[str]) -> list[str]:
+    """The words of a command, redacted as the line that they make."""
+    line = redact(" ".join(words))
+    found, at = [], 0
+    for word in words:
+        if line.startswith(word, at) and line[at + len(word) : at + len(word) + 1] in ("", " "):
+            found.append(redact(word))
+            at += len(word) + 1
+            continue
+        end = line.find("]", at)
+        end = len(line) if end < 0 else end + 1
+        behind = line.find(" ", end)
+        end = len(line) if behind < 0 else behind
+        found.append(line[at:end] if "[redacted" in line[at:end] else "[redacted: secret]")
+        at = end + 1
+    return found
 
 
 def redacted_object(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,23 +132,50 @@ def _without_private(text: str) -> str:
     return "".join(parts) + ("" if depth else text[kept_from:])
 
 
-def _without_tokens(text: str, long_words: str) -> str:
+def _without_keys(text: str) -> str:
+    """The text without private keys in lines, also where only their head or tail is there."""
+    text = _key_block().sub("[redacted: private key]", text)
+    text = _key_tail().sub(_hide_tail, text)
+    return _putty_key().sub(r"\1[redacted: private key]", text)
+
+
+def _without_tokens(text: str) -> str:
     """The text without credentials of a published shape, and without what goes with them."""
-    for shape in shapes_in(long_words):
-        hidden = shape.sub("[redacted: token]", text)
+    long_words = [word for word in text.split() if len(word) >= signs.MIN_WORD_CHARS]
+    for shape in shapes_in(" ".join(long_words)):
+        hidden = shape.sub(_hide_token, text)
         if hidden != text and shape.pattern.startswith(r"\b(?:AKIA"):
             # The secret half of the pair stands beside its id, often without a name.
             hidden = _aws_secret().sub(_hide_if_random, hidden)
         text = hidden
+    if "=" in text or ":" in text:
+        text = _assignment().sub(_hide_random, text)
     return text
 
 
+def _without_names(text: str) -> str:
+    """The text without secrets that are known by their name."""
+    return "\n".join(map(_without_named, text.split("\n")))
+
+
 def _without_named(line: str) -> str:
-    """The line without secrets that are known by their name."""
-    folded = line.casefold()
-    if not any(part in folded for part in NAME_PARTS):
-        return line
-    return _spoken_secret().sub(_hide_spoken, _named_secret().sub(_hide_named, line))
+    line = _named_secret().sub(_hide_named, line)
+    line = _variable().sub(_hide_variable, line)
+    return _spoken_secret().sub(_hide_spoken, line)
+
+
+def _without_seeds(text: str) -> str:
+    return _seed_phrase().sub(_hide_seeds, text)
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    return re.compile(r"\[redacted: [^\]\n]{1,20}\]")
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(r"[^\W_]+")
 
 
 @cache
@@ -131,9 +185,25 @@ def _private_tag() -> re.Pattern[str]:
 
 @cache
 def _key_block() -> re.Pattern[str]:
+    # To its end, or as far as lines of base64 and headers go; quoted, indented, or in one line
+    # with a backslash for each of its ends. Text that only names the mark stays.
+    line = r"(?:[ \t>|+#\"'*]{0,12}(?:[A-Za-z0-9+/=]{4,200}|[A-Z][A-Za-z-]{2,20}: [^\n]{1,100}))"
     return re.compile(
-        r"-{5}BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{5}.*?(?:-{5}END [A-Z0-9 ]{0,40}-{5}|\Z)",
-        re.DOTALL,
+        r"-{5}BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{5}"
+        r"(?=(?:\\[rn]|[\s>|+#\"'*\\]){0,40}(?:[A-Za-z0-9+/=]{16}|[A-Z][A-Za-z-]{2,20}:\s))(?:"
+        r"[^\-]{0,20000}?(?:-[^\-]{0,200}?){0,6}?-{5}END [A-Z0-9 ]{0,40}-{5}|"
+        rf"(?:(?:\\[rn]|\s){{0,8}}{line}){{0,400}}(?<=[A-Za-z0-9+/=]{{16}})|"
+        rf"(?:(?:\\[rn]|\s){{0,8}}{line}){{1,400}})",
+    )
+
+
+@cache
+def _key_tail() -> re.Pattern[str]:
+    end = r"[\"'\\]?(?:\\[rn]|\s)[ \t>|+#\"'*]{0,12}"
+    return re.compile(
+        rf"(?<![A-Za-z0-9+/=])((?:[A-Za-z0-9+/]{{20,200}}={{0,2}}{end}){{0,400}}"
+        rf"[A-Za-z0-9+/]{{4,200}}={{0,2}}{end}(?:=[A-Za-z0-9+/]{{4}}{end})?)"
+        r"(-{5}END [A-Z0-9 ]{0,40}PRIVATE KEY)"
     )
 
 
@@ -163,6 +233,19 @@ def _public_name() -> re.Pattern[str]:
 
 
 @cache
+def _variable() -> re.Pattern[str]:
+    """Variables and fields whose names only hint at a secret: `STRIPE_KEY=`, `ADMIN_PW=`."""
+    return re.compile(
+        r"((?<![\w.])[A-Za-z][\w.-]{0,60}?(?:(?<=[_.-])(?:key|pw|pin|sid|pat|dsn|auth|creds?|hmac|"
+        r"conn(?:ection)?(?:_?str(?:ing)?)?)|(?<=[a-z])(?-i:Key|Pw|Pin|Auth|Dsn)|salt|seed|hmac|"
+        r"mnemonic|creds|\bpw|\bpin)\d{0,3}"
+        r"\\?[\"'`]?[ \t]{0,20}(?:=>|:=|=|:)[ \t]{0,20}\\?)"
+        r"(?:\"([^\"\n]{4,512})\"|'([^'\n]{4,512})'|([^\s\"'`,;<>(){}\[\]]{4,512}))",
+        re.IGNORECASE,
+    )
+
+
+@cache
 def _named_secret() -> re.Pattern[str]:
     return re.compile(
         rf"((?:{NAMES}){ENDINGS}(?:\\?[\"'`]|\*{{1,2}})?"
@@ -188,11 +271,28 @@ def _spoken_secret() -> re.Pattern[str]:
 
 @cache
 def _seed_phrase() -> re.Pattern[str]:
+    names = "|".join(map(re.escape, SEEDS))
+    gap = r"(?:[ \t]{1,4}|, {0,2}|\s{0,3}\n\s{0,8})(?:[-*] )?(?:\d{1,2}[.):] {0,2})?"
     return re.compile(
-        r"(\b(?:(?:seed|recovery|mnemonic|backup|secret)[ _-]?(?:phrase|words?)?|mnemonic)"
-        r"[\"']?[ \t]{0,4}(?:is|[:=])[ \t\n]{0,4}[\"'`]?)"
-        r"(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8}\b",
+        rf"((?:{names})[^\n]{{0,80}}?(?:\n[^\n]{{0,8}}?){{0,2}}?[^a-z\n]?)"
+        rf"(?<![a-z])((?:\d{{1,2}}[.):] {{0,2}})?(?:[a-z]{{3,8}}{gap}){{11,23}}[a-z]{{3,8}})\b",
         re.IGNORECASE,
+    )
+
+
+@cache
+def _password_variable() -> re.Pattern[str]:
+    return re.compile(r"pw\d{0,3}[\"'`]?\s{0,20}:?=", re.IGNORECASE)
+
+
+@cache
+def _no_key() -> re.Pattern[str]:
+    """Names with `key`, `auth` or `seed` in them whose value is no secret."""
+    return re.compile(
+        r"publishable|primary|foreign|cache|sort|partition|hash|range|idempotency|shortcut|locale|"
+        r"translation|i18n|lookup|group|object|bucket|file|row|map|dict|json|query|unique|index|"
+        r"random|faker|numpy|torch|np[._]seed|hot[_-]?key|sid[_-]?bar|event|route|react|node",
+        re.I,
     )
 
 
@@ -218,11 +318,42 @@ def _hide_named(match: re.Match[str]) -> str:
     return f"{lead}{opening}[redacted: secret]"
 
 
+def _hide_variable(match: re.Match[str]) -> str:
+    lead = match.group(1)
+    quote = next((sign for sign, at in (('"', 2), ("'", 3)) if match.group(at)), "")
+    value = match.group(2) or match.group(3) or match.group(4)
+    if _public_name().search(lead) or _no_key().search(lead):
+        return match.group(0)
+    if any(c.isspace() for c in value) or is_placeholder(value):
+        return match.group(0)
+    if is_name(value) and not (_password_variable().search(lead) and "=" in lead):
+        return match.group(0)
+    behind = match.string[match.end() : match.end() + 2]
+    if behind[:1] in ("(", "[") or value.startswith(("/", "./", "~/", "$", "http")):
+        return match.group(0)
+    return f"{lead}{quote}[redacted: secret]{quote}"
+
+
+def _hide_seeds(match: re.Match[str]) -> str:
+    words = {word.strip("0123456789.,):;-*").lower() for word in match.group(2).split()}
+    return match.group(0) if words & signs.PROSE else f"{match.group(1)}[redacted: seed phrase]"
+
+
+def _hide_tail(match: re.Match[str]) -> str:
+    is_key = "=" in match.group(1) or any(map(signs.is_doubtful, match.group(1).split()))
+    return f"[redacted: private key]\n{match.group(2)}" if is_key else match.group()
+
+
+def _hide_token(match: re.Match[str]) -> str:
+    return "[redacted: token]" if signs.is_doubtful(match.group()) else match.group()
+
+
 def _hide_spoken(match: re.Match[str]) -> str:
     lead, value = match.group(1), match.group(2)
     if lead is None:
         lead, value = match.group(3), match.group(4)
-    if not is_strong(value) or is_placeholder(value) or "[redacted" in value:
+    is_call = value.endswith(")") and value.partition("(")[0].isidentifier()
+    if not is_strong(value) or is_placeholder(value) or "[redacted" in value or is_call:
         return match.group(0)
     return f"{lead}[redacted: secret]"
 
@@ -238,3 +369,18 @@ def _hide_random(match: re.Match[str]) -> str:
     if _public_name().search(lead):
         return match.group(0)
     return f"{lead}[redacted: secret]"
+
+
+# Each step with the sign without which it changes nothing.
+STEPS: tuple[tuple[Callable[[str, str], bool], Callable[[str], str]], ...] = (
+    (signs.private, _without_private),
+    (signs.key_block, _without_keys),
+    (signs.token, _without_tokens),
+    (signs.beside_issuer, without_values_of_issuers),
+    (signs.url, without_url_secrets),
+    (signs.header, without_headers),
+    (signs.command, without_arguments),
+    (signs.named, _without_names),
+    (signs.told, without_told),
+    (signs.seeds, _without_seeds),
+)

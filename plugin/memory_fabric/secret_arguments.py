@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from memory_fabric import secret_signs as signs
+from memory_fabric.secret_commands import PROGRAMS, VALUE
 from memory_fabric.secret_names import (
     MIN_ENTROPY_CHARS,
-    NAME_PARTS,
     NAMES,
     is_hex,
     is_placeholder,
@@ -16,57 +17,54 @@ from memory_fabric.secret_names import (
 )
 
 MIN_COOKIE_CHARS = 12
-# Programs that take a password as `-psecret`, and others with a flag of their own for it.
-_WITH_P = r"(?:mysql\w{0,12}|mariadb[\w-]{0,12}|mongo\w{0,10}|7za?|unrar|rar)"
-_PROGRAMS = (
-    "mysql mariadb sshpass mongo 7z rar docker podman helm redis-cli curl wget http ldap smbclient "
-    "psexec keytool jarsigner"
-).split()
+# What is said of options in prose.
+_OPTION_WORDS = frozenset(
+    "option options flag flags argument arguments value values parameter switch is and or to for "
+    "in on as with only instead".split()
+)
 
 
 def without_url_secrets(text: str) -> str:
     """The text without passwords, tokens and signatures in its URLs."""
-    text = _credentials_in_url().sub(r"\1[redacted: password]@", text)
+    text = _credentials_in_url().sub(_hide_password_in_url, text)
     text = _token_in_url().sub(_hide_token_in_url, text)
     return _signature_in_url().sub(_hide_signature, text)
 
 
-def without_headers(text: str, folded: str) -> str:
-    """The text without secrets of HTTP headers; `folded` is it in small letters."""
-    if "bearer" in folded or "basic" in folded:
-        text = _bearer().sub(_hide_bearer, text)
-    if "authorization" in folded or '"auth"' in folded:
-        text = _authorization().sub(_hide_bearer, text)
-    if "cookie:" in folded or 'cookie":' in folded:
-        text = _cookie().sub(_hide_cookies, text)
-    return text
+def without_headers(text: str) -> str:
+    """The text without secrets of HTTP headers."""
+    text = _bearer().sub(_hide_bearer, text)
+    text = _authorization().sub(_hide_bearer, text)
+    return _cookie().sub(_hide_cookies, text)
 
 
-def without_arguments(text: str, folded: str) -> str:
+def without_arguments(text: str) -> str:
     """The text without secrets that programs are given on their command line, or in .pgpass."""
-    if " -" in text and any(name in folded for name in _PROGRAMS):
-        text = _short_flag().sub(_hide_flag, text)
-        text = _user_flag().sub(_hide_flag, text)
-    if "--" in text and any(part in folded for part in (*NAME_PARTS, "auth", "pw")):
-        text = _long_flag().sub(_hide_flag, text)
-    if "identified " in folded or "password '" in folded:
-        text = _quoted_in_sql().sub(_hide_flag, text)
-    if "login" in folded and "password" in folded:
-        text = _netrc().sub(_hide_flag, text)
+    folded = text.casefold()
+    for place in signs.programs_in(text, folded):
+        text = _of_program(place).sub(_hide_argument, text)
+    text = _long_flag().sub(_hide_flag, text)
+    text = _quoted_in_sql().sub(_hide_flag, text)
+    text = _netrc().sub(_hide_flag, text)
     if "</" in text or "/>" in text:
         text = _xml().sub(_hide_element, text)
-    if "pass:" in folded:
-        text = _openssl_pass().sub(_hide_flag, text)
-    if any(port in text for port in (":54", ":64", ":*:", ":26257:")):
-        text = _pgpass().sub(r"\1[redacted: password]", text)
-    return text
+    text = _openssl_pass().sub(_hide_flag, text)
+    return _pgpass().sub(r"\1[redacted: password]", text)
+
+
+@cache
+def _of_program(place: int) -> re.Pattern[str]:
+    """How a program is given a secret: what leads to it, and the value in one of three groups."""
+    programs, _, lead = PROGRAMS[place]
+    names = "|".join(map(re.escape, programs))
+    return re.compile(rf"((?<![\w.-])(?i:{names}){lead})(?:{VALUE})", re.MULTILINE)
 
 
 @cache
 def _credentials_in_url() -> re.Pattern[str]:
     return re.compile(
         r"((?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,100}:)"
-        r"(?!\[redacted)[^\s'\"/?]{1,256}@",
+        r"(?!\[redacted)([^\s'\"/?]{1,256})@",
         re.IGNORECASE,
     )
 
@@ -108,32 +106,13 @@ def _cookie() -> re.Pattern[str]:
 
 
 @cache
-def _short_flag() -> re.Pattern[str]:
-    return re.compile(
-        rf"(\b{_WITH_P}\b[^\n|;&]{{0,200}}?\s-p(?:\\?[\"'])?|"
-        r"\bsshpass\s{1,4}-p ?(?:\\?[\"'])?|"
-        r"\b(?:docker|podman|helm)\b[^\n|;&]{0,200}?\slogin\b[^\n|;&]{0,200}?\s-p[ =](?:\\?[\"'])?|"
-        r"\s-(?:store|key|src|dest)pass\s(?:\\?[\"'])?|"
-        r"\bredis-cli\b[^\n|;&]{0,200}?\s-a\s(?:\\?[\"'])?|"
-        r"\bldap\w{3,10}\b[^\n|;&]{0,200}?\s-w\s(?:\\?[\"'])?)"
-        r"([^\s\"'\\-][^\s\"'\\]{3,255})",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _user_flag() -> re.Pattern[str]:
-    return re.compile(
-        r"(\b(?:curl|wget|https?|smbclient)\b[^\n|;]{0,300}?\s(?:-u|-U|-a|--user|--auth)[ =]?"
-        r"(?:\\?[\"'])?[^\s:\"'\\%]{0,80}[:%])([^\s\"'\\/][^\s\"'\\]{3,255})"
-    )
-
-
-@cache
 def _long_flag() -> re.Pattern[str]:
     return re.compile(
-        r"(--[\w-]{0,30}(?:pass(?:word|wd|phrase)?|pw|secret|token|auth|(?:api|access|secret|"
-        r"account|private|storage|encryption)-?key)[ =](?:\\?[\"'`])?)"
+        r"((?<![\w/])(?:--?[\w-]{0,30}?(?:pass(?:word|wd|phrase|code)?|pwd?|secret|token|auth|psk|"
+        r"pin|cred(?:ential)?s?|(?:api|access|secret|auth|account|private|storage|encryption|"
+        r"signing|license|service|client|master)[-_]?key)(?:[ =:]|\\?[\"'],[ ]?)|"
+        r"--key[ =]|--?[a-z-]{1,20}-key[ =](?=\S{0,60}\d)|/(?:p|pass|password|token|pwd)[:=])"
+        r"(?:\\?[\"'`])?)"
         r"([^\s\"'\\`-][^\s\"'\\`]{3,511})",
         re.IGNORECASE,
     )
@@ -142,7 +121,8 @@ def _long_flag() -> re.Pattern[str]:
 @cache
 def _quoted_in_sql() -> re.Pattern[str]:
     return re.compile(
-        r"(\b(?:identified (?:with \w{1,40} )?by|password) {1,2})\\?['\"]"
+        r"(\b(?:identified (?:with \w{1,40} )?by|password)(?: {1,2}|(?: for \S{1,80})? ?= ?|\())"
+        r"\\?['\"]"
         r"([^'\"\n\\]{4,128})\\?['\"]",
         re.IGNORECASE,
     )
@@ -203,15 +183,41 @@ def _is_session(value: str) -> bool:
     )
 
 
+def _hide_argument(match: re.Match[str]) -> str:
+    lead = match.group(1)
+    place = next(i for i in (2, 3, 4) if match.group(i) is not None)
+    value, whole = match.group(place), match.group(0)
+    is_option = lead.rstrip(" =\"'")[-2:-1] in ("-", "/") or lead.rstrip()[-1:] in ":%,=/|<"
+    if "[redacted" in value or is_placeholder(value) or value.startswith(("./", "~/", "@", "$")):
+        return whole
+    if value.startswith("/") and value.count("/") > 1:
+        return whole
+    behind = match.string[match.end() : match.end() + 2]
+    is_prose = value.isalpha() and behind[:1] == " " and behind[1:].isalpha()
+    if value.isalpha() and (is_prose or not is_option or value.lower() in _OPTION_WORDS):
+        return whole
+    if not is_option and not any(c.isdigit() or not c.isalnum() for c in value.rstrip(".,")):
+        return whole
+    at = match.start(place) - match.start(0)
+    return f"{whole[:at]}[redacted: password]{whole[at + len(value) :]}"
+
+
 def _hide_flag(match: re.Match[str]) -> str:
     lead, value = match.group(1), match.group(2)
     behind = match.string[match.end() : match.end() + 2]
     is_prose = value.isalpha() and behind[:1] == " " and behind[1:].isalpha()
+    if "pass" not in lead.lower() and lead[:1] in "-/" and value.isalpha():
+        return match.group(0)
     if is_placeholder(value) or is_prose or value.startswith(("/", "./", "~/", "@")):
         return match.group(0)
-    if value.isalpha() and value.lower() in ("option", "options", "flag", "argument", "value"):
+    if value.isalpha() and value.lower() in _OPTION_WORDS:
         return match.group(0)
     return f"{lead}[redacted: password]"
+
+
+def _hide_password_in_url(match: re.Match[str]) -> str:
+    is_none = is_placeholder(match.group(2))
+    return match.group() if is_none else f"{match.group(1)}[redacted: password]@"
 
 
 def _hide_token_in_url(match: re.Match[str]) -> str:

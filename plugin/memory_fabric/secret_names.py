@@ -31,7 +31,7 @@ _ABOUT = frozenset(
 _PLACEHOLDERS = frozenset(
     "true false none null undefined required optional changeme example secret password "
     "token your_token your_password redacted hidden placeholder environment string integer number "
-    "boolean bytes object secretstr include same-origin".split()
+    "boolean bytes object secretstr include inherit same-origin".split()
 )
 # What people write instead of a secret is made of these, and of nothing else.
 _STAND_INS = frozenset(
@@ -56,6 +56,8 @@ _OBJECTS = frozenset(
 )
 _SYMBOLS = frozenset("!#$%^&*?~@+")
 MIN_SECRET_CHARS = 6
+# A password may be shorter where a digit or a symbol tells it from a word.
+MIN_PASSWORD_CHARS = 4
 # Prose and tables name no secret so short.
 MIN_STRONG_CHARS = 8
 # A random base64 string of 24 characters has about 4.2 bits a character; English words about 3.
@@ -76,7 +78,9 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     `follower` is what comes next in the text, a few dozen characters of it.
     """
     plain = value.rstrip(".!?:,;").lower()
-    if len(plain) < MIN_SECRET_CHARS or is_placeholder(value) or value.startswith(_PLACES):
+    if is_placeholder(value) or value.startswith(_PLACES):
+        return True
+    if len(plain) < MIN_SECRET_CHARS and not _is_short_password(lead, value):
         return True
     if value[0] == "/" and not looks_random(value):
         return True  # where a secret lies
@@ -90,7 +94,7 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     if sign == "is":
         return not any(c.isdigit() or c in _SYMBOLS for c in plain)
     if any(c.isspace() for c in value):
-        return not _is_passphrase(name, value)
+        return not is_passphrase(name, value)
     if not _names_password(name) and _is_identifier(plain, quoted=quoted):
         return True
     if quoted:
@@ -110,6 +114,12 @@ def is_placeholder(value: str) -> bool:
         return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
     parts = re.split(r"[-_.\s]+", plain)
     return all(part.strip("0123456789") in _STAND_INS for part in parts if not part.isdigit())
+
+
+def is_name(value: str) -> bool:
+    """Whether a value is words, numbers and their like, joined: `users_v2`, `eu-west-1`."""
+    parts = re.split(r"[-_./:,]", value.strip(".,;"))
+    return all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
 
 
 def is_words(text: str) -> bool:
@@ -176,7 +186,7 @@ def _is_about(name: str) -> bool:
     return len(words) > 1 and words[-1].lower() in _ABOUT
 
 
-def _is_passphrase(name: str, value: str) -> bool:
+def is_passphrase(name: str, value: str) -> bool:
     """Whether several words are a secret: only under its very name, and unlike a sentence."""
     if not re.fullmatch(r"(?i)pass(?:word|wd|phrase|code)|secret|pwd", name):
         return False
@@ -187,8 +197,22 @@ def _is_passphrase(name: str, value: str) -> bool:
     )
 
 
+def _is_short_password(lead: str, value: str) -> bool:
+    name, sign = parted(lead)
+    return (
+        len(value) >= MIN_PASSWORD_CHARS
+        and sign in ("=", ":")
+        and name.lower().endswith(("password", "passwd", "pwd", "pass", "passphrase", "passcode"))
+        and any(c.isdigit() or c in _SYMBOLS for c in value)
+        and not value.startswith(("$", "%"))
+    )
+
+
 def _is_code(value: str, follower: str) -> bool:
     """Whether the value is an expression of a programming language."""
+    value = re.split(r"\|\||&&|\?\?", value, maxsplit=1)[0]
+    if not value:
+        return True
     if follower.startswith(("(", "[", "<")) or _path_of_names().fullmatch(value):
         return True
     bare = value.lstrip("&*!@")

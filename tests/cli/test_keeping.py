@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 
 import pexpect
@@ -352,6 +353,33 @@ def test_what_is_only_a_secret_is_refused_and_another_word_is_enough(shell: Shel
     assert (done.status, done.out) == (2, "")
     assert "nothing but a secret" in done.err
     assert more["what"] == "The runner uses [redacted: token]"
+
+
+@pytest.mark.parametrize("text", ["password={}", "my password is {}", "API key: {}"])
+def test_a_name_and_its_secret_are_nothing_to_remember(shell: Shell, text: str) -> None:
+    done = shell.run("remember", text.replace("{}", "a8" + "Kd93jfQ2x"))
+
+    assert (done.status, done.out) == (2, "")
+    assert "nothing but a secret" in done.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password of the staging database is {} until Friday",
+        "We log in to Grafana as admin / {} for now",
+        "Das Passwort für PostgreSQL lautet {}",
+        "Use `{}` as the password for Redis",
+    ],
+)
+def test_a_password_becomes_no_name_and_stands_in_no_file(shell: Shell, text: str) -> None:
+    secret = "Tulpen" + "Feld77"
+
+    record = shell.remember(text.replace("{}", secret))
+
+    assert secret not in json.dumps(record)
+    held = [path for path in shell.user_home.rglob("*") if path.is_file()]
+    assert held and [p for p in held if secret.encode() in p.read_bytes()] == []
 
 
 def test_control_characters_are_dropped_and_memory_md_stays_a_text(shell: Shell) -> None:

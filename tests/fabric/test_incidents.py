@@ -146,3 +146,30 @@ def test_only_so_many_failures_are_watched() -> None:
     assert len(failing) == incidents.MAX_OPEN
     assert isinstance(failing[-1], Failure)
     assert failing[-1].command.text == "make part49"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mysql -u root -p{} shop",
+        "curl -u bob:{} https://api.example.org",
+        "docker login -u bob -p {} registry.example.org",
+        "sshpass -p {} ssh bob@db",
+        "deploy --token {}",
+        "redis-cli -a '{}' ping",
+        'PGPASSWORD="{}" psql shop',
+    ],
+)
+def test_the_words_of_a_failing_command_are_redacted_as_the_line_that_they_were(line: str) -> None:
+    secret = "hun" + "ter2xQ"
+    step = ran(line.replace("{}", secret), failed=True)
+
+    _, failing = incidents.follow([step])
+    stored = json.dumps([incidents.as_object(failure) for failure in failing])
+    again, left = incidents.follow(
+        [changed(), ran(line.replace("{}", secret))],
+        [incidents.from_object(o) for o in json.loads(stored)],
+    )
+
+    assert failing and "redacted" in stored and secret not in stored
+    assert len(again) == 1 and left == []

@@ -492,3 +492,20 @@ def test_a_filter_beside_the_question_is_not_dropped(tmp_path: Path) -> None:
             assert twice.is_error and "domain is stated twice" in texts(twice)[0]
 
     run(story)
+
+
+def test_what_is_only_a_secret_is_refused_and_no_name_holds_one(tmp_path: Path) -> None:
+    secret = "Tulpen" + "Feld77"
+
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            refused = await client.call_tool("remember", {"text": f"password={secret}"})
+            assert refused.is_error and "nothing but a secret" in texts(refused)[0]
+            text = f"The database asks for the password {secret} on every call"
+            await ask(client, "remember", text=text, entities=[secret, "database"])
+
+    run(story)
+
+    (record,) = records(tmp_path / "home")
+    assert secret not in repr(record)
+    assert "database" in [entity.name for entity in record.entities]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from functools import partial
 from typing import Annotated
@@ -22,7 +21,6 @@ from memory_fabric.text import cut, one_line, without_controls
 
 MAX_TEXT_CHARS = 16 << 10
 LESSON = "What to do instead?"
-REDACTED = re.compile(r"\[redacted: [^\]]*\]")
 
 
 def remember(
@@ -171,7 +169,7 @@ def _text(given: list[str] | None) -> str:
     text = " ".join(given or ())
     if text.strip() == "-":
         text = sys.stdin.buffer.read(8 << 20).decode("utf-8", "replace")
-    from memory_fabric.redact import redact  # --help needs none of it
+    from memory_fabric.redact import says_only_secrets  # --help needs none of it
 
     text = one_line(without_controls(text))
     if not _says_something(text):
@@ -180,7 +178,7 @@ def _text(given: list[str] | None) -> str:
             "There is nothing to remember.",
             remedy='Say what: remember "We chose X because Y".',
         )
-    if not _says_something(REDACTED.sub(" ", redact(text))):
+    if says_only_secrets(text):
         raise BadInput(
             "text",
             "There is nothing but a secret in it, and secrets are not stored.",

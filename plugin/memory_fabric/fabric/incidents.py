@@ -157,7 +157,8 @@ def from_object(value: Mapping[str, Any]) -> Failure | None:
 
 def _ran(step: Step, open_: list[Failure]) -> tuple[list[Failure], list[Failure]]:
     """What fails after a command, and what its pass has solved."""
-    command = command_in(step.command, step.place)
+    # Before it is parted: a word alone does not tell what the option before it brings.
+    command = command_in(without_secrets(step.command), step.place)
     if command is None or command.probes or not command.words:
         return open_, []
     passed = _passed(step, command)

@@ -121,8 +121,14 @@ def state(
 ) -> tuple[Record | None, bool]:
     """A record as memory has it now, and whether it is new; with what it closes, as in `store`.
 
-    None where it was forgotten and nobody may bring it back now, or where it is too unsure.
+    None where it was forgotten and nobody may bring it back now, where it is too unsure, or where
+    nothing but a secret was said.
     """
+    if "[redacted: " in record.what:
+        from memory_fabric.redact import says_only_secrets  # only who stated one pays for it
+
+        if says_only_secrets(record.what):
+            return None, False
     id_, unread = record.id or ids.new_id(), Unread()
     record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
     opened = unread.attempt((), opening, text, record.what)

@@ -89,8 +89,14 @@ def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record
     from memory_fabric.fabric.extract import extract
     from memory_fabric.fabric.generalizing import is_generalizable
     from memory_fabric.fabric.known_names import KnownNames
-    from memory_fabric.redact import redact
+    from memory_fabric.redact import redact, says_only_secrets
 
+    if says_only_secrets(arguments["text"]):
+        raise BadInput(
+            "text",
+            "There is nothing but a secret in it, and secrets are not stored.",
+            remedy="Say where it is kept, not what it is.",
+        )
     # Before names are read out of it: one alone would not look like a secret.
     text = redact(one_line(arguments["text"]))
     known, unread = KnownNames(memory, text), Unread()
@@ -99,9 +105,12 @@ def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record
     unread.tell(memory)
     guessed = captured[0] if captured else Record(type="note", what=text)
     why = redact(arguments.get("why") or guessed.why)
-    alternatives = tuple(arguments.get("alternatives", ())) or guessed.alternatives
+    alternatives = tuple(map(redact, arguments.get("alternatives", ()))) or guessed.alternatives
     extracted, relations = extract(f"{text}. {why}", known=known)
-    entities = _named(arguments.get("entities", ()), extracted)
+    # A name that redaction took out of the text is the secret, or holds it.
+    lost = {n for n in arguments.get("entities", ()) if n in arguments["text"] and n not in text}
+    names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
+    entities = _named([name for name in names if "[redacted" not in name], extracted)
     sure = confidence(
         # Nobody calls this tool by accident.
         explicit=True,

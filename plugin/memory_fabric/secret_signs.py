@@ -1,0 +1,280 @@
+"""Signs without which no rule of redaction can match: what the cheap look and each rule ask.
+
+There is one function for each step of `redact`, which takes the step only where its sign is seen.
+So the look, which asks them all, opens wherever redaction could change a text. No expressions.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.secret_commands import OPTION_NAMES, PROGRAMS
+from memory_fabric.secret_words import COMMON_KEYS, KEYS, LINKS, NAMED, PAIRS, PASSWORDS, SEEDS
+from memory_fabric.secret_words import SHORT_PASSWORDS as SHORT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MIN_SECRET_CHARS = 4
+NAME_PARTS = "pass secret token key credential pwd auth cookie phrase login identified".split()
+# Parts of the names of variables that the rules know beside those.
+VARIABLE_PARTS = "pw salt seed mnemonic hmac pin dsn creds pat auth sid connection".split()
+# No issuer's shape has fewer characters that are letters beside digits, or so many of one kind.
+MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 14
+# So far behind its name a value begins, and so far before it.
+REACH_CHARS, BACK_CHARS = 120, 80
+MIN_SEED_WORDS = 12
+SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–/是为為はが은는이가\n")
+SYMBOLS = frozenset("!#$%^&*?~@+")
+_DIGITS = frozenset("0123456789")
+# Of these at least one stands in any twelve words of prose, and none among the words of a wallet.
+PROSE = frozenset("the and for are was not but from with has have our must should will".split())
+_AROUND = ".,;:!?()[]{}<>\"'`*"
+
+
+def private(text: str, folded: str) -> bool:
+    """Whether a block may be marked as private."""
+    return "<private" in folded
+
+
+def key_block(text: str, folded: str) -> bool:
+    """Whether there is a key in lines, or an end of one."""
+    return "-----begin" in folded or "-----end" in folded or "private-lines:" in folded
+
+
+def token(text: str, folded: str) -> bool:
+    """Whether a word could be what an issuer gives out, or a random value."""
+    return any(len(word) >= MIN_WORD_CHARS and is_doubtful(word) for word in text.split())
+
+
+def beside_issuer(text: str, folded: str) -> bool:
+    """Whether the name of an issuer stands in the text, and something that could be its value."""
+    if not any(_may_be_value(word) for word in text.split()):
+        return False
+    from memory_fabric.secret_rules import BESIDE  # hundreds of names, for who has a value
+
+    return any(piece in folded for _, said, _ in (*NAMED, *BESIDE) for piece in said.split())
+
+
+def url(text: str, folded: str) -> bool:
+    """Whether an address has a name, a password or parameters in it."""
+    return "://" in text and any(
+        "://" in word and ("@" in word or "=" in word) for word in text.split()
+    )
+
+
+def header(text: str, folded: str) -> bool:
+    """Whether a header of HTTP is named that holds a secret."""
+    if "authorization" in folded or "cookie" in folded or '"auth' in folded:
+        return True
+    names = "bearer" in folded or "basic" in folded
+    return names and any(len(word) >= MIN_WORD_CHARS for word in text.split())
+
+
+def command(text: str, folded: str) -> bool:
+    """Whether a program stands with one of its options that take a secret."""
+    if any(sign in text for sign in ("--", " -", "/p", "pass:", "<<<")) and any(
+        f"{lead}{name}" in folded for lead in ("-", "/") for name in OPTION_NAMES
+    ):
+        return True
+    if "--" in text and any(name in folded for name in OPTION_NAMES):
+        return True
+    if any(
+        sign in folded
+        for sign in ("identified ", "password '", "password('", "password for ", "pass:")
+    ):
+        return True
+    if ("login" in folded and "password" in folded) or "</" in text or "/>" in text:
+        return True
+    if any(port in text for port in (":54", ":64", ":*:", ":26257:")):
+        return True
+    return any(True for _ in programs_in(text, folded))
+
+
+def programs_in(text: str, folded: str) -> Iterator[int]:
+    """The places in PROGRAMS of those that could be given a secret in this text."""
+    for place, (names, sign, _) in enumerate(PROGRAMS):
+        if sign in text and any(_has_word(folded, name) for name in names):
+            yield place
+
+
+def named(text: str, folded: str) -> bool:
+    """Whether the name of a secret stands before something that could be its value."""
+    if " as " in folded and any(part in folded for part in NAME_PARTS):
+        return True  # "use hunter42x as the password"
+    if any(_is_given(folded, part) for part in NAME_PARTS):
+        return True
+    if "=" not in text and ":" not in text:
+        return False
+    return any(_has_sign_near(folded, part) for part in VARIABLE_PARTS)
+
+
+def told(text: str, folded: str) -> bool:
+    """Whether a sentence, a table or a list may say a secret, in any language."""
+    for name in _names_in(folded, (*PASSWORDS, *PAIRS)):
+        if any(_may_tell(folded, start, end) for start, end in _places(folded, name)):
+            return True
+    for name in _names_in(folded, SHORT):
+        for start, end in _places(folded, name, alone=True):
+            if _may_tell(folded, start, end):
+                return True
+    for name in _names_in(folded, (*KEYS, *COMMON_KEYS)):
+        for start, end in _places(folded, name):
+            near = folded[max(0, start - BACK_CHARS) : end + REACH_CHARS]
+            if any(_is_mixed(word) and len(word) >= 8 for word in near.split()):
+                return True
+    return is_table(folded) or _tells_pair(folded)
+
+
+def is_table(folded: str) -> bool:
+    """Whether a line with the name of a secret has columns, and lines behind it."""
+    return "\n" in folded and any(
+        any(sign in line for sign in ("|", ",", ";", "\t", "  "))
+        and any(name in line for names in (PASSWORDS, SHORT, PAIRS, KEYS) for name in names)
+        for line in folded.split("\n")
+    )
+
+
+def seeds(text: str, folded: str) -> bool:
+    """Whether the words of a wallet may stand behind one of their names."""
+    if not any(name in folded for name in SEEDS):
+        return False
+    run = 0
+    for word in folded.replace("=", " ").replace(":", " ").split():
+        bare = word.strip("0123456789.,;:)(\"'`[]#*-")
+        if not bare:
+            continue  # its number
+        for part in bare.split(",") if "," in bare else (bare,):
+            fits = 3 <= len(part) <= 8 and part.isalpha() and part not in PROSE
+            run = run + 1 if fits else 0
+            if run >= MIN_SEED_WORDS:
+                return True
+    return False
+
+
+def is_command_line(value: object) -> bool:
+    """Whether a value of JSON is the words of a command: texts, of which one is an option."""
+    return (
+        isinstance(value, list | tuple)
+        and len(value) > 1
+        and all(isinstance(word, str) and "\n" not in word for word in value)
+        and any(word[:1] == "-" for word in value)
+    )
+
+
+def is_doubtful(word: str) -> bool:
+    """Whether a word holds letters beside digits, or long runs, as a key and hardly a name does.
+
+    What stands around a doubtful part makes it no less so.
+    """
+    mixed = 0
+    part = ""
+    for character in word + " ":
+        if character.isalnum():
+            part += character
+        elif part:
+            mixed += _mixed_chars(part)
+            if mixed >= MIN_MIXED_CHARS:
+                return True
+            part = ""
+    return False
+
+
+def _mixed_chars(part: str) -> int:
+    """How many characters of a run of letters and digits may belong to a key."""
+    if part.isdigit():
+        return len(part) if len(part) >= MIN_DIGITS else 0
+    if not part.isalpha():
+        return len(part)
+    if len(part) >= MIN_LETTERS:
+        return len(part)
+    inner = sum(character.isupper() for character in part[1:])
+    # A name in CamelCase has a capital in four letters, a constant has nothing else.
+    return len(part) if inner * 4 > len(part) and inner < len(part) - 1 else 0
+
+
+def _is_mixed(word: str) -> bool:
+    digits = sum(character in _DIGITS for character in word)
+    return digits > 0 and any(c.isalpha() or c in SYMBOLS for c in word.strip(_AROUND))
+
+
+def _may_be_value(word: str) -> bool:
+    return len(word) >= MIN_WORD_CHARS and any(c in _DIGITS for c in word)
+
+
+def _has_word(folded: str, word: str) -> bool:
+    at = folded.find(word)
+    while at >= 0:
+        end = at + len(word)
+        before, behind = folded[at - 1 : at], folded[end : end + 1]
+        if not (before.isalnum() or behind.isalnum()):
+            return True
+        at = folded.find(word, end)
+    return False
+
+
+def _names_in(folded: str, names: tuple[str, ...]) -> Iterator[str]:
+    return (name for name in names if name in folded)
+
+
+def _places(folded: str, name: str, *, alone: bool = False) -> Iterator[tuple[int, int]]:
+    at = folded.find(name)
+    while at >= 0:
+        end = at + len(name)
+        around = folded[at - 1 : at] + folded[end : end + 1] if alone else ""
+        if not any(c.isalpha() and c.isascii() for c in around):
+            yield at, end
+        at = folded.find(name, end)
+
+
+def _may_tell(folded: str, start: int, end: int) -> bool:
+    """Whether a sign, a link, a digit or a symbol near a name may bring a password."""
+    behind = folded[end : end + REACH_CHARS]
+    if any(c in SIGNS_BEHIND or c in _DIGITS or c in SYMBOLS for c in behind):
+        return True
+    if any(word in LINKS for word in behind.split()):
+        return True
+    return any(_is_mixed(word) for word in folded[max(0, start - BACK_CHARS) : start].split())
+
+
+def _tells_pair(folded: str) -> bool:
+    """Whether a usual name of an account stands before a slash or colon."""
+    return any(
+        folded[end : end + 1] in "/:|" or folded[end + 1 : end + 2] in ("/", ":", "|")
+        for name in ACCOUNTS
+        for _, end in _places(folded, name, alone=True)
+    )
+
+
+ACCOUNTS = (
+    "admin administrator root user guest test demo postgres mysql ubuntu oracle sysadmin operator "
+    "superuser"
+).split()
+# In a sentence only a password is a plain word; "requires tokens for all" tells nothing.
+_PASSWORD_PARTS = frozenset("pass pwd phrase login".split())
+_GIVEN = ("=", ":", "|", '"', "'", "`")
+_SAID = (" is ", " to ", " for ")
+_NEAR_CHARS, _FAR_CHARS, _WORDS_BEHIND, _MIN_CHARS = 24, 400, 5, 6
+
+
+def _is_given(folded: str, part: str) -> bool:
+    """Whether the name of a secret stands before something that could be its value."""
+    for _, end in _places(folded, part):
+        behind = folded[end : end + _NEAR_CHARS]
+        if any(sign in behind for sign in _GIVEN):
+            return True
+        if part in _PASSWORD_PARTS and any(sign in behind for sign in _SAID):
+            return True
+        near = folded[end : end + _FAR_CHARS].split()[:_WORDS_BEHIND]
+        if any(len(word) >= _MIN_CHARS and not word.strip(".,;!?()-").isalpha() for word in near):
+            return True
+    return False
+
+
+def _has_sign_near(folded: str, part: str) -> bool:
+    return any(
+        "=" in folded[end : end + 40] or ":" in folded[end : end + 40]
+        for _, end in _places(folded, part)
+    )
+
+
+SIGNS = (private, key_block, token, beside_issuer, url, header, command, named, told, seeds)

@@ -1,0 +1,97 @@
+"""The names that people give to secrets, in the languages in which they write; in small letters.
+
+The cheap look and the rules read the same words, so that neither knows a name that the other lacks.
+"""
+
+from __future__ import annotations
+
+# Behind these stands a password, which may be a plain word.
+PASSWORDS = tuple(
+    word.strip().replace("_", " ")
+    for word in """
+    password passwd passphrase passcode pass_word pwd passwort kennwort losungswort geheimzahl
+    zugangscode mot_de_passe mots_de_passe code_secret mdp contraseña contrasena contrasenya clave
+    palavra-passe palavra_passe senha parola_d'ordine parola wachtwoord toegangscode pincode парол
+    пин-код 密码 密碼 口令 パスワード パスコード 暗証番号 合言葉 비밀번호 암호 핀_번호
+    핀번호 패스워드 hasło haslo
+    hasła hasłem şifre sifre lösenord lösenkod adgangskode adgangsord kodeord passord salasana
+    heslo heslem jelszó jelszav parolă κωδικό κωδικοσ συνθηματικό סיסמה סיסמא סיסמת
+    كلمة_المرور كلمة_السر رمز_عبور पासवर्ड कूटशब्द कूट_शब्द mật_khẩu kata_sandi kata_laluan รหัสผ่าน лозинк
+    lozink geslo slaptažod parool salasõna lykilorð aðgangsorð parol pasahitz contrasinal wagwoord
+    nenosiri கடவுச்சொல் పాస్‌వర్డ్ संकेतशब्द پاس_ورڈ گذرواژه პაროლ գաղտնաբառ құпия_сөз fjalëkalim нууц_үг
+    cyfrinair pasfhocal 通行码 暗号 暗證碼 암구호 geheimcode mot_secret
+    code_d'accès codice_segreto
+    código_de_acceso código_secreto codigo_secreto zugangswort accesscode pin_kodu
+    pin_code pin-code pin_kod kod_pin pinnummer
+    """.split()
+)
+# The same, but short or common: only as words of their own.
+SHORT_PASSWORDS = ("pass", "pw", "pin", "otp", "passkey")
+# Behind these stand a name and a password.
+PAIRS = tuple(
+    word.replace("_", " ")
+    for word in """credentials credential creds zugangsdaten anmeldedaten logindaten identifiants
+    credenciales credenziali credenciais inloggegevens учётные_данные учетные_данные 凭证 凭据 憑證
+    認証情報 로그인_정보 자격_증명 dane_logowania kimlik_bilgileri inloggningsuppgifter login logins
+    log_in sign_in anmeldung""".split()
+)
+# Behind these stands a key or token: letters and digits, hardly ever a plain word.
+KEYS = tuple(
+    word.replace("_", " ")
+    for word in """
+    token secret apikey api_key api-key access_key secret_key private_key signing_key
+    encryption_key license_key licence_key auth_key service_key account_key master_key deploy_key
+    app_key webhook bearer jwt salt seed hmac schlüssel schluessel geheimnis clé clef jeton llave
+    secreto chiave segreto chave segredo sleutel geheim ключ токен секрет 密钥 密鑰 秘钥 金鑰 令牌
+    キー トークン シークレット 鍵 秘密 키 토큰 시크릿 klucz sekret anahtar jeton belirteç
+    belirteci nyckel
+    nøgle nøkkel avain klíč kulcs cheie κλειδί מפתח مفتاح कुंजी khóa kunci กุญแจ clau
+    """.split()
+)
+# Of these no ending makes another word: "Passwörtern", "şifresi", "пароля".
+UNBENT = frozenset(
+    """password passwd passphrase passcode pass_word pwd mdp token secret apikey webhook bearer jwt
+    salt seed hmac credential credentials creds login logins clave parol secreto""".split()
+)
+# So common that only what looks random behind it is one.
+COMMON_KEYS = ("key", "keys", "code", "auth")
+NAMES = (*PASSWORDS, *SHORT_PASSWORDS, *PAIRS, *KEYS, *COMMON_KEYS)
+# Behind these stand the words of a wallet.
+SEEDS = """
+    seed mnemonic recovery phrase passphrase 助记词 助記詞 ニーモニック 니모닉 시드
+    wiederherstellung
+    récupération recuperación recupero recuperação herstel восстановлени мнемоник odzyskiwania
+    kurtarma wallet bip39 bip-39
+""".split()
+# Which link a name to its value.
+LINKS = frozenset(
+    """is was are be equals reads as to with using ist lautet lauten heisst heißt war auf mit est
+    c'est vaut sera es era será son è e' era sono é são luidt wordt это равен такой jest brzmi to
+    är lyder er lyder on je este e είναι هو هي הוא היא है là adalah คือ olarak = : ...
+    … .... ..... -> => → ⇒ ➜ — – - | := ~> >""".split()
+)
+# These announce a value word by word, so that it may be any word.
+ANNOUNCING = frozenset(
+    """lautet lauten luidt brzmi lyder vaut reads equals = : ... … .... ..... -> => → ⇒ ➜ :=
+    ~>""".split()
+)
+
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+# (names, pieces, value) as in BESIDE of the public sets: issuers that these do not name, or know
+# under fewer forms.
+NAMED: tuple[tuple[str, str, str], ...] = (
+    ("vercel", "vercel", r"[A-Za-z0-9]{24}"),
+    ("pinecone|weaviate|qdrant|tavily|exa|voyage", "pinecone weaviate qdrant tavily exa voyage",
+     _UUID + r"|[A-Za-z0-9_-]{32,80}"),
+    ("nvidia|eleven[_-]?labs|eleven", "nvidia eleven", r"[A-Za-z0-9_-]{32,80}"),
+    ("circle[_-]?(?:ci)?|buildkite|aiven|neon|langsmith|langchain|mistral|together|deepgram|assembly",
+     "circle buildkite aiven neon langsmith langchain mistral together deepgram assembly",
+     r"[A-Za-z0-9_-]{32,100}"),
+    ("railway|postmark|render|koyeb|ngrok|linode|vultr|hetzner|hcloud|scaleway|cloudinary",
+     "railway postmark render koyeb ngrok linode vultr hetzner hcloud scaleway cloudinary",
+     _UUID + r"|[A-Za-z0-9_-]{24,100}"),
+    ("wandb|weights|comet|neptune", "wandb weights comet neptune",
+     r"[a-f0-9]{40}|[A-Za-z0-9]{25,60}"),
+    ("twilio|segment|amplitude|mixpanel|pagerduty|opsgenie|datadog|dd", "twilio segment amplitude "
+     "mixpanel pagerduty opsgenie datadog dd_", r"[A-Za-z0-9_+-]{20,60}"),
+)  # fmt: skip
