@@ -29,8 +29,8 @@ from memory_fabric.store.history import naming, tracing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import own_words, places, purge_files, purge_rows, purge_steps
 from memory_fabric.store.purge.places import Place
-from memory_fabric.store.purge.purge_plan import Plan, asked, gone_from, planned, texts_of
-from memory_fabric.store.purge.scrubbing import Gone, is_telling
+from memory_fabric.store.purge.purge_plan import Plan, asked, gone_from, planned
+from memory_fabric.store.purge.scrubbing import Gone
 from memory_fabric.text import first_of, one_line
 from memory_fabric.text import words as text_words
 
@@ -79,7 +79,7 @@ class Toll:
 @dataclass(frozen=True, slots=True)
 class Purged:
     """What a purge did; `elsewhere` are files of other projects or the user that hold it still,
-    `ours` those of them that are memory's own.
+    `ours` those of them that are memory's own. `inside`, `shared` and `short` are as in Toll.
     """
 
     memories: int
@@ -87,6 +87,9 @@ class Purged:
     backups: tuple[str, ...]
     elsewhere: tuple[str, ...] = ()
     ours: tuple[str, ...] = ()
+    inside: int = 0
+    shared: int = 0
+    short: int = 0
 
 
 def find(
@@ -137,7 +140,7 @@ def toll(memory: Memory, found: Found) -> Toll:
     sums += _beside(memory, where, gone)
     return Toll(
         **sums,
-        short=sum(not is_telling(text) for text in texts_of(found)),
+        short=plan["short"],
         elsewhere=tuple(purge_steps.elsewhere(memory, where, gone.sought)),
     )
 
@@ -206,7 +209,7 @@ def _carried_out(memory: Memory, plan: Plan, provenance: Provenance) -> Purged:
         purge_steps.forget(memory, plan, provenance)
         rows = purge_steps.erase(memory, plan, where, provenance)
         fresh = purge_steps.copy(where)
-        left = purge_steps.prove(memory, plan, where, noted)
+        proof = purge_steps.prove(memory, plan, where, noted)
         os.unlink(noted)
     except (OSError, sqlite3.Error) as error:
         raise StoreUnavailable(
@@ -214,8 +217,16 @@ def _carried_out(memory: Memory, plan: Plan, provenance: Provenance) -> Purged:
             f"The purge stopped: {error}. What is left goes when you say the same again.",
             remedy="Close other sessions, and check disk and permissions.",
         ) from error
-    ours = [path for path in left if _is_ours(memory, path)]
-    return Purged(int(plan["memories"]), rows, tuple(fresh), tuple(left), tuple(ours))
+    return Purged(
+        int(plan["memories"]),
+        rows,
+        tuple(fresh),
+        proof.left,
+        tuple(path for path in proof.left if _is_ours(memory, path)),
+        proof.inside,
+        proof.shared,
+        int(plan.get("short", 0)),
+    )
 
 
 def _is_ours(memory: Memory, path: str) -> bool:
