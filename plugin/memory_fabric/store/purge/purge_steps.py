@@ -126,6 +126,10 @@ def set_aside(path: str) -> list[str]:
     return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(start)]
 
 
+class NotErased(StoreUnavailable):
+    """A file of ours still holds what was to be erased."""
+
+
 class Proof(Value):
     """What was found after all was erased: files that hold any of it and are left alone (of the
     user, of other projects, or how things are set), how many of its texts other memories hold, too,
@@ -140,8 +144,8 @@ class Proof(Value):
 def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> Proof:
     """Look through every table and file for what was erased.
 
-    The file in which the purge is `noted` does not count. Raises StoreUnavailable for a file of
-    ours that holds any of it, too, with how many bytes of it.
+    The file in which the purge is `noted` does not count. Raises NotErased for a file of ours that
+    holds any of it, too, with how many bytes of it.
     """
     held: Counter[str] = Counter()
     with opened(memory, where) as databases:
@@ -194,10 +198,10 @@ def _served(memory: Memory) -> str:
 
 
 def _refuse(held: Mapping[str, int]) -> None:
-    """Raise StoreUnavailable that names every file with how many bytes it still holds."""
+    """Raise NotErased, which names every file with how many bytes it still holds."""
     if held:
         named = ", ".join(f"{path} ({many(size, 'byte')} of it)" for path, size in held.items())
-        raise StoreUnavailable(
+        raise NotErased(
             next(iter(held)),
             f"Not erased, it still stands in {named}.",
             remedy="Close other sessions and say the same again; what holds it still, delete.",

@@ -149,7 +149,8 @@ def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
     """Erase what was found, everywhere, and prove it.
 
     Raises BadInput when it has changed since it was found; StoreUnavailable when another process is
-    in the way, or when a file still holds it: saying the same again completes what was begun.
+    in the way, and NotErased when a file still holds it: saying the same again completes what was
+    begun.
     """
     now = find(
         memory,
@@ -211,10 +212,13 @@ def _carried_out(memory: Memory, plan: Plan, provenance: Provenance) -> Purged:
         fresh = purge_steps.copy(where)
         proof = purge_steps.prove(memory, plan, where, noted)
         os.unlink(noted)
-    except (OSError, sqlite3.Error) as error:
+    except purge_steps.NotErased:
+        raise
+    except (OSError, sqlite3.Error, StoreUnavailable) as error:
+        said = error.message if isinstance(error, StoreUnavailable) else f"{error}."
         raise StoreUnavailable(
-            "",
-            f"The purge stopped: {error}. What is left goes when you say the same again.",
+            getattr(error, "path", ""),
+            f"The purge stopped half-way: {said} What is left goes when you say the same again.",
             remedy="Close other sessions, and check disk and permissions.",
         ) from error
     return Purged(
