@@ -86,7 +86,8 @@ def forget(
     With `--purge` words mean themselves, as whole words, wherever they stand side by side; if
     they stand nowhere so, the memories that hold each of them. Records, single observations and
     entities that state them go as a whole. In turns, notes and records of sessions, and in all
-    else, `[erased]` takes their place; lines of logs, and texts of other programs, go as a whole.
+    else, `[erased]` takes their place; lines of logs, tasks of subagents and texts of other
+    programs go as a whole.
     A purge cannot be undone; its preview says where the words stand. One that was stopped is
     completed by the next. Exit code 1 when a file of another project still holds them, or one that
     only says how memory is set up. Conversations that Claude Code keeps itself are not touched.
