@@ -140,3 +140,12 @@ def test_another_projects_words_are_named_and_the_exit_code_says_so(filled: Shel
     assert first.status == 1 and "--everywhere takes it" in first.err
     assert second.status == 0, second.err
     assert b"tangerine-walrus" not in bytes_of(filled)
+
+
+def test_the_answer_says_what_a_purge_by_an_id_could_not_seek(filled: Shell) -> None:
+    id_ = filled.remember("Postgres")["id"]
+
+    done = filled.run("forget", id_, "--purge", "--yes")
+
+    assert done.status == 0, done.err
+    assert "but for texts too short to be sought, which their own words erase: 1." in done.out

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memory_fabric.store.operations import shapes
 from memory_fabric.store.purge import scrubbing
@@ -48,6 +49,25 @@ def test_what_is_left_of_an_operation_has_its_shape_and_no_word_of_it(
                 assert part is not None and shapes.problem(kind_, part) == ""
                 assert "Redis" not in names_in(part)
                 assert GONE.texts[0] not in json.dumps(part, ensure_ascii=False)
+
+
+@settings(max_examples=examples(40))
+@given(STEPS, st.sampled_from(("Redis", "fast", "Use it", "api")))
+def test_what_is_left_of_an_operation_has_its_shape_and_none_of_the_words(
+    changes: list[Change], words: str
+) -> None:
+    gone = Gone(words=(words,))
+    with databases(1) as [db]:
+        for id_ in all_done(db, changes):
+            undone(db, id_)
+        for kind, payload, inverse in db.rows("SELECT kind, payload, inverse FROM operations"):
+            left = scrubbing.without(kind, json.loads(payload), gone)
+            steps = scrubbing.without_steps(json.loads(inverse), gone)
+            for kind_, part in [(kind, left)] * (left is not None) + [
+                (step["kind"], step["payload"]) for step in steps
+            ]:
+                assert part is not None and shapes.problem(kind_, part) == ""
+                assert not gone.is_in(json.dumps(part))
 
 
 @settings(max_examples=examples(80))

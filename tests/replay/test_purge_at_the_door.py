@@ -68,3 +68,7 @@ def test_words_that_came_by_hooks_are_in_no_byte_after_a_purge(door: Door) -> No
     assert "8080" in recalled.stdout and "Postgres" in recalled.stdout
     assert WORDS not in recalled.stdout.lower()
     assert command(door, "check").returncode == 0
+    for event in ("Stop", "SessionEnd"):
+        ring(door, event, last_assistant_message="Done.")
+    ring(door, "SessionStart", source="startup", session_id="s2")
+    assert holding(door) == []

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.handlers.copied_turns import sorted_out
 from memory_fabric.models import Entity, Provenance
 from memory_fabric.store import (
     backup,
@@ -26,6 +27,7 @@ from memory_fabric.store import (
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import purge_files, purge_rows, purging
 from memory_fabric.store.purge.sought import Needle, Sought
+from memory_fabric.transcript import Turn
 from store.support import TOOL, USER, World, create, database, decision, entity, relation
 
 WORDS = 'Crème-Otter 7/"q"'
@@ -305,6 +307,17 @@ def test_a_turn_is_purged_by_its_id_with_what_repeats_it(world: World) -> None:
     assert turns(memory) == ["[erased]", "He said: [erased]"]
     memory.close()
     assert held(world, "blue badge") == []
+
+
+def test_a_copy_of_an_erased_turn_in_a_forks_transcript_is_known(world: World) -> None:
+    memory = world.memory()
+    say(memory, f"It is {PLAIN}, yes.")
+    purge(memory, PLAIN)
+    copy = Turn("another-id", "user", f"It is {PLAIN}, yes.", AT, session="fork")
+
+    [heard] = sorted_out(database(memory), [copy], "fork")
+
+    assert not heard.is_new and heard.owner == "s1"
 
 
 def test_a_word_that_looks_like_an_id_is_sought_as_a_word(world: World) -> None:

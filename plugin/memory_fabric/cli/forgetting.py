@@ -19,7 +19,7 @@ from memory_fabric.store.purge.purge_files import is_of_memories
 from memory_fabric.store.purge.purging import Purged, Toll
 from memory_fabric.store.purge.scrubbing import marked
 from memory_fabric.store.purge.sought import Needle, Sought
-from memory_fabric.text import cut, many, one_line
+from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120
 STAYS = (
@@ -86,7 +86,8 @@ def forget(
     With `--purge` words mean themselves, as whole words, wherever they stand side by side; if
     they stand nowhere so, the memories that hold each of them. Records, single observations and
     entities that state them go as a whole. In turns, notes and records of sessions, and in all
-    else, `[erased]` takes their place; lines of logs, and texts of other programs, go as a whole.
+    else, `[erased]` takes their place; lines of logs, tasks of subagents and texts of other
+    programs go as a whole.
     A purge cannot be undone; its preview says where the words stand. One that was stopped is
     completed by the next. Exit code 1 when a file of another project still holds them, or one that
     only says how memory is set up. Conversations that Claude Code keeps itself are not touched.
@@ -205,7 +206,7 @@ def words_of(found: Found) -> Sought:
 def _say(found: Found, gone: int | None, toll: Toll | None, purged: Purged | None) -> None:
     if purged:
         named = "" if gone or not found.words else "the words, which no memory stated"
-        show.line(f"Erased: {named or gone}. {_proven(found, toll, purged)}")
+        show.line(f"Erased: {named or gone}. {_proven(purged)}")
         for path in purged.elsewhere:
             whose = _whose(path, purged)
             show.complain(f"{path} holds it, too; {whose}.")
@@ -223,16 +224,20 @@ def _say(found: Found, gone: int | None, toll: Toll | None, purged: Purged | Non
         show.line("This would be forgotten; nothing was changed. Say --yes to forget it.")
 
 
-def _proven(found: Found, toll: Toll | None, purged: Purged) -> str:
-    if purged.ours:
-        return "No file of this project's memory holds it any longer, but others do."
-    if toll and toll.inside:
-        inside = many(toll.inside, "text")
-        return (
-            "No file of this memory holds it any longer as a word of its own; "
-            f"{inside} held it inside longer words, which stay (--inside takes them)."
+def _proven(purged: Purged) -> str:
+    """What the proof found, and nothing more."""
+    whose = "this project's memory" if purged.ours else "this memory"
+    kept = [
+        f"{text}: {number}"
+        for number, text in (
+            (purged.inside, "texts with longer words that hold it, which --inside takes"),
+            (purged.shared, "texts that other memories hold, too"),
+            (purged.short, "texts too short to be sought, which their own words erase"),
         )
-    return "No file of this memory holds it any longer."
+        if number
+    ]
+    but = f", but for {'; '.join(kept)}" if kept else ""
+    return f"No file of {whose} holds it any longer{but}."
 
 
 def _whose(path: str, purged: Purged) -> str:

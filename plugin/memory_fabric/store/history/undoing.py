@@ -64,7 +64,9 @@ def prospect(change: Change) -> str:
         return "it was erased for good"
     if change.undone:
         return "it is undone already"
-    return "" if change.inverse else "it changed nothing"
+    if change.inverse:
+        return ""
+    return "a turn does not come back" if change.payload.get("turns") else "it changed nothing"
 
 
 def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> list[Undone]:

@@ -38,6 +38,7 @@ def planned(memory: Memory, found: Found) -> dict[str, Any]:
             if is_telling(text) and not words.is_in(text)
         ],
         "stores": {db.kind: _part(db, found) for db in memory.databases()},
+        "short": sum(not is_telling(text) and not words.is_in(text) for text in texts_of(found)),
         "memories": len(found),
     }
 

@@ -32,6 +32,7 @@ from memory_fabric.store.purge.purge_plan import Plan, asked, gone_from
 from memory_fabric.store.purge.scrubbing import Gone
 from memory_fabric.store.purge.sought import Sought
 from memory_fabric.text import many
+from memory_fabric.values import Value
 
 SET_ASIDE = ".corrupt-"
 # How the file of a database begins.
@@ -125,12 +126,26 @@ def set_aside(path: str) -> list[str]:
     return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(start)]
 
 
-def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> list[str]:
-    """Files that hold any of it still and are not a memory's of these places: of the user, of other
-    projects, or how things are set.
+class NotErased(StoreUnavailable):
+    """A file of ours still holds what was to be erased."""
 
-    The file in which the purge is `noted` does not count. Raises StoreUnavailable for a file of
-    ours that holds any of it, too, with how many bytes of it.
+
+class Proof(Value):
+    """What was found after all was erased: files that hold any of it and are left alone (of the
+    user, of other projects, or how things are set), how many of its texts other memories hold, too,
+    and how many texts hold the words inside longer ones.
+    """
+
+    left: tuple[str, ...]
+    shared: int
+    inside: int
+
+
+def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> Proof:
+    """Look through every table and file for what was erased.
+
+    The file in which the purge is `noted` does not count. Raises NotErased for a file of ours that
+    holds any of it, too, with how many bytes of it.
     """
     held: Counter[str] = Counter()
     with opened(memory, where) as databases:
@@ -138,9 +153,8 @@ def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> lis
         for _, database in databases:
             held[database.path] += purge_rows.holding(database, gone.sought).total()
         # Then the bytes of a database may hold longer words, and its texts alone can tell.
-        is_inside = own_words.are_in(gone.sought.anywhere()) or any(
-            purge_rows.inside(database, gone) for _, database in databases
-        )
+        inside = sum(len(purge_rows.inside(database, gone)) for _, database in databases)
+        is_inside = bool(inside) or own_words.are_in(gone.sought.anywhere())
     left = []
     for path in own_files(memory, where):
         size = 0 if path == noted else _held(path, gone.sought, is_inside=is_inside)
@@ -155,7 +169,9 @@ def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> lis
     for path in (path for place in where for path in place.notes):
         held[path] += _bytes_in(gone.sought.spans(purge_files.own_fence(path)))
     _refuse(+held)
-    return list(dict.fromkeys((*left, *elsewhere(memory, where, gone.sought, noted))))
+    left += elsewhere(memory, where, gone.sought, noted)
+    shared = len(plan["texts"]) - len(gone.texts)
+    return Proof(tuple(dict.fromkeys(left)), shared, inside)
 
 
 def elsewhere(memory: Memory, where: Sequence[Place], sought: Sought, noted: str = "") -> list[str]:
@@ -182,10 +198,10 @@ def _served(memory: Memory) -> str:
 
 
 def _refuse(held: Mapping[str, int]) -> None:
-    """Raise StoreUnavailable that names every file with how many bytes it still holds."""
+    """Raise NotErased, which names every file with how many bytes it still holds."""
     if held:
         named = ", ".join(f"{path} ({many(size, 'byte')} of it)" for path, size in held.items())
-        raise StoreUnavailable(
+        raise NotErased(
             next(iter(held)),
             f"Not erased, it still stands in {named}.",
             remedy="Close other sessions and say the same again; what holds it still, delete.",

@@ -29,8 +29,8 @@ from memory_fabric.store.history import naming, tracing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import own_words, places, purge_files, purge_rows, purge_steps
 from memory_fabric.store.purge.places import Place
-from memory_fabric.store.purge.purge_plan import Plan, asked, gone_from, planned, texts_of
-from memory_fabric.store.purge.scrubbing import Gone, is_telling
+from memory_fabric.store.purge.purge_plan import Plan, asked, gone_from, planned
+from memory_fabric.store.purge.scrubbing import Gone
 from memory_fabric.text import first_of, one_line
 from memory_fabric.text import words as text_words
 
@@ -79,7 +79,7 @@ class Toll:
 @dataclass(frozen=True, slots=True)
 class Purged:
     """What a purge did; `elsewhere` are files of other projects or the user that hold it still,
-    `ours` those of them that are memory's own.
+    `ours` those of them that are memory's own. `inside`, `shared` and `short` are as in Toll.
     """
 
     memories: int
@@ -87,6 +87,9 @@ class Purged:
     backups: tuple[str, ...]
     elsewhere: tuple[str, ...] = ()
     ours: tuple[str, ...] = ()
+    inside: int = 0
+    shared: int = 0
+    short: int = 0
 
 
 def find(
@@ -137,7 +140,7 @@ def toll(memory: Memory, found: Found) -> Toll:
     sums += _beside(memory, where, gone)
     return Toll(
         **sums,
-        short=sum(not is_telling(text) for text in texts_of(found)),
+        short=plan["short"],
         elsewhere=tuple(purge_steps.elsewhere(memory, where, gone.sought)),
     )
 
@@ -146,7 +149,8 @@ def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
     """Erase what was found, everywhere, and prove it.
 
     Raises BadInput when it has changed since it was found; StoreUnavailable when another process is
-    in the way, or when a file still holds it: saying the same again completes what was begun.
+    in the way, and NotErased when a file still holds it: saying the same again completes what was
+    begun.
     """
     now = find(
         memory,
@@ -206,16 +210,27 @@ def _carried_out(memory: Memory, plan: Plan, provenance: Provenance) -> Purged:
         purge_steps.forget(memory, plan, provenance)
         rows = purge_steps.erase(memory, plan, where, provenance)
         fresh = purge_steps.copy(where)
-        left = purge_steps.prove(memory, plan, where, noted)
+        proof = purge_steps.prove(memory, plan, where, noted)
         os.unlink(noted)
-    except (OSError, sqlite3.Error) as error:
+    except purge_steps.NotErased:
+        raise
+    except (OSError, sqlite3.Error, StoreUnavailable) as error:
+        said = error.message if isinstance(error, StoreUnavailable) else f"{error}."
         raise StoreUnavailable(
-            "",
-            f"The purge stopped: {error}. What is left goes when you say the same again.",
+            getattr(error, "path", ""),
+            f"The purge stopped half-way: {said} What is left goes when you say the same again.",
             remedy="Close other sessions, and check disk and permissions.",
         ) from error
-    ours = [path for path in left if _is_ours(memory, path)]
-    return Purged(int(plan["memories"]), rows, tuple(fresh), tuple(left), tuple(ours))
+    return Purged(
+        int(plan["memories"]),
+        rows,
+        tuple(fresh),
+        proof.left,
+        tuple(path for path in proof.left if _is_ours(memory, path)),
+        proof.inside,
+        proof.shared,
+        int(plan.get("short", 0)),
+    )
 
 
 def _is_ours(memory: Memory, path: str) -> bool:
