@@ -57,3 +57,46 @@ def test_ordinary_memories_are_waved_through() -> None:
             f"- [decision 2026-01-15 team a1b2c3d4] Use {chance.choice(names)} (because of speed)"
         )
         assert not may_hold_secret(text)
+
+
+def ordinary_prompts(count: int) -> list[str]:
+    """What developers ask for all day, put together by chance, the same each time."""
+    chance = random.Random(5)
+    files = "src/api/list_endpoints.py tests/test_cart.py README.md app/models/user.rb".split()
+    files += (
+        "web/src/components/CartView.tsx internal/auth/session.go docs/setup.md Makefile".split()
+    )
+    things = ["the cart", "pagination", "the worker", "CursorBasedPagination", "the login page"]
+    things += ["the retry logic", "Redis 7", "listEndpoints()", "the password form", "CI"]
+    asks = [
+        "Please look at {file} and tell me why {thing} is slow.",
+        "Add a test for {thing} in {file}, and run it.",
+        "Why does {thing} return 404 since yesterday?",
+        "Refactor {file}: split it into two modules, keep the public names.",
+        "Can we use {thing} instead of the old one? It takes 7 minutes on CI.",
+        "We decided to keep {thing} as it is, because the migration costs two weeks.",
+        "Rename the variable in {file} line 120, and update {file}.",
+        "The build fails with exit code 1; {thing} seems to be the cause.",
+        "Explain how {thing} works with {thing}.",
+        "Write docs for {thing}, see https://example.org/guide/start for the style.",
+        "Wie hängt {thing} mit {thing} zusammen? Schau in {file}.",
+        "Fix the flaky test of {thing}, it failed 3 of 10 times.",
+        "Bump the version to 2.4.1 and write the changelog for {thing}.",
+        "git log says 9fceb02 broke {thing}, revert it please.",
+        "Commit this as: {thing} retries three times",
+    ]
+    made = []
+    for _ in range(count):
+        text = chance.choice(asks)
+        for slot, words in (("{file}", files), ("{thing}", things)):
+            while slot in text:
+                text = text.replace(slot, chance.choice(words), 1)
+        made.append(text)
+    return made
+
+
+def test_few_ordinary_prompts_load_the_rules_and_none_is_changed() -> None:
+    prompts = ordinary_prompts(200)
+
+    assert [text for text in prompts if redact(text) != text] == []
+    assert sum(map(may_hold_secret, prompts)) <= 30

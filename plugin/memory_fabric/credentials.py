@@ -136,7 +136,7 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("nfc_ nfo_ nfu_ nfb_", r"\bnf[coub]_[A-Za-z0-9]{30,64}\b"),
     ("sqp_ squ_ sqa_", r"\bsq[pua]_[a-f0-9]{40}\b"),
     ("snyk_", r"\bsnyk_(?:uat|sat)\.[A-Za-z0-9._-]{20,120}"),
-    ("hcaik_ hcbik_ hcxik_ hcxlk_ hcxmk_", r"\bhc[abx][ilm]k_[A-Za-z0-9]{40,80}\b"),
+    ("hca hcb hcx", r"\bhc[abx][ilm]k_[A-Za-z0-9]{40,80}\b"),
     ("xaat- xapt-", rf"\bxa(?:at|pt)-{_UUID}"),
     ("CFPAT-", r"\bCFPAT-[A-Za-z0-9_-]{40,64}"),
     ("ATTA", r"\bATTA[a-f0-9]{64}[A-F0-9]{0,8}\b"),
@@ -155,7 +155,7 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("1/ 2/", r"(?<![\w/.])[12]/\d{10,20}(?:/\d{10,20})?:[a-f0-9]{32}\b"),
     ("wandb_ uc_ arty_", rf"{_START}(?:wandb_v1|uc|arty)_{_WITH_DIGIT}[A-Za-z0-9_]{{24,100}}\b"),
     ("AQVN", rf"\bAQVN{_WITH_DIGIT}[A-Za-z0-9_-]{{35,38}}(?![A-Za-z0-9_-])"),
-    ("YC", rf"{_START}YC{_WITH_DIGIT}(?=[A-Z0-9_-]{{0,38}}[a-z])[A-Za-z0-9_-]{{38}}(?![\w-])"),
+    ("YC", rf"{_START}YC{_WITH_DIGIT}(?=[A-Z0-9_-]{{0,38}}[a-z])[A-Za-z0-9_-]{{36,44}}(?![\w-])"),
     ("t1.", r"(?<![\w.])t1\.[A-Za-z0-9_-]{20,300}={0,2}\.[A-Za-z0-9_-]{80,90}={0,2}"),
     ("tfp_ dnkey-", r"\b(?:tfp_|dnkey-)[A-Za-z0-9_.=-]{40,100}"),
     ("xsmtpsib-", r"\bxsmtpsib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
@@ -202,8 +202,8 @@ _BESIDE = (
     r"({value})(?![A-Za-z0-9])"
 )
 _PUBLIC = (
-    r"(?i:commit|sha|md5|digest|checksum|hash|etag|integrity|revision|release|version|image|build|"
-    r"branch|deployment|request|trace|span|run|job|public|url|tag\b|ref\b)"
+    r"(?i:(?<![a-z])(?:commit|sha|md5|digest|checksum|hash|etag|integrity|revision|release|version|"
+    r"image|build|branch|deployment|request|trace|span|run|job|public|url|tag|ref)(?![a-z]))"
 )
 _PIECES = tuple((tuple(pieces.split()), shape) for pieces, shape in SHAPES)
 _ISSUED = tuple((tuple(pieces.split()), shape) for pieces, shape in ISSUED)

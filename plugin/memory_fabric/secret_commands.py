@@ -61,7 +61,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("smbclient rpcclient mount.cifs net", "%", _ON + rf"(?:-U|--user)[ =]?[\"']?{_USER}%"),
     (
         "curl wget http https xh curlie aria2c etcdctl nats restish",
-        ":",
+        " -",
         _ON + r"(?:-u|-U|-a|--user|--auth|--proxy-user)[ =]?[\"']?(?:[^\s:\"'\\%]{0,80}):",
     ),
     ("lftp", ",", _ON + rf"-u ?{_USER},"),
@@ -94,7 +94,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("aws", "configure", r" configure set [\w.-]{0,60}(?:key|token|secret)[\w.-]{0,20} "),
     (
         "npm pnpm yarn",
-        "auth",
+        "set",
         _ON + r"set [\"']?\S{0,120}_?(?:authToken|_auth|_password|npmAuthToken)[\"']?[ =]",
     ),
     ("poetry", "config", r" config pypi-token\.[\w.-]{1,40} "),

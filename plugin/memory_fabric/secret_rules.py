@@ -132,7 +132,7 @@ ISSUED: tuple[tuple[str, str], ...] = (
     ("shpss_", "(?<![A-Za-z0-9])shpss_[a-fA-F0-9]{32}"),
     ("xapp", "(?i:xapp-\\d-[A-Z0-9]{1,1024}-\\d{1,1024}-[a-z0-9]{1,1024})"),
     ("xoxb", "(?<![A-Za-z0-9])xoxb-[0-9]{10,13}-[0-9]{10,13}[a-zA-Z0-9-]{0,1024}"),
-    ("xoxe.xoxb- xoxe.xoxp-", "(?i:xoxe.xox[bp]-\\d-[A-Z0-9]{163,166})"),
+    ("xoxe", "(?i:xoxe.xox[bp]-\\d-[A-Z0-9]{163,166})"),
     ("xoxe-", "(?i:xoxe-\\d-[A-Z0-9]{146})"),
     ("xoxb", "(?<![A-Za-z0-9])xoxb-[0-9]{8,14}-[a-zA-Z0-9]{18,26}"),
     (
@@ -141,10 +141,6 @@ ISSUED: tuple[tuple[str, str], ...] = (
     ),
     ("xoxa xoxr", "(?<![A-Za-z0-9])xox[ar]-(?:\\d-)?[0-9a-zA-Z]{8,48}"),
     ("xoxp- xoxe-", "(?<![A-Za-z0-9])xox[pe](?:-[0-9]{10,13}){3}-[a-zA-Z0-9-]{28,34}"),
-    (
-        "hooks.slack.com",
-        "(?:https?://)?hooks.slack.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{43,56}",
-    ),
     ("sq0atp- eaaa", "\\b(?:(?:EAAA|sq0atp-)[\\w-]{22,60})"),
     (
         "sk_test sk_live sk_prod rk_test rk_live rk_prod",
@@ -175,10 +171,6 @@ ISSUED: tuple[tuple[str, str], ...] = (
     ),
     ("sg", "(?<![A-Za-z0-9])SG\\.[a-zA-Z0-9_-]{22}\\.[a-zA-Z0-9_-]{43}"),
     ("xox", "(?i:xox(?:a|b|p|o|s|r)-(?:\\d{1,1024}-){1,1024}[a-z0-9]{1,1024})"),
-    (
-        "com/services/t",
-        "(?i:https://hooks\\.slack\\.com/services/T[a-zA-Z0-9_]{1,1024}/B[a-zA-Z0-9_]{1,1024}/[a-zA-Z0-9_]{1,1024})",
-    ),
     ("softlayer", "(?i:(?:http|https)://api.softlayer.com/soap/(?:v3|v3.1)/(?:[a-z0-9]{64}))"),
     ("sq0csp-", "(?<![A-Za-z0-9])sq0csp-[0-9A-Za-z\\\\\\-_]{43}"),
     ("k_live_", "(?:r|s)k_live_[0-9a-zA-Z]{24}"),

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MIN_SECRET_CHARS = 4
-NAME_PARTS = "pass secret token key credential pwd auth cookie phrase login identified".split()
+NAME_PARTS = "pass secret token key credential pwd _auth".split()
 # Parts of the names of variables that the rules know beside those.
 VARIABLE_PARTS = "pw salt seed mnemonic hmac pin dsn creds pat auth sid connection".split()
 # No issuer's shape has fewer characters that are letters beside digits, or so many of one kind.
-MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 14
+MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
 # So far behind its name a value begins, and so far before it.
 REACH_CHARS, BACK_CHARS = 120, 80
 MIN_SEED_WORDS = 12
-SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–/是为為はが은는이가\n")
+SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–是为為はが은는이가")
 SYMBOLS = frozenset("!#$%^&*?~@+")
 _DIGITS = frozenset("0123456789")
 # Of these at least one stands in any twelve words of prose, and none among the words of a wallet.
@@ -110,7 +110,12 @@ def named(text: str, folded: str) -> bool:
 
 def told(text: str, folded: str) -> bool:
     """Whether a sentence, a table or a list may say a secret, in any language."""
-    for name in _names_in(folded, (*PASSWORDS, *PAIRS)):
+    for name in _names_in(folded, PAIRS):
+        for start, end in _places(folded, name):
+            near = folded[max(0, start - BACK_CHARS) : end + REACH_CHARS]
+            if any(map(_is_strange, near.split())):
+                return True
+    for name in _names_in(folded, PASSWORDS):
         if any(_may_tell(folded, start, end) for start, end in _places(folded, name)):
             return True
     for name in _names_in(folded, SHORT):
@@ -227,13 +232,27 @@ def _places(folded: str, name: str, *, alone: bool = False) -> Iterator[tuple[in
 
 
 def _may_tell(folded: str, start: int, end: int) -> bool:
-    """Whether a sign, a link, a digit or a symbol near a name may bring a password."""
+    """Whether a sign, a link, or a word with digits or symbols near a name may bring a password."""
     behind = folded[end : end + REACH_CHARS]
-    if any(c in SIGNS_BEHIND or c in _DIGITS or c in SYMBOLS for c in behind):
+    if any(c in SIGNS_BEHIND for c in behind):
         return True
-    if any(word in LINKS for word in behind.split()):
+    if "\n" in behind and not behind.partition("\n")[0].strip(" \t\r#-.*_"):
+        return True  # the value may stand on the next line
+    words = behind.split()
+    if any(word in LINKS for word in words):
         return True
-    return any(_is_mixed(word) for word in folded[max(0, start - BACK_CHARS) : start].split())
+    near = (*words, *folded[max(0, start - BACK_CHARS) : start].split())
+    return any(map(_is_strange, near))
+
+
+def _is_strange(word: str) -> bool:
+    """Whether digits or symbols are in a word as in a password: at least four characters of it."""
+    bare = word.strip(".,;:?()[]{}<>\"'`*")
+    digits = sum(c in _DIGITS for c in bare)
+    is_number = not any(c.isalpha() or c in SYMBOLS for c in bare)
+    if len(bare) < MIN_SECRET_CHARS or (is_number and digits < MIN_SECRET_CHARS):
+        return False
+    return digits > 0 or any(c in SYMBOLS for c in bare)
 
 
 def _tells_pair(folded: str) -> bool:
@@ -250,7 +269,7 @@ ACCOUNTS = (
     "superuser"
 ).split()
 # In a sentence only a password is a plain word; "requires tokens for all" tells nothing.
-_PASSWORD_PARTS = frozenset("pass pwd phrase login".split())
+_PASSWORD_PARTS = frozenset(("pass", "pwd"))
 _GIVEN = ("=", ":", "|", '"', "'", "`")
 _SAID = (" is ", " to ", " for ")
 _NEAR_CHARS, _FAR_CHARS, _WORDS_BEHIND, _MIN_CHARS = 24, 400, 5, 6

@@ -92,6 +92,6 @@ NAMED: tuple[tuple[str, str, str], ...] = (
      _UUID + r"|[A-Za-z0-9_-]{24,100}"),
     ("wandb|weights|comet|neptune", "wandb weights comet neptune",
      r"[a-f0-9]{40}|[A-Za-z0-9]{25,60}"),
-    ("twilio|segment|amplitude|mixpanel|pagerduty|opsgenie|datadog|dd", "twilio segment amplitude "
+    ("twilio|segment|amplitude|mixpanel|pagerduty|opsgenie|datadog|dd_", "twilio segment amplitude "
      "mixpanel pagerduty opsgenie datadog dd_", r"[A-Za-z0-9_+-]{20,60}"),
 )  # fmt: skip
