@@ -328,7 +328,7 @@ def _look_installed(data_dir: str) -> None:
     """Stand in for the server's environment: an installation beside the clock would be measured."""
     from memory_fabric import installation
 
-    environment = installation._environment(data_dir, ROOT)
+    environment = installation.environment_folder(data_dir, ROOT)
     if environment:
         os.makedirs(os.path.join(environment, "bin"))
         os.symlink(interpreter(), os.path.join(environment, "bin", "python"))

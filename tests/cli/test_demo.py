@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,7 @@ def test_the_demo_shows_the_recalled_decision_and_how_to_install(
     assert story.CHOSEN in second
     assert story.LESSON in second
     assert done.stdout.count("✓") == 6 and "✗" not in done.stdout
+    assert re.search(r"A prompt's hook took \d+\.\d bare starts of Python", done.stdout)
     assert f"claude plugin marketplace add {ROOT}" in done.stdout
     assert "claude plugin install memory-fabric@memory-fabric" in done.stdout
 

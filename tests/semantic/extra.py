@@ -6,7 +6,6 @@ import site
 import sys
 from pathlib import Path
 
-from memory_fabric.installation import MARKER
 from memory_fabric.semantic import place
 from memory_fabric.semantic.model import Model
 
@@ -42,7 +41,7 @@ def fill(data_dir: Path) -> Path:
     for name in PACKAGES:
         if (installed() / name).exists():
             (folder / name).symlink_to(installed() / name)
-    (folder / MARKER).touch()
+    (folder / place.MARKER).touch()
     return folder
 
 

@@ -24,8 +24,10 @@ class Canvas:
 
     def box(self, title: str, note: str, rows: Sequence[tuple[str, str, str]]) -> None:
         """A framed box; each row is a label, a text that is folded beside it, and its colour."""
-        fill = "─" * max(1, self.width - 8 - width_of(title) - width_of(note))
-        self.say(f"╭─ {self.ink(title, BOLD)} {fill} {self.ink(note, DIM)} ─╮")
+        end = f" {self.ink(note, DIM)} ─╮" if note else "─╮"
+        taken = width_of(title) + (width_of(note) + 8 if note else 6)
+        fill = "─" * max(1, self.width - taken)
+        self.say(f"╭─ {self.ink(title, BOLD)} {fill}{end}")
         for label, text, colour in rows:
             for first, piece in self._folded(text):
                 shown = self.ink(f"{label if first else '':<{LABEL_WIDTH}}", DIM)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import statistics
 import sys
 import tempfile
 import time
@@ -50,10 +51,12 @@ class Demo:
         self.door, self.canvas = door, canvas
         self.seen = Seen()
         self.arrived: list[tuple[bool, str]] = []
+        # Of each prompt: what its hook took, and a bare start just before it, in seconds.
+        self.took: list[tuple[float, float]] = []
 
     def tell(self) -> bool:
         """The whole story; whether everything arrived."""
-        self.canvas.say("Each box is one hook, run as Claude Code runs it, with the time it took.")
+        self.canvas.say("Each box is one hook, run as Claude Code runs it.")
         self.canvas.say(
             "stored: what is on disk now. model: what Claude is given. shown: your notice."
         )
@@ -100,7 +103,10 @@ class Demo:
         self._expect(bool(agent.context), f"the subagent {story.AGENT} is given what it works on")
 
     def _prompt(self, session: str, text: str) -> Rang:
-        return self._ring("UserPromptSubmit", session, prompt=text)
+        bare_s = self.door.bare_start_s()
+        rang = self._ring("UserPromptSubmit", session, prompt=text)
+        self.took.append((rang.took_s, bare_s))
+        return rang
 
     def _ring(self, name: str, session: str, **fields: Any) -> Rang:
         rang = self.door.ring(self.door.event(name, session, **fields))
@@ -113,7 +119,7 @@ class Demo:
         if rang.status or rang.errors:
             rows.append(("fault", f"exit {rang.status} {rang.errors}", RED))
         source = f" ({fields['source']})" if "source" in fields else ""
-        self.canvas.box(name + source, f"{rang.took_s * 1000:.0f} ms", rows)
+        self.canvas.box(name + source, "", rows)
         self.seen = now
         return rang
 
@@ -134,6 +140,7 @@ class Demo:
         for arrived, what in self.arrived:
             mark = self.canvas.ink("✓", GREEN) if arrived else self.canvas.ink("✗", RED, BOLD)
             self.canvas.say(f"  {mark} {what}")
+        self.canvas.say(self.canvas.ink(f"  {_cost(self.took)}", DIM))
         for line in self.door.log():
             self.canvas.say(self.canvas.ink(f"  log: {line}", DIM))
         return all(arrived for arrived, _ in self.arrived)
@@ -159,6 +166,16 @@ def main() -> int:
         return 1
     _invite(canvas, root)
     return 0
+
+
+def _cost(took: list[tuple[float, float]]) -> str:
+    """The prompts' hooks in bare starts of the same moments, the median of them."""
+    ratio = statistics.median(hook_s / bare_s for hook_s, bare_s in took)
+    bare_s = statistics.median(bare_s for _, bare_s in took)
+    return (
+        f"A prompt's hook took {ratio:.1f} bare starts of Python, the median of {len(took)}; "
+        f"a bare start (python -I -S -c pass) took {bare_s * 1000:.0f} ms just now."
+    )
 
 
 def _invite(canvas: Canvas, root: str) -> None:

@@ -93,6 +93,13 @@ class Door:
         took_s = time.monotonic() - started
         return Rang(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"), took_s)
 
+    def bare_start_s(self) -> float:
+        """Seconds that a start of Python takes here and now that loads and does nothing."""
+        started = time.monotonic()
+        python = self.environ["MEMORY_FABRIC_PYTHON"]
+        subprocess.run([python, "-I", "-S", "-c", "pass"], timeout=GIVE_UP_S, check=False)
+        return time.monotonic() - started
+
     def event(self, name: str, session: str, **fields: Any) -> dict[str, Any]:
         """An event as the client sends it."""
         return {

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-from memory_fabric import extras
+from memory_fabric import extras, installation
 
 KIND = "semantic"
+# What stands in its folder once that is whole.
+MARKER = installation.MARKER
 PACKAGES = ("numpy", "tokenizers", "wordllama")
 WEIGHTS = os.path.join("weights", "l2_supercat_256.safetensors")
 TOKENIZER = os.path.join("tokenizers", "l2_supercat_tokenizer_config.json")
