@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from memory_fabric import text as t
 
-WORDS = st.lists(st.sampled_from("redis cache uses for all the api".split()), max_size=8)
 
 
 @pytest.mark.parametrize(
@@ -122,21 +121,6 @@ def test_variants_of_a_name_share_a_key(names: list[str]) -> None:
 def test_a_key_of_a_key_is_the_key_and_only_no_name_has_none(name: str) -> None:
     assert t.name_key(t.name_key(name)) == t.name_key(name)
     assert bool(t.name_key(name)) == bool(name)
-
-
-@given(WORDS, WORDS)
-def test_jaccard_is_symmetric_within_bounds_and_one_only_for_equal_sets(
-    left: list[str], right: list[str]
-) -> None:
-    share = t.jaccard(left, right)
-    assert 0 <= share <= 1
-    assert share == t.jaccard(right, left)
-    assert (share == 1) == (set(left) == set(right))
-
-
-def test_jaccard_counts_shared_words() -> None:
-    assert t.jaccard(["a", "b", "c"], ["b", "c", "d"]) == 0.5
-    assert t.jaccard([], []) == 1.0
 
 
 @given(st.text(), st.integers(-3, 60))

@@ -30,10 +30,9 @@ _ALIKE = dict(
 def without_imitations(text: str) -> str:
     """The text without invisible characters, and with tags of fences opened by `‹`."""
     text = visible(text)
-    found = [at for at, c in enumerate(text) if c in OPENERS and _opens_fence(text, at + 1)]
-    for at in found:
-        text = f"{text[:at]}‹{text[at + 1 :]}"
-    return text
+    return "".join(
+        "‹" if c in OPENERS and _opens_fence(text, at + 1) else c for at, c in enumerate(text)
+    )
 
 
 def visible(text: str) -> str:

@@ -265,13 +265,6 @@ def _plain_case(word: str) -> str:
     return word
 
 
-def jaccard(left: Iterable[str], right: Iterable[str]) -> float:
-    """Share of words that two texts have in common, 0–1; two empty texts are equal."""
-    a, b = set(left), set(right)
-    union = len(a | b)
-    return len(a & b) / union if union else 1.0
-
-
 def cut(text: str, max_chars: int) -> str:
     """The text within `max_chars`, cut at a word with `…` where it was longer."""
     if len(text) <= max_chars:

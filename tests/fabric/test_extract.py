@@ -33,6 +33,10 @@ def test_br7_agent_technology_pattern_and_how_they_relate() -> None:
     ]
 
 
+def test_a_word_that_opens_a_reason_is_no_part_of_a_name() -> None:
+    assert named("Since Redis is fast, we use it for sessions") == {"Redis": "technology"}
+
+
 def test_br11_a_pattern_and_the_part_it_is_for() -> None:
     text = "Use cursor-based pagination for all list endpoints"
     assert named(text) == {"cursor-pagination": "pattern", "list-endpoints": "component"}

@@ -284,3 +284,12 @@ def test_what_was_undone_can_be_done_again(memory: Memory) -> None:
     undoing.undo(memory, again, USER)
     assert all_records(memory) == before
     assert intake.passage(memory, told.id) is not None
+
+
+def test_of_many_texts_that_differ_in_a_number_every_decision_is_stored(memory: Memory) -> None:
+    stated = [f"We decided to retire node{n} because it is old" for n in (1, 11, 2, 22, 111)]
+
+    for text in stated:
+        bring(memory, "A note of the nightly job.", key_decisions=(text,))
+
+    assert sorted(record.what for record in all_records(memory)) == sorted(stated)

@@ -34,7 +34,7 @@ class Unread:
         self.sentences = 0
         self.places: dict[str, None] = {}
 
-    def attempt(self, default: T, work: Callable[..., T], *given: Any) -> T:
+    def attempt(self, default: Any, work: Callable[..., T], *given: Any) -> T:
         """Return what `work` makes of `given`; `default`, counted, where it fails."""
         try:
             return work(*given)
@@ -42,7 +42,8 @@ class Unread:
             self.sentences += 1
             if len(self.places) < MAX_PLACES:
                 self.places[_place(error)] = None
-            return default
+        instead: T = default
+        return instead
 
     def tell(self, memory: Memory) -> None:
         """Name what was set aside among the memory's failures, and count it in its store."""

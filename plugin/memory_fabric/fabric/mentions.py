@@ -77,7 +77,7 @@ _OPENERS = frozenset(
     drop enable ensure every expose fix follow for from generate handle have hide if import
     include instead install integrate keep let limit log make mark migrate move must name
     never no note only our pass pin place prefer put raise read reject remove rename replace
-    require reuse run save see send set show skip start stick stop store strip support
+    require reuse run save see send set show since skip start stick stop store strip support
     switch test treat try update upgrade use using validate when while with wrap write
     your""".split()
 )

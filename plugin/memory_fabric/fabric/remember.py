@@ -214,8 +214,6 @@ def _joined_to_project(record: Record, memory: Memory) -> Record:
     """A decision with `project chose X` for the first thing it is about (BR-11)."""
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
-    if is_denied(record.what) or is_left(record.what):
-        return record
     rejected = {name_key(a) for a in record.alternatives}
     chosen = next(
         (
@@ -225,7 +223,7 @@ def _joined_to_project(record: Record, memory: Memory) -> Record:
         ),
         "",
     )
-    if not chosen:
+    if not chosen or is_denied(record.what) or is_left(record.what):
         return record
     name = record.project or memory.project.name
     return record._replace(
