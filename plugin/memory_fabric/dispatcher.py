@@ -161,6 +161,7 @@ def _answer(
     try:
         names = _names(event.name, memory.settings)  # the project may be switched off, too
         reply = merge(_replies(event, memory, names, load, log))
+        _tell_passed_over(memory)
         for failure in memory.failures:
             log(f"{event.name}: {failure}")
         reply = merge((reply, _trouble(event.name, memory)))
@@ -267,6 +268,15 @@ def _trouble(event_name: str, memory: Memory) -> Reply:
     )
     hint = "`memory-fabric status` says more"
     return Reply(notice=f"memory-fabric: {text}; {hint}") if text else Reply()
+
+
+def _tell_passed_over(memory: Memory) -> None:
+    """Count files that were refused for their kind or size among the failures."""
+    from memory_fabric.store.files import passed_over  # the store has loaded it
+
+    for why in passed_over.values():
+        memory.fail(f"file: {why}")
+    passed_over.clear()
 
 
 def _load(name: str) -> Handler:

@@ -6,10 +6,10 @@ One JSON object a line; the client appends while we read.
 from __future__ import annotations
 
 import os
-import stat
 
 from memory_fabric.errors import BadInput
 from memory_fabric.events import is_machine_text, load_object
+from memory_fabric.store import files
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -25,10 +25,6 @@ TAIL_BYTES = 128 << 10
 MARK_BYTES = 64
 # What can be wrong with a transcript, beside lines that cannot be read.
 MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
-# Windows knows neither of the first two, and needs the third.
-_NO_WAITING = (
-    getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-)
 # Entries that only the client reads, or that repeat what was said elsewhere.
 SKIPPED_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 
@@ -98,7 +94,7 @@ def read_on(
     bad. Side chains are kept only with `sidechain`, which the transcript of a subagent needs.
     """
     try:
-        with open_regular(path) as file:
+        with files.open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             same = 0 <= offset <= size and mark in ("", _mark(file, offset))
             start = offset if same else 0
@@ -109,18 +105,6 @@ def read_on(
         return Reading([], offset, mark=mark, trouble=MISSING)
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return Reading([], offset, mark=mark, trouble=UNREADABLE)
-
-
-def open_regular(path: str) -> BinaryIO:
-    """A regular file, or a link to one, open for reading; never waits for another process.
-
-    Raises OSError also where the path is a pipe, a folder or a device.
-    """
-    handle = os.open(path, os.O_RDONLY | _NO_WAITING)
-    if stat.S_ISREG(os.fstat(handle).st_mode):
-        return open(handle, "rb")
-    os.close(handle)
-    raise OSError(f"{path} is no regular file.")
 
 
 def _mark(file: BinaryIO, offset: int) -> str:
@@ -179,7 +163,7 @@ def _assistant_entry(line: bytes) -> dict[str, Any]:
 
 def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
     """Whole lines of the last `max_bytes` of a file, the last one first. Raises OSError."""
-    with open_regular(path) as file:
+    with files.open_regular(path) as file:
         at = os.fstat(file.fileno()).st_size
         stop, rest = max(0, at - max_bytes), b""
         while at > stop:
@@ -202,7 +186,7 @@ def task_of_agent(path: str, agent: str) -> str:
         return ""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
     try:
-        with open_regular(os.path.join(folder, f"agent-{agent}.meta.json")) as file:
+        with files.open_regular(os.path.join(folder, f"agent-{agent}.meta.json")) as file:
             return _string(load_object(file.read(MAX_META_BYTES)), "toolUseId")
     except (OSError, ValueError, BadInput):
         return ""

@@ -44,7 +44,7 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     installation.start(memory.settings.data_dir, memory.settings.plugin_root)
     try:
         _put_in_order(event, fabric)
-    except FabricError as error:  # another process writes: the next start will do it
+    except (FabricError, OSError) as error:  # another process writes: the next start will do it
         memory.fail(f"order: {error}")
     block = session_block(event, fabric)
     told = [wording.problem(text, memory.settings) for text in _told(memory)]
@@ -196,7 +196,7 @@ def _inherit(ledger: Ledger, event: Event) -> None:
 
 def _parent(path: str) -> str:
     try:
-        from memory_fabric.transcript import open_regular  # forks only
+        from memory_fabric.store.files import open_regular  # forks only
 
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):

@@ -222,6 +222,7 @@ def open_database(
         if not create:
             return None
         _make_file(path)
+    expect_file(path)
     try:
         return _prepared(_connected(path, kind, busy_ms), deadline_s)
     except StoreUnavailable as error:
@@ -250,6 +251,14 @@ def _prepared(database: Database, deadline_s: float | None) -> Database:
         database.close()
         raise
     return database
+
+
+def expect_file(path: str) -> None:
+    """Raise StoreUnavailable where SQLite would open a pipe or a device, and might wait for it."""
+    try:
+        files.expect_regular(*(path + ending for ending in ("", "-wal", "-shm", "-journal")))
+    except OSError as error:
+        raise StoreUnavailable(path, str(error), remedy="Move it away.") from error
 
 
 def is_lost(path: str, journal_path: str) -> bool:

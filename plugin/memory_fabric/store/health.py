@@ -188,7 +188,7 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
     if notes.off_because:
         return Tier("native", notes.path, {"shown": 0}, (Finding(UNAVAILABLE, notes.off_because),))
     try:
-        text = files.read_text(notes.path)
+        text = files.read_text(notes.path, native.MAX_READ_BYTES)
     except OSError as error:
         return Tier("native", notes.path, {}, (_unreadable(notes.path, error),))
     findings = []

@@ -28,7 +28,7 @@ CLAIMED = "graph-queue.claimed.jsonl"
 BAD = "graph-queue.bad.jsonl"
 OPERATIONS = "operations.jsonl"
 BATCH = 500
-MARKERS = frozenset(("<<<<<<<", "|||||||", "=======", ">>>>>>>"))
+MARKERS = frozenset((b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"))
 
 
 def prepare_folder(folder: str) -> None:
@@ -163,8 +163,8 @@ def lost(db: Database, told_in: Sequence[str]) -> list[str]:
 
 def conflict_markers(path: str) -> list[int]:
     """The numbers (from 1) of lines that an unfinished merge of git left. Raises OSError."""
-    lines = (files.read_text(path) or "").split("\n")
-    return [n for n, line in enumerate(lines, start=1) if line[:7] in MARKERS]
+    found = enumerate(files.lines_in(path), start=1)
+    return [number for number, line in found if line[:7] in MARKERS]
 
 
 def _journalled(db: Database) -> list[tuple[Any, ...]]:

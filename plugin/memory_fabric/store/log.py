@@ -6,6 +6,8 @@ import os
 import sys
 import time
 
+from memory_fabric.store import files
+
 MAX_LOG_BYTES = 1 << 20
 MAX_LINE_CHARS = 1000
 LOG_NAME = "memory-fabric.log"
@@ -43,7 +45,7 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if os.path.exists(path) and os.path.getsize(path) > MAX_LOG_BYTES:
             os.replace(path, path + ".1")
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        handle = files.open_to_append(path)
     except OSError:
         return False
     try:

@@ -16,6 +16,7 @@ from memory_fabric.store.database import (
     BUSY_MS,
     BUSY_PROMPT_MS,
     Database,
+    expect_file,
     is_lost,
     is_suspect,
     mark_suspect,
@@ -403,6 +404,7 @@ class Memory:
         known.close()
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
+        expect_file(path)  # one that is none can be neither opened nor built again
         busy_ms = BUSY_MS if self._deadline_s is None else BUSY_PROMPT_MS
         if self._repair and is_suspect(path):
             return self._rebuilt(path, kind)

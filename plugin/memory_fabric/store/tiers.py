@@ -113,7 +113,11 @@ def confirm_shown(memory: Memory) -> None:
     if not believed:
         return
     notes = native.locate(memory.settings.config_dir, root, memory.settings.native_memory)
-    there = () if notes.off_because else native.shown_ids(notes)
+    try:
+        there = () if notes.off_because else native.shown_ids(notes)
+    except OSError as error:  # what cannot be read is shown by nobody
+        memory.fail(f"MEMORY.md: {error}")
+        there = ()
     kept = [row[0] for row in believed if row[0] in there]
     if len(kept) < len(believed):
         _note_shown(memory, database, root, kept)

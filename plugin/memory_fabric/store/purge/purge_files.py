@@ -24,7 +24,7 @@ def rewrite(path: str, change: Change) -> bool:
     Lines that stay are kept byte for byte.
     """
     try:
-        with open(path, "rb") as stream:
+        with files.open_regular(path) as stream:
             text = stream.read().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return False
@@ -104,7 +104,7 @@ def own_fence(path: str) -> bytes:
 def holds(path: str, texts: Sequence[str]) -> bool:
     """Whether the bytes of a file hold one of the texts, in any form in which we write it."""
     try:
-        with open(path, "rb") as stream:
+        with files.open_regular(path) as stream:
             found = stream.read()
     except FileNotFoundError:
         return False
