@@ -30,9 +30,9 @@ def bring_over(memory: Memory) -> int:
         return 0
     shared = place.shared_file(project)
     with files.Locked(waiting + ".lock"):
-        known = _lines_of(shared)
+        known = set(map(files.line_of, _lines_of(shared)))
         lines, _ = files.read_lines(waiting)
-        new = [line for line in without_forgotten(lines) if line not in known]
+        new = [line for line in without_forgotten(lines) if files.line_of(line) not in known]
         journal.prepare_folder(project.local)
         files.append_lines(shared, new)
         os.unlink(waiting)
