@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.ids import new_id
 from memory_fabric.models import Operation
 from memory_fabric.store import files, graph, journal, migrations, seal, tiers, write
 from memory_fabric.store.database import mark_suspect
-from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import KINDS, Memory
 from store.support import TOOL, USER, World, create, database, decision, entity, names, token
 
 
@@ -42,7 +43,11 @@ def locked(memory: Memory) -> sqlite3.Connection:
 
 def hurried(world: World) -> Memory:
     """A memory as a prompt's hook has it: it waits for nobody."""
-    return Memory.open(world.settings(), deadline_s=time.monotonic() + 3600)
+    memory = Memory.open(world.settings())
+    with running(Deadline(3600, lock_s=0.15, hurried=True)):
+        for kind in KINDS:
+            memory.database(kind, create=True)
+    return memory
 
 
 def entities(memory: Memory) -> list[str]:

@@ -8,6 +8,7 @@ support waits as a candidate.
 
 from __future__ import annotations
 
+from memory_fabric import deadline
 from memory_fabric.fabric import sections
 from memory_fabric.fabric.clauses import Parts, parts_at
 from memory_fabric.fabric.confidence import confidence, of_candidate
@@ -52,10 +53,12 @@ def capture(text: str, *, speaker: str, known: Mapping[str, str] = {}) -> list[R
 
     `speaker` is `user`, `assistant`, `subagent` or `summary`. `known` maps the
     `name_key`s of existing entities to their names. Records come without id and provenance.
-    Reads 64 KB; never raises on any text.
+    Reads 64 KB; never raises on any text but DeadlinePassed, between two sentences.
     """
     records: dict[str, Record] = {}
+    limit = deadline.current()
     for one in judged(text, speaker, known):
+        limit.check("the last sentence")
         found = _settled(one, speaker)
         for each in (*_problem_before(found, one), *found):
             record = _record(each, speaker, known)

@@ -26,9 +26,7 @@ class Confined(Memory):
     """
 
     def __init__(self, whole: Memory, domains: tuple[str, ...]) -> None:
-        super().__init__(
-            whole.settings, whole.project, deadline_s=whole._deadline_s, repair=whole._repair
-        )
+        super().__init__(whole.settings, whole.project, repair=whole._repair)
         self.domains, self._whole = domains, whole
         self.failures, self.told = whole.failures, whole.told
         self.switched_by = whole.switched_by

@@ -12,7 +12,7 @@ import os
 import time
 from errno import ENOENT
 
-from memory_fabric import jsontext
+from memory_fabric import deadline, jsontext
 from memory_fabric.ids import checksum
 
 TYPE_CHECKING = False
@@ -64,8 +64,8 @@ class TooLarge(Refused):
 class Locked:
     """A lock on `path` for a `with` block; waits at most `timeout_s`, then raises TimeoutError.
 
-    The file stays when the lock is let go: who removes it splits the waiters. Raises OSError where
-    the file cannot be made.
+    In a hook no longer than its event may wait for others. The file stays when the lock is let go:
+    who removes it splits the waiters. Raises OSError where the file cannot be made.
     """
 
     def __init__(self, path: str, timeout_s: float = 5.0) -> None:
@@ -73,9 +73,11 @@ class Locked:
 
     def __enter__(self) -> Locked:
         make_folder(os.path.dirname(self.path))
-        give_up = time.monotonic() + self.timeout_s
+        limit, began = deadline.current(), time.monotonic()
+        give_up = began + limit.file_wait_s(self.timeout_s)
         while not self._taken():
             if time.monotonic() >= give_up:
+                limit.file_lock_s -= time.monotonic() - began
                 raise TimeoutError(f"another process holds {self.path}")
             time.sleep(LOCK_POLL_S)
         return self

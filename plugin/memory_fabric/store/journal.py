@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 
+from memory_fabric import deadline
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import OTHERS
 from memory_fabric.store import files, records, seal, write
@@ -287,6 +288,7 @@ def _apply_claimed(path: str, key: bytes, apply: Callable[[Operation], object]) 
     try:
         for raw in waiting:
             rest = raw  # it stays while it is applied
+            deadline.current().check("all that waits")
             line = _text_of(raw)
             if line and _is_applied(line, key, apply):
                 applied += 1
