@@ -22,8 +22,8 @@ MAX_BYTES = 8 << 20
 MAX_META_BYTES = 64 << 10
 # What is read at a time from the end of a file.
 TAIL_BYTES = 128 << 10
-# Of a line without an end so much is passed over by one event.
-MAX_SKIPPED_BYTES = 256 << 20
+# What is passed over at a time of a line without an end, and by one event.
+SKIPPED_BYTES, MAX_SKIPPED_BYTES = 1 << 20, 256 << 20
 # So many bytes before the offset tell whether the file is still the one that was read.
 MARK_BYTES = 64
 # What can be wrong with a transcript, beside lines that cannot be read.
@@ -237,10 +237,11 @@ def _length_to_line_end(file: BinaryIO) -> int:
     """Bytes up to and including the next line end, or as many as are skipped at a time; 0 when the
     file ends before.
     """
-    length = 0
-    while chunk := file.readline(TAIL_BYTES):
+    length, limit = 0, deadline.current()
+    while chunk := file.readline(SKIPPED_BYTES):
         length += len(chunk)
-        if chunk.endswith(b"\n") or length >= MAX_SKIPPED_BYTES:
+        is_late = limit.is_limited and limit.is_over()
+        if chunk.endswith(b"\n") or is_late or length >= MAX_SKIPPED_BYTES:
             return length
     return 0
 

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -463,7 +464,12 @@ def test_a_queue_of_half_a_gigabyte_is_moved_and_not_read(
         stream.truncate(500_000_000)
     read: list[str] = []
     opened = files.open_regular
-    monkeypatch.setattr(files, "open_regular", lambda path: (read.append(path), opened(path))[1])
+
+    def noted(path: str) -> BinaryIO:
+        read.append(path)
+        return opened(path)
+
+    monkeypatch.setattr(files, "open_regular", noted)
     assert tiers.drain(world.memory()) == 0
     assert (world.local / journal.REFUSED).stat().st_size == 500_000_000
     assert not [path for path in read if "queue" in path]
