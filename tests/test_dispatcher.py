@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memory_fabric import dispatcher
+from memory_fabric import deadline, dispatcher
 from memory_fabric.dispatcher import (
     BOTH,
     HANDLERS,
@@ -25,6 +25,7 @@ from memory_fabric.dispatcher import (
 )
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.reply import Reply
+from memory_fabric.store.log import late_events
 
 if TYPE_CHECKING:
     from memory_fabric.events import Event
@@ -150,9 +151,12 @@ def test_a_passed_deadline_ends_the_event_with_a_line_in_the_log(house: House) -
         raise AssertionError("the time was over")
 
     load = loading(recall_for_prompt=failing(DeadlinePassed("late")), capture_intent=unreachable)
-    assert answer(event("UserPromptSubmit"), house.environ, load).output == b""
+    outcome = answer(event("UserPromptSubmit"), house.environ, load)
+    assert outcome.output == b""
+    dispatcher._finish(outcome, delivered=True)
     (line,) = house.log
-    assert "recall_for_prompt ran out of time" in line
+    assert line.endswith("UserPromptSubmit: out of time: recall_for_prompt, capture_intent")
+    assert late_events([str(house.home / "logs")]) == {"UserPromptSubmit": 1}
 
 
 @pytest.mark.parametrize(
@@ -301,23 +305,26 @@ def test_an_environment_without_a_usable_home_never_raises(environ: dict[str, st
     assert run(event("Nothing"), environ) == b""
 
 
-def test_the_prompt_path_has_a_deadline_and_others_mend(
+def test_every_event_has_a_deadline_and_those_that_nobody_waits_for_mend(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memory_fabric.store.memory import Memory
 
-    opened: dict[str, tuple[bool, bool]] = {}
+    opened: dict[str, tuple[deadline.Deadline, bool]] = {}
     real = Memory.open
 
-    def spy(settings: Any, *, deadline_s: float | None = None, repair: bool = False) -> Memory:
-        opened[name] = (deadline_s is not None, repair)
-        return real(settings, deadline_s=deadline_s, repair=repair)
+    def spy(settings: Any, *, repair: bool = False) -> Memory:
+        opened[name] = (deadline.current(), repair)
+        return real(settings, repair=repair)
 
     monkeypatch.setattr(Memory, "open", spy)
     for name in HANDLERS:
         answer(event(name), house.environ, lambda _: silent)
-    assert {n for n, (limited, _) in opened.items() if limited} == PROMPT_PATH
+    assert set(opened) == set(dispatcher.BUDGETS)
+    assert all(limit.is_limited for limit, _ in opened.values())
+    assert {n for n, (limit, _) in opened.items() if limit.hurried} == PROMPT_PATH
     assert {n for n, (_, mends) in opened.items() if mends} == REPAIRING
+    assert not deadline.current().is_limited
 
 
 def test_the_age_of_this_process_is_known() -> None:

@@ -132,6 +132,24 @@ def test_a_line_above_the_limit_is_set_aside_and_reading_goes_on(tmp_path: Path)
     assert [t.text for t in read_turns(str(path), offset, 1000)[0]] == ["two"]
 
 
+def test_a_line_of_gigabytes_is_passed_over_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "MAX_SKIPPED_BYTES", 4 << 20)
+    path = tmp_path / "t.jsonl"
+    with path.open("wb") as stream:
+        stream.seek(transcript.MAX_SKIPPED_BYTES + 5000)
+        stream.write(b"\n" + entry("two"))
+    turns, offset, bad = read_turns(str(path), 0, 1000)
+    assert (turns, bad) == ([], 1)
+    assert transcript.MAX_SKIPPED_BYTES <= offset < path.stat().st_size - len(entry("two"))
+    texts: list[str] = []
+    while offset < path.stat().st_size:
+        turns, offset, _ = read_turns(str(path), offset, 1000)
+        texts += [turn.text for turn in turns]
+    assert texts == ["two"]
+
+
 def test_a_line_above_the_limit_that_is_still_being_written_stays(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(entry("one") + entry("x" * 5000)[:-1])

@@ -11,6 +11,7 @@ import os
 import time
 
 from memory_fabric.config import home_path
+from memory_fabric.deadline import NEVER_S, Deadline, current, running
 from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event
 from memory_fabric.ids import timestamp
@@ -65,11 +66,39 @@ BOTH = frozenset(("note_caller",))
 # Not even loaded where nobody named a receiver.
 FORWARDERS = frozenset(("forward_session", "forward_waiting"))
 
-# Events whose hook a person waits for at every turn, and the time it gives itself.
+# Events whose hook a person waits for at every turn.
 PROMPT_PATH = frozenset(("UserPromptSubmit", "SubagentStart", "PreToolUse"))
-DEADLINE_S = 0.5
+
+
+class Budget(Value):
+    """Seconds since the process started that an event may take: by the clock, of its own work, and
+    of waiting for other processes, once for databases and once for files.
+    """
+
+    wall_s: float
+    lock_s: float
+    work_s: float = NEVER_S
+
+
+# The client's own limits are 5 s for a prompt, about 1.5 s for all hooks of a session's end, and
+# otherwise longer. On the prompt path what counts is our own work: a loaded machine takes its time.
+PROMPT = Budget(1.5, 0.15, work_s=0.5)
+BUDGETS: Mapping[str, Budget] = {
+    "SessionStart": Budget(1.6, 0.4),
+    "UserPromptSubmit": PROMPT,
+    "PreToolUse": PROMPT,
+    "SubagentStart": PROMPT,
+    "PostToolUse": Budget(2.0, 0.5),
+    "SubagentStop": Budget(4.0, 1.0),
+    "Stop": Budget(4.0, 1.0),
+    "PreCompact": Budget(4.0, 1.0),
+    "PostCompact": Budget(4.0, 1.0),
+    "SessionEnd": Budget(0.9, 0.25),
+}
 # Of which so much is left for the work itself, however slowly a cold disk started Python.
 LEAST_WORK_S = 0.1
+# What follows the reply may take so much longer: it notes what was given.
+AFTER_REPLY_S = 0.15
 # Events that recall.
 RECALLING = frozenset(("UserPromptSubmit", "SubagentStart"))
 # Events whose notice says that a tier fails, once.
@@ -90,6 +119,8 @@ class Outcome(Value):
     receipts: tuple[Callable[[], None], ...] = ()
     memory: Memory | None = None
     hurried: bool = False
+    event: str = ""
+    limit: Deadline = Deadline()
     log: Callable[[str], None] = lambda line: None
 
 
@@ -102,23 +133,31 @@ def main() -> None:
         os._exit(0)
 
 
-def run(data: bytes, environ: Mapping[str, str]) -> bytes:
-    """What stdout would receive for this input, everything done that follows it. Never raises."""
-    outcome = answer(data, environ)
+def run(
+    data: bytes, environ: Mapping[str, str], limit_of: Callable[[str], Deadline] | None = None
+) -> bytes:
+    """Run one event to the end and return what it would print. Never raises.
+
+    In a process that is no hook: only `limit_of` limits its time, by the event's name.
+    """
+    outcome = answer(data, environ, limit_of=limit_of or _unlimited)
     _finish(outcome._replace(hurried=False), delivered=True)
     return outcome.output
 
 
 def answer(
-    data: bytes, environ: Mapping[str, str], load: Callable[[str], Handler] | None = None
+    data: bytes,
+    environ: Mapping[str, str],
+    load: Callable[[str], Handler] | None = None,
+    limit_of: Callable[[str], Deadline] | None = None,
 ) -> Outcome:
     """The outcome of one event, its receipts not yet run and its memory still open. Never raises.
 
-    `load` gives a handler by the name in HANDLERS.
+    `load` gives a handler by the name in HANDLERS, `limit_of` the deadline of an event.
     """
     log = _log_for(environ)
     try:
-        return _answer(data, environ, load or _load, log)
+        return _answer(data, environ, load or _load, limit_of or deadline_of, log)
     except BadInput as error:
         log(f"input ignored: {error}")
     except Exception as error:  # noqa: BLE001 - the last door before the session
@@ -146,6 +185,7 @@ def _answer(
     data: bytes,
     environ: Mapping[str, str],
     load: Callable[[str], Handler],
+    limit_of: Callable[[str], Deadline],
     log: Callable[[str], None],
 ) -> Outcome:
     if len(data) > MAX_INPUT_BYTES:
@@ -156,17 +196,30 @@ def _answer(
     settings = _settings(event, environ, log)
     if not _names(event.name, settings):
         return Outcome(_why_closed(event.name, settings), log=log)
+    limit = limit_of(event.name)
+    with running(limit):
+        return _handled(event, settings, limit, load, log)
+
+
+def _handled(
+    event: Event,
+    settings: Settings,
+    limit: Deadline,
+    load: Callable[[str], Handler],
+    log: Callable[[str], None],
+) -> Outcome:
     memory = _open(event.name, settings)
     outcome = None
     try:
         names = _names(event.name, memory.settings)  # the project may be switched off, too
         reply = merge(_replies(event, memory, names, load, log))
+        _tell_passed_over(memory)
         for failure in memory.failures:
             log(f"{event.name}: {failure}")
         reply = merge((reply, _trouble(event.name, memory)))
         reply = reply._replace(context=without_secrets(reply.context))
-        hurried = event.name in PROMPT_PATH
-        outcome = Outcome(encode(event.name, reply), reply.receipts, memory, hurried, log)
+        output = encode(event.name, reply)
+        outcome = Outcome(output, reply.receipts, memory, limit.hurried, event.name, limit, log)
         return outcome
     finally:
         if outcome is None:  # nobody else will
@@ -206,10 +259,22 @@ def _names(event_name: str, settings: Settings) -> list[str]:
 def _open(event_name: str, settings: Settings) -> Memory:
     from memory_fabric.store.memory import Memory  # late: an unusable event needs no database
 
-    deadline_s = None
-    if event_name in PROMPT_PATH:
-        deadline_s = time.monotonic() + max(LEAST_WORK_S, DEADLINE_S - _age_s())
-    return Memory.open(settings, deadline_s=deadline_s, repair=event_name in REPAIRING)
+    return Memory.open(settings, repair=event_name in REPAIRING)
+
+
+def deadline_of(event_name: str) -> Deadline:
+    """The deadline of an event for which this process was started."""
+    budget = BUDGETS[event_name]
+    return Deadline(
+        max(LEAST_WORK_S, budget.wall_s - _age_s()),
+        work_s=max(LEAST_WORK_S, budget.work_s - time.process_time()),
+        lock_s=budget.lock_s,
+        hurried=event_name in PROMPT_PATH,
+    )
+
+
+def _unlimited(event_name: str) -> Deadline:
+    return Deadline(lock_s=BUDGETS[event_name].lock_s, hurried=event_name in PROMPT_PATH)
 
 
 def _replies(
@@ -221,11 +286,12 @@ def _replies(
 ) -> list[Reply]:
     replies: list[Reply] = []
     table = _table(event, memory)
-    for name in names:
+    for place, name in enumerate(names):
         try:
             reply = load(name)(event, table)
-        except DeadlinePassed as error:
-            log(f"{event.name}: {name} ran out of time: {error}")
+        except DeadlinePassed:
+            for unfinished in names[place:]:
+                current().postpone(unfinished)
             break
         except Exception as error:  # noqa: BLE001 - one handler's failure is not the next one's
             log(f"{event.name}: {name} failed: {_named(error)}")
@@ -269,6 +335,15 @@ def _trouble(event_name: str, memory: Memory) -> Reply:
     return Reply(notice=f"memory-fabric: {text}; {hint}") if text else Reply()
 
 
+def _tell_passed_over(memory: Memory) -> None:
+    """Count files that were refused for their kind or size among the failures."""
+    from memory_fabric.store.files import passed_over  # the store has loaded it
+
+    for why in passed_over.values():
+        memory.fail(f"file: {why}")
+    passed_over.clear()
+
+
 def _load(name: str) -> Handler:
     # importlib would do the same and cost its own import.
     module = __import__(f"memory_fabric.handlers.{name}", fromlist=["handle"])
@@ -282,11 +357,21 @@ def _finish(outcome: Outcome, *, delivered: bool) -> None:
     # ends right after, which lets go of the files as well; Stop closes, and folds.
     if outcome.memory is not None and not outcome.hurried:
         tasks = (*tasks, outcome.memory.close)
-    for task in tasks:
-        try:
-            task()
-        except Exception as error:  # noqa: BLE001 - the reply is out; the next task still runs
-            outcome.log(f"after the reply: {_named(error)}")
+    limit = outcome.limit
+    limit.ends_s, limit.work_ends_s = (
+        limit.ends_s + AFTER_REPLY_S,
+        limit.work_ends_s + AFTER_REPLY_S,
+    )
+    with running(limit):
+        for task in tasks:
+            try:
+                task()
+            except Exception as error:  # noqa: BLE001 - the reply is out; the next task still runs
+                outcome.log(f"after the reply: {_named(error)}")
+    if limit.postponed:
+        from memory_fabric.store.log import OUT_OF_TIME  # most events have time for all
+
+        outcome.log(f"{outcome.event}{OUT_OF_TIME}{', '.join(limit.postponed)}")
 
 
 def _read_stdin() -> bytes:

@@ -15,8 +15,9 @@ from memory_fabric.errors import BadInput
 from memory_fabric.events import load_object
 from memory_fabric.ids import short_id
 from memory_fabric.store import native
+from memory_fabric.store.files import open_regular
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, stem, words
-from memory_fabric.transcript import Turn, open_regular, turn_of
+from memory_fabric.transcript import Turn, turn_of
 
 MAX_FILES, MAX_AGE_S = 20, 14 * 24 * 3600
 MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20

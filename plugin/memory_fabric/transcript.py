@@ -6,10 +6,11 @@ One JSON object a line; the client appends while we read.
 from __future__ import annotations
 
 import os
-import stat
 
+from memory_fabric import deadline
 from memory_fabric.errors import BadInput
 from memory_fabric.events import is_machine_text, load_object
+from memory_fabric.store import files
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -21,14 +22,12 @@ MAX_BYTES = 8 << 20
 MAX_META_BYTES = 64 << 10
 # What is read at a time from the end of a file.
 TAIL_BYTES = 128 << 10
+# What is passed over at a time of a line without an end, and by one event.
+SKIPPED_BYTES, MAX_SKIPPED_BYTES = 1 << 20, 256 << 20
 # So many bytes before the offset tell whether the file is still the one that was read.
 MARK_BYTES = 64
 # What can be wrong with a transcript, beside lines that cannot be read.
 MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
-# Windows knows neither of the first two, and needs the third.
-_NO_WAITING = (
-    getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-)
 # Entries that only the client reads, or that repeat what was said elsewhere.
 SKIPPED_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 
@@ -70,7 +69,8 @@ class Turn(Value):
 class Reading(Value):
     """What one reading gave: turns, where the next one begins, and the count of bad lines.
 
-    `mark` identifies the bytes before the new offset. `trouble` is MISSING, UNREADABLE (both: the
+    `mark` identifies the bytes before the new offset. `ends` are the offsets before the first turn
+    and after each. `trouble` is MISSING, UNREADABLE (both: the
     offset stays), REPLACED (another or a shorter file: it was read from its start), or ''.
     """
 
@@ -79,6 +79,7 @@ class Reading(Value):
     bad: int = 0
     mark: str = ""
     trouble: str = ""
+    ends: tuple[int, ...] = ()
 
 
 def read_on(
@@ -93,34 +94,32 @@ def read_on(
     """What the transcript has from byte `offset` on, if it still is the file of that `mark`.
 
     Reads about `max_bytes` of the file and `max_said` characters of what was said; there is more
-    while the new offset is below the file's size and still moves. Only complete lines count: a line
-    that is being written stays for the next time. A line longer than `max_bytes` is set aside as
-    bad. Side chains are kept only with `sidechain`, which the transcript of a subagent needs.
+    while the new offset is below the file's size and still moves, also where the time of the event
+    was over. Only complete lines count: a line that is being written stays for the next time. A
+    line longer than `max_bytes` is set aside as bad, a part at a time. Side chains are kept only
+    with `sidechain`, which the transcript of a subagent needs.
     """
     try:
-        with open_regular(path) as file:
+        with files.open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             same = 0 <= offset <= size and mark in ("", _mark(file, offset))
             start = offset if same else 0
             file.seek(start)
-            turns, end, bad = _read(file, start, max_bytes, max_said, sidechain)
-            return Reading(turns, end, bad, _mark(file, end), "" if same else REPLACED)
+            turns, ends, end, bad = _read(file, start, max_bytes, max_said, sidechain)
+            return Reading(turns, end, bad, _mark(file, end), "" if same else REPLACED, ends)
     except FileNotFoundError:
         return Reading([], offset, mark=mark, trouble=MISSING)
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return Reading([], offset, mark=mark, trouble=UNREADABLE)
 
 
-def open_regular(path: str) -> BinaryIO:
-    """A regular file, or a link to one, open for reading; never waits for another process.
-
-    Raises OSError also where the path is a pipe, a folder or a device.
-    """
-    handle = os.open(path, os.O_RDONLY | _NO_WAITING)
-    if stat.S_ISREG(os.fstat(handle).st_mode):
-        return open(handle, "rb")
-    os.close(handle)
-    raise OSError(f"{path} is no regular file.")
+def mark_at(path: str, offset: int) -> str:
+    """What `Reading.mark` is for this offset; '' where the transcript cannot be read any more."""
+    try:
+        with files.open_regular(path) as file:
+            return _mark(file, offset)
+    except OSError:
+        return ""
 
 
 def _mark(file: BinaryIO, offset: int) -> str:
@@ -179,7 +178,7 @@ def _assistant_entry(line: bytes) -> dict[str, Any]:
 
 def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
     """Whole lines of the last `max_bytes` of a file, the last one first. Raises OSError."""
-    with open_regular(path) as file:
+    with files.open_regular(path) as file:
         at = os.fstat(file.fileno()).st_size
         stop, rest = max(0, at - max_bytes), b""
         while at > stop:
@@ -202,7 +201,7 @@ def task_of_agent(path: str, agent: str) -> str:
         return ""
     folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
     try:
-        with open_regular(os.path.join(folder, f"agent-{agent}.meta.json")) as file:
+        with files.open_regular(os.path.join(folder, f"agent-{agent}.meta.json")) as file:
             return _string(load_object(file.read(MAX_META_BYTES)), "toolUseId")
     except (OSError, ValueError, BadInput):
         return ""
@@ -210,13 +209,14 @@ def task_of_agent(path: str, agent: str) -> str:
 
 def _read(
     file: BinaryIO, offset: int, max_bytes: int, max_said: int, sidechain: bool
-) -> tuple[list[Turn], int, int]:
+) -> tuple[list[Turn], tuple[int, ...], int, int]:
     turns: list[Turn] = []
-    bad, said, end = 0, 0, offset + max_bytes
-    while offset < end and said < max_said:
+    ends = [offset]
+    bad, said, end, limit = 0, 0, offset + max_bytes, deadline.current()
+    while offset < end and said < max_said and not (limit.is_limited and limit.is_over()):
         line = file.readline(max_bytes)
         if not line.endswith(b"\n"):
-            rest = _length_to_line_end(file, max_bytes) if len(line) == max_bytes else 0
+            rest = _length_to_line_end(file) if len(line) == max_bytes else 0
             if rest:
                 offset, bad = offset + len(line) + rest, bad + 1
             break
@@ -228,16 +228,20 @@ def _read(
             continue
         if turn is not None:
             turns.append(turn)
+            ends.append(offset)
             said += len(turn.text)
-    return turns, offset, bad
+    return turns, tuple(ends), offset, bad
 
 
-def _length_to_line_end(file: BinaryIO, chunk_bytes: int) -> int:
-    """Bytes up to and including the next line end; 0 when the file ends before one."""
-    length = 0
-    while chunk := file.readline(chunk_bytes):
+def _length_to_line_end(file: BinaryIO) -> int:
+    """Bytes up to and including the next line end, or as many as are skipped at a time; 0 when the
+    file ends before.
+    """
+    length, limit = 0, deadline.current()
+    while chunk := file.readline(SKIPPED_BYTES):
         length += len(chunk)
-        if chunk.endswith(b"\n"):
+        is_late = limit.is_limited and limit.is_over()
+        if chunk.endswith(b"\n") or is_late or length >= MAX_SKIPPED_BYTES:
             return length
     return 0
 

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fabric.given import USER, open_memory, pagination_graph, remember
+from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.fabric.execute import GRAPH_REQUIRED, execute, newest, relations_around
 from memory_fabric.fabric.normalize import normalize
@@ -121,10 +121,8 @@ def test_a_passed_deadline_ends_the_question(tmp_path: Path) -> None:
         entity = {"name": f"list {i}", "entityType": "component", "observations": texts}
         first.write("create_entities", {"entities": [entity]}, USER)
     first.close()
-    memory = Memory.open(first.settings, deadline_s=time.monotonic() - 1)
-
-    with pytest.raises(DeadlinePassed):
-        execute(parse("pagination"), memory)
+    with running(Deadline(wall_s=-1)), pytest.raises(DeadlinePassed):
+        execute(parse("pagination"), Memory.open(first.settings))
 
 
 def test_local_records_come_for_their_own_session_only(tmp_path: Path) -> None:

@@ -442,7 +442,7 @@ class Read:
 
 def read_by(monkeypatch: pytest.MonkeyPatch, reading: Any) -> Read:
     done = Read()
-    opened = transcript.open_regular
+    opened = files.open_regular
 
     class Counted:
         def __init__(self, path: str) -> None:
@@ -466,7 +466,7 @@ def read_by(monkeypatch: pytest.MonkeyPatch, reading: Any) -> Read:
             return data
 
     with monkeypatch.context() as patch:
-        patch.setattr(transcript, "open_regular", Counted)
+        patch.setattr(files, "open_regular", Counted)
         done.said = reading()
     return done
 

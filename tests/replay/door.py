@@ -18,7 +18,7 @@ TESTS = ROOT / "tests"
 # Longer than any hook may run; reached only when something hangs.
 GIVE_UP_S = 60
 ATTEMPTS = 5
-OUT_OF_TIME = "ran out of time"
+OUT_OF_TIME = "out of time"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import (
     DeadlinePassed,
     StoreCorrupt,
@@ -160,12 +161,14 @@ def test_a_prompt_does_not_wait_for_a_migration_and_leaves_it_to_who_has_time(
     path = tmp_path / "graph.db"
     path.write_bytes(gzip.decompress(STORED[0].read_bytes()))
 
-    with pytest.raises(StoreUnavailable, match="older release"):
-        opened(path, deadline_s=time.monotonic() + 60)
+    hurried = Deadline(60, hurried=True)
+    with running(hurried), pytest.raises(StoreUnavailable, match="older release"):
+        opened(path)
 
     assert backup.every(str(path)) == []
     assert opened(path).row("PRAGMA user_version") == (migrations.LATEST,)
-    opened(path, deadline_s=time.monotonic() + 60)
+    with running(hurried):
+        opened(path)
 
 
 def test_there_is_a_stored_database_for_every_earlier_schema() -> None:
@@ -251,18 +254,21 @@ def test_another_writer_is_waited_for_no_longer_than_asked(tmp_path: Path) -> No
 
 
 def test_a_query_past_its_deadline_is_interrupted(tmp_path: Path) -> None:
-    db = opened(tmp_path / "graph.db", deadline_s=time.monotonic() + 1e9)
+    db = opened(tmp_path / "graph.db")
     db.connection.set_progress_handler(lambda: True, 1000)
     endless = (
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
     )
     with pytest.raises(DeadlinePassed):
         db.rows(endless)
-    late = opened(tmp_path / "other.db", deadline_s=time.monotonic() + 1e9)
-    late.close()
-    late = opened(tmp_path / "other.db", deadline_s=0.0)
-    with pytest.raises(DeadlinePassed):
-        late.rows(endless)
+    opened(tmp_path / "other.db").close()
+    for limit in (Deadline(-1), Deadline(3600, work_s=-1)):
+        with running(limit):
+            late = opened(tmp_path / "other.db")
+        with pytest.raises(DeadlinePassed):
+            late.rows(endless)
+        with pytest.raises(DeadlinePassed, match="before a change"), late.transaction():
+            raise AssertionError("begun")
 
 
 def test_an_error_within_a_transaction_undoes_it(tmp_path: Path) -> None:

@@ -227,3 +227,101 @@ def test_an_unreadable_file_reads_as_no_json(tmp_path: Path) -> None:
         "import sys; from memory_fabric.store import files; print(files.read_json(sys.argv[1]))"
     )
     assert World(tmp_path / "w").run(script, str(path), strict=True) == "{}\n"
+
+
+def test_only_regular_files_are_read_and_none_is_waited_for(tmp_path: Path) -> None:
+    pipe, folder, link = tmp_path / "pipe", tmp_path / "folder", tmp_path / "link"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    link.symlink_to(pipe)
+    for path in map(str, (pipe, folder, link, os.devnull)):
+        with pytest.raises(files.NotRegular, match="is no regular file"):
+            files.read_text(path)
+        with pytest.raises(files.NotRegular):
+            files.open_regular(path)
+        with pytest.raises(files.NotRegular):
+            files.read_lines(path)
+
+
+def test_a_file_beyond_the_limit_is_not_even_begun(tmp_path: Path) -> None:
+    path = tmp_path / "big"
+    with path.open("wb") as stream:
+        stream.truncate(3 << 30)
+    for read in (files.read_text, files.read_toml, files.read_lines):
+        with pytest.raises(files.TooLarge, match="is larger than") as refused:
+            read(str(path))
+        assert refused.value.path == str(path)
+    assert files.read_bytes(__file__, os.path.getsize(__file__))
+    with pytest.raises(files.TooLarge):
+        files.read_bytes(__file__, os.path.getsize(__file__) - 1)
+
+
+def test_a_json_file_that_is_refused_is_noted_for_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    os.mkfifo(path)
+    files.passed_over.clear()
+    assert files.read_json(str(path)) == {}
+    assert files.passed_over == {str(path): f"{path} is no regular file."}
+    files.passed_over.clear()
+
+
+def test_a_path_with_a_nul_is_a_file_that_is_missing() -> None:
+    assert files.read_text("/tmp/a\0b") is None
+    assert files.read_json("/tmp/a\0b") == {}
+    with pytest.raises(FileNotFoundError):
+        files.open_regular("/tmp/a\0b")
+
+
+def test_an_overlong_line_is_bad_and_those_around_it_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b'{"n": 1}\n' + b"0" * (5 << 20) + b'\n{"n": 3}\n')
+    assert files.read_lines(str(path)) == ([{"n": 1}, {"n": 3}], [2])
+    given = list(files.lines_in(str(path), max_line_bytes=4))
+    assert given == [b'{"n"', b"0000", b'{"n"']
+
+
+def test_deep_nesting_is_a_bad_line(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b'{"a":' * 100_000 + b"\n" + b"[" * 100_000 + b'\n{"n": 3}\n')
+    assert files.read_lines(str(path)) == ([{"n": 3}], [1, 2])
+
+
+@pytest.mark.parametrize("through_link", [False, True])
+def test_nothing_but_a_regular_file_is_replaced(tmp_path: Path, through_link: bool) -> None:
+    there = tmp_path / "there"
+    path = tmp_path / "page.json" if through_link else there
+    for make in (os.mkfifo, os.mkdir):
+        make(there)
+        if through_link:
+            path.symlink_to(there)
+        before = os.lstat(there).st_mode
+        with pytest.raises(files.NotRegular):
+            files.write_atomic(str(path), b"{}")
+        with pytest.raises(OSError, match=r"regular|symbolic|loop"):
+            files.append_lines(str(path), [{"n": 1}])
+        assert os.lstat(there).st_mode == before
+        assert path.is_symlink() == through_link
+        assert sorted(p.name for p in tmp_path.iterdir()) == sorted({there.name, path.name})
+        if through_link:
+            path.unlink()
+        there.unlink() if make is os.mkfifo else there.rmdir()
+
+
+def test_a_link_to_a_file_of_another_user_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, link = tmp_path / "theirs", tmp_path / "registry.json"
+    theirs.write_text("theirs")
+    link.symlink_to(theirs)
+    files.write_atomic(str(link), b"ours")
+    assert (theirs.read_text(), link.is_symlink()) == ("ours", True)
+    monkeypatch.setattr(os, "geteuid", lambda: theirs.stat().st_uid + 1)
+    with pytest.raises(files.NotRegular, match="another user"):
+        files.write_atomic(str(link), b"again")
+    assert theirs.read_text() == "ours"
+
+
+def test_a_lock_is_not_taken_on_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.lock")
+    with pytest.raises(files.NotRegular), Locked(str(tmp_path / "x.lock")):
+        raise AssertionError("taken")

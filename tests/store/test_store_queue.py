@@ -8,15 +8,17 @@ import shutil
 import sqlite3
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
+from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.ids import new_id
 from memory_fabric.models import Operation
 from memory_fabric.store import files, graph, journal, migrations, seal, tiers, write
 from memory_fabric.store.database import mark_suspect
-from memory_fabric.store.memory import Memory
+from memory_fabric.store.memory import KINDS, Memory
 from store.support import TOOL, USER, World, create, database, decision, entity, names, token
 
 
@@ -42,7 +44,11 @@ def locked(memory: Memory) -> sqlite3.Connection:
 
 def hurried(world: World) -> Memory:
     """A memory as a prompt's hook has it: it waits for nobody."""
-    return Memory.open(world.settings(), deadline_s=time.monotonic() + 3600)
+    memory = Memory.open(world.settings())
+    with running(Deadline(3600, lock_s=0.15, hurried=True)):
+        for kind in KINDS:
+            memory.database(kind, create=True)
+    return memory
 
 
 def entities(memory: Memory) -> list[str]:
@@ -426,3 +432,73 @@ def test_queues_of_the_users_own_operations_lie_in_home(world: World) -> None:
     memory.remember(decision("Never guess", scope="user"), USER)
     assert not world.local.exists()
     assert len(journal.queued(str(world.home / "local"))[0]) == 1
+
+
+@pytest.mark.parametrize("name", [journal.QUEUE, journal.CLAIMED])
+@pytest.mark.parametrize(
+    "content",
+    [b"\0" * (1 << 20), b"\n" * (1 << 20), b"0\n" * (1 << 20), b'{"signature":"x"}\n' * 50_000],
+)
+def test_a_large_queue_that_a_repository_brought_is_set_aside_as_a_whole_and_told_once(
+    world: World, name: str, content: bytes
+) -> None:
+    world.local.mkdir(parents=True)
+    (world.local / name).write_bytes(content)
+    memory = world.memory()
+    files.passed_over.clear()
+    memory.flush()
+    assert not journal.is_waiting(str(world.local)) and not (world.local / journal.BAD).exists()
+    assert (world.local / journal.REFUSED).read_bytes() == content
+    (told,) = files.passed_over.values()
+    assert "is no queue of this home's" in told
+    files.passed_over.clear()
+    memory.flush()
+    assert not files.passed_over
+
+
+def test_a_queue_of_half_a_gigabyte_is_moved_and_not_read(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.local.mkdir(parents=True)
+    with (world.local / journal.QUEUE).open("wb") as stream:
+        stream.truncate(500_000_000)
+    read: list[str] = []
+    opened = files.open_regular
+
+    def noted(path: str) -> BinaryIO:
+        read.append(path)
+        return opened(path)
+
+    monkeypatch.setattr(files, "open_regular", noted)
+    assert tiers.drain(world.memory()) == 0
+    assert (world.local / journal.REFUSED).stat().st_size == 500_000_000
+    assert not [path for path in read if "queue" in path]
+    files.passed_over.clear()
+
+
+def test_what_we_queue_beside_a_large_foreign_queue_is_not_lost(world: World) -> None:
+    world.local.mkdir(parents=True)
+    (world.local / journal.QUEUE).write_bytes(b"0\n" * (1 << 20))
+    memory = hurried(world)
+    other = locked(memory)
+    create(memory, entity("api"))
+    other.execute("ROLLBACK")
+    assert tiers.drain(memory) == 1
+    assert entities(memory) == ["api"]
+    files.passed_over.clear()
+
+
+def test_a_long_queue_of_ours_is_read_behind_a_torn_line(world: World) -> None:
+    queue(world, operation("one")._replace(payload={"entities": [entity("one", "x" * 300_000)]}))
+    path = world.local / journal.QUEUE
+    path.write_bytes(b'{"torn":\n' + path.read_bytes())
+    memory = world.memory()
+    assert tiers.drain(memory) == 1
+    assert entities(memory) == ["one"]
+
+
+def test_a_queue_takes_no_line_that_nobody_would_read(world: World) -> None:
+    large = operation("one")._replace(payload={"entities": [entity("one", "x" * (5 << 20))]})
+    with pytest.raises(files.TooLarge, match="is larger than 4 MB"):
+        queue(world, large)
+    assert not journal.is_waiting(str(world.local))

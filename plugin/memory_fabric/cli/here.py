@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from memory_fabric.cli import show
 from memory_fabric.config import Settings, home_path, read_settings
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Provenance
-from memory_fabric.store import settings_file
+from memory_fabric.store import files, settings_file
 from memory_fabric.store.memory import Memory
 
 SOURCE = "cli"
@@ -77,6 +78,9 @@ def open_memory(*, repair: bool = False) -> Iterator[Memory]:
         yield memory
     finally:
         memory.close()
+        for why in files.passed_over.values():
+            show.complain(why)
+        files.passed_over.clear()
 
 
 def said_here(trust: str = "user") -> Provenance:

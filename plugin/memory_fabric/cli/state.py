@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,7 @@ from memory_fabric.cli import forwarded, here, show
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.store import health, intake, unread
 from memory_fabric.store.intake import Backlog
+from memory_fabric.store.log import late_events
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import others, place
 from memory_fabric.text import many
@@ -72,6 +74,8 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
         )
     for told in forwarded.lines(memory.settings, now_s):
         show.line(told)
+    for told in _late_lines(memory):
+        show.line(told, style="yellow")
     for complaint in memory.settings.complaints:
         show.complain(complaint)
     show.line(_backup_line(kept), style="dim")
@@ -88,6 +92,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "intake": _intake(memory)._asdict(),
         "unread_sentences": unread.count(memory),
         "forwarding": forwarded.as_json(memory.settings),
+        "out_of_time": _late(memory),
         "complaints": list(memory.settings.complaints),
         "tiers": [health.as_json(t) for t in tiers],
     }
@@ -110,6 +115,21 @@ def _intake(memory: Memory) -> Backlog:
         return intake.backlog(memory)
     except (StoreUnavailable, DeadlinePassed):
         return Backlog()
+
+
+def _late(memory: Memory) -> dict[str, int]:
+    """How many hooks had no time for all they had to do, by event."""
+    settings = memory.settings
+    folders = (os.path.join(settings.home, "logs"), settings.data_dir)
+    return late_events(folder for folder in folders if folder)
+
+
+def _late_lines(memory: Memory) -> list[str]:
+    late = _late(memory)
+    if not late:
+        return []
+    counted = ", ".join(f"{name} {number}" for name, number in sorted(late.items()))
+    return [f"Out of time, and left to a later event, since the log began: {counted}."]
 
 
 def _intake_lines(memory: Memory) -> list[str]:

@@ -8,6 +8,7 @@ support waits as a candidate.
 
 from __future__ import annotations
 
+from memory_fabric import deadline
 from memory_fabric.fabric import sections
 from memory_fabric.fabric.boundary import Unread
 from memory_fabric.fabric.clauses import Parts, parts_at
@@ -55,12 +56,13 @@ def capture(
 
     `speaker` is `user`, `assistant`, `subagent` or `summary`. `known` maps the
     `name_key`s of existing entities to their names. Records come without id and provenance.
-    Reads 64 KB; never raises on any text: a sentence that fails is counted in `unread`, and the
-    rest is read.
+    Reads 64 KB; never raises on any text but DeadlinePassed, between two sentences: a sentence that
+    fails is counted in `unread`, and the rest is read.
     """
     records: dict[str, Record] = {}
-    unread = unread or Unread()
+    unread, limit = unread or Unread(), deadline.current()
     for one in judged(text, speaker, known, unread=unread):
+        limit.check("the last sentence")
         for record in unread.attempt([], _records_of, one, speaker, known):
             records.setdefault(same_form(record.what), record)
         if len(records) >= MAX_RECORDS:

@@ -8,6 +8,7 @@ says it again), and whether what follows is a rule. A bare "no" asks more of the
 
 from __future__ import annotations
 
+from memory_fabric import deadline
 from memory_fabric.fabric.clauses import parts_at
 from memory_fabric.fabric.confidence import confidence
 from memory_fabric.fabric.correction_cues import CATEGORY, CUES, WORLD_CUES, may_correct
@@ -77,13 +78,14 @@ def corrections(text: str, known: Mapping[str, str] = {}) -> list[Record]:
 
     Constraints with a confidence of 0.85 or more: an explicit rule, by the user, against what was
     just done; `alternatives` name what it rejects, where the text does. `known` as in `capture`.
-    Records come without id and provenance. Never raises on any text.
+    Records come without id and provenance. Raises nothing on any text but DeadlinePassed.
     """
     if not may_correct(text):
         return []
     found: dict[str, Record] = {}
     sentences = segments(text)[:_MAX_SENTENCES]
     for place in range(len(sentences)):
+        deadline.current().check("the last correction")
         rule = _rule(sentences, place, known)
         if rule:
             found.setdefault(same_form(rule.what), _record(rule, known))

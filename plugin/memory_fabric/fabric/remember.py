@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric import ids
+from memory_fabric import deadline, ids
 from memory_fabric.config import captures
 from memory_fabric.fabric.aliases import aliases_in
 from memory_fabric.fabric.boundary import Unread
@@ -108,7 +108,10 @@ def store(
 
     `text` is what they were found in, if they were: how a sentence opens may say more than it.
     """
-    stated = [state(memory, record, provenance, text) for record in found]
+    stated = []
+    for record in found:
+        deadline.current().check("the last record")
+        stated.append(state(memory, record, provenance, text))
     return [
         record
         for record, is_new in stated

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from memory_fabric import events
-from memory_fabric.errors import StoreUnavailable
+from memory_fabric import deadline, events
+from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.handlers import wording
-from memory_fabric.handlers.follow_transcript import follow
+from memory_fabric.handlers.follow_transcript import TRANSCRIPT, follow
 from memory_fabric.handlers.speaking import speak
 from memory_fabric.reply import Reply
 from memory_fabric.store import notices
@@ -30,6 +30,8 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
         new += speak(fabric, event.session, "assistant", events.last_message(event))
     except StoreUnavailable as error:  # the transcript is read again by the next Stop
         memory.fail(f"graph: {error}")
+    except DeadlinePassed:  # and so is what of it there was no time for
+        deadline.current().postpone(TRANSCRIPT)
     memory.flush()
     # A turn that goes on is not interrupted: what waits is told when it ends.
     waiting = [] if events.stop_active(event) else _waiting(fabric)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.handlers.follow_transcript import follow, is_behind, read_to
+from memory_fabric import deadline
+from memory_fabric.errors import DeadlinePassed
+from memory_fabric.handlers.follow_transcript import TRANSCRIPT, follow, is_behind, read_to
 from memory_fabric.handlers.take_notes import conclude
 from memory_fabric.models import Provenance
 from memory_fabric.reply import Reply
@@ -25,14 +27,20 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     process. No reply.
     """
     memory = fabric.memory
+    limit = deadline.current()
     before = read_to(memory, event.session)
-    follow(fabric, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS)
-    conclude(fabric, event.session)
+    try:
+        follow(fabric, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS)
+        conclude(fabric, event.session)
+    except DeadlinePassed:
+        limit.postpone(TRANSCRIPT)
     gone = memory.find_records("scope = 'local' AND session = ?", (event.session,))
     if gone:
         memory.forget([r.id for r in gone], Provenance("cli", session=event.session))
     memory.flush()
-    if not is_behind(memory, event.session, event.transcript_path, before):
+    if TRANSCRIPT not in limit.postponed and not is_behind(
+        memory, event.session, event.transcript_path, before
+    ):
         # Else it counts as broken off, and the next starts read the rest.
         sessions.set_fields(memory.session_database(), event.session, ended_at=fabric.now)
     if not maintenance.is_due(memory):

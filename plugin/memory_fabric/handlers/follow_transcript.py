@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric import deadline
+from memory_fabric.errors import DeadlinePassed
 from memory_fabric.fabric.boundary import Unread
 from memory_fabric.fabric.remember import trust_for
 from memory_fabric.handlers.copied_turns import sorted_out
@@ -16,7 +18,7 @@ from memory_fabric.models import Provenance
 from memory_fabric.store import notices, sessions
 from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, without_injected
-from memory_fabric.transcript import MISSING, REPLACED, UNREADABLE, read_on
+from memory_fabric.transcript import MISSING, REPLACED, UNREADABLE, mark_at, read_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from memory_fabric.handlers.copied_turns import Heard
     from memory_fabric.models import Record
     from memory_fabric.store.memory import Memory
-    from memory_fabric.transcript import Reading, Turn
+    from memory_fabric.transcript import Reading
 
 MAX_EPISODE_CHARS = 16 << 10
 # One reading of a hook; a longer rest is read by the hooks that follow.
@@ -36,6 +38,11 @@ MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 # The fields of a session's notes that tell where it stands: the type of the agent that it runs as,
 # the folder of its launch, and its process's domain.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
+# A field of the notes: the offset of a turn for which one event had no time.
+LATE = "late"
+# The rest of an event's time is for what is stored of the turns, and for the other tiers.
+HEARING_SHARE = 0.6
+TRANSCRIPT = "the transcript"
 # What the user is told, once a session.
 COMPLAINTS = {
     MISSING: "this session's transcript is gone; what it said since the last answer is not kept",
@@ -76,11 +83,15 @@ def follow(
             notes["revived"] = True  # it was taken for dead, and was not
     _complain(memory, path, offset, reading, notes)
     new: list[Record] = []
+    reached = reading.offset
     trust = trust_for(memory.settings, "assistant")
     if trust and reading.turns:
-        new, notes = _remember(fabric, session, reading.turns, notes)
-    if reading.offset != offset or notes != before:
-        sessions.save_notes(database, session, notes, offset=reading.offset)
+        new, notes, done = _remember(fabric, session, reading, notes)
+        if done < len(reading.turns):  # the rest is read by a later event
+            reached = reading.ends[done]
+            notes["mark"] = mark_at(path, reached)
+    if reached != offset or notes != before:
+        sessions.save_notes(database, session, notes, offset=reached)
     return new
 
 
@@ -128,20 +139,23 @@ def read_to(memory: Memory, session: str) -> int:
 
 
 def _remember(
-    fabric: WorkTable, session: str, turns: Sequence[Turn], notes: dict[str, Any]
-) -> tuple[list[Record], dict[str, Any]]:
-    """The records that are new, and the notes after these turns."""
-    memory = fabric.memory
+    fabric: WorkTable, session: str, reading: Reading, notes: dict[str, Any]
+) -> tuple[list[Record], dict[str, Any], int]:
+    """The records that are new, the notes after these turns, and how many there was time for."""
+    memory, turns = fabric.memory, reading.turns
     # Who catches up cannot say whether a person sat there: what prompts said then was stored by
     # their own hook, with its own trust.
     trust = "" if notes.get("attended") else "assistant"
     # It may have spoken in another room before.
     heard = sorted_out(memory.whole.session_database(), turns, session)
-    new: list[Record] = []
     unread = Unread()
-    for turn, owner, is_new, _ in heard:
-        if is_new:
-            new += unread.attempt([], _spoken, fabric, turn, owner, trust)
+    tried = notes.pop(LATE, -1) == reading.ends[0]
+    new, done = _heard_out(fabric, heard, trust, unread, tried=tried)
+    if not done:
+        deadline.current().postpone(TRANSCRIPT)
+        unread.tell(memory)
+        return new, {**notes, LATE: reading.ends[0]}, 0
+    heard = heard[:done]
     own = [h.turn for h in heard if h.is_own]
     if any(turn.tools or turn.results for turn in own):
         from memory_fabric.handlers.keep_incidents import keep_incidents  # only where work was done
@@ -153,7 +167,31 @@ def _remember(
 
     notes = unread.attempt(notes, taken, notes, own, memory.settings.project_dir)
     unread.tell(memory)
-    return new, notes
+    return new, notes, done
+
+
+def _heard_out(
+    fabric: WorkTable, heard: Sequence[Heard], trust: str, unread: Unread, *, tried: bool
+) -> tuple[list[Record], int]:
+    """The records that are new, and for how many of the turns there was time.
+
+    One that was `tried` before as the first, and alone takes more time than there is, is passed
+    over: else nothing after it would ever be read.
+    """
+    new: list[Record] = []
+    limit = deadline.current()
+    with limit.part(HEARING_SHARE):
+        for place, (turn, owner, is_new, _) in enumerate(heard):
+            try:
+                limit.check("the last turn")
+                if is_new:
+                    new += unread.attempt([], _spoken, fabric, turn, owner, trust)
+            except DeadlinePassed:
+                if place or not tried:
+                    limit.postpone(TRANSCRIPT)
+                    return new, place
+                limit.postpone("a turn that takes too long")
+    return new, len(heard)
 
 
 def _spoken(fabric: WorkTable, turn: Turn, owner: str, trust: str) -> list[Record]:

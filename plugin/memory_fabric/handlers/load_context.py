@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from memory_fabric import events, ids, installation, jsontext
-from memory_fabric.errors import FabricError
+from memory_fabric import deadline, events, ids, installation, jsontext
+from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.fabric import render
 from memory_fabric.handlers import wording
 from memory_fabric.handlers.ledger import Ledger
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 STANDING_TYPES = ("decision", "constraint", "preference", "pattern", "antipattern")
 HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local'"
+# Of the start's time what may be spent before the session is given anything.
+ORDER_SHARE = 0.5
 # Enough rows that ten remain after those that MEMORY.md shows anyway.
 MAX_READ = 60
 # What the last session left open is handed to the next one, if that comes soon.
@@ -42,9 +44,13 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
         return None
     memory = fabric.memory
     installation.start(memory.settings.data_dir, memory.settings.plugin_root)
+    limit = deadline.current()
     try:
-        _put_in_order(event, fabric)
-    except FabricError as error:  # another process writes: the next start will do it
+        with limit.part(ORDER_SHARE):
+            _put_in_order(event, fabric)
+    except DeadlinePassed:
+        limit.postpone("order")
+    except (FabricError, OSError) as error:  # another process writes: the next start will do it
         memory.fail(f"order: {error}")
     block = session_block(event, fabric)
     told = [wording.problem(text, memory.settings) for text in _told(memory)]
@@ -196,7 +202,7 @@ def _inherit(ledger: Ledger, event: Event) -> None:
 
 def _parent(path: str) -> str:
     try:
-        from memory_fabric.transcript import open_regular  # forks only
+        from memory_fabric.store.files import open_regular  # forks only
 
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):

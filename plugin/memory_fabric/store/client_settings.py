@@ -175,13 +175,13 @@ def _is_our_hook(command: str) -> bool:
 
 
 def _state(path: str) -> dict[str, Any]:
-    return files.read_json(path) if files.size_of(path) <= clients.MAX_CONFIG_BYTES else {}
+    return files.read_json(path, clients.MAX_CONFIG_BYTES)
 
 
 def _says_something(path: str) -> bool:
     """Whether a file that gave no object holds anything but an empty one."""
     try:
-        text = (files.read_text(path) or "").strip()
+        text = (files.read_text(path, clients.MAX_CONFIG_BYTES) or "").strip()
     except OSError:
         return True
     return bool(text) and files.parsed(text) is None

@@ -42,9 +42,7 @@ def config_files(settings: Settings) -> list[str]:
 
 
 def _servers(path: str, project_dir: str) -> Iterator[tuple[str, Any]]:
-    if files.size_of(path) > MAX_CONFIG_BYTES:
-        return
-    config = files.read_json(path)
+    config = files.read_json(path, MAX_CONFIG_BYTES)
     projects = config.get("projects")
     own = projects.get(project_dir) if isinstance(projects, dict) else None
     for table in (config, own):

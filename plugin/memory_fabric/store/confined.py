@@ -28,9 +28,7 @@ class Confined(Memory):
     """
 
     def __init__(self, whole: Memory, domains: tuple[str, ...], *, hidden: bool = False) -> None:
-        super().__init__(
-            whole.settings, whole.project, deadline_s=whole._deadline_s, repair=whole._repair
-        )
+        super().__init__(whole.settings, whole.project, repair=whole._repair)
         self.domains, self._whole = None if hidden else domains, whole
         self._hidden = domains if hidden else ()
         self.failures, self.told = whole.failures, whole.told

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from memory_fabric import deadline
 from memory_fabric.errors import (
     DeadlinePassed,
     StoreCorrupt,
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.models import Graph
 
-# Waiting for another writer: on the prompt path hardly, elsewhere until a person would wonder.
-BUSY_PROMPT_MS = 150
+# Waiting for another writer: until a person would wonder; in a hook as long as its event may.
 BUSY_MS = 5000
 # Between two questions for the lock by whoever goes first; what others may leave it to fold in.
 ASK_S, PAGES_OF_OTHERS = 0.0005, 16_000
@@ -60,7 +60,18 @@ class Database:
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
         # Asks for the write lock again and again, in place of SQLite's waiting: see `go_first`.
         self.first = False
+        # The limits of the event that opened it; its waiting for locks is measured against them.
+        self.deadline = deadline.current()
+        self.busy_ms = -1
         self._file = _identity(path)
+
+    def wait_within_limits(self) -> None:
+        """Have SQLite wait for other processes no longer than the event may by now."""
+        if self.deadline.is_limited:
+            busy_ms = int(self.deadline.wait_s(BUSY_MS / 1000) * 1000)
+            if busy_ms != self.busy_ms:
+                self.connection.execute(f"PRAGMA busy_timeout = {busy_ms}")
+                self.busy_ms = busy_ms
 
     def go_first(self) -> None:
         """Have changes here wait for no more than the one that is under way.
@@ -79,6 +90,7 @@ class Database:
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a query. Raises StoreUnavailable or DeadlinePassed."""
         try:
+            self.wait_within_limits()
             return self.connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             failure = translated(self.path, error)
@@ -174,7 +186,7 @@ class Transaction:
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         if not self.database.first:
-            connection.execute("BEGIN IMMEDIATE")
+            self._begin_within_limits(connection)
             return
         # Only here: a commit waits for who reads, where there is no write-ahead log.
         (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
@@ -183,6 +195,17 @@ class Transaction:
             self._begin_first(connection)
         finally:
             connection.execute(f"PRAGMA busy_timeout = {before}")
+
+    def _begin_within_limits(self, connection: sqlite3.Connection) -> None:
+        limit = self.database.deadline
+        limit.check("a change")
+        self.database.wait_within_limits()
+        began = time.monotonic()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            limit.lock_s -= time.monotonic() - began
+            raise
 
     def _begin_first(self, connection: sqlite3.Connection) -> None:
         give_up = time.monotonic() + BUSY_MS / 1000
@@ -210,25 +233,25 @@ class Transaction:
         self.database.synchronous = level
 
 
-def open_database(
-    path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS, deadline_s: float | None = None
-) -> Database | None:
+def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS) -> Database | None:
     """The database at `path`, migrated to the latest schema; None when missing and not to be made.
 
-    `deadline_s` is a time of `time.monotonic()` after which running queries are interrupted.
+    After the current deadline running queries are interrupted; a hurried one does not wait for a
+    migration, and others are given the time that it takes.
     Raises StoreCorrupt, StoreReadOnly, StoreUnavailable, DeadlinePassed.
     """
     if not os.path.exists(path):
         if not create:
             return None
         _make_file(path)
+    expect_file(path)
     try:
-        return _prepared(_connected(path, kind, busy_ms), deadline_s)
+        return _prepared(_connected(path, kind, busy_ms))
     except StoreUnavailable as error:
         if not _is_refused(error):
             raise
         # Not even the files beside it can be made, as on a full disk: it can still be read.
-        database = _prepared(_connected(path, kind, busy_ms, read_only=True), deadline_s)
+        database = _prepared(_connected(path, kind, busy_ms, read_only=True))
         database.stopgap = str(error)
         return database
 
@@ -238,11 +261,12 @@ def _is_refused(error: StoreUnavailable) -> bool:
     return cause.startswith(("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_CANTOPEN"))
 
 
-def _prepared(database: Database, deadline_s: float | None) -> Database:
+def _prepared(database: Database) -> Database:
+    limit = database.deadline
     try:
-        if deadline_s is not None:
-            _limit(database.connection, deadline_s)
-        _prepare(database, in_a_hurry=deadline_s is not None)
+        _prepare(database, in_a_hurry=limit.hurried)
+        if limit.is_limited:
+            database.connection.set_progress_handler(limit.is_over, STEPS_PER_CHECK)
     except (sqlite3.Error, OSError) as error:
         database.close()
         raise translated(database.path, error) from error
@@ -250,6 +274,14 @@ def _prepared(database: Database, deadline_s: float | None) -> Database:
         database.close()
         raise
     return database
+
+
+def expect_file(path: str) -> None:
+    """Raise StoreUnavailable where SQLite would open a pipe or a device, and might wait for it."""
+    try:
+        files.expect_regular(*(path + ending for ending in ("", "-wal", "-shm", "-journal")))
+    except OSError as error:
+        raise StoreUnavailable(path, str(error), remedy="Move it away.") from error
 
 
 def is_lost(path: str, journal_path: str) -> bool:
@@ -276,7 +308,7 @@ def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | 
     """The house's error for an error of SQLite or of the file system, with what helps."""
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith("SQLITE_INTERRUPT"):
-        return DeadlinePassed("The time for this prompt was over.")
+        return DeadlinePassed("The time for this event was over.")
     if name.startswith(_CORRUPT):
         return StoreCorrupt(path, f"{path} is damaged.", remedy="Run memory-fabric repair.")
     if name.startswith(_READ_ONLY):
@@ -284,6 +316,9 @@ def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | 
     if name.startswith("SQLITE_FULL"):
         return StoreUnavailable(path, "The disk is full.", remedy="Free some space.")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        limit = deadline.current()
+        if limit.is_limited:
+            limit.lock_s = 0.0  # it has been waited for once; what follows takes no more time
         return StoreUnavailable(path, "Another process is writing this memory.")
     if name.startswith("SQLITE_IOERR"):
         return StoreUnavailable(
@@ -321,12 +356,14 @@ def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -
         if read_only:
             connection = _connected_for_reading(path)
         else:
+            busy_ms = int(deadline.current().wait_s(busy_ms / 1000) * 1000)
             connection = sqlite3.connect(path, timeout=busy_ms / 1000, check_same_thread=False)
     except sqlite3.Error as error:
         raise translated(path, error) from error
     connection.isolation_level = None
     database = Database(path, kind, connection)
     database.read_only = read_only
+    database.busy_ms = -1 if read_only else busy_ms
     return database
 
 
@@ -350,10 +387,6 @@ def _connected_for_reading(path: str) -> sqlite3.Connection:
 def as_address(path: str) -> str:
     """The path as it stands in an address that SQLite opens."""
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-
-
-def _limit(connection: sqlite3.Connection, deadline_s: float) -> None:
-    connection.set_progress_handler(lambda: time.monotonic() > deadline_s, STEPS_PER_CHECK)
 
 
 def _prepare(database: Database, *, in_a_hurry: bool) -> None:
@@ -405,7 +438,7 @@ def _migrate(database: Database, version: int) -> None:
 
 def _choose_journal(connection: sqlite3.Connection) -> None:
     """Write-ahead logging where the file system carries it, else SQLite's rollback journal."""
-    give_up = time.monotonic() + SWITCH_S
+    give_up = time.monotonic() + deadline.current().wait_s(SWITCH_S)
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()

@@ -1,5 +1,7 @@
 """Files other than databases: locked, atomic, owner-only, and read without dying on a bad line.
 
+A path may lead anywhere: into a clone of a stranger's repository, through a link, to a pipe. So
+only regular files are opened, none is waited for, and each reader has a limit of what it reads.
 Locks are `flock` on a file of their own, the same call that the filelock package makes, so hooks
 and server exclude each other. On Windows `msvcrt.locking` takes its place (untested).
 """
@@ -8,29 +10,62 @@ from __future__ import annotations
 
 import os
 import time
+from errno import ENOENT
 
-from memory_fabric import jsontext
+from memory_fabric import deadline, jsontext
 from memory_fabric.ids import checksum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any, BinaryIO
 
 LOCK_POLL_S = 0.005
 # A link in a cloned repository must not lead our lines into another file of the user's.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-# Nor may a pipe in its place be waited for.
-NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+# Nor may a pipe in its place be waited for. Windows knows none of the three but the last.
+NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # As in the module stat, which costs an import.
-FILE_KIND, REGULAR = 0o170000, 0o100000
+FILE_KIND, REGULAR, LINK = 0o170000, 0o100000, 0o120000
+# Limits of what is read at once: a file that people write, and one that we append lines to.
+DEFAULT_MAX_BYTES, MAX_LINES_BYTES = 8 << 20, 64 << 20
+# Of a longer line only the beginning is read, which is no JSON.
+MAX_LINE_BYTES = 4 << 20
+CHUNK_BYTES = 256 << 10
+# Files that `read_json` refused in this process, and why: whoever can tell the user takes them out.
+MAX_PASSED_OVER = 20
+passed_over: dict[str, str] = {}
+
+
+class Refused(OSError):
+    """A file that must not be read or replaced; `path` names it."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path} {why}.")
+        self.path, self.strerror = path, why
+
+
+class NotRegular(Refused):
+    """A pipe, device, socket or folder, or a link to one, where a regular file was expected."""
+
+    def __init__(self, path: str, why: str = "is no regular file") -> None:
+        super().__init__(path, why)
+
+
+class TooLarge(Refused):
+    """A file that is larger than its reader's limit of `max_bytes`."""
+
+    def __init__(self, path: str, max_bytes: int) -> None:
+        size = f"{max_bytes >> 20} MB" if max_bytes >= 1 << 20 else f"{max_bytes >> 10} KB"
+        super().__init__(path, f"is larger than {size}")
+        self.max_bytes = max_bytes
 
 
 class Locked:
     """A lock on `path` for a `with` block; waits at most `timeout_s`, then raises TimeoutError.
 
-    The file stays when the lock is let go: who removes it splits the waiters. Raises OSError where
-    the file cannot be made.
+    In a hook no longer than its event may wait for others. The file stays when the lock is let go:
+    who removes it splits the waiters. Raises OSError where the file cannot be made.
     """
 
     def __init__(self, path: str, timeout_s: float = 5.0) -> None:
@@ -38,9 +73,11 @@ class Locked:
 
     def __enter__(self) -> Locked:
         make_folder(os.path.dirname(self.path))
-        give_up = time.monotonic() + self.timeout_s
+        limit, began = deadline.current(), time.monotonic()
+        give_up = began + limit.file_wait_s(self.timeout_s)
         while not self._taken():
             if time.monotonic() >= give_up:
+                limit.file_lock_s -= time.monotonic() - began
                 raise TimeoutError(f"another process holds {self.path}")
             time.sleep(LOCK_POLL_S)
         return self
@@ -49,7 +86,7 @@ class Locked:
         os.close(self.handle)  # closing releases the lock
 
     def _taken(self) -> bool:
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
+        handle = _opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
         try:
             # A file that was removed meanwhile guards nothing: whoever comes next makes a new one.
             if _try_lock(handle) and os.fstat(handle).st_nlink:
@@ -110,25 +147,54 @@ def size_of(path: str) -> int:
         return 0
 
 
-def read_text(path: str) -> str | None:
-    """The text of a UTF-8 file, undecodable bytes replaced; None when there is no such file.
+def open_regular(path: str) -> BinaryIO:
+    """A regular file, or a link to one, open for reading; never waits for another process.
 
-    Raises OSError, also for a device or pipe: a link in a repository may lead to one without end.
+    Raises NotRegular for anything else, FileNotFoundError also for a path that no file can have,
+    OSError.
+    """
+    return open(_opened(path, os.O_RDONLY), "rb")
+
+
+def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
+    """The content of a regular file; None when there is no such file.
+
+    Raises NotRegular, TooLarge beyond `max_bytes`, OSError.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | NO_WAIT)
+        handle = _opened(path, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:
+    try:
+        parts, left = [], max_bytes + 1
+        # What is too large is not even begun.
+        too_large = os.fstat(handle).st_size > max_bytes
+        while not too_large and (part := os.read(handle, min(left, CHUNK_BYTES))):
+            parts.append(part)
+            left -= len(part)
+            too_large = not left
+    finally:
         os.close(handle)
-        raise OSError(f"{path} is no regular file.")
-    with open(handle, "rb") as stream:
-        return stream.read().decode("utf-8", "replace")
+    if too_large:
+        raise TooLarge(path, max_bytes)
+    return b"".join(parts)
 
 
-def read_toml(path: str) -> dict[str, Any]:
-    """The tables of a TOML file; empty when it is missing. Raises ValueError when it is broken."""
-    text = read_text(path)
+def read_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str | None:
+    """The text of a UTF-8 file, undecodable bytes replaced; None when there is no such file.
+
+    Raises as `read_bytes`.
+    """
+    data = read_bytes(path, max_bytes)
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def read_toml(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
+    """The tables of a TOML file; empty when it is missing.
+
+    Raises ValueError when it is broken, and as `read_bytes`.
+    """
+    text = read_text(path, max_bytes)
     if text is None:
         return {}
     import tomllib  # costs a bare start: only who has a config.toml pays it
@@ -136,24 +202,64 @@ def read_toml(path: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def read_json(path: str) -> dict[str, Any]:
-    """The JSON object in a file; empty when it cannot be read or holds anything else."""
+def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
+    """The JSON object in a file; empty when it cannot be read or holds anything else.
+
+    A file that is refused for its kind or size is noted in `passed_over`.
+    """
     try:
-        text = read_text(path)
+        text = read_text(path, max_bytes)
+    except Refused as error:
+        pass_over(error)
+        return {}
     except OSError:
         return {}
     return parsed(text or "") or {}
 
 
-def read_lines(path: str) -> tuple[list[dict[str, Any]], list[int]]:
-    """The JSON objects of a JSONL file in order, and the numbers (from 1) of lines set aside."""
-    text = read_text(path)
+def pass_over(error: Refused) -> None:
+    """Note a file that is refused, for whoever can tell the user."""
+    if len(passed_over) < MAX_PASSED_OVER:
+        passed_over[error.path] = str(error)
+
+
+def lines_in(
+    path: str, max_bytes: int = MAX_LINES_BYTES, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[bytes]:
+    """The lines of a file in order, without their ends; none when it is missing.
+
+    Of a line that is longer than `max_line_bytes` only the beginning is given. Raises as
+    `read_bytes`.
+    """
+    try:
+        stream = open_regular(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    with stream:
+        if os.fstat(stream.fileno()).st_size > max_bytes:
+            raise TooLarge(path, max_bytes)
+        while line := stream.readline(max_line_bytes):
+            if len(line) == max_line_bytes and not line.endswith(b"\n"):
+                _skip_line(stream)
+            yield line.removesuffix(b"\n")
+
+
+def read_lines(
+    path: str, max_bytes: int = MAX_LINES_BYTES
+) -> tuple[list[dict[str, Any]], list[int]]:
+    """The JSON objects of a JSONL file in order, and the numbers (from 1) of lines set aside.
+
+    Raises as `read_bytes`.
+    """
     objects: list[dict[str, Any]] = []
     bad: list[int] = []
-    for number, line in enumerate((text or "").removeprefix("\ufeff").split("\n"), start=1):
-        if not line.strip():
+    for number, line in enumerate(lines_in(path, max_bytes), start=1):
+        text = line.decode("utf-8", "replace")
+        if number == 1:
+            text = text.removeprefix("\ufeff")
+        if not text.strip():
             continue
-        value = parsed(line)
+        value = parsed(text)
         if value is None:
             bad.append(number)
         else:
@@ -185,15 +291,15 @@ def write_atomic(
     still: Callable[[], bool] | None = None,
     durable: bool = True,
 ) -> bool:
-    """Replace the file's content in one step; a link is followed, an existing mode is kept.
+    """Replace the file's content in one step; an existing mode is kept.
 
-    `still` is asked last, when all is on disk: if it says no, nothing is replaced and the answer is
-    False. What is not `durable` may be lost with the power. Whatever happens, no file of ours is
-    left beside. Raises OSError.
+    A link to a regular file of the same user is followed, as people keep their settings; nothing
+    but a regular file is ever replaced. `still` is asked last, when all is on disk: if it says no,
+    nothing is replaced and the answer is False. What is not `durable` may be lost with the power.
+    Whatever happens, no file of ours is left beside. Raises NotRegular, OSError.
     """
-    target = os.path.realpath(path)
+    target, kept = _replaceable(path)
     make_folder(os.path.dirname(target))
-    kept = _mode(target)
     beside = f"{target}.{os.getpid()}-{time.monotonic_ns()}.tmp"
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
@@ -221,16 +327,31 @@ def line_of(value: Mapping[str, Any]) -> str:
     return jsontext.dumps(value, ensure_ascii=False) + "\n"
 
 
+def expect_regular(*paths: str) -> None:
+    """Raise NotRegular where one of the paths leads to anything but a regular file or nothing."""
+    for path in paths:
+        if _kind(path) not in (REGULAR, None):
+            raise NotRegular(path)
+
+
+def open_to_append(path: str) -> int:
+    """A handle of a regular file, or a link to one, made for its owner: what is written comes last.
+
+    Raises NotRegular, OSError.
+    """
+    return _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
     """Append one JSON line for each object, durable on return; a torn last line is closed first.
 
-    Raises OSError, also where the path is a link.
+    Raises OSError, also where the path is a link or no regular file.
     """
     lines = "".join(map(line_of, objects))
     if not lines:
         return
     make_folder(os.path.dirname(path))
-    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK, 0o600)
+    handle = _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK)
     try:
         data = lines.encode("utf-8", "replace")
         if _is_torn(handle):
@@ -249,11 +370,47 @@ def _is_torn(handle: int) -> bool:
     return os.read(handle, 1) != b"\n"
 
 
-def _mode(path: str) -> int | None:
+def _opened(path: str, flags: int) -> int:
+    """A handle of a regular file, made for its owner with O_CREAT. Raises NotRegular, OSError."""
+    if "\0" in path:
+        raise FileNotFoundError(ENOENT, "No file can have this path", path)
+    expect_regular(path)  # first: with some devices opening them is already doing something
+    handle = os.open(path, flags | NO_WAIT, 0o600)
+    if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # it was replaced since
+        os.close(handle)
+        raise NotRegular(path)
+    return handle
+
+
+def _kind(path: str) -> int | None:
+    """The kind of what a path leads to; None where nothing is there. Raises OSError."""
     try:
-        return os.stat(path).st_mode & 0o7777
+        return os.stat(path).st_mode & FILE_KIND
     except FileNotFoundError:
         return None
+
+
+def _skip_line(stream: BinaryIO) -> None:
+    while (part := stream.readline(CHUNK_BYTES)) and not part.endswith(b"\n"):
+        continue
+
+
+def _replaceable(path: str) -> tuple[str, int | None]:
+    """The file that a write to this path replaces, and its mode; None where there is none yet.
+
+    Raises NotRegular, OSError.
+    """
+    target = os.path.realpath(path)
+    try:
+        found = os.stat(target)
+    except FileNotFoundError:
+        return target, None
+    if found.st_mode & FILE_KIND != REGULAR:
+        raise NotRegular(path)
+    is_link = os.lstat(path).st_mode & FILE_KIND == LINK
+    if is_link and hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        raise NotRegular(path, "is a link to a file of another user")
+    return target, found.st_mode & 0o7777
 
 
 def _remove(path: str) -> None:

@@ -161,8 +161,10 @@ def local_tier(memory: Memory, now_s: float) -> Tier:
     for waiting in folders:
         for name in (journal.QUEUE, journal.CLAIMED):
             findings += _lines(os.path.join(waiting, name))
-        aside = os.path.join(waiting, journal.BAD)
-        if os.path.exists(aside):
+        for name in (journal.BAD, journal.REFUSED):
+            aside = os.path.join(waiting, name)
+            if not os.path.exists(aside):
+                continue
             reason = f"{aside} holds changes that could not be read or applied."
             findings.append(Finding(DEGRADED, reason, "Look at it, then delete it."))
     findings += _missing(memory)
@@ -188,7 +190,7 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
     if notes.off_because:
         return Tier("native", notes.path, {"shown": 0}, (Finding(UNAVAILABLE, notes.off_because),))
     try:
-        text = files.read_text(notes.path)
+        text = files.read_text(notes.path, native.MAX_READ_BYTES)
     except OSError as error:
         return Tier("native", notes.path, {}, (_unreadable(notes.path, error),))
     findings = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 
+from memory_fabric import deadline
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import OTHERS
 from memory_fabric.store import files, records, seal, write
@@ -26,9 +27,15 @@ QUEUE = "graph-queue.jsonl"
 # What one process has taken out of the queue and is applying; a crash leaves it for the next one.
 CLAIMED = "graph-queue.claimed.jsonl"
 BAD = "graph-queue.bad.jsonl"
+# A whole queue that is nobody's of this home, or larger than one of ours can be.
+REFUSED = "graph-queue.refused.jsonl"
+# Ours grows no further: what does not fit waits in home, or is refused at once.
+MAX_QUEUE_BYTES, MAX_LINE_BYTES = files.MAX_LINES_BYTES, files.MAX_LINE_BYTES
+# One larger than this is only read when one of its first lines bears our signature.
+MAX_UNSIGNED_BYTES, MAX_HEAD_LINES = 256 << 10, 1000
 OPERATIONS = "operations.jsonl"
 BATCH = 500
-MARKERS = frozenset(("<<<<<<<", "|||||||", "=======", ">>>>>>>"))
+MARKERS = frozenset((b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"))
 
 
 def prepare_folder(folder: str) -> None:
@@ -45,13 +52,21 @@ def prepare_folder(folder: str) -> None:
 def enqueue(folder: str, operation: Operation, key: bytes, timeout_s: float = 1.0) -> None:
     """Keep an operation that the graph cannot take now, durable on return, signed with our key.
 
-    Raises OSError, TimeoutError. Others hold the queue only while they append or claim it.
+    Raises OSError, TooLarge for a line or a queue that no reader would take, TimeoutError. Others
+    hold the queue only while they append or claim it.
     """
     prepare_folder(folder)
     path = os.path.join(folder, QUEUE)
     line = write.as_object(operation)
+    line |= {"signature": seal.signature(line, key)}
+    size = len(files.line_of(line).encode("utf-8", "replace"))
+    if size > MAX_LINE_BYTES:
+        raise files.TooLarge(f"{operation.kind} for {path}", MAX_LINE_BYTES)
     with files.Locked(path + ".lock", timeout_s):
-        files.append_lines(path, [line | {"signature": seal.signature(line, key)}])
+        _refuse_foreign(path, key)
+        if files.size_of(path) + size > MAX_QUEUE_BYTES:
+            raise files.TooLarge(path, MAX_QUEUE_BYTES)
+        files.append_lines(path, [line])
 
 
 def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
@@ -76,9 +91,9 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
 
     The folder lies in a repository, where anyone may have put a queue: only lines that bear our
     signature are ours. The others, and what cannot be read or applied, move to
-    `graph-queue.bad.jsonl`. Raises what `apply` raises
-    while the graph cannot be written; what was not applied then stays. While another process is
-    draining, nothing is done.
+    `graph-queue.bad.jsonl`; a large file without any of ours moves as a whole, unread. Raises what
+    `apply` raises while the graph cannot be written; what was not applied then stays. While another
+    process is draining, nothing is done.
     """
     if not is_waiting(folder):
         return 0
@@ -163,8 +178,8 @@ def lost(db: Database, told_in: Sequence[str]) -> list[str]:
 
 def conflict_markers(path: str) -> list[int]:
     """The numbers (from 1) of lines that an unfinished merge of git left. Raises OSError."""
-    lines = (files.read_text(path) or "").split("\n")
-    return [n for n, line in enumerate(lines, start=1) if line[:7] in MARKERS]
+    found = enumerate(files.lines_in(path), start=1)
+    return [number for number, line in found if line[:7] in MARKERS]
 
 
 def _journalled(db: Database) -> list[tuple[Any, ...]]:
@@ -264,28 +279,61 @@ def _claim(folder: str) -> bool:
 
 
 def _apply_claimed(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:
+    _refuse_foreign(path, key)
     if not files.is_own_file(path):
         return 0
-    text = (files.read_text(path) or "").removeprefix("\ufeff")
-    lines = [line for line in text.split("\n") if line.strip()]
     seen = applied = 0
+    waiting, rest = files.lines_in(path, MAX_QUEUE_BYTES, MAX_LINE_BYTES), b""
     refused: list[dict[str, Any]] = []
     try:
-        for line in lines:
-            if _is_applied(line, key, apply):
+        for raw in waiting:
+            rest = raw  # it stays while it is applied
+            deadline.current().check("all that waits")
+            line = _text_of(raw)
+            if line and _is_applied(line, key, apply):
                 applied += 1
-            else:
+            elif line:
                 refused.append({"line": line})
-            seen += 1
+            seen, rest = seen + 1, b""
     finally:
         # At once: a queue that somebody committed may have as many lines as he liked.
         files.append_lines(os.path.join(os.path.dirname(path), BAD), refused)
-        rest = lines[seen:]
-        if rest and seen:
-            files.write_atomic(path, ("\n".join(rest) + "\n").encode("utf-8", "replace"))
-        elif not rest and os.path.exists(path):
+        left = [line for line in (rest, *waiting) if line.strip()]
+        if left and seen:
+            files.write_atomic(path, b"\n".join(left) + b"\n")
+        elif not left and os.path.exists(path):
             os.unlink(path)
     return applied
+
+
+def _refuse_foreign(path: str, key: bytes) -> None:
+    """Move a queue aside that this home cannot have written. Raises OSError."""
+    if not files.is_own_file(path) or not _is_foreign(path, key):
+        return
+    aside = os.path.join(os.path.dirname(path), REFUSED)
+    if os.path.lexists(aside) and not files.is_own_file(aside):
+        raise files.NotRegular(aside)
+    os.replace(path, aside)
+    why = f"is no queue of this home's and was set aside as {REFUSED}"
+    files.pass_over(files.Refused(path, why))
+
+
+def _is_foreign(path: str, key: bytes) -> bool:
+    size = files.size_of(path)
+    if size <= MAX_UNSIGNED_BYTES or size > MAX_QUEUE_BYTES:
+        return size > MAX_QUEUE_BYTES
+    read = 0
+    for number, line in enumerate(files.lines_in(path, MAX_QUEUE_BYTES, MAX_LINE_BYTES)):
+        if number == MAX_HEAD_LINES or read > MAX_LINE_BYTES:
+            break
+        read += len(line)
+        if b'"signature"' in line and seal.is_ours(files.parsed(_text_of(line)) or {}, key):
+            return False
+    return True
+
+
+def _text_of(line: bytes) -> str:
+    return line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
 
 
 def _is_applied(line: str, key: bytes, apply: Callable[[Operation], object]) -> bool:

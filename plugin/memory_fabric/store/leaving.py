@@ -22,7 +22,7 @@ from memory_fabric.store.sharing import place
 HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
 # What we write in a project's folder beside the files of git, each with its lock and what a
 # process that was killed left of a new version.
-OUR_NAMES = (journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD)
+OUR_NAMES = (journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD, journal.REFUSED)
 BESIDE = (".lock", ".tmp")
 OUR_IGNORES = (place.HIDDEN, place.VISIBLE)
 

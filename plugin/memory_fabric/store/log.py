@@ -6,10 +6,18 @@ import os
 import sys
 import time
 
+from memory_fabric.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 MAX_LOG_BYTES = 1 << 20
 MAX_LINE_CHARS = 1000
 LOG_NAME = "memory-fabric.log"
 FAULTS_NAME = "faults.log"
+# Stands in the line of an event that left something to a later one, behind the event's name.
+OUT_OF_TIME = ": out of time: "
 
 
 def note(home: str, data_dir: str, line: str) -> None:
@@ -25,6 +33,22 @@ def note(home: str, data_dir: str, line: str) -> None:
         sys.stderr.write(stamped + "\n")
     except OSError:
         return  # nowhere left to speak: a hook must not fail the session over its own log
+
+
+def late_events(folders: Iterable[str]) -> dict[str, int]:
+    """How many events by name had no time for all, as far as the logs in these folders go back."""
+    found: dict[str, int] = {}
+    for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
+        try:
+            text = files.read_text(path) or ""
+        except OSError:
+            continue  # no log, no count
+        for line in text.splitlines():
+            head, late, _ = line.partition(OUT_OF_TIME)
+            if late:
+                name = head.rpartition(" ")[2]
+                found[name] = found.get(name, 0) + 1
+    return found
 
 
 def keep_traceback(home: str, trace: str) -> str:
@@ -43,7 +67,7 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if os.path.exists(path) and os.path.getsize(path) > MAX_LOG_BYTES:
             os.replace(path, path + ".1")
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        handle = files.open_to_append(path)
     except OSError:
         return False
     try:

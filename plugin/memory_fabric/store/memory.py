@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric import ids
+from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
 from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, Operation, Record
 from memory_fabric.store import files, projects, switches
 from memory_fabric.store.database import (
-    BUSY_MS,
-    BUSY_PROMPT_MS,
     Database,
+    expect_file,
     is_lost,
     is_suspect,
     mark_suspect,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 KINDS = ("project", "user")
 # Waiting for the queue: others hold it only while they append a line or take it over.
-QUEUE_S, QUEUE_PROMPT_S = 5.0, 0.15
+QUEUE_S = 5.0
 USER_SCOPES = frozenset(("user", "global"))
 # Confined views of one memory that are kept open; each has connections of its own.
 MAX_CONFINED = 8
@@ -52,7 +51,6 @@ class Memory:
         settings: Settings,
         project: Project | None,
         *,
-        deadline_s: float | None,
         repair: bool,
     ) -> None:
         self.settings, self.project = settings, project
@@ -71,22 +69,20 @@ class Memory:
         self._stated = (settings.reads, settings.writes)
         # The config.toml that was followed last.
         self._configured: Stamp | None = None
-        self._deadline_s, self._repair = deadline_s, repair
+        self._repair = repair
         self._open: dict[str, Database] = {}
         self._confined: dict[tuple[bool, tuple[str, ...]], Confined] = {}
         self._registered: tuple[int, int] | None = None
 
     @classmethod
-    def open(
-        cls, settings: Settings, *, deadline_s: float | None = None, repair: bool = False
-    ) -> Memory:
+    def open(cls, settings: Settings, *, repair: bool = False) -> Memory:
         """The memory for these settings; nothing is made on disk but the project's registration.
 
-        `deadline_s` is the time of `time.monotonic()` after which queries raise DeadlinePassed.
+        After the current deadline queries and changes raise DeadlinePassed.
         With `repair` a damaged database is set aside and rebuilt; else it only fails.
         """
         project = projects.find_project(settings.home, settings.project_dir, settings.user_home)
-        memory = cls(settings, project, deadline_s=deadline_s, repair=repair)
+        memory = cls(settings, project, repair=repair)
         memory.follow_switches()
         return memory
 
@@ -417,7 +413,7 @@ class Memory:
         known.close()
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
-        busy_ms = BUSY_MS if self._deadline_s is None else BUSY_PROMPT_MS
+        expect_file(path)  # one that is none can be neither opened nor built again
         if self._repair and is_suspect(path):
             return self._rebuilt(path, kind)
         if is_lost(path, self.journal_of(kind)):
@@ -429,9 +425,7 @@ class Memory:
                 remedy="The next session start builds it again, or memory-fabric repair.",
             )
         try:
-            return open_database(
-                path, kind, create=create, busy_ms=busy_ms, deadline_s=self._deadline_s
-            )
+            return open_database(path, kind, create=create)
         except StoreCorrupt:
             if self._repair:
                 return self._rebuilt(path, kind)
@@ -441,7 +435,8 @@ class Memory:
     def _rebuilt(self, path: str, kind: str) -> Database:
         from memory_fabric.store import repair  # only for a damaged file
 
-        database, sentence = repair.rebuild(path, kind, self.journal_of(kind), self.progress)
+        with deadline.running(deadline.Deadline()):  # half of it would be done again and again
+            database, sentence = repair.rebuild(path, kind, self.journal_of(kind), self.progress)
         if sentence:
             self.told.append(sentence)
         return database
@@ -477,15 +472,13 @@ class Memory:
     def _enqueue(self, operation: Operation, error: FabricError) -> None:
         from memory_fabric.store import journal, seal, write  # only with a graph that fails
 
-        timeout_s = QUEUE_S if self._deadline_s is None else QUEUE_PROMPT_S
-
         self.fail(f"graph ({operation.store}): {error}")
         if write.is_local(operation):  # it must not outlive its session in a file
             raise error
         folders = [self.queue_folder(operation.store), self.queue_folder("user")]
         for folder in dict.fromkeys(folders):
             try:
-                journal.enqueue(folder, operation, seal.key_of(self.settings.home), timeout_s)
+                journal.enqueue(folder, operation, seal.key_of(self.settings.home), QUEUE_S)
                 return
             except (OSError, TimeoutError) as problem:
                 self.fail(f"queue {folder}: {problem}")

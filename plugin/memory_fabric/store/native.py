@@ -30,6 +30,8 @@ MAX_FENCE_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
+# Of a larger file, which the client would not show, nothing is read or written.
+MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
 # Markers, heading and the empty line, with room to spare.
 FENCE_BYTES = 250
 # Longer slugs end in a hash that only the client knows: there we stay out.
@@ -61,10 +63,14 @@ class Parts(Value):
 
 def locate(config_dir: str, project_root: str, switched_on: bool) -> NativeNotes:
     """The MEMORY.md of a project, by the client's slug rule and settings."""
+    own = os.path.join(project_root, ".claude")
     settings = [
-        files.read_json(os.path.join(config_dir, "settings.json")),
-        files.read_json(os.path.join(project_root, ".claude", "settings.json")),
-        files.read_json(os.path.join(project_root, ".claude", "settings.local.json")),
+        files.read_json(os.path.join(folder, name), MAX_SETTINGS_BYTES)
+        for folder, name in (
+            (config_dir, "settings.json"),
+            (own, "settings.json"),
+            (own, "settings.local.json"),
+        )
     ]
     slug = slug_of(project_root)
     folder = os.path.join(config_dir, "projects", slug, "memory")
@@ -221,8 +227,4 @@ def _marker(line: str) -> str:
 
 
 def _read(path: str) -> str:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read().decode("utf-8", "surrogateescape")
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
+    return (files.read_bytes(path, MAX_READ_BYTES) or b"").decode("utf-8", "surrogateescape")

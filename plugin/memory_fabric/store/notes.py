@@ -8,12 +8,11 @@ they are redacted and their tags made harmless here, before anything else sees t
 from __future__ import annotations
 
 import os
-import stat
 
 from memory_fabric.ids import timestamp
 from memory_fabric.redact import redact
 from memory_fabric.store import native
-from memory_fabric.store.files import NO_LINK
+from memory_fabric.store.files import NotRegular, open_regular
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import cut, encodable, neutralised, one_line
 
@@ -36,8 +35,6 @@ _BULLETS = ("- ", "* ", "+ ")
 _CODE = ("```", "~~~")
 # A bullet that stands further in belongs to the one above it.
 _NESTED_FROM = 2
-# A named pipe must not keep us waiting for its writer; Windows would change line ends.
-_FLAGS = os.O_RDONLY | NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[str]]:
@@ -153,12 +150,12 @@ def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(root, "")):
         return None
-    handle = os.open(path, _FLAGS)
-    known = os.fstat(handle)
-    if not stat.S_ISREG(known.st_mode):
-        os.close(handle)
+    try:
+        stream = open_regular(path)
+    except NotRegular:
         return None
-    with open(handle, "rb") as stream:
+    with stream:
+        known = os.fstat(stream.fileno())
         data = stream.read(most + 1)
     if len(data) <= most:
         return data, known.st_mtime, True

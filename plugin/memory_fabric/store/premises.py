@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 
+from memory_fabric.store.files import CHUNK_BYTES, open_regular
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
 
 # More files than this are in no home; a wrong one must not keep a person waiting.
 MAX_LOOKED_AT = 20_000
@@ -81,10 +84,19 @@ def holding(text: str, folders: Iterable[str]) -> list[str]:
     found = []
     for path in everything(folders):
         if os.path.isfile(path):
-            with open(path, "rb") as file:
-                if sought in file.read():
+            with open_regular(path) as file:
+                if _is_in(file, sought):
                     found.append(path)
     return found
+
+
+def _is_in(file: BinaryIO, sought: bytes) -> bool:
+    kept = b""
+    while part := file.read(CHUNK_BYTES):
+        if sought in kept + part:
+            return True
+        kept = part[-len(sought) :]
+    return False
 
 
 def nearest(path: str) -> str:

@@ -22,6 +22,8 @@ REGISTRY, CARD = "registry.json", "project.json"
 LOCAL_FOLDER = os.path.join(".claude", "memory")
 # Where a repository keeps those of its submodules.
 MODULES = f"{os.sep}modules{os.sep}"
+# Of git's files; of those that only point at another place; of the list of packed references.
+MAX_TEXT_BYTES, MAX_POINTER_BYTES, MAX_REFS_BYTES = 1 << 20, 4 << 10, 16 << 20
 TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")
 
 
@@ -162,11 +164,11 @@ def common_directory(dot_git: str) -> str:
     """The real path of the folder that all worktrees of a repository share, from one's `.git`."""
     if os.path.isdir(dot_git):
         return os.path.realpath(dot_git)
-    pointer = _text(dot_git).strip()
+    pointer = _text(dot_git, MAX_POINTER_BYTES).strip()
     if not pointer.startswith("gitdir:"):
         return os.path.realpath(dot_git)
     own = os.path.join(os.path.dirname(dot_git), pointer.removeprefix("gitdir:").strip())
-    shared = _text(os.path.join(own, "commondir")).strip()
+    shared = _text(os.path.join(own, "commondir"), MAX_POINTER_BYTES).strip()
     if not shared:
         # Pruned, but still pointing there: a worktree's own folder lies two below the shared one.
         shared = "../.." if os.path.basename(os.path.dirname(own)) == "worktrees" else "."
@@ -179,7 +181,11 @@ def commit_at(folder: str) -> str:
     if top is None:
         return ""
     dot_git = os.path.join(top, ".git")
-    pointer = "" if os.path.isdir(dot_git) else _text(dot_git).strip().removeprefix("gitdir:")
+    pointer = (
+        ""
+        if os.path.isdir(dot_git)
+        else _text(dot_git, MAX_POINTER_BYTES).strip().removeprefix("gitdir:")
+    )
     own = os.path.join(top, pointer.strip()) if pointer else dot_git
     head = _text(os.path.join(own, "HEAD")).strip()
     if not head.startswith("ref:"):
@@ -189,7 +195,7 @@ def commit_at(folder: str) -> str:
         return ""
     found = _text(os.path.join(own, ref)).strip() or _text(os.path.join(common, ref)).strip()
     if not found:
-        packed = _text(os.path.join(common, "packed-refs")).splitlines()
+        packed = _text(os.path.join(common, "packed-refs"), MAX_REFS_BYTES).splitlines()
         found = next((line.split()[0] for line in packed if line.endswith(f" {ref}")), "")
     return found if _is_commit(found) else ""
 
@@ -198,11 +204,16 @@ def _is_commit(text: str) -> bool:
     return len(text) in (40, 64) and all(c in "0123456789abcdef" for c in text)
 
 
-def _text(path: str) -> str:
+def _text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
+    """The text of a file of git's; empty where there is none, or nothing of git's."""
     try:
-        return files.read_text(path) or ""
+        text = files.read_text(path, max_bytes) or ""
+    except files.Refused as error:
+        files.pass_over(error)
+        return ""
     except OSError:
         return ""
+    return "" if "\0" in text else text
 
 
 def _remote_url(common: str) -> str:

@@ -28,6 +28,8 @@ FULL_TEXT = (
     *("entities_fts", "observations_fts", "records_fts", "episodes_fts"),
     *("entities_trigrams", "observations_trigrams"),
 )
+# A journal in home is nobody's but ours, and the memory of years.
+MAX_JOURNAL_BYTES = 4 << 30
 
 
 def rebuild(
@@ -48,7 +50,7 @@ def rebuild(
 
 def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
     """Apply a journal's operations that the database lacks; (applied, lines that could not be)."""
-    lines, bad = files.read_lines(journal_path)
+    lines, bad = files.read_lines(journal_path, MAX_JOURNAL_BYTES)
     applied, refused = _replayed(db, lines, progress)
     with db.transaction() as connection:
         connection.execute("UPDATE operations SET journaled = 1")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 KEY = "queue.key"
-KEY_BYTES = 32
+KEY_BYTES, MAX_BYTES = 32, 4096
 
 
 def key_of(home: str) -> bytes:
@@ -49,9 +49,5 @@ def is_ours(line: Mapping[str, Any], key: bytes) -> bool:
 
 
 def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            found = stream.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return b""
-    return found if len(found) == KEY_BYTES else b""
+    found = files.read_bytes(path, MAX_BYTES)
+    return found if found and len(found) == KEY_BYTES else b""

@@ -321,7 +321,7 @@ def _of(memory: Memory, id_: str) -> Memory:
     if memory.project.local.startswith(projects.folder_of(memory.settings.home, "")):
         local = os.path.join(projects.folder_of(memory.settings.home, id_), "local")
         project = project._replace(local=local)
-    return Memory(memory.settings, project, deadline_s=None, repair=False)
+    return Memory(memory.settings, project, repair=False)
 
 
 def _database(home: str, id_: str) -> str:

@@ -108,8 +108,9 @@ def _lines(folder: str) -> Iterator[Finding]:
     if waiting:
         text = f"{len(waiting)} changes wait for the graph."
         yield Finding("queue", folder, text, "memory-fabric sync brings them in.", harms=False)
-    aside = os.path.join(folder, journal.BAD)
-    if os.path.exists(aside):
+    for aside in (os.path.join(folder, name) for name in (journal.BAD, journal.REFUSED)):
+        if not os.path.exists(aside):
+            continue
         text = "Changes that could not be read or applied were set aside."
         yield Finding("queue", aside, text, "Look at them, then delete the file.")
 

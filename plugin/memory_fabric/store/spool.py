@@ -107,7 +107,7 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
 
 def read(item: Item) -> dict[str, Any]:
     """The item's content; empty when it is gone or cannot be read."""
-    found = files.read_json(item.path)
+    found = files.read_json(item.path, MAX_BYTES)
     return found if isinstance(found.get("body"), dict) else {}
 
 
@@ -186,7 +186,7 @@ def backlog(home: str, to: str) -> Backlog:
     """How forwarding to this address stands; `elsewhere` are other addresses that items are for."""
     there, refused, noted = waiting(home), rejected(home), _state(home)
     others = {str(read(item).get("to", "")) for item in there} - {to, ""}
-    answer = files.read_json(refused[-1].path).get("answer") if refused else {}
+    answer = files.read_json(refused[-1].path, MAX_BYTES).get("answer") if refused else {}
     next_s = _number(noted.get("next_at"))
     return Backlog(
         waiting=len(there),
@@ -280,11 +280,7 @@ def _number(value: object) -> float:
 
 
 def _bytes(path: str) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read()
-    except FileNotFoundError:
-        return b""
+    return files.read_bytes(path, MAX_BYTES) or b""
 
 
 def _unlink(path: str) -> None:

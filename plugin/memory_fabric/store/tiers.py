@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from memory_fabric import ids
-from memory_fabric.errors import FabricError
+from memory_fabric import deadline, ids
+from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.store import backup, journal, native, seal, sessions
 from memory_fabric.store.sharing import switch
 from memory_fabric.store.sqlite import sqlite3
@@ -42,7 +42,10 @@ def drain(memory: Memory) -> int:
         if not journal.is_waiting(folder):
             continue
         try:
+            deadline.current().check("the queue")
             done += journal.drain(folder, seal.key_of(memory.settings.home), memory.apply_now)
+        except DeadlinePassed:
+            deadline.current().postpone("queue")
         except _FAILURES as error:
             memory.fail(f"queue: {error}")
     return done
@@ -113,7 +116,11 @@ def confirm_shown(memory: Memory) -> None:
     if not believed:
         return
     notes = native.locate(memory.settings.config_dir, root, memory.settings.native_memory)
-    there = () if notes.off_because else native.shown_ids(notes)
+    try:
+        there = () if notes.off_because else native.shown_ids(notes)
+    except OSError as error:  # what cannot be read is shown by nobody
+        memory.fail(f"MEMORY.md: {error}")
+        there = ()
     kept = [row[0] for row in believed if row[0] in there]
     if len(kept) < len(believed):
         _note_shown(memory, database, root, kept)
@@ -207,7 +214,11 @@ def _export(memory: Memory, database: Database) -> None:
 
 
 def _attempt(memory: Memory, what: str, part: Callable[[], object]) -> None:
+    limit = deadline.current()
     try:
+        limit.check(what)
         part()
+    except DeadlinePassed:
+        limit.postpone(what)
     except _FAILURES as error:
         memory.fail(f"{what}: {error}")

@@ -20,6 +20,7 @@ MEANINGS = {
     "queue": "changes that wait for the graph cannot be kept or applied",
     "journal": "the journal cannot be written; it follows when it can",
     "MEMORY.md": "MEMORY.md cannot be written; it follows when it can",
+    "file": "a file was not read",
     "refused": "nothing was stored",
 }
 REFUSED = "Nothing was stored"

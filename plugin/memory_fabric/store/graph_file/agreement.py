@@ -99,7 +99,7 @@ def lines_of(home: str, state: State | None) -> Marked:
     if state is None:
         return {}
     try:
-        with open(_path(home, state.digest), "rb") as stream:
+        with files.open_regular(_path(home, state.digest)) as stream:
             _, *lines = stream.read().split(b"\n")
         pairs = (line.split(b" ", 1) for line in lines)
         return {bytes.fromhex(mark.decode()): line for mark, line in pairs}
@@ -110,7 +110,7 @@ def lines_of(home: str, state: State | None) -> Marked:
 def cut_off(db: Database, home: str, digest: str) -> State | None:
     """The agreement about this content, if its lines were kept and we died before the note."""
     try:
-        with open(_path(home, digest), "rb") as stream:
+        with files.open_regular(_path(home, digest)) as stream:
             head: dict[str, Any] = files.parsed(stream.readline().decode("utf-8", "replace")) or {}
     except FileNotFoundError:
         return None

@@ -175,7 +175,7 @@ def import_file(
     rest = _Rest(memory.settings.home, called or os.path.abspath(path))
     parts: tuple[Callable[[BinaryIO], Iterator[Item]], ...] = (rest.entities, rest.relations)
     for part, items in enumerate(parts):
-        with open(path, "rb") as stream:
+        with files.open_regular(path) as stream:
             for kind, payload in create(items(stream)):
                 told = _added(told, memory.write(kind, payload, provenance))
                 tell(part * of // 2 + stream.tell(), of)

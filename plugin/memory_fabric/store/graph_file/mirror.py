@@ -333,7 +333,7 @@ class Mirror:
 
     def _numbered_lines(self) -> Iterator[tuple[int, bytes]]:
         try:
-            with open(self.path, "rb") as stream:
+            with files.open_regular(self.path) as stream:
                 yield from exchange.lines(stream)
         except FileNotFoundError:
             return
@@ -345,7 +345,7 @@ class Mirror:
     def _digest(self) -> str:
         sum_ = hashlib.blake2b(digest_size=16)
         try:
-            with open(self.path, "rb") as stream:
+            with files.open_regular(self.path) as stream:
                 while part := stream.read(CHUNK_BYTES):
                     sum_.update(part)
         except FileNotFoundError:

@@ -84,7 +84,10 @@ def tiers_holding(memory: Memory, record_id: str) -> list[str]:
     if memory.find_records("id = ?", (record_id,)):
         held.append("graph")
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
-        waiting, _ = journal.queued(folder)
+        try:
+            waiting, _ = journal.queued(folder)
+        except OSError:
+            continue  # one that is too large is nobody's that we know
         if any(_record_id(line) == record_id for line in waiting):
             held.append("queue")
     if memory.project is None:

@@ -224,8 +224,7 @@ def _bytes_of(path: str) -> bytes | None:
         raise BadInput(path, f"{path} is no regular file.", remedy="Name a file.")
     if files.size_of(path) > MAX_BYTES:
         raise BadInput(path, f"{path} is too large for a settings file.", remedy="Name another.")
-    with open(path, "rb") as stream:
-        return stream.read()
+    return files.read_bytes(path, MAX_BYTES)
 
 
 def _text_of(found: bytes, path: str) -> str:

@@ -28,7 +28,7 @@ def rewrite(path: str, change: Change) -> bool:
     Lines that stay are kept byte for byte.
     """
     try:
-        with open(path, "rb") as stream:
+        with files.open_regular(path) as stream:
             text = stream.read().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return False
@@ -116,7 +116,7 @@ def own_fence(path: str) -> bytes:
 def held_in(path: str, sought: Sought) -> list[tuple[int, int]]:
     """Where the bytes of a file hold what is sought; nowhere in no file. Raises OSError."""
     try:
-        with open(path, "rb") as stream:
+        with files.open_regular(path) as stream:
             return sought.spans(stream.read())
     except FileNotFoundError:
         return []

@@ -32,13 +32,14 @@ def bring_over(memory: Memory) -> int:
         return 0
     shared = place.shared_file(project)
     with files.Locked(waiting + ".lock"):
-        known = _lines_of(shared)
+        there = _lines_of(shared)
+        known = set(map(files.line_of, there))
         lines, _ = files.read_lines(waiting)
         # That a record is forgotten must be told where it stands already.
-        told = {line.get("id") for line in known}
+        told = {line.get("id") for line in there}
         over = [line for line in lines if line.get("forgotten") and line.get("id") in told]
         apart, rest = _sorted_out(memory, without_forgotten(lines))
-        new = [line for line in (*rest, *over) if line not in known]
+        new = [line for line in (*rest, *over) if files.line_of(line) not in known]
         journal.prepare_folder(project.local)
         files.append_lines(shared, new)
         if not apart:

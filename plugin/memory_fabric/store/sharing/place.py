@@ -26,7 +26,7 @@ VISIBLE = (
 VISIBLE += "".join(f"!{name}\n" for name in PASSED)
 # Both sides of a merge are kept; the lines need no order, and have one kind of end.
 UNITED = f"{journal.DECISIONS} text eol=lf merge=union\n"
-MAX_SETTING_BYTES = 64 << 10
+MAX_SETTING_BYTES, MAX_INDEX_BYTES = 64 << 10, 64 << 20
 
 
 def is_on(memory: Memory) -> bool:
@@ -115,8 +115,9 @@ def is_tracked(project: Project) -> bool:
     """Whether the repository has a decisions.jsonl of its own there, committed or staged."""
     common = projects.common_directory(os.path.join(project.root, ".git"))
     try:
-        with open(os.path.join(common, "index"), "rb") as stream:
-            index = stream.read()
+        index = files.read_bytes(os.path.join(common, "index"), MAX_INDEX_BYTES) or b""
+    except files.TooLarge:
+        return True  # nobody knows: the records lie where no repository can have them
     except OSError:
         return False
     name = f"{projects.LOCAL_FOLDER.replace(os.sep, '/')}/{journal.DECISIONS}".encode()

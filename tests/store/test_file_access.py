@@ -1,0 +1,71 @@
+"""Every file is opened by the readers of store.files, which bound kind and size, or is listed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from store.support import PLUGIN
+
+PACKAGE = Path(PLUGIN, "memory_fabric")
+# What opens a file by itself, as it is called.
+OPENERS = frozenset(
+    "open os.open os.fdopen io.open sqlite3.connect tomllib.load json.load shutil.copyfile "
+    "shutil.copy shutil.copy2 shutil.move shutil.copyfileobj linecache.getlines".split()
+)
+# Methods of paths; those of `files` are ours.
+METHODS = frozenset(("read_text", "read_bytes", "write_text", "write_bytes"))
+OURS = frozenset(("files",))
+MADE_NEW = "made anew with O_EXCL, or in a folder of ours, and nothing is read"
+OWN_DATABASE = "a database in home, looked at by `expect_file` before"
+INSTALLER = "the installer's own files in the client's data folder and the plugin's folder"
+DEMONSTRATION = "a folder that the command has just made for itself"
+SYSTEM = "a file of the kernel"
+ALLOWED = {
+    "store/files.py": "the one place",
+    "store/database.py": OWN_DATABASE,
+    "store/backup.py": OWN_DATABASE,
+    "store/repair.py": OWN_DATABASE,
+    "store/settling.py": OWN_DATABASE,
+    "store/notices.py": MADE_NEW,
+    "store/trouble.py": MADE_NEW,
+    "store/spool.py": "the folder itself, to make a rename durable",
+    "store/premises.py": SYSTEM,
+    "store/sharing/reading.py": "looks at kind and size itself, and takes no link",
+    "servers/queue_worker.py": SYSTEM,
+    "servers/stdio.py": "/dev/null, in the place of stdout",
+    "dispatcher.py": SYSTEM,
+    "installation.py": INSTALLER,
+    "semantic/installing.py": INSTALLER,
+    "semantic/place.py": INSTALLER,
+    "semantic/model.py": INSTALLER,
+    "viewer/page.py": "assets of the package itself",
+    "cli/proof.py": DEMONSTRATION,
+    "cli/demo.py": DEMONSTRATION,
+    "cli/door.py": DEMONSTRATION,
+    "cli/main.py": "/dev/null, in the place of a closed stream",
+    "cli/completing.py": "/dev/null, in the place of stderr",
+    "cli/exchanging.py": "what the user pipes in, copied into a file of ours",
+    "cli/checkup/installation.py": "a database in memory",
+}
+
+
+def test_nothing_but_the_listed_modules_opens_a_file_by_itself() -> None:
+    found = {
+        path.relative_to(PACKAGE).as_posix(): sorted(set(opening_calls(path)))
+        for path in PACKAGE.rglob("*.py")
+    }
+    unlisted = {name: calls for name, calls in found.items() if calls and name not in ALLOWED}
+    assert not unlisted
+    assert not [name for name in ALLOWED if not found.get(name)], "listed without need"
+
+
+def opening_calls(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        name = ast.unparse(node.func)
+        owner, _, method = name.rpartition(".")
+        if name in OPENERS or (owner and method in METHODS and owner not in OURS):
+            yield f"{name} in line {node.lineno}"

@@ -1,0 +1,169 @@
+"""One deadline an event: what is in time is done, the rest is left to a later event and counted."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from house import House
+from memory_fabric import deadline, dispatcher
+from memory_fabric.deadline import Deadline, running
+from memory_fabric.errors import DeadlinePassed
+from memory_fabric.fabric.capture import capture
+from memory_fabric.store import files
+from memory_fabric.store.log import late_events
+
+CORRECTIONS = "no, we use X here, not Y. " * 2600
+
+
+class Counted(Deadline):
+    """A deadline that is over once it was asked so many times."""
+
+    def __init__(self, asked: int, **more: Any) -> None:
+        super().__init__(3600, **more)
+        self.left = asked
+
+    def is_over(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+class Hearing(Deadline):
+    """A deadline whose parts are over once they were asked so many times; the rest has time."""
+
+    def __init__(self, asked: int) -> None:
+        super().__init__(3600)
+        self.asked, self.left, self.whole_s = asked, -1, self.ends_s
+
+    def part(self, share: float) -> Any:
+        self.left = self.asked
+        return super().part(share)
+
+    def is_over(self) -> bool:
+        self.left -= self.left > 0
+        return self.left == 0 and self.ends_s < self.whole_s
+
+
+def fire(house: House, limit: Deadline, name: str, **fields: Any) -> dict[str, Any]:
+    """The reply to an event that has this deadline."""
+    data = {
+        "hook_event_name": name,
+        "session_id": "session-1",
+        "transcript_path": str(house.transcript),
+        "cwd": str(house.project),
+        **fields,
+    }
+    output = dispatcher.run(json.dumps(data).encode(), house.environ, lambda _: limit)
+    reply: dict[str, Any] = json.loads(output) if output else {}
+    return reply
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def late(house: House) -> dict[str, int]:
+    return late_events([str(house.fabric_home / "logs")])
+
+
+def test_time_is_what_the_clock_says_or_what_the_process_has_used() -> None:
+    assert not Deadline().is_limited and not Deadline().is_over()
+    assert Deadline(-1).is_over()
+    assert Deadline(3600, work_s=-1).is_over()
+    assert not Deadline(3600, work_s=3600).is_over()
+    with pytest.raises(DeadlinePassed, match="before the last sentence"):
+        Deadline(-1).check("the last sentence")
+
+
+def test_a_part_ends_before_the_whole() -> None:
+    whole = Deadline(100)
+    with whole.part(0.5):
+        assert 40 < whole.ends_s - Deadline(0).ends_s < 51
+    assert whole.ends_s - Deadline(0).ends_s > 90
+
+
+def test_locks_of_files_are_waited_for_no_longer_than_the_event_may(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.lock")
+    limit = Deadline(3600, lock_s=0.05)
+    with files.Locked(path), running(limit):
+        for _ in range(2):
+            with pytest.raises(TimeoutError), files.Locked(path, 5.0):
+                raise AssertionError("two at once")
+        assert limit.file_wait_s(5.0) == 0
+
+
+@pytest.mark.parametrize("text", [CORRECTIONS, "我们决定使用数据库，而不是缓存。" * 4000])
+def test_capture_asks_for_the_time_before_every_sentence(text: str) -> None:
+    limit = Counted(10)
+    with running(limit), pytest.raises(DeadlinePassed):
+        capture(text, speaker="user")
+    assert limit.left == -1
+
+
+def test_what_a_prompt_had_no_time_for_is_captured_at_stop_from_the_transcript(
+    house: House,
+) -> None:
+    prompt = f"We decided to use PostgreSQL for the shop. {CORRECTIONS[:2000]}"
+    assert fire(house, Counted(8, hurried=True), "UserPromptSubmit", prompt=prompt) == {}
+    assert house.records() == []
+    assert late(house) == {"UserPromptSubmit": 1}
+    house.say("user", prompt)
+    house.fire("Stop")
+    assert any("PostgreSQL" in record.what for record in house.records())
+    assert "out of time" in house.command("status").stdout.lower()
+
+
+def test_a_transcript_is_read_turn_by_turn_over_as_many_events_as_it_takes(
+    house: House,
+) -> None:
+    for name in ("Redis", "Kafka", "SQLite", "Nginx", "Docker"):
+        house.say("user", f"We decided to use {name} for the shop.")
+    stops = 0
+    while len(house.records("type = 'decision'")) < 5:
+        fire(house, Hearing(12), "Stop")
+        stops += 1
+        assert stops < 40
+    assert stops > 1
+    assert late(house)["Stop"] >= 1
+    house.fire("Stop")
+    assert len(house.records("type = 'decision'")) == 5
+
+
+def test_a_first_turn_that_no_event_has_time_for_is_passed_over_at_the_second_try(
+    house: House,
+) -> None:
+    house.say("user", CORRECTIONS)
+    house.say("user", "We decided to use Redis for the shop.")
+    for _ in range(2):
+        fire(house, Hearing(40), "Stop")
+        assert house.records() == []
+    house.fire("Stop")
+    assert [record.what for record in house.records()] == ["We decided to use Redis for the shop"]
+    memory = house.memory()
+    assert len(memory.session_database().rows("SELECT 1 FROM episodes")) == 2
+    memory.close()
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "Stop", "PreCompact", "SessionEnd"])
+def test_a_locked_store_is_waited_for_once(house: House, event: str) -> None:
+    house.prompt("We decided to use PostgreSQL for the shop.")
+    house.say("user", "We decided to use Redis for the shop.")
+    limit = Deadline(3600, lock_s=0.2)
+    with running(Deadline()):
+        memory = house.memory()
+    path = memory.session_database().path
+    memory.close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    fire(house, limit, event, source="startup", reason="other", trigger="manual")
+    assert limit.lock_s <= 0.05
+    other.execute("ROLLBACK")
+    other.close()
+    assert not deadline.current().is_limited
+    house.fire("Stop")
+    assert any("Redis" in record.what for record in house.records())
