@@ -85,7 +85,7 @@ class Memory:
         `deadline_s` is the time of `time.monotonic()` after which queries raise DeadlinePassed.
         With `repair` a damaged database is set aside and rebuilt; else it only fails.
         """
-        project = projects.find_project(settings.home, settings.project_dir, settings.user_home)
+        project = _project_of(settings)
         memory = cls(settings, project, deadline_s=deadline_s, repair=repair)
         memory.follow_switches()
         return memory
@@ -146,8 +146,7 @@ class Memory:
         if not os.path.isdir(self.settings.project_dir):
             return False  # it was moved away or deleted: nothing tells that it is another's
         self._registered = stamp
-        settings = self.settings
-        found = projects.find_project(settings.home, settings.project_dir, settings.user_home)
+        found = _project_of(self.settings)
         return found is not None and found.id != self.project.id
 
     def path_of(self, kind: str) -> str:
@@ -489,3 +488,8 @@ class Memory:
             for store, part in parts
         ]
         return routing.joined(kind, payload, results)
+
+
+def _project_of(settings: Settings) -> Project | None:
+    trust = projects.Trust(settings.claims == "trust", settings.trusted_roots)
+    return projects.find_project(settings.home, settings.project_dir, settings.user_home, trust)
