@@ -217,8 +217,13 @@ def _is_record(line: Mapping[str, Any]) -> bool:
 
 
 def _lacking(memory: Memory, told: list[Mapping[str, Any]], author: str) -> list[Mapping[str, Any]]:
-    """The lines whose records are not here; what others shared is, as theirs."""
+    """The lines whose records are not here; what others shared is, as theirs.
+
+    None while a database cannot be read: what it holds nobody can tell.
+    """
     own = _known(memory)
+    if memory.unavailable:
+        return []
     theirs: set[str] = set()
     for database in memory.databases():
         theirs |= _ids(database.rows("SELECT id FROM records WHERE source = ?", (OTHERS,)))

@@ -44,7 +44,7 @@ def tell(home: str, known: Registry, now: Registry, found: Identity) -> None:
     if {*now.asked} - {*known.asked}:
         text = question(home, now, found)
     elif gone:
-        text = f"This folder was {folder_in(gone[0])}: it is still {found.name}, with its memory."
+        text = f"This folder was {folder_in(gone[0])}: it is still that project, with its memory."
     else:
         return
     notices.leave(home, text, place=id_)

@@ -464,7 +464,9 @@ class Memory:
         self.fail(f"graph ({operation.store}): {error}")
         if write.is_local(operation):  # it must not outlive its session in a file
             raise error
-        folders = [self.queue_folder(operation.store), self.queue_folder("user")]
+        # The project's disk may have room where that of the home has none, for the user's, too.
+        kinds = (operation.store, "user", "project")
+        folders = [self.queue_folder(kind) for kind in kinds]
         for folder in dict.fromkeys(folders):
             try:
                 journal.enqueue(folder, operation, seal.key_of(self.settings.home), timeout_s)

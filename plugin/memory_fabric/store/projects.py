@@ -525,6 +525,9 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
         cards.set_aside(home, known)
         names = dict.fromkeys(cards.stale(home, now), "") | names
     write_registry(home, now, names)
+    from memory_fabric.store import seal  # while home can be written: a queue needs the key later
+
+    seal.key_of(home)
     if known.asked != now.asked or not {*known.keys} <= {*now.keys}:
         from memory_fabric.store import claims  # only for a place that is new here
 
