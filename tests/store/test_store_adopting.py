@@ -178,6 +178,43 @@ def test_lines_of_other_authors_stay_where_they_are(world: World) -> None:
     assert "bob" not in {line["author"] for line in found.lines}
 
 
+def test_a_journal_of_another_name_is_shown_with_that_name(world: World) -> None:
+    """A new machine may know its user by another name."""
+    lose_home(world)
+    memory = world.memory(USER="anna")
+    found = adopting.missing(memory)
+    assert found is not None and not found.lines and found.others == {"ann": 2}
+    assert "2 records by ann" in adopting.sentence(found)
+    assert "project adopt ann" in adopting.sentence(found)
+    named = adopting.missing(memory, "ann")
+    assert named is not None and adopting.adopt(memory, named, USER) == 2
+    assert {record.author for record in whole(memory)} == {"ann"}
+
+
+def test_a_new_key_proves_the_lines_that_memory_has(world: World) -> None:
+    (world.home / "queue.key").unlink()
+    assert adopting.missing(world.memory()) is None
+    says(world, "Use MySQL for the rest")
+    lines = [json.loads(x) for x in (world.local / "decisions.jsonl").read_text().splitlines()]
+    assert len(lines) == 3
+    assert own_lines.proved(str(world.home), str(world.local), lines) == lines
+
+
+def test_a_folder_that_took_the_place_of_another_is_told(world: World) -> None:
+    """The place decides; what came there with its journal is not lost without a word."""
+    first, blog = project_id(world), world.project
+    second = World(world.root, "second")
+    says(second, "Use MySQL for the rest")
+    id_ = project_id(second)
+    shutil.rmtree(blog)
+    second.project.rename(blog)
+    memory = world.memory()
+    assert memory.project is not None and memory.project.id == first
+    found = adopting.missing(memory)
+    assert found is not None and found.origin == id_
+    assert f"project link {id_}" in adopting.sentence(found)
+
+
 def test_what_was_forgotten_does_not_come_back(world: World) -> None:
     memory = world.memory()
     gone = whole(memory)[0]

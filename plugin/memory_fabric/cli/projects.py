@@ -116,6 +116,10 @@ def _list(memory: Memory, as_json: bool) -> int:
     elif known:
         columns = ("", "name", "id", "records", "entities", "size", "folders")
         show.table(columns, [("*" if one.id == own else "", *_row(one)) for one in known])
+        for one in known:
+            if one.asked:
+                where = ", ".join(one.folders)
+                show.line(f"{where} claims to be of another project: memory-fabric project there.")
     else:
         show.line("No project is known yet.")
     return 0 if known else 3
@@ -150,7 +154,7 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
     from memory_fabric.store import adopting
 
     found = adopting.missing(memory, author)
-    if found is None or not (found.lines or found.others):
+    if found is None:
         raise NotFound("journal", "The journal of this folder has nothing that memory lacks.")
     if not as_json:
         _show_lines(found)
@@ -175,11 +179,13 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
 
 def _show_lines(found: Missing) -> None:
     first, last = found.span
-    show.line(f"{found.path}: {len(found.lines)} records that memory lacks, {first} to {last}.")
+    if found.lines:
+        count = len(found.lines)
+        show.line(f"{found.path}: {count} records that memory lacks, {first} to {last}.")
     for line in found.lines[:MAX_SHOWN]:
         show.line(f"  {str(line.get('created_at', ''))[:10]} {cut(str(line['what']), MAX_CHARS)}")
     for name, count in found.others.items():
-        show.line(f"{count} more are by {name or 'nobody named'}; they stay where they are.")
+        show.line(f"{count} are by {name or 'nobody named'}; they stay where they are.")
 
 
 def _missing_as_json(found: Missing) -> dict[str, Any]:
@@ -247,6 +253,7 @@ def _as_json(one: Known) -> dict[str, Any]:
         "records": one.records,
         "entities": one.entities,
         "bytes": one.size_bytes,
+        "asked": one.asked,
     }
 
 

@@ -57,8 +57,10 @@ def _adopted(memory: Memory, author: str) -> str:
     from memory_fabric.store import adopting  # only when somebody has lost his home
 
     found = adopting.missing(memory, author)
-    if found is None or not found.lines:
-        return "The journal of this folder has nothing of yours that memory lacks."
+    if found is None:
+        return "The journal of this folder has nothing that memory lacks."
+    if not found.lines:
+        return f"Nothing was changed: {adopting.sentence(found)}"
     came = adopting.adopt(memory, found, TYPED)
     memory.flush()
     left = "".join(

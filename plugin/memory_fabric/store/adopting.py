@@ -72,15 +72,15 @@ def missing(memory: Memory, author: str = "") -> Missing | None:
         origin = head.project if head.project in _projects(home) else ""
     elif not (head or author or own_lines.exists(project.local)) and place.is_tracked(project):
         return None
-    author = author or memory.settings.author
+    stated, author = author, author or memory.settings.author
     mine = [line for line in lacking if line.get("author", "") == author]
     others: dict[str, int] = {}
     for line in lacking:
         name = str(line.get("author", ""))
         if name != author:
             others[name] = others.get(name, 0) + 1
-    if not mine and not (others and author != memory.settings.author):
-        return None
+    if not (mine or stated) and (place.is_on(memory) or place.is_tracked(project)):
+        return None  # what others share
     return Missing(path, tuple(mine), author=author, others=others, origin=origin)
 
 
@@ -105,6 +105,19 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
             progress(number, len(found.lines))
     seal_all(memory, settled=True)
     return came
+
+
+def seal(memory: Memory) -> None:
+    """Prove the lines of the journal again where the file for it is gone, or of another place.
+
+    Raises OSError, StoreUnavailable.
+    """
+    project = memory.project
+    if project is None or not own_lines.journal_of(memory):
+        return
+    head = own_lines.header(memory.settings.home, project.local)
+    if head is None or head._replace(waiting=False) != here(memory):
+        seal_all(memory)
 
 
 def seal_all(memory: Memory, *, settled: bool = False) -> None:
@@ -169,9 +182,13 @@ def sentence(found: Missing) -> str:
     """What is missing and how it comes back, for a notice."""
     first, last = found.span
     what = f"{len(found.lines)} record{'' if len(found.lines) == 1 else 's'}"
-    days = f"from {first}" if first == last else f"from {first} to {last}"
+    days = f" from {first}" if first == last else f" from {first} to {last}"
     by = f" by {found.author}" if found.author and not found.proved else ""
-    head = f"{found.path} has {what} {days}{by} that memory lacks"
+    if not found.lines:
+        by = f" by {' and '.join(name or 'nobody named' for name in found.others)}"
+        what, days = f"{sum(found.others.values())} records", ""
+    typed = "project adopt" if found.lines else f"project adopt {next(iter(found.others), '')}"
+    head = f"{found.path} has {what}{days}{by} that memory lacks"
     if found.proved:
         return f"{head}: memory-fabric repair brings them back."
     if found.origin:
@@ -182,8 +199,8 @@ def sentence(found: Missing) -> str:
         )
     return (
         f"{head} and nothing proves whose they are. If they are yours (a lost home), type "
-        "/memory-fabric:project adopt (or run memory-fabric project adopt in a terminal) and they "
-        "come back; until then nothing of them is used."
+        f"/memory-fabric:{typed} (or run memory-fabric {typed} in a terminal) and they come back; "
+        "until then nothing of them is used."
     )
 
 

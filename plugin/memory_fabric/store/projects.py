@@ -165,8 +165,7 @@ def identified(folder: str) -> Identity:
         own = gone or (_key("folder", folder),)
         before = (_key("git", os.path.join(folder, ".git")), _key("folder", folder))
         return Identity(own, folder, os.path.basename(folder) or "root", also=before)
-    common, is_proved = _repository(top)
-    stated = _config(common)
+    common, is_proved, stated = _repository(top)
     if not is_proved:
         return _unproved(top, gone, common, stated)
     is_main = os.path.basename(common) == ".git"
@@ -219,30 +218,29 @@ def _key(kind: str, path: str) -> str:
     return f"{kind}:{path}"
 
 
-def _repository(top: str) -> tuple[str, bool]:
-    """The common directory of the repository at a folder, and whether it says that it is this
-    folder's.
+def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
+    """The common directory of the repository at a folder, whether it says that it is this
+    folder's, and its settings.
 
     A `.git` folder is part of the place. Where a file or a link points elsewhere, what it points
     at must point back: `<git directory>/gitdir` of a linked worktree, which lies in the
     repository's own `worktrees`, or `core.worktree` of a submodule.
     """
     dot_git = os.path.join(top, ".git")
-    common = common_directory(dot_git)
-    if common == dot_git:
-        return common, True
-    own = _pointed_at(dot_git)
+    own = "" if os.path.isdir(dot_git) else _pointed_at(dot_git)
+    common = _common(dot_git, own)
+    stated = _settings(os.path.join(common, "config"))
     real = os.path.realpath(own or dot_git)
     if os.path.islink(dot_git) or real.startswith(top + os.sep):
-        return common, common.startswith(top + os.sep)
+        return common, common.startswith(top + os.sep), stated
     if real != common:
         back = _text(os.path.join(own, "gitdir")).strip()
         inside = os.path.dirname(real) == os.path.join(common, "worktrees")
-        return common, inside and _is_at(os.path.join(own, back), dot_git)
-    back = _config(common)["worktree"]
+        return common, inside and _is_at(os.path.join(own, back), dot_git), stated
+    back = stated["worktree"]
     if not back:  # where worktrees have settings of their own
         back = _settings(os.path.join(common, "config.worktree"))["worktree"]
-    return common, bool(back) and _is_at(os.path.join(common, back, ".git"), dot_git)
+    return common, bool(back) and _is_at(os.path.join(common, back, ".git"), dot_git), stated
 
 
 def _is_at(path: str, place: str) -> bool:
@@ -277,9 +275,10 @@ def _up_to_git(folder: str) -> str | None:
 
 def common_directory(dot_git: str) -> str:
     """The real path of the folder that all worktrees of a repository share, from one's `.git`."""
-    if os.path.isdir(dot_git):
-        return os.path.realpath(dot_git)
-    own = _pointed_at(dot_git)
+    return _common(dot_git, "" if os.path.isdir(dot_git) else _pointed_at(dot_git))
+
+
+def _common(dot_git: str, own: str) -> str:
     if not own:
         return os.path.realpath(dot_git)
     shared = _text(os.path.join(own, "commondir")).strip()
@@ -329,14 +328,9 @@ def _text(path: str) -> str:
     return "" if "\0" in text else text
 
 
-def _config(common: str) -> dict[str, str]:
-    """What a repository's config says: see `_settings`."""
-    return _settings(os.path.join(common, "config"))
-
-
 def _settings(path: str) -> dict[str, str]:
-    """`url` of `origin`, else of the first remote; `worktree` and `bare` of the core; empty
-    without.
+    """What a file of git's settings says: `url` of `origin`, else of the first remote; `worktree`
+    and `bare` of the core. Empty without.
     """
     urls: dict[str, str] = {}
     core = {"worktree": "", "bare": ""}

@@ -30,7 +30,10 @@ REMOTE = "remote:"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A project of this home; `records` and `entities` are None where they cannot be counted."""
+    """A project of this home; `records` and `entities` are None where they cannot be counted.
+
+    `asked` tells that its folder claims to be of another project, and nobody has said so.
+    """
 
     id: str
     name: str
@@ -39,6 +42,7 @@ class Known:
     records: int | None
     entities: int | None
     size_bytes: int
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +330,8 @@ def _known(home: str, registry: Registry, id_: str, name: str = "") -> Known:
     stated = str(projects.read_card(home, id_).get("name") or name or id_)
     size = sum(_size(path + ending) for ending in ("", "-wal"))
     folders = [folder for folder in dict.fromkeys(folders) if os.path.isabs(folder)]
-    return Known(id_, stated, tuple(folders), keys, records, entities, size)
+    asked = any(key in registry.asked for key in keys)
+    return Known(id_, stated, tuple(folders), keys, records, entities, size, asked)
 
 
 def _size(path: str) -> int:

@@ -214,9 +214,9 @@ def _seal(memory: Memory) -> None:
     """Keep the file beside the journal that proves which of its lines are ours."""
     from memory_fabric.store import adopting  # no session's start needs it
 
-    if not adopting.is_sealed(memory):
-        adopting.seal_all(memory)
     now, before = own_lines.looked_at(memory)
+    if now != before or not adopting.is_sealed(memory):
+        adopting.seal(memory)
     if now != before and (before or not adopting.waits(memory)):
         own_lines.note_looked_at(memory)
 
