@@ -284,3 +284,19 @@ def test_a_journal_that_git_brought_asks_nobody(tmp_path: Path) -> None:
     assert adopting.missing(memory) is None
     named = adopting.missing(memory, "ann")
     assert named is not None and len(named.lines) == 1
+
+
+def test_of_a_large_journal_its_end_is_looked_at(world: World) -> None:
+    """A repository may bring one of any size."""
+    line = {"id": "01900000-0000-7000-8000-00000000000{}", "type": "decision", "author": "ann"}
+    first, last = (json.dumps(line | {"what": what}) for what in ("first", "last"))
+    path = world.local / "decisions.jsonl"
+    filler = "{}\n" * 100_000
+    path.write_text(first.replace("{}", "1") + "\n" + filler + last.replace("{}", "2") + "\n")
+    (world.local / own_lines.NAME).unlink()
+
+    found = adopting.missing(world.memory(), max_bytes=1 << 16)
+
+    assert found is not None and [line["what"] for line in found.lines] == ["last"]
+    everything = adopting.missing(world.memory())
+    assert everything is not None and len(everything.lines) == 2

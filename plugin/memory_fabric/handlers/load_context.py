@@ -187,7 +187,7 @@ def _say_what_is_missing(memory: Memory) -> None:
             return
         from memory_fabric.store import adopting  # the journal changed outside a session
 
-        found = adopting.missing(memory)
+        found = adopting.missing(memory, max_bytes=adopting.MAX_AT_START_BYTES)
         if found is not None:
             memory.told.append(adopting.sentence(found))
         if is_gone:

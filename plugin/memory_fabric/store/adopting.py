@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from memory_fabric.values import Progress
 
 
+# How much of a journal's end is looked at: a repository may bring one of any size, and a start and
+# a stop have little time.
+MAX_BYTES, MAX_AT_STOP_BYTES, MAX_AT_START_BYTES = 64 << 20, 4 << 20, 1 << 20
+# No line of ours is longer.
+MAX_LINE_BYTES = 256 << 10
+
+
 class Missing(Value):
     """Lines of a journal whose records memory lacks, newest first.
 
@@ -47,18 +54,18 @@ class Missing(Value):
         return (min(days), max(days)) if days else ("", "")
 
 
-def missing(memory: Memory, author: str = "") -> Missing | None:
+def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
     """What the journal of this folder has and memory lacks; None where it lacks nothing.
 
     Unproved lines count where their author is `author`, left out: the user. A journal that git
-    brought, with nothing of ours beside it, is its authors' affair. Raises OSError,
-    StoreUnavailable.
+    brought, with nothing of ours beside it, is its authors' affair. Of a journal that is larger
+    than `max_bytes` its end is read. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     path, home = own_lines.journal_of(memory), memory.settings.home
     if project is None or not path:
         return None
-    lacking = _lacking(memory, _told(path), author)
+    lacking = _lacking(memory, _told(path, max_bytes), author)
     if not lacking:
         return None
     head = own_lines.header(home, project.local)
@@ -117,10 +124,10 @@ def seal(memory: Memory) -> None:
         return
     head = own_lines.header(memory.settings.home, project.local)
     if head is None or head._replace(waiting=False) != here(memory):
-        seal_all(memory)
+        seal_all(memory, max_bytes=MAX_AT_STOP_BYTES)
 
 
-def seal_all(memory: Memory, *, settled: bool = False) -> None:
+def seal_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
     """Prove of every line of the journal that says what memory says that it is ours.
 
     With `settled` nothing of it waits for the user any more. Raises OSError, StoreUnavailable.
@@ -131,10 +138,12 @@ def seal_all(memory: Memory, *, settled: bool = False) -> None:
     folder, home = project.local, memory.settings.home
     head = own_lines.header(home, folder)
     waiting = not settled and (
-        head.waiting if head is not None and _is_here(memory, head) else missing(memory) is not None
+        head.waiting
+        if head is not None and _is_here(memory, head)
+        else missing(memory, "", max_bytes) is not None
     )
     own = _known(memory)
-    lines = files.read_lines(place.shared_file(project))[0]
+    lines = _lines_of(place.shared_file(project), max_bytes)
     mine = [line for line in lines if line.get("id") in own]
     own_lines.write(home, folder, here(memory)._replace(waiting=waiting), mine)
 
@@ -216,12 +225,20 @@ def _projects(home: str) -> set[str]:
     return {*projects.read_registry(home).keys.values()}
 
 
-def _told(path: str) -> list[Mapping[str, Any]]:
+def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
+    """The objects in the last bytes of a journal that have an id."""
+    found = reading.end_of(path, max_bytes)
+    lines = found[0].split(b"\n") if found else []
+    fit = (line for line in lines if b'"id"' in line and len(line) <= MAX_LINE_BYTES)
+    parsed = (files.parsed(line.decode("utf-8", "replace").strip("\ufeff\r")) for line in fit)
+    return [line for line in parsed if line is not None and reading.is_id(line.get("id"))]
+
+
+def _told(path: str, max_bytes: int) -> list[Mapping[str, Any]]:
     """What a journal says last of each of its records, newest first, without those forgotten."""
     last: dict[str, Mapping[str, Any]] = {}
-    for line in files.read_lines(path)[0]:
-        if reading.is_id(line.get("id")):
-            last[line["id"]] = line
+    for line in _lines_of(path, max_bytes):
+        last[line["id"]] = line
     found = [line for line in last.values() if _is_record(line)]
     return sorted(found, key=lambda line: str(line.get("created_at", "")), reverse=True)
 

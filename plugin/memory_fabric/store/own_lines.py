@@ -104,13 +104,12 @@ def header(home: str, folder: str) -> Header | None:
     if not exists(folder) or os.path.realpath(folder) != folder:
         return None
     key = seal.known_key(home)
-    return _header(_lines(folder), key) if key else None
+    return _header(_first(folder), key) if key else None
 
 
 def is_for(folder: str, expected: Header) -> bool:
     """True if the file says so; that is no proof, and costs no key."""
-    lines = _lines(folder)
-    said = lines[0] if lines else {}
+    said = _first(folder)
     return all(said.get(field) == getattr(expected, field) for field in HEAD_FIELDS[:3])
 
 
@@ -136,15 +135,14 @@ def proved(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> list[M
     """Those of the lines that were written by this home for the file's project and place."""
     key = seal.known_key(home)
     marks = _lines(folder) if key else []
-    head = _header(marks, key) if key else None
+    head = _header(marks[0], key) if marks else None
     if head is None:
         return []
     known = {str(mark.get("mac", "")) for mark in marks}
     return [line for line in lines if _mark(head, line, key) in known]
 
 
-def _header(lines: list[dict[str, Any]], key: bytes) -> Header | None:
-    first = lines[0] if lines else {}
+def _header(first: Mapping[str, Any], key: bytes) -> Header | None:
     if not seal.is_ours(first, key):
         return None
     project, root, inode, waiting = (first.get(field) for field in HEAD_FIELDS)
@@ -160,6 +158,14 @@ def _marks(head: Header, lines: Iterable[Mapping[str, Any]], key: bytes) -> list
 def _mark(head: Header, line: Mapping[str, Any], key: bytes) -> str:
     bound = {"project": head.project, "root": head.root, "inode": head.inode, "line": dict(line)}
     return seal.signature(bound, key)
+
+
+def _first(folder: str) -> dict[str, Any]:
+    try:
+        text = files.read_text(path_in(folder)) or ""
+    except OSError:
+        return {}
+    return files.parsed(text.partition("\n")[0]) or {}
 
 
 def _lines(folder: str) -> list[dict[str, Any]]:

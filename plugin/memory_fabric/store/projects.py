@@ -193,7 +193,8 @@ def _unproved(top: str, gone: tuple[str, ...], common: str, stated: Mapping[str,
     is_apart = not (
         os.path.basename(common) == ".git" or MODULES in common or stated["bare"] == "true"
     )
-    claims: tuple[str, ...] = (key,) if is_apart and os.path.isdir(common) else ()
+    is_git = os.path.isfile(os.path.join(common, "HEAD"))
+    claims: tuple[str, ...] = (key,) if is_apart and is_git else ()
     name = os.path.basename(top)
     if claims and stated["url"]:
         normal = normalised_remote(stated["url"], top)
