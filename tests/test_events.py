@@ -30,6 +30,8 @@ READERS: dict[str, Callable[[Event], Any]] = {
     "agent_type": lambda e: e.agent_type,
     "source": events.source,
     "prompt": events.prompt,
+    "command_name": events.command_name,
+    "command_args": events.command_args,
     "tool_name": events.tool_name,
     "tool_input": events.tool_input,
     "tool_use_id": events.tool_use_id,

@@ -37,6 +37,7 @@ DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
 EVENTS: dict[str, dict[str, Any]] = {
     "SessionStart": {"source": "startup"},
     "UserPromptSubmit": {"prompt": "How do the workers use Redis for pagination?"},
+    "UserPromptExpansion": {"command_name": "memory-fabric:project", "command_args": "link"},
     "PreToolUse": {
         "tool_name": "Task",
         "tool_use_id": "t1",

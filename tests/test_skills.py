@@ -12,7 +12,9 @@ from memory_fabric.servers.schema import TOOLS
 
 SKILLS = Path(__file__).parents[1] / "skills"
 PAGES = sorted(SKILLS.rglob("*.md"))
-NAMES = ("memory", "memory-fabric", "remember")
+NAMES = ("memory", "memory-fabric", "project", "remember")
+# Those that only a person may call.
+TYPED_ONLY = frozenset(("project",))
 # What the client reads; another key would be ignored with a warning.
 KEYS = {"name", "description", "argument-hint", "allowed-tools"}
 MAX_DESCRIPTION_CHARS = 1024
@@ -29,7 +31,7 @@ def front_matter(name: str) -> dict[str, str]:
     return dict(pairs)
 
 
-def test_there_are_exactly_the_three_skills() -> None:
+def test_there_are_exactly_these_skills() -> None:
     assert sorted(p.parent.name for p in SKILLS.glob("*/SKILL.md")) == list(NAMES)
 
 
@@ -37,6 +39,7 @@ def test_there_are_exactly_the_three_skills() -> None:
 def test_the_front_matter_is_plain_and_valid(name: str) -> None:
     found = front_matter(name)
 
+    assert found.pop("disable-model-invocation", "") == ("true" if name in TYPED_ONLY else "")
     assert set(found) == KEYS
     assert found["name"] == name
     assert found["description"].startswith("Use when ")

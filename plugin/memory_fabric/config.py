@@ -22,7 +22,10 @@ PARTS = ("read", "write")
 KNOWN = (
     *PARTS,
     *("notices", "semantic", "capture", "episodes", "serve", "agent_terms", "domains", "agents"),
+    "projects",
 )
+# What the client sets for its hooks and for the commands of its model, in the order of certainty.
+CLIENT_SIGNS = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID")
 # Where sessions are forwarded to, each address with its own key: the first that is set counts.
 RECEIVERS = (
     ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
@@ -63,6 +66,10 @@ class Settings(Value):
     forward_key: str = ""
     serve_rate: int = 2000
     serve_backlog: int = 250_000
+    # Whose claims to be a known project count (config.toml in the home alone says so: what a
+    # repository can bring may set variables).
+    claims: str = "ask"
+    trusted_roots: tuple[str, ...] = ()
     # Switched off by the variable, whatever config.toml says.
     muted: bool = False
     # Why nothing is given or kept, where config.toml is broken and may isolate somebody.
@@ -88,6 +95,11 @@ def has_display(environ: Mapping[str, str], system: str) -> bool:
     if system in ("darwin", "win32"):
         return not environ.get("SSH_CONNECTION")
     return bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
+
+
+def in_client(environ: Mapping[str, str]) -> bool:
+    """True in a shell that the client started: its model may have written the command."""
+    return any(environ.get(sign) for sign in CLIENT_SIGNS)
 
 
 def search_path(environ: Mapping[str, str]) -> list[str]:
@@ -148,6 +160,8 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         forward_key=forward_key,
         serve_rate=_whole(_table(file, "serve"), "serve.rate", 2000, 10**6, complaints),
         serve_backlog=_whole(_table(file, "serve"), "serve.backlog", 250_000, 10**8, complaints),
+        claims=_choice(_table(file, "projects"), "claims", ("ask", "trust"), complaints),
+        trusted_roots=_roots(_table(file, "projects"), environ, complaints),
         muted=muted,
         complaints=tuple(complaints),
     )
@@ -188,6 +202,21 @@ def _domain(environ: Mapping[str, str], rooms: Rooms, complaints: list[str]) -> 
             f"MEMORY_FABRIC_DOMAIN is {name}, which config.toml does not name: it walls nobody in"
         )
     return name
+
+
+def _roots(
+    table: Mapping[str, Any], environ: Mapping[str, str], complaints: list[str]
+) -> tuple[str, ...]:
+    """The folders whose clones are trusted; each is a whole path, or one below `~`."""
+    stated = table.get("roots", [])
+    listed = stated if isinstance(stated, list) else [stated]
+    fit = [p for p in listed if isinstance(p, str) and (os.path.isabs(p) or p[:2] in ("~", "~/"))]
+    complaints += [
+        f"config.toml: projects.roots must be a list of whole paths, not {part!r}"
+        for part in listed
+        if part not in fit
+    ]
+    return tuple(_absolute(path, environ) for path in fit)
 
 
 def _receiver(environ: Mapping[str, str], complaints: list[str]) -> tuple[str, str]:

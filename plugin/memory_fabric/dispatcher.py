@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 HANDLERS: Mapping[str, tuple[str, ...]] = {
     "SessionStart": ("load_context", "restore_checkpoint", "forward_waiting"),
     "UserPromptSubmit": ("recall_for_prompt", "capture_intent"),
+    "UserPromptExpansion": ("settle_project",),
     "PreToolUse": ("note_task", "note_caller"),
     "PostToolUse": ("bridge_memory",),
     "SubagentStart": ("recall_for_agent",),
@@ -61,8 +62,8 @@ WRITERS = frozenset(
         "forward_waiting",
     )
 )
-# The server reads and writes for who calls.
-BOTH = frozenset(("note_caller",))
+# The server reads and writes for who calls; and whose memory this is, is no matter of either.
+BOTH = frozenset(("note_caller", "settle_project"))
 # Not even loaded where nobody named a receiver.
 FORWARDERS = frozenset(("forward_session", "forward_waiting"))
 

@@ -80,6 +80,16 @@ def prompt(event: Event) -> str:
     return _text(event.raw, "prompt")[:MAX_PROMPT_CHARS]
 
 
+def command_name(event: Event) -> str:
+    """The name of a typed command or skill, e.g. `memory-fabric:project`."""
+    return _text(event.raw, "command_name")
+
+
+def command_args(event: Event) -> str:
+    """What was typed behind a command's name, at most 64 Ki characters of it."""
+    return _text(event.raw, "command_args")[:MAX_PROMPT_CHARS]
+
+
 def source(event: Event) -> str:
     """Why a session starts: startup, resume, clear, compact or fork."""
     return _text(event.raw, "source")

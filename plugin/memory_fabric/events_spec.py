@@ -61,6 +61,14 @@ class UserPromptSubmit(AnyEvent):
     prompt: PromptText = ""
 
 
+class UserPromptExpansion(AnyEvent):
+    """A person typed a command or skill; never one that the model called."""
+
+    hook_event_name: Literal["UserPromptExpansion"]
+    command_name: Text = ""
+    command_args: PromptText = ""
+
+
 class McpServer(BaseModel):
     """The server behind an MCP tool."""
 
@@ -142,6 +150,7 @@ class SessionEnd(AnyEvent):
 MODELS: dict[str, type[AnyEvent]] = {
     "SessionStart": SessionStart,
     "UserPromptSubmit": UserPromptSubmit,
+    "UserPromptExpansion": UserPromptExpansion,
     "PreToolUse": PreToolUse,
     "PostToolUse": PostToolUse,
     "SubagentStart": SubagentStart,
@@ -161,6 +170,7 @@ def _kind(value: object) -> str:
 ClientEvent = Annotated[
     Annotated[SessionStart, Tag("SessionStart")]
     | Annotated[UserPromptSubmit, Tag("UserPromptSubmit")]
+    | Annotated[UserPromptExpansion, Tag("UserPromptExpansion")]
     | Annotated[PreToolUse, Tag("PreToolUse")]
     | Annotated[PostToolUse, Tag("PostToolUse")]
     | Annotated[SubagentStart, Tag("SubagentStart")]

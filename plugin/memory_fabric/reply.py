@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 # Where context reaches the model without making a turn go on. Stop and SubagentStop would.
-CONTEXT_EVENTS = frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart"))
+CONTEXT_EVENTS = frozenset(
+    ("SessionStart", "UserPromptSubmit", "UserPromptExpansion", "SubagentStart")
+)
 # Where a notice reaches the person only. What PreCompact and PostCompact print reaches the
 # summariser, and nobody sees what SessionEnd prints: they stay silent, as does all we do not know.
 NOTICE_EVENTS = CONTEXT_EVENTS | {"PreToolUse", "PostToolUse", "Stop", "SubagentStop"}

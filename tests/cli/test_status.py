@@ -222,6 +222,9 @@ def test_a_second_clone_is_not_told_that_the_first_ones_records_are_lost(shell: 
     shell.remember("We use Zig for the parser because it starts quickly")
 
     shell.project = other
+    claimed = shell.run("status", "--json").json["claims"]
+    assert shell.run("project", "link", "--yes").status == 0
 
+    assert "proves nothing" in claimed and shell.run("status", "--json").json["claims"] == ""
     states = {tier["tier"]: tier["state"] for tier in shell.run("status", "--json").json["tiers"]}
     assert states == {"graph": "healthy", "local": "healthy", "native": "healthy"}

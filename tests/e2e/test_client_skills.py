@@ -192,6 +192,25 @@ def test_a_skill_that_the_model_takes_up_is_asked_for_unless_a_rule_allows_it(
     assert tiers(home).told == ([RULE] if allowed else [])
 
 
+def test_only_a_person_says_whose_memory_a_folder_has(home: Home) -> None:
+    """A hook does what is typed, where somebody sits; the model's shell and its skills do not."""
+    command = "memory-fabric project split --yes"
+    session = home.session(
+        Script(
+            prompts=("/memory-fabric:project split",),
+            main=(call("Skill", {"skill": "memory-fabric:project", "args": "split"}),
+                  shell(command), "OK."),
+        )
+    )  # fmt: skip
+
+    assert "memory-fabric project split: Nothing was changed: nobody" in session.main_texts[0]
+    by_skill, by_shell = answers(session)
+    assert "disable-model-invocation" in by_skill
+    assert "which memories are one is for the user to say" in by_shell
+    registry = json.loads((home.memory / "registry.json").read_text("utf-8"))
+    assert "settled" not in registry
+
+
 def test_a_request_that_cannot_be_meant_comes_back_to_be_asked(home: Home) -> None:
     session = typed(
         home,

@@ -41,6 +41,8 @@ class World:
         door, memory = self._clone(), self.memories[name]
         if memory is not None:
             shutil.copytree(memory, door.memory)
+            # A clone elsewhere, which a person would be asked about.
+            (door.memory / "config.toml").write_text('[projects]\nclaims = "trust"\n', "utf-8")
         return door
 
     def _clone(self) -> Door:

@@ -189,6 +189,7 @@ def test_two_clones_of_one_user_hold_nothing_twice(tmp_path: Path) -> None:
         "USER": "ann",
     }
 
+    assert second.json("project", "link", "--yes")["done"]
     second.starts("there")
     second.json("sync")
 
@@ -230,6 +231,7 @@ def test_share_off_hides_and_forgets_when_asked(people: list[Person]) -> None:
     assert sorted(p.name for p in (ann.project / LOCAL).iterdir()) == [
         ".gitignore",
         "decisions.jsonl",
+        "own.jsonl",
     ]
     ann.json("share", "on")
     ann.publishes()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import projects
-from memory_fabric.store.projects import Project, find_project, normalised_remote
+from memory_fabric.store import notices, projects
+from memory_fabric.store.projects import Project, Trust, find_project, normalised_remote
 from store.support import World, git_folder
 
 REMOTE = "git@github.com:Acme/Billing.git"
@@ -30,9 +30,10 @@ def project(home: str, folder: Path, user_home: str = "") -> Project:
 def worktree(main: Path, folder: Path, name: str = "wt") -> Path:
     """A linked worktree, as `git worktree add` leaves it."""
     own = main / ".git" / "worktrees" / name
-    own.mkdir(parents=True)
+    own.mkdir(parents=True, exist_ok=True)
     (own / "commondir").write_text("../..\n")
-    folder.mkdir(parents=True)
+    (own / "gitdir").write_text(f"{folder}/.git\n")
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / ".git").write_text(f"gitdir: {own}\n")
     return folder
 
@@ -79,10 +80,53 @@ def test_a_project_is_known_by_remote_and_place(home: str, tmp_path: Path) -> No
     assert project(home, folder) == found
 
 
-def test_two_clones_of_one_remote_are_one_project(home: str, tmp_path: Path) -> None:
+def test_a_second_clone_claims_the_project_and_has_its_own(home: str, tmp_path: Path) -> None:
     one = project(home, git_folder(tmp_path / "a", REMOTE))
     other = project(home, git_folder(tmp_path / "b", "https://github.com/acme/billing"))
-    assert one.id == other.id and one.root != other.root
+    assert other.id != one.id and other.others == (one.id,)
+    assert project(home, tmp_path / "b") == other
+    assert project(home, tmp_path / "a") == one
+
+
+@pytest.mark.parametrize("trust", [Trust(everywhere=True), Trust(roots=("{}/src",))])
+def test_a_second_clone_that_is_trusted_joins_at_once(
+    home: str, tmp_path: Path, trust: Trust
+) -> None:
+    trust = trust._replace(roots=tuple(root.format(tmp_path) for root in trust.roots))
+    one = project(home, git_folder(tmp_path / "a", REMOTE))
+    inside = find_project(home, str(git_folder(tmp_path / "src" / "b", REMOTE)), "", trust)
+    beside = find_project(home, str(git_folder(tmp_path / "src2", REMOTE)), "", trust)
+    assert inside is not None and beside is not None
+    assert inside.id == one.id
+    assert (beside.id == one.id) == trust.everywhere
+
+
+def test_places_known_to_an_earlier_release_stay_what_they_were(home: str, tmp_path: Path) -> None:
+    """It took the remote for a proof, also where the folder had been another project before."""
+    keys = {
+        "remote:github.com/acme/billing": "billing-1",
+        f"git:{tmp_path}/a/.git": "billing-1",
+        f"git:{tmp_path}/b/.git": "billing-1",
+        f"git:{tmp_path}/c/.git": "c-2",
+    }
+    os.makedirs(home)
+    (Path(home) / projects.REGISTRY).write_text(json.dumps({"keys": keys}))
+    for name in "abcd":
+        git_folder(tmp_path / name, REMOTE)
+    found = [project(home, tmp_path / name).id for name in ("d", "a", "b", "c", "c")]
+    assert found[1:] == ["billing-1"] * 4 and found[0] not in keys.values()
+
+
+def test_git_init_in_a_known_folder_and_its_removal_change_nothing(
+    home: str, tmp_path: Path
+) -> None:
+    (tmp_path / "plain").mkdir()
+    found = project(home, tmp_path / "plain")
+    git_folder(tmp_path / "plain")
+    assert project(home, tmp_path / "plain").id == found.id
+    repository = project(home, git_folder(tmp_path / "other"))
+    shutil.rmtree(tmp_path / "other" / ".git")
+    assert project(home, tmp_path / "other").id == repository.id
 
 
 def test_worktrees_are_the_project_of_their_repository(home: str, tmp_path: Path) -> None:
@@ -108,6 +152,7 @@ def test_a_removed_worktree_is_still_its_project(home: str, tmp_path: Path) -> N
 def test_a_worktree_whose_record_was_pruned_is_still_its_project(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     linked = worktree(main, tmp_path / "elsewhere")
+    project(home, linked)
     shutil.rmtree(main / ".git" / "worktrees")
     assert project(home, linked).id == project(home, main).id
 
@@ -146,7 +191,7 @@ def test_a_submodule_is_its_own(home: str, tmp_path: Path) -> None:
     outer = git_folder(tmp_path / "outer", REMOTE)
     module = outer / ".git" / "modules" / "lib"
     module.mkdir(parents=True)
-    (module / "config").write_text("")
+    (module / "config").write_text("[core]\n\tworktree = ../../../lib\n")
     (outer / "lib").mkdir()
     (outer / "lib" / ".git").write_text("gitdir: ../.git/modules/lib\n")
     found = project(home, outer / "lib")
@@ -181,7 +226,7 @@ def test_a_changed_remote_stays_the_project_and_the_new_one_is_known(
     git_folder(main, "git@gitlab.com:acme/billing.git")
     assert project(home, main).id == found.id
     clone = git_folder(tmp_path / "clone", "https://gitlab.com/acme/billing")
-    assert project(home, clone).id == found.id
+    assert project(home, clone).others == (found.id,)
 
 
 def test_a_remote_that_appears_later_joins(home: str, tmp_path: Path) -> None:
@@ -196,7 +241,7 @@ def test_keys_of_two_projects_are_a_conflict_that_is_shown(home: str, tmp_path: 
     other = project(home, git_folder(tmp_path / "other", REMOTE))
     git_folder(tmp_path / "one", REMOTE)
     found = project(home, tmp_path / "one")
-    assert (found.id, found.others) == (other.id, (one.id,))
+    assert (found.id, found.others) == (one.id, (other.id,))
 
 
 def test_the_remote_of_origin_counts_then_the_first(home: str, tmp_path: Path) -> None:
@@ -217,6 +262,7 @@ def test_worktrees_of_a_bare_repository_are_one_project(home: str, tmp_path: Pat
         own = bare / "worktrees" / name
         own.mkdir(parents=True)
         (own / "commondir").write_text("../..\n")
+        (own / "gitdir").write_text(f"{tmp_path / name}/.git\n")
         (tmp_path / name).mkdir()
         (tmp_path / name / ".git").write_text(f"gitdir: {own}\n")
     one, two = project(home, tmp_path / "one"), project(home, tmp_path / "two")
@@ -277,10 +323,55 @@ def test_a_lost_registry_is_made_again_from_the_projects_cards(
     path.unlink()
     if registry is not None:
         path.write_bytes(registry)
+    assert project(home, main).id == found.id
     clone = git_folder(tmp_path / "clone", REMOTE)
-    assert project(home, clone).id == found.id
+    assert project(home, clone).others == (found.id,)
     assert project(home, tmp_path / "other").id == other.id
     assert json.loads(whole)["keys"].items() <= json.loads(path.read_text())["keys"].items()
+
+
+def test_no_flipped_bit_of_the_registry_hides_a_project(home: str, tmp_path: Path) -> None:
+    """Each is noticed, and what the cards say counts."""
+    folders = [git_folder(tmp_path / "a", REMOTE), git_folder(tmp_path / "b")]
+    known = [project(home, folder).id for folder in folders]
+    path = Path(home) / projects.REGISTRY
+    whole = path.read_bytes()
+    for bit in range(len(whole) * 8):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        found = projects.read_registry(home)
+        identities = [projects.identified(str(folder)) for folder in folders]
+        assert [projects.place_owner(found, one) for one in identities] == known, bit
+        assert found.state == projects.DAMAGED, bit
+
+
+def test_a_damaged_registry_is_set_aside_and_told_once(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main")
+    found = project(home, main)
+    path = Path(home) / projects.REGISTRY
+    damaged = path.read_text().replace("main", "mail")
+    path.write_text(damaged)
+
+    assert project(home, main).id == found.id and project(home, main).id == found.id
+
+    [aside] = Path(home).glob("registry.json.damaged-*")
+    assert aside.read_text() == damaged
+    [told] = notices.take(home)
+    assert str(aside) in told and "cards" in told
+    assert projects.read_registry(home).state == projects.SOUND
+
+
+@pytest.mark.parametrize("damage", ["key", "owner"])
+def test_a_registry_without_a_checksum_is_read_beside_the_cards(
+    home: str, tmp_path: Path, damage: str
+) -> None:
+    main = git_folder(tmp_path / "main")
+    found = project(home, main)
+    key, owner = found.keys[0], found.id
+    page = {key.replace("main", "maim"): owner} if damage == "key" else {key: owner + "x"}
+    (Path(home) / projects.REGISTRY).write_text(json.dumps({"keys": page}))
+    assert project(home, main).id == found.id
 
 
 def test_a_registry_leads_to_no_folder_but_the_projects_own(home: str, tmp_path: Path) -> None:

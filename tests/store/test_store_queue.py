@@ -276,10 +276,15 @@ memory.flush()
 """
 
 
-def test_a_read_only_home_is_read_and_changes_wait_in_the_project(world: World) -> None:
+@pytest.mark.parametrize("has_flushed", [True, False])
+def test_a_read_only_home_is_read_and_changes_wait_in_the_project(
+    world: World, has_flushed: bool
+) -> None:
+    """The key for it was made with the project's registration, before anything else was."""
     memory = world.memory()
     create(memory, entity("old"))
-    memory.flush()
+    if has_flushed:
+        memory.flush()
     memory.close()
     folders = [world.home, *[p for p in world.home.rglob("*") if p.is_dir()]]
     for path in [p for p in world.home.rglob("*") if p.is_file()]:

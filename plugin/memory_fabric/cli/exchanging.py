@@ -135,7 +135,10 @@ def _show(told: Imported) -> None:
     if told.ends:
         show.line(f"{told.ends} ends of relations were not described; they are of type unknown.")
     if told.others:
-        show.line(f"{told.others} records are neither entity nor relation; they were left out.")
+        show.line(
+            f"{told.others} records are neither entity nor relation; they were left out. Those of "
+            "decisions.jsonl come back by memory-fabric project adopt, in its project's folder."
+        )
     for name, others in list(told.variants.items())[:MAX_SHOWN]:
         show.line(f"{name} is written almost like {', '.join(others)}; both are kept.")
     if told.forgotten:

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memory_fabric.cli import here, progress, show, values
 from memory_fabric.cli.values import PROJECT_ACTIONS
+from memory_fabric.config import in_client
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.text import cut
 
 if TYPE_CHECKING:
+    from memory_fabric.store.adopting import Missing
     from memory_fabric.store.memory import Memory
     from memory_fabric.store.settling import Known, Plan
+
+
+MAX_SHOWN, MAX_CHARS = 10, 100
 
 
 def project(
     action: Annotated[
         str,
         typer.Argument(
-            metavar="[list|link|split|undo]",
+            metavar="[list|link|split|undo|adopt]",
             help="list: all projects. link: this folder belongs to another one. split: it gets one "
-            "of its own. undo: take back the last link or split. Without: show this one.",
+            "of its own. undo: take back the last link or split. adopt: the journal in this folder "
+            "is yours. Without: show this one.",
             autocompletion=values.project_actions,
         ),
     ] = "",
     wanted: Annotated[
         str,
         typer.Argument(
-            metavar="[KEY-OR-PATH]", help="With link: the id, a key, a folder or the name of it."
+            metavar="[KEY-OR-PATH]",
+            help="With link: the id, a key, a folder or the name of it; left out, the project that "
+            "this folder claims to be of. With adopt: the author's name in the journal, where it "
+            "is not yours.",
         ),
     ] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do what is shown; do not ask.")] = False,
@@ -39,25 +50,32 @@ def project(
     """Show which project this folder belongs to, list all, or settle it by hand.
 
     link, split and undo show what would change and ask. When this folder was the last of a project
-    that it leaves by link, what that one remembers comes along; split takes nothing along.
+    that it leaves by link, what that one remembers comes along; split takes nothing along. adopt
+    takes in what decisions.jsonl of this folder has and memory lacks, as it was: after a lost home.
+    What these four do is for you to say: in a shell that Claude Code started they change nothing;
+    type /memory-fabric:project there.
     """
     if action not in ("", *PROJECT_ACTIONS):
         raise BadInput("ACTION", f"{action!r} is none of {', '.join(PROJECT_ACTIONS)}.", remedy="")
-    if bool(wanted) != (action == "link"):
+    if wanted and action not in ("link", "adopt"):
         raise BadInput(
             "KEY-OR-PATH",
-            "link needs the other project." if action == "link" else "Only link takes a project.",
+            "Only link takes a project, and adopt an author.",
             remedy="memory-fabric project list shows ids, keys and folders.",
         )
     with here.open_memory() as memory:
         if action == "list":
             return _list(memory, as_json)
+        if action == "adopt":
+            return _adopt(memory, wanted, yes, as_json)
         if action:
             return _settle(memory, action, wanted, yes, as_json)
         return _this(memory, as_json)
 
 
 def _this(memory: Memory, as_json: bool) -> int:
+    from memory_fabric.store import adopting, settling
+
     found = memory.project
     if found is None:
         raise NotFound("project", "There is no project here; the user's memory serves.")
@@ -74,11 +92,17 @@ def _this(memory: Memory, as_json: bool) -> int:
             ("keys", "\n".join(found.keys)),
         )
     )
-    if found.others:
+    asked = settling.asked(memory)
+    if asked:
+        show.complain(asked)
+    elif found.others:
         show.complain(
             f"some of its keys belong to {', '.join(found.others)}: memory-fabric project link "
             f"{found.others[0]} or {found.id} settles it."
         )
+    lacking = adopting.missing(memory)
+    if lacking is not None:
+        show.complain(adopting.sentence(lacking))
     return 0
 
 
@@ -92,6 +116,10 @@ def _list(memory: Memory, as_json: bool) -> int:
     elif known:
         columns = ("", "name", "id", "records", "entities", "size", "folders")
         show.table(columns, [("*" if one.id == own else "", *_row(one)) for one in known])
+        for one in known:
+            if one.asked:
+                where = ", ".join(one.folders)
+                show.line(f"{where} claims to be of another project: memory-fabric project there.")
     else:
         show.line("No project is known yet.")
     return 0 if known else 3
@@ -100,15 +128,13 @@ def _list(memory: Memory, as_json: bool) -> int:
 def _settle(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) -> int:
     from memory_fabric.store import settling
 
-    if action == "link":
-        plan = settling.plan_link(memory, wanted)
-    else:
-        plan = settling.plan_split(memory) if action == "split" else settling.plan_undo(memory)
+    plan = settling.plan(memory, action, wanted)
     if not as_json:
         _show(plan)
     if not yes and as_json:
         show.json_out(_plan_as_json(plan) | {"done": False})
         return 0
+    _need_the_user(action, wanted)
     if not show.confirmed(_question(plan), yes):
         raise typer.Abort
     with progress.bar("Bringing memory along", quiet=as_json) as tell:
@@ -122,6 +148,68 @@ def _settle(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) 
     for failure in memory.failures:
         show.complain(failure)
     return 0
+
+
+def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
+    from memory_fabric.store import adopting
+
+    found = adopting.missing(memory, author)
+    if found is None:
+        raise NotFound("journal", "The journal of this folder has nothing that memory lacks.")
+    if not as_json:
+        _show_lines(found)
+    if not found.lines or (as_json and not yes):
+        if as_json:
+            show.json_out(_missing_as_json(found) | {"done": False})
+        return 0 if found.lines else 3
+    _need_the_user("adopt", author)
+    if not show.confirmed("Are they yours?", yes):
+        raise typer.Abort
+    with progress.bar("Taking records in", quiet=as_json) as tell:
+        came = adopting.adopt(memory, found, here.said_here(), tell)
+    memory.flush()
+    if as_json:
+        show.json_out(_missing_as_json(found) | {"done": True, "came": came})
+        return 0
+    show.line(f"{came} records are back. memory-fabric undo takes them out again.")
+    for failure in memory.failures:
+        show.complain(failure)
+    return 0
+
+
+def _show_lines(found: Missing) -> None:
+    first, last = found.span
+    if found.lines:
+        count = len(found.lines)
+        show.line(f"{found.path}: {count} records that memory lacks, {first} to {last}.")
+    for line in found.lines[:MAX_SHOWN]:
+        show.line(f"  {str(line.get('created_at', ''))[:10]} {cut(str(line['what']), MAX_CHARS)}")
+    for name, count in found.others.items():
+        show.line(f"{count} are by {name or 'nobody named'}; they stay where they are.")
+
+
+def _missing_as_json(found: Missing) -> dict[str, Any]:
+    first, last = found.span
+    return {
+        "action": "adopt",
+        "journal": found.path,
+        "records": len(found.lines),
+        "first": first,
+        "last": last,
+        "proved": found.proved,
+        "others": dict(found.others),
+    }
+
+
+def _need_the_user(action: str, wanted: str) -> None:
+    """Raises BadInput in a shell that Claude Code started: a model may have written the command."""
+    if in_client(os.environ):
+        typed = f"/memory-fabric:project {action} {wanted}".rstrip()
+        raise BadInput(
+            "project",
+            "Nothing was changed: which memories are one is for the user to say.",
+            remedy=f"The user types {typed}, or runs this in a terminal outside Claude Code.",
+        )
 
 
 def _show(plan: Plan) -> None:
@@ -165,6 +253,7 @@ def _as_json(one: Known) -> dict[str, Any]:
         "records": one.records,
         "entities": one.entities,
         "bytes": one.size_bytes,
+        "asked": one.asked,
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from memory_fabric import __version__
 from memory_fabric.cli import forwarded, here, show
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-from memory_fabric.store import health, intake, unread
+from memory_fabric.store import health, intake, settling, unread
 from memory_fabric.store.intake import Backlog
 from memory_fabric.store.log import late_events
 from memory_fabric.store.memory import Memory
@@ -45,6 +45,9 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     show.line(f"memory-fabric {__version__}, project {name}", style="bold")
     show.line(f"recall is {_on(memory.settings.reads)}, capture is {_on(memory.settings.writes)}")
     show.line(_sharing_line(memory))
+    asked = settling.asked(memory)
+    if asked:
+        show.line(asked, style="yellow")
     rows = [
         (
             t.name,
@@ -85,6 +88,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
     return {
         "version": __version__,
         "project": memory.project._asdict() if memory.project else None,
+        "claims": settling.asked(memory),
         "home": memory.settings.home,
         "reads": memory.settings.reads,
         "writes": memory.settings.writes,

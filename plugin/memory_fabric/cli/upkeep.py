@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from memory_fabric.cli import forwarded, here, progress, show
+from memory_fabric.store import adopting, integrity, native, soundness, tiers
 from memory_fabric.store import backup as backups
-from memory_fabric.store import integrity, native, soundness, tiers
 from memory_fabric.store.database import mark_suspect
 from memory_fabric.store.history import naming
 from memory_fabric.store.memory import KINDS, Memory
@@ -89,7 +89,8 @@ def repair(
 
     A damaged or lost database is set aside and rebuilt from its newest sound backup and its
     journal; an index that does not fit is made again. Journals that were lost, with the project's
-    folder or in part, are written again from the database.
+    folder or in part, are written again from the database, and records that only the project's
+    journal has come back where it is proved that they are yours; else it says how many there are.
     """
     if orphans:
         return _without_orphans(yes, as_json)
@@ -100,18 +101,27 @@ def repair(
     with here.open_memory(repair=True) as memory, bar as memory.progress:
         sound = [database.path for database in memory.databases()]
         told = list(memory.told)
+        lacking = adopting.missing(memory)
+        if lacking is not None and lacking.proved:
+            came = adopting.adopt(memory, lacking, here.said_here(), memory.progress)
+            told.append(f"{came} records that only {lacking.path} had are back.")
+            lacking = adopting.missing(memory)
         memory.flush()
         restored = tiers.restore_journals(memory)
         failures = list(memory.failures)
+    waiting = len(lacking.lines) if lacking is not None else 0
     if as_json:
-        show.json_out({"sound": sound, "rebuilt": told, "restored": restored, "failures": failures})
+        counts = {"sound": sound, "rebuilt": told, "restored": restored, "waiting": waiting}
+        show.json_out({**counts, "failures": failures})
     else:
         for sentence in told:
             show.line(sentence)
         for path in sound:
             show.line(f"{path} is sound.")
         _tell_restored(restored)
-        if not sound and not failures:
+        if lacking is not None:
+            show.line(adopting.sentence(lacking), style="yellow")
+        elif not sound and not failures and not told:
             show.line("There is nothing to repair: nothing is stored yet.")
         _complain(failures)
     return 1 if failures else 0

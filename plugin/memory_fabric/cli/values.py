@@ -7,7 +7,7 @@ from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES
 # `session` records are summaries that hooks write; nobody states one by hand.
 STATED_TYPES = sorted(RECORD_TYPES - {"session"})
 QUEUE_ACTIONS = ("list", "show", "retry", "drop", "work")
-PROJECT_ACTIONS = ("list", "link", "split", "undo")
+PROJECT_ACTIONS = ("list", "link", "split", "undo", "adopt")
 SHELLS = ("bash", "zsh", "fish")
 
 

@@ -12,7 +12,7 @@ from memory_fabric.handlers import wording
 from memory_fabric.handlers.ledger import Ledger
 from memory_fabric.models import OTHERS
 from memory_fabric.reply import Reply
-from memory_fabric.store import notices, sessions
+from memory_fabric.store import notices, projects, sessions
 from memory_fabric.store.sharing import switch
 from memory_fabric.values import Value
 
@@ -150,7 +150,10 @@ def _put_in_order(event: Event, fabric: WorkTable) -> None:
         tiers.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
         _take_in(memory)
-    if sessions.unfinished(memory.session_database(), event.session, fabric.now, 1):
+    database = memory.session_database()
+    if memory.project is not None and memory.settings.attended:
+        _say_what_is_missing(memory)
+    if sessions.unfinished(database, event.session, fabric.now, 1):
         from memory_fabric.handlers.catch_up import catch_up  # rare: another one runs, or broke off
 
         catch_up(fabric, event)
@@ -177,10 +180,34 @@ def _take_in(memory: Memory) -> None:
         memory.fail(f"shared journal: {error}")
 
 
+def _say_what_is_missing(memory: Memory) -> None:
+    """Tell once of a project's folder in home that is gone, and of a journal that has more than
+    memory.
+    """
+    from memory_fabric.store import own_lines
+
+    try:
+        is_gone = projects.has_lost_card(memory.settings.home, memory.switched_by[1])
+        now, before = own_lines.looked_at(memory)
+        if now == before and not is_gone:
+            return
+        from memory_fabric.store import adopting  # the journal changed outside a session
+
+        found = adopting.missing(memory, max_bytes=adopting.MAX_AT_START_BYTES)
+        if found is not None:
+            memory.told.append(adopting.sentence(found))
+        if is_gone:
+            memory.told.append(adopting.restored_card(memory))
+        own_lines.note_looked_at(memory)
+    except OSError as error:
+        memory.fail(f"journal (project): {error}")
+
+
 def _told(memory: Memory) -> list[str]:
     try:
         place = memory.project.id if memory.project else memory.settings.home
-        waiting = notices.take(memory.settings.home, place)
+        # Nobody reads what a session without a person is told.
+        waiting = notices.take(memory.settings.home, place) if memory.settings.attended else []
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
         waiting = []

@@ -10,7 +10,7 @@ from typing import Any
 
 from memory_fabric.errors import FabricError
 from memory_fabric.ids import timestamp
-from memory_fabric.store import backup, files, journal, native
+from memory_fabric.store import adopting, backup, files, journal, native
 from memory_fabric.store.database import Database
 from memory_fabric.store.history.naming import native_notes
 from memory_fabric.store.memory import Memory
@@ -167,7 +167,7 @@ def local_tier(memory: Memory, now_s: float) -> Tier:
                 continue
             reason = f"{aside} holds changes that could not be read or applied."
             findings.append(Finding(DEGRADED, reason, "Look at it, then delete it."))
-    findings += _missing(memory)
+    findings += [*_missing(memory), *_not_in_the_graph(memory)]
     count = _count_lines(decisions)
     queue = _queue(folders, now_s)
     return Tier(
@@ -286,6 +286,17 @@ def _missing(memory: Memory) -> Iterator[Finding]:
                 f"{many(lost, 'record')} {are} in the graph and no more in {journal.DECISIONS}."
             )
             yield Finding(DEGRADED, reason, WRITE_JOURNAL)
+
+
+def _not_in_the_graph(memory: Memory) -> Iterator[Finding]:
+    """Records of the journal that the graph has lost, with its home or a part of it."""
+    try:
+        found = adopting.missing(memory)
+    except (FabricError, OSError):
+        return  # named with its file or its database
+    if found is not None:
+        reason, _, remedy = adopting.sentence(found).partition(": ")
+        yield Finding(DEGRADED, f"{reason}.", f"{remedy[:1].upper()}{remedy[1:]}")
 
 
 def _backup(databases: list[Database], now_s: float) -> Backup | None:

@@ -113,17 +113,23 @@ def has_news(db: Database) -> bool:
     return db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1") is not None
 
 
-def export(db: Database, operations_path: str, decisions_folder: str) -> int:
+def export(
+    db: Database,
+    operations_path: str,
+    decisions_folder: str,
+    told: Callable[[list[dict[str, Any]]], object] | None = None,
+) -> int:
     """Append every operation that no journal holds yet; returns how many.
 
-    Records also go to decisions.jsonl in `decisions_folder`, as they stand now. A crash between
+    Records also go to decisions.jsonl in `decisions_folder`, as they stand now, and these lines to
+    `told`. A crash between
     append and mark writes a line twice, which readers fold by id. A database that cannot be
     written is left alone: it would be written again and again.
     """
     if db.newer or db.read_only:
         return 0
     total = 0
-    while done := _export_some(db, operations_path, decisions_folder):
+    while done := _export_some(db, operations_path, decisions_folder, told):
         total += done
     return total
 
@@ -189,7 +195,12 @@ def _journalled(db: Database) -> list[tuple[Any, ...]]:
     )
 
 
-def _export_some(db: Database, operations_path: str, decisions_folder: str) -> int:
+def _export_some(
+    db: Database,
+    operations_path: str,
+    decisions_folder: str,
+    told: Callable[[list[dict[str, Any]]], object] | None,
+) -> int:
     if not has_news(db):
         return 0
     with db.transaction() as c:
@@ -206,6 +217,8 @@ def _export_some(db: Database, operations_path: str, decisions_folder: str) -> i
         if decisions:
             prepare_folder(decisions_folder)
             files.append_lines(os.path.join(decisions_folder, DECISIONS), decisions)
+            if told is not None:
+                told(decisions)
         c.executemany(
             "UPDATE operations SET journaled = 1 WHERE seq = ?", [(row[0],) for row in rows]
         )
@@ -235,6 +248,8 @@ def _decisions(
             ids = step["payload"]["ids"]
             others = _of_others(json.loads(row[-1]))
             found += [{"id": id_, "forgotten": True, "at": at} for id_ in ids if id_ not in others]
+        elif step["payload"].get("told"):
+            continue  # it was read there
         elif step["kind"] in ("remember", "put_record"):
             # A record that repeats a known one strengthens that one: its inverse knows which.
             undone = [op["payload"]["record"]["id"] for op in json.loads(row[-1]) if _puts(op)]

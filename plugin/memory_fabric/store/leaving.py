@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
-from memory_fabric.store import journal, native, projects
+from memory_fabric.store import journal, native, own_lines, projects
 from memory_fabric.store.files import lock_path, read_text
 from memory_fabric.store.projects import LOCAL_FOLDER, REGISTRY
 from memory_fabric.store.purge import places
@@ -22,7 +22,14 @@ from memory_fabric.store.sharing import place
 HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
 # What we write in a project's folder beside the files of git, each with its lock and what a
 # process that was killed left of a new version.
-OUR_NAMES = (journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD, journal.REFUSED)
+OUR_NAMES = (
+    journal.DECISIONS,
+    own_lines.NAME,
+    journal.QUEUE,
+    journal.CLAIMED,
+    journal.BAD,
+    journal.REFUSED,
+)
 BESIDE = (".lock", ".tmp")
 OUR_IGNORES = (place.HIDDEN, place.VISIBLE)
 

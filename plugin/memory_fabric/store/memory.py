@@ -81,7 +81,7 @@ class Memory:
         After the current deadline queries and changes raise DeadlinePassed.
         With `repair` a damaged database is set aside and rebuilt; else it only fails.
         """
-        project = projects.find_project(settings.home, settings.project_dir, settings.user_home)
+        project = _project_of(settings)
         memory = cls(settings, project, repair=repair)
         memory.follow_switches()
         return memory
@@ -150,8 +150,7 @@ class Memory:
         if not os.path.isdir(self.settings.project_dir):
             return False  # it was moved away or deleted: nothing tells that it is another's
         self._registered = stamp
-        settings = self.settings
-        found = projects.find_project(settings.home, settings.project_dir, settings.user_home)
+        found = _project_of(self.settings)
         return found is not None and found.id != self.project.id
 
     def path_of(self, kind: str) -> str:
@@ -475,7 +474,9 @@ class Memory:
         self.fail(f"graph ({operation.store}): {error}")
         if write.is_local(operation):  # it must not outlive its session in a file
             raise error
-        folders = [self.queue_folder(operation.store), self.queue_folder("user")]
+        # The project's disk may have room where that of the home has none, for the user's, too.
+        kinds = (operation.store, "user", "project")
+        folders = [self.queue_folder(kind) for kind in kinds]
         for folder in dict.fromkeys(folders):
             try:
                 journal.enqueue(folder, operation, seal.key_of(self.settings.home), QUEUE_S)
@@ -499,3 +500,8 @@ class Memory:
             for store, part in parts
         ]
         return routing.joined(kind, payload, results)
+
+
+def _project_of(settings: Settings) -> Project | None:
+    trust = projects.Trust(settings.claims == "trust", settings.trusted_roots)
+    return projects.find_project(settings.home, settings.project_dir, settings.user_home, trust)

@@ -1,7 +1,10 @@
 """Which project a folder belongs to: keys read from files, and the registry that joins them.
 
-A project is known by its normalised git remote, the real path of its git common directory, or the
-real path of a folder without git. No subprocess is started, and a basename never decides.
+A project is known by the real path of its git common directory or of a folder without git: the
+place itself proves these. Its normalised git remote, and a repository that a `.git` file names
+without being named by it, are claims, which an unpacked archive can make as well: they count where
+nobody else has them, or where the user trusts them (docs/decisions/0035). No subprocess is started,
+and a basename never decides.
 """
 
 from __future__ import annotations
@@ -25,6 +28,16 @@ MODULES = f"{os.sep}modules{os.sep}"
 # Of git's files; of those that only point at another place; of the list of packed references.
 MAX_TEXT_BYTES, MAX_POINTER_BYTES, MAX_REFS_BYTES = 1 << 20, 4 << 10, 16 << 20
 TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")
+# No system knows a longer path.
+MAX_PATH_CHARS = 4096
+# How the registry was found: as it was written, in the form of releases without a checksum, gone,
+# or other than it was written.
+SOUND, OLD, LOST, DAMAGED = "", "old", "lost", "damaged"
+# What precedes the checksum of a registry, which is its last field.
+SUM_MARK = ',\n "sum": "'
+# A prime below 2^30: no change of a single bit leaves the remainder as it was, and dividing by it
+# is built into the interpreter, where zlib would have to be imported.
+SUM_PRIME = 1_073_741_789
 
 
 class Project(Value):
@@ -32,7 +45,8 @@ class Project(Value):
 
     `local` is `<main worktree>/.claude/memory`, or a folder in home where that would be wrong or
     a link leads elsewhere.
-    `others` are the ids of other projects that some of its keys belong to: a conflict to settle.
+    `others` are the ids of other projects that some of its keys belong to: a conflict to settle,
+    or projects that this folder claims to be of and is not taken for.
     """
 
     id: str
@@ -46,30 +60,59 @@ class Project(Value):
 class Registry(Value):
     """Which key belongs to which project's id; `settled` keys somebody decided by hand.
 
-    `undo` has, by a folder's own key, what its last settling changed (see `settling`). Without
-    `is_whole` the file was lost, and the projects' cards gave the keys.
+    `undo` has, by a folder's own key, what its last settling changed (see `settling`). `asked` are
+    keys of folders that got a project of their own because their claims prove nothing; they are
+    settled, too, until the user says otherwise. `earlier` are keys of places that were known
+    before claims were told from proofs: each stays what it was. `state` is SOUND, OLD, LOST or
+    DAMAGED; in all but the first the projects' cards were asked.
     """
 
     keys: Mapping[str, str]
     settled: tuple[str, ...] = ()
     undo: Mapping[str, Any] = {}
-    is_whole: bool = True
+    asked: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    state: str = SOUND
+
+
+class Trust(Value):
+    """Which claims the home's config.toml lets count: all of them, or those below some folders."""
+
+    everywhere: bool = False
+    roots: tuple[str, ...] = ()
 
 
 class Identity(Value):
-    """What a folder's files tell: keys, best first; the main worktree's root; a name for people.
+    """What a folder's files tell: its keys, the main worktree's root, and a name for people.
 
-    `place` is the path of a linked worktree. It is noted, so that the project can be told when the
-    worktree has been removed, but decides nothing while something lies there.
+    `own` keys are proved by the place, best first; `claims` are only stated, and become this
+    project's where they are nobody's. `pointer` is the key of a repository of another place, which
+    never becomes this one's. `also` are keys of the same place from before `git init` or after
+    `.git` was taken away. `place` is the path of a linked worktree. It is noted, so that the
+    project can be told when the worktree has been removed, but decides nothing while something
+    lies there.
     """
 
-    keys: tuple[str, ...]
+    own: tuple[str, ...]
     root: str
     name: str
+    claims: tuple[str, ...] = ()
+    pointer: str = ""
+    also: tuple[str, ...] = ()
     place: str = ""
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys under which the folder is registered."""
+        return (*self.claims, *self.own)
 
-def find_project(home: str, folder: str, user_home: str = "") -> Project | None:
+
+_NO_TRUST = Trust()
+
+
+def find_project(
+    home: str, folder: str, user_home: str = "", trust: Trust = _NO_TRUST
+) -> Project | None:
     """The project of a folder, registered in home on first sight; None without a folder.
 
     Raises nothing for a home that cannot be read or written: the id is then derived from the keys.
@@ -77,7 +120,7 @@ def find_project(home: str, folder: str, user_home: str = "") -> Project | None:
     if not folder:
         return None
     found = identified(os.path.realpath(folder))
-    id_, others = _registered(home, found)
+    id_, others = _registered(home, found, trust)
     local = os.path.join(found.root, LOCAL_FOLDER)
     if _unsuitable(found.root, user_home) or os.path.realpath(local) != local:
         local = os.path.join(folder_of(home, id_), "local")
@@ -119,22 +162,95 @@ def _host_and_path(url: str) -> tuple[str, str]:
 def identified(folder: str) -> Identity:
     """What the files of a folder (its real path) tell of its project."""
     top = _up_to_git(folder)
-    gone = () if os.path.isdir(folder) else (f"worktree:{folder}",)
+    gone: tuple[str, ...] = () if os.path.isdir(folder) else (_key("worktree", folder),)
     if top is None:
-        return Identity(gone or (f"folder:{folder}",), folder, os.path.basename(folder) or "root")
-    common = common_directory(os.path.join(top, ".git"))
-    own = os.path.basename(common) == ".git"
-    root = os.path.dirname(common) if own else top
-    name = os.path.basename(root) if own else _name_of_bare(common, top)
-    keys: tuple[str, ...] = (f"git:{common}",)
-    remote = _remote_url(common)
+        own = gone or (_key("folder", folder),)
+        before = (_key("git", os.path.join(folder, ".git")), _key("folder", folder))
+        return Identity(own, folder, os.path.basename(folder) or "root", also=before)
+    common, is_proved, stated = _repository(top)
+    if not is_proved:
+        return _unproved(top, gone, common, stated)
+    is_main = os.path.basename(common) == ".git"
+    root = os.path.dirname(common) if is_main else top
+    name = os.path.basename(root) if is_main else _name_of_bare(common, top)
+    remote = stated["url"]
+    claims: tuple[str, ...] = ()
     if remote:
         normal = normalised_remote(remote, root)
-        keys = (f"remote:{normal}", *keys)
-        name = normal.rsplit("/", 1)[-1]
-    is_linked = os.path.isfile(os.path.join(top, ".git")) and MODULES not in common
-    place = f"worktree:{top}" if is_linked else ""
-    return Identity((*gone, *keys), root, name.removesuffix(".git") or "root", place)
+        claims, name = (_key("remote", normal),), normal.rsplit("/", 1)[-1]
+    is_linked = MODULES not in common and os.path.isfile(os.path.join(top, ".git"))
+    place = _key("worktree", top) if is_linked else ""
+    also = () if is_linked else (_key("folder", top),)
+    name = name.removesuffix(".git") or "root"
+    return Identity((*gone, _key("git", common)), root, name, claims, also=also, place=place)
+
+
+def _unproved(top: str, gone: tuple[str, ...], common: str, stated: Mapping[str, str]) -> Identity:
+    """A folder whose `.git` names a repository that does not name the folder.
+
+    Git says of a repository that lies apart from its only folder (`--separate-git-dir`) nowhere
+    which folder that is: it is the first one's. All others have places of their own.
+    """
+    key = _key("git", common)
+    is_apart = not (
+        os.path.basename(common) == ".git" or MODULES in common or stated["bare"] == "true"
+    )
+    is_git = os.path.isfile(os.path.join(common, "HEAD"))
+    claims: tuple[str, ...] = (key,) if is_apart and is_git else ()
+    name = os.path.basename(top)
+    if claims and stated["url"]:
+        normal = normalised_remote(stated["url"], top)
+        claims, name = (_key("remote", normal), key), normal.rsplit("/", 1)[-1]
+    return Identity(
+        (*gone, _key("folder", top)),
+        top,
+        name.removesuffix(".git") or "root",
+        claims,
+        pointer="" if claims else key,
+        also=(_key("git", os.path.join(top, ".git")),),
+        place=_key("worktree", top),
+    )
+
+
+def _key(kind: str, path: str) -> str:
+    """A key as it is written: a path that is no UTF-8 keeps a form that differs from all others."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        path = path.encode("utf-8", "backslashreplace").decode()
+    return f"{kind}:{path}"
+
+
+def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
+    """The common directory of the repository at a folder, whether it says that it is this
+    folder's, and its settings.
+
+    A `.git` folder is part of the place. Where a file or a link points elsewhere, what it points
+    at must point back: `<git directory>/gitdir` of a linked worktree, which lies in the
+    repository's own `worktrees`, or `core.worktree` of a submodule.
+    """
+    dot_git = os.path.join(top, ".git")
+    own = "" if os.path.isdir(dot_git) else _pointed_at(dot_git)
+    common = _common(dot_git, own)
+    stated = _settings(os.path.join(common, "config"))
+    real = os.path.realpath(own or dot_git)
+    if os.path.islink(dot_git) or real.startswith(top + os.sep):
+        return common, common.startswith(top + os.sep), stated
+    if real != common:
+        back = _text(os.path.join(own, "gitdir"), MAX_POINTER_BYTES).strip()
+        inside = os.path.dirname(real) == os.path.join(common, "worktrees")
+        return common, inside and _is_at(os.path.join(own, back), dot_git), stated
+    back = stated["worktree"]
+    if not back:  # where worktrees have settings of their own
+        back = _settings(os.path.join(common, "config.worktree"))["worktree"]
+    return common, bool(back) and _is_at(os.path.join(common, back, ".git"), dot_git), stated
+
+
+def _is_at(path: str, place: str) -> bool:
+    """True if both name one `.git` in one folder."""
+    if len(path) > 2 * MAX_PATH_CHARS or os.path.basename(path) != ".git":
+        return False
+    return os.path.realpath(os.path.dirname(path)) == os.path.dirname(place)
 
 
 def _name_of_bare(common: str, top: str) -> str:
@@ -162,17 +278,25 @@ def _up_to_git(folder: str) -> str | None:
 
 def common_directory(dot_git: str) -> str:
     """The real path of the folder that all worktrees of a repository share, from one's `.git`."""
-    if os.path.isdir(dot_git):
+    return _common(dot_git, "" if os.path.isdir(dot_git) else _pointed_at(dot_git))
+
+
+def _common(dot_git: str, own: str) -> str:
+    if not own:
         return os.path.realpath(dot_git)
-    pointer = _text(dot_git, MAX_POINTER_BYTES).strip()
-    if not pointer.startswith("gitdir:"):
-        return os.path.realpath(dot_git)
-    own = os.path.join(os.path.dirname(dot_git), pointer.removeprefix("gitdir:").strip())
     shared = _text(os.path.join(own, "commondir"), MAX_POINTER_BYTES).strip()
-    if not shared:
+    if not shared or len(shared) > MAX_PATH_CHARS:
         # Pruned, but still pointing there: a worktree's own folder lies two below the shared one.
         shared = "../.." if os.path.basename(os.path.dirname(own)) == "worktrees" else "."
     return os.path.realpath(os.path.join(own, shared))
+
+
+def _pointed_at(dot_git: str) -> str:
+    """The git directory that a `.git` file names; empty where it names none."""
+    pointer = _text(dot_git, MAX_POINTER_BYTES).strip()
+    if not pointer.startswith("gitdir:") or len(pointer) > MAX_PATH_CHARS:
+        return ""
+    return os.path.join(os.path.dirname(dot_git), pointer.removeprefix("gitdir:").strip())
 
 
 def commit_at(folder: str) -> str:
@@ -181,12 +305,7 @@ def commit_at(folder: str) -> str:
     if top is None:
         return ""
     dot_git = os.path.join(top, ".git")
-    pointer = (
-        ""
-        if os.path.isdir(dot_git)
-        else _text(dot_git, MAX_POINTER_BYTES).strip().removeprefix("gitdir:")
-    )
-    own = os.path.join(top, pointer.strip()) if pointer else dot_git
+    own = dot_git if os.path.isdir(dot_git) else _pointed_at(dot_git) or dot_git
     head = _text(os.path.join(own, "HEAD")).strip()
     if not head.startswith("ref:"):
         return head if _is_commit(head) else ""
@@ -216,36 +335,62 @@ def _text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
     return "" if "\0" in text else text
 
 
-def _remote_url(common: str) -> str:
-    """The URL of `origin`, else of the first remote; empty without one."""
+def _settings(path: str) -> dict[str, str]:
+    """What a file of git's settings says: `url` of `origin`, else of the first remote; `worktree`
+    and `bare` of the core. Empty without.
+    """
     urls: dict[str, str] = {}
+    core = {"worktree": "", "bare": ""}
     section = ""
-    for line in _text(os.path.join(common, "config")).splitlines():
+    for line in _text(path).splitlines():
         line = line.strip()
         if line.startswith("["):
             head, _, rest = line.partition('"')
-            section = rest.rpartition('"]')[0] if head.lower().split() == ["[remote"] else ""
-        elif section and "=" in line and line.split("=", 1)[0].strip().lower() == "url":
-            urls.setdefault(section, line.split("=", 1)[1].strip().strip('"'))
-    return urls.get("origin") or next(iter(urls.values()), "")
+            kind = head.lower().split()
+            section = rest.rpartition('"]')[0] if kind == ["[remote"] else ""
+            section = "[core]" if kind == ["[core]"] else section
+        elif section and "=" in line:
+            stated, _, value = line.partition("=")
+            name, value = stated.strip().lower(), value.strip().strip('"')
+            if section == "[core]":
+                core |= {name: value} if name in core else {}
+            elif name == "url":
+                urls.setdefault(section, value)
+    return core | {"url": urls.get("origin") or next(iter(urls.values()), "")}
 
 
 def read_registry(home: str) -> Registry:
-    """The registry; where it is lost, what the projects' own cards say."""
-    page = files.read_json(os.path.join(home, REGISTRY))
-    found = page.get("keys")
-    if isinstance(found, dict):  # one that says nothing is lost, too
-        listed = {str(k): str(v) for k, v in found.items() if is_id(v)}
-        undo = page.get("undo")
-    if isinstance(found, dict) and listed:
-        return Registry(listed, _texts(page.get("settled")), undo if isinstance(undo, dict) else {})
-    keys: dict[str, str] = {}
-    settled: list[str] = []
-    for id_ in filter(is_id, project_ids(home)):
-        card = read_card(home, id_)
-        keys |= dict.fromkeys(_texts(card.get("keys")), id_)
-        settled += _texts(card.get("settled"))
-    return Registry(keys, tuple(settled), {}, is_whole=False)
+    """The registry; where it is lost or damaged, what the projects' own cards say."""
+    try:
+        text = files.read_text(os.path.join(home, REGISTRY))
+    except OSError:
+        text = ""
+    if text is not None and _is_as_written(text):
+        page = files.parsed(text) or {}
+        found = page.get("keys")
+        listed = {str(k): str(v) for k, v in found.items() if is_id(v)} if found else {}
+        if listed:
+            undo = page.get("undo")
+            return Registry(
+                listed,
+                texts(page.get("settled")),
+                undo if isinstance(undo, dict) else {},
+                texts(page.get("asked")),
+                texts(page.get("earlier")),
+            )
+    from memory_fabric.store import cards  # a sound registry needs none of them
+
+    return cards.registry(home, text)
+
+
+def _is_as_written(text: str) -> bool:
+    """True if a registry ends in the checksum of what precedes it."""
+    head, mark, tail = text.rpartition(SUM_MARK)
+    return bool(mark) and tail == f'{_sum(head)}"\n}}'
+
+
+def _sum(text: str) -> int:
+    return int.from_bytes(text.encode("utf-8", "replace"), "little") % SUM_PRIME
 
 
 def registry_stamp(home: str) -> tuple[int, int]:
@@ -260,17 +405,23 @@ def registry_stamp(home: str) -> tuple[int, int]:
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
     """Write the registry, and the cards of the projects whose `names` are given by their ids.
 
-    The caller holds `registry_lock`. Raises OSError.
+    An empty name leaves that of the card. The caller holds `registry_lock`. Raises OSError.
     """
     page: dict[str, Any] = {"keys": dict(registry.keys)}
     page |= {"settled": sorted(registry.settled)} if registry.settled else {}
+    page |= {"asked": sorted(registry.asked)} if registry.asked else {}
+    page |= {"earlier": sorted(registry.earlier)} if registry.earlier else {}
     page |= {"undo": dict(registry.undo)} if registry.undo else {}
-    files.write_atomic(os.path.join(home, REGISTRY), files.as_page(page))
+    head = files.as_page(page).decode().removesuffix("\n}")
+    text = f'{head}{SUM_MARK}{_sum(head)}"\n}}'
+    files.write_atomic(os.path.join(home, REGISTRY), text.encode())
     for id_, name in names.items():
+        name = name or str(read_card(home, id_).get("name", ""))
         keys = [key for key, owner in registry.keys.items() if owner == id_]
-        settled = [key for key in keys if key in registry.settled]
         card: dict[str, Any] = {"id": id_, "name": name, "keys": keys}
-        card |= {"settled": settled} if settled else {}
+        for field, listed in (("settled", registry.settled), ("asked", registry.asked)):
+            mine = [key for key in keys if key in listed]
+            card |= {field: mine} if mine else {}
         files.write_atomic(os.path.join(folder_of(home, id_), CARD), files.as_page(card))
 
 
@@ -284,6 +435,12 @@ def read_card(home: str, id_: str) -> dict[str, Any]:
     return files.read_json(os.path.join(folder_of(home, id_), CARD))
 
 
+def has_lost_card(home: str, id_: str) -> bool:
+    """True if a registered project has no card any more: it was written with the registration."""
+    card = os.path.join(folder_of(home, id_), CARD)
+    return not os.path.exists(card) and os.path.exists(os.path.join(home, REGISTRY))
+
+
 def owner_of(registry: Registry, keys: Sequence[str]) -> str:
     """The project of a folder with these keys: by one that somebody settled, else by the best;
     '' where none is known.
@@ -293,32 +450,93 @@ def owner_of(registry: Registry, keys: Sequence[str]) -> str:
     return registry.keys[deciding[0]] if deciding else ""
 
 
-def _registered(home: str, found: Identity) -> tuple[str, tuple[str, ...]]:
+def _registered(home: str, found: Identity, trust: Trust) -> tuple[str, tuple[str, ...]]:
     """The project's id, and ids of other projects that some of its keys belong to."""
     known = read_registry(home)
-    now = _with_keys(known, found)
-    if not known.is_whole or now.keys != known.keys:
+    now = _with_keys(home, known, found, trust)
+    if known.state != SOUND or now is not known:
         try:
             with registry_lock(home):
-                now = _with_keys(read_registry(home), found)
-                write_registry(home, now, {owner_of(now, found.keys): found.name})
+                known = read_registry(home)
+                now = _with_keys(home, known, found, trust)._replace(state=SOUND)
+                _write(home, known, now, found)
         except OSError:
-            now = _with_keys(known, found)
-    id_ = owner_of(now, found.keys)
-    if any(key in now.settled for key in found.keys):
-        return id_, ()
-    return id_, tuple(dict.fromkeys(i for key in found.keys if (i := now.keys[key]) != id_))
+            now = _with_keys(home, known, found, trust)
+    id_ = place_owner(now, found)
+    return id_, claimed(now, found)
 
 
-def _with_keys(known: Registry, found: Identity) -> Registry:
-    """The registry with these keys in it: new ones join the project of the best known one."""
-    id_ = owner_of(known, found.keys) or new_id(found.keys[0], found.name, set(known.keys.values()))
+def claimed(registry: Registry, found: Identity) -> tuple[str, ...]:
+    """Ids of other projects that a folder's keys belong to, where nobody has settled that yet."""
+    id_ = place_owner(registry, found)
+    is_asked = any(key in registry.asked for key in found.own)
+    if not is_asked and any(key in registry.settled for key in found.keys):
+        return ()
+    owners = [registry.keys.get(key, "") for key in (*found.keys, found.pointer)]
+    return tuple(dict.fromkeys(owner for owner in owners if owner not in ("", id_)))
+
+
+def place_owner(registry: Registry, found: Identity) -> str:
+    """The project of a place that is known; '' for a new one, whatever it claims."""
+    keys = registry.keys
+    own = [key for key in found.own if key in keys]
+    for key in own:
+        if key in registry.settled:
+            return keys[key]
+    if own:
+        return owner_of(registry, found.keys) if own[0] in registry.earlier else keys[own[0]]
+    named = found.pointer or (found.claims[-1] if found.claims else "")
+    if found.place and keys.get(found.place) == keys.get(named, "none"):
+        return keys[found.place]  # a worktree that the repository has forgotten meanwhile
+    return next((keys[key] for key in found.also if key in keys), "")
+
+
+def _with_keys(home: str, known: Registry, found: Identity, trust: Trust) -> Registry:
+    """The registry with this place in it; the same one where nothing is new."""
+    id_ = place_owner(known, found)
+    if not id_:
+        known, id_ = _placed(home, known, found, trust)
     new = {key: id_ for key in found.keys if key not in known.keys}
-    new |= {found.place: id_} if found.place else {}
-    return known._replace(keys={**known.keys, **new}, is_whole=True)
+    if found.place and found.own[-1].startswith("git:"):
+        new |= {found.place: id_} if known.keys.get(found.place) != id_ else {}
+    earlier = [key for key in found.own if key in known.earlier]
+    if earlier:
+        new |= dict.fromkeys(found.own, id_)
+        left = tuple(key for key in known.earlier if key not in earlier)
+        known = known._replace(earlier=left)
+    return known._replace(keys={**known.keys, **new}) if new else known
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def _placed(home: str, known: Registry, found: Identity, trust: Trust) -> tuple[Registry, str]:
+    """The registry and the id of the project that a new place joins or begins."""
+    from memory_fabric.store import claims  # only for a place that is new here
+
+    return claims.placed(home, known, found, trust)
+
+
+def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
+    """Write what is new, and leave word of what the user must know. Raises OSError."""
+    before = known.keys
+    changed = {before.get(key, "") for key, owner in now.keys.items() if before.get(key) != owner}
+    names = dict.fromkeys(sorted(filter(None, changed)), "")
+    names[place_owner(now, found)] = found.name
+    if known.state != SOUND:
+        from memory_fabric.store import cards  # a sound registry needs none of them
+
+        cards.set_aside(home, known)
+        names = dict.fromkeys(cards.stale(home, now), "") | names
+    write_registry(home, now, names)
+    from memory_fabric.store import seal  # while home can be written: a queue needs the key later
+
+    seal.key_of(home)
+    if known.asked != now.asked or not {*known.keys} <= {*now.keys}:
+        from memory_fabric.store import claims  # only for a place that is new here
+
+        claims.tell(home, known, now, found)
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """The texts of a list in a file; none of anything else."""
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 

@@ -30,6 +30,14 @@ def key_of(home: str) -> bytes:
     return found
 
 
+def known_key(home: str) -> bytes:
+    """The key of this home; empty where none was made yet, or it cannot be read."""
+    try:
+        return _read(os.path.join(home, KEY))
+    except OSError:
+        return b""
+
+
 def signature(line: Mapping[str, Any], key: bytes) -> str:
     """What only a holder of the key can write beside this line."""
     import hmac  # half a bare start: only while something waits

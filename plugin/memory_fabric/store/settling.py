@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, replace
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
-from memory_fabric.store import projects, uniting
+from memory_fabric.store import claims, projects, uniting
 from memory_fabric.store.history import changes, undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import Identity, Registry
@@ -30,7 +30,10 @@ REMOTE = "remote:"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A project of this home; `records` and `entities` are None where they cannot be counted."""
+    """A project of this home; `records` and `entities` are None where they cannot be counted.
+
+    `asked` tells that its folder claims to be of another project, and nobody has said so.
+    """
 
     id: str
     name: str
@@ -39,6 +42,7 @@ class Known:
     records: int | None
     entities: int | None
     size_bytes: int
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +76,33 @@ def known(home: str) -> list[Known]:
     return sorted((_known(home, registry, id_) for id_ in ids), key=lambda k: (k.name, k.id))
 
 
-def plan_link(memory: Memory, wanted: str) -> Plan:
-    """What linking this folder with another project would do. Raises NotFound, BadInput."""
+def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
+    """What `link`, `split` or `undo` would do here. Raises NotFound, BadInput."""
+    if action == "link":
+        return plan_link(memory, wanted)
+    return plan_split(memory) if action == "split" else plan_undo(memory)
+
+
+def asked(memory: Memory) -> str:
+    """What this folder claims and is not taken for, for the user; empty without."""
+    if memory.project is None:
+        return ""
     registry, found = _here(memory)
-    old, new = _id(memory), _named(memory.settings.home, registry, wanted)
+    if not any(key in registry.asked for key in found.own):
+        return ""
+    return claims.question(memory.settings.home, registry, found)
+
+
+def plan_link(memory: Memory, wanted: str) -> Plan:
+    """What linking this folder with another project would do; without one, with that which it
+    claims to be of. Raises NotFound, BadInput.
+    """
+    registry, found = _here(memory)
+    old = _id(memory)
+    if wanted:
+        new = _named(memory.settings.home, registry, wanted)
+    else:
+        new = _claimed(registry, found)
     own = _own(found)
     if old == new and all(registry.keys.get(key) == new for key in found.keys):
         raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
@@ -84,9 +111,14 @@ def plan_link(memory: Memory, wanted: str) -> Plan:
 
 
 def plan_split(memory: Memory) -> Plan:
-    """What giving this folder a project of its own would do."""
+    """What giving this folder a project of its own would do.
+
+    One that has its own already, because nothing proves what it claims, keeps it.
+    """
     registry, found = _here(memory)
     own = _own(found)
+    if found.own[0] in registry.asked:
+        return _plan(memory, registry, "split", _id(memory), own, found.name)
     taken = {*registry.keys.values(), *projects.project_ids(memory.settings.home)}
     new = projects.new_id(own[0], found.name, taken)
     return _plan(memory, registry, "split", new, own, found.name)
@@ -109,7 +141,7 @@ def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
     if not isinstance(last, dict) or not isinstance(last.get("keys"), dict):
         return False
     ids = [last.get("old"), *(owner for owner in last["keys"].values() if owner)]
-    lists = (last.get("settled") or [], last.get("left") or [])
+    lists = (last.get(name) or [] for name in ("settled", "left", "asked"))
     return all(map(projects.is_id, ids)) and all(isinstance(listed, list) for listed in lists)
 
 
@@ -130,7 +162,9 @@ def settle(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None
         if any(registry.keys.get(key, "") != owner for key, owner in plan.before):
             raise BadInput("project", "Somebody settled this meanwhile.", remedy="Look again.")
         changed = _undone(registry, plan) if plan.undoes else _settled(registry, plan, _own(found))
-        names = {one.id: one.name for one in (*plan.left, plan.old, plan.new)}
+        owners = {*dict(plan.before).values(), *map(changed.keys.get, dict(plan.before))}
+        names = {id_: "" for id_ in owners if id_}
+        names |= {one.id: one.name for one in (*plan.left, plan.old, plan.new)}
         projects.write_registry(home, changed, names)
     for id_ in left:
         came += _brought_after(new, id_, known[id_], by)
@@ -160,11 +194,17 @@ def _settled(registry: Registry, plan: Plan, own: list[str]) -> Registry:
         "settled": [key for key in moved if key in registry.settled],
         "left": [one.id for one in plan.left] if plan.action == "link" else [],
     }
+    last |= {"asked": asked} if (asked := [key for key in moved if key in registry.asked]) else {}
     if own[0] in registry.undo:
         last["before"] = registry.undo[own[0]]
     keys = {**registry.keys, **dict.fromkeys(moved, plan.new.id)}
     settled = tuple(sorted({*registry.settled, *own}))
-    return registry._replace(keys=keys, settled=settled, undo={**registry.undo, own[0]: last})
+    return registry._replace(
+        keys=keys,
+        settled=settled,
+        undo={**registry.undo, own[0]: last},
+        asked=tuple(key for key in registry.asked if key not in own),
+    )
 
 
 def _undone(registry: Registry, plan: Plan) -> Registry:
@@ -176,7 +216,8 @@ def _undone(registry: Registry, plan: Plan) -> Registry:
     undo = {key: one for key, one in registry.undo.items() if one != last}
     if isinstance(last.get("before"), dict):
         undo |= {key: last["before"] for key, one in registry.undo.items() if one == last}
-    return registry._replace(keys=keys, settled=tuple(sorted(settled)), undo=undo)
+    asked = tuple(sorted({*registry.asked, *map(str, last.get("asked") or ())}))
+    return registry._replace(keys=keys, settled=tuple(sorted(settled)), undo=undo, asked=asked)
 
 
 def _send_back(there: Memory, last: Mapping[str, Any], by: Provenance) -> None:
@@ -211,21 +252,20 @@ def _plan(
 def _left_alone(
     registry: Registry, found: Identity, own: list[str], old: str, new: str
 ) -> list[str]:
-    """The folder's remote, where no other folder has it as a project that is left here."""
+    """What the folder claims, where no other folder has it as a project that is left here."""
     others = [
         key
         for key, id_ in registry.keys.items()
-        if id_ == old and not key.startswith(REMOTE) and key not in own
+        if id_ == old and not key.startswith(REMOTE) and key not in (*own, *found.claims)
     ]
     if others or old == new:
         return []
-    return [key for key in found.keys if key.startswith(REMOTE) and registry.keys.get(key) == old]
+    return [key for key in found.claims if registry.keys.get(key) == old]
 
 
 def _own(found: Identity) -> list[str]:
     """The keys that are this folder's alone, and its linked worktrees'."""
-    keys = [key for key in found.keys if not key.startswith(REMOTE)]
-    return [*keys, found.place] if found.place else keys
+    return [*found.own, found.place] if found.place else [*found.own]
 
 
 def _here(memory: Memory) -> tuple[Registry, Identity]:
@@ -238,6 +278,15 @@ def _here(memory: Memory) -> tuple[Registry, Identity]:
 def _id(memory: Memory) -> str:
     assert memory.project is not None
     return memory.project.id
+
+
+def _claimed(registry: Registry, found: Identity) -> str:
+    """The one project that a folder claims to be of. Raises NotFound, BadInput."""
+    others = projects.claimed(registry, found)
+    if len(others) == 1:
+        return others[0]
+    told = f"It claims several: {', '.join(others)}." if others else "It claims no other project."
+    raise BadInput("KEY-OR-PATH", told, remedy="memory-fabric project list shows all.")
 
 
 def _named(home: str, registry: Registry, wanted: str) -> str:
@@ -275,19 +324,14 @@ def _keys_of(path: str) -> Sequence[str]:
 
 def _known(home: str, registry: Registry, id_: str, name: str = "") -> Known:
     keys = tuple(key for key, owner in registry.keys.items() if owner == id_)
-    folders = [_folder(key) for key in keys if not key.startswith(REMOTE)]
+    folders = [claims.folder_in(key) for key in keys if not key.startswith(REMOTE)]
     path = os.path.join(projects.folder_of(home, id_), "graph.db")
     records, entities = _counts(path)
     stated = str(projects.read_card(home, id_).get("name") or name or id_)
     size = sum(_size(path + ending) for ending in ("", "-wal"))
     folders = [folder for folder in dict.fromkeys(folders) if os.path.isabs(folder)]
-    return Known(id_, stated, tuple(folders), keys, records, entities, size)
-
-
-def _folder(key: str) -> str:
-    kind, _, path = key.partition(":")
-    own = kind == "git" and os.path.basename(path) == ".git"
-    return os.path.dirname(path) if own else path
+    asked = any(key in registry.asked for key in keys)
+    return Known(id_, stated, tuple(folders), keys, records, entities, size, asked)
 
 
 def _size(path: str) -> int:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memory_fabric.store import backup, files, integrity, journal, repair
+from memory_fabric.store import backup, cards, files, integrity, journal, projects, repair
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import purging
@@ -41,11 +41,32 @@ def findings(memory: Memory) -> list[Finding]:
         found += _lines(folder)
     for path in dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user")):
         found += _unreadable(path)
+    found += _registered(memory.settings.home)
     if purging.pending(memory.settings.home):
         text = "A purge was stopped before its end."
         remedy = "memory-fabric forget --purge --yes with any text completes it."
         found.append(Finding("purge", memory.settings.home, text, remedy))
     return sorted(found, key=lambda finding: not finding.harms)
+
+
+def _registered(home: str) -> Iterator[Finding]:
+    """Whether the registry and the projects' own cards say the same, and all projects are there."""
+    path = os.path.join(home, projects.REGISTRY)
+    known = projects.read_registry(home)
+    if known.state not in (projects.SOUND, projects.OLD) and known.keys:
+        text = f"The registry of projects is {known.state}; the cards say the same."
+        yield Finding("registry", path, text, "The next session or command writes it again.")
+        return
+    hidden = cards.missing(home, known)
+    if hidden:
+        text = f"Keys that projects have and the registry lacks: {first_of(hidden, MAX_SHOWN)}."
+        remedy = "memory-fabric project link settles whose they are."
+        yield Finding("registry", path, text, remedy)
+    for id_ in dict.fromkeys(known.keys.values()):
+        if projects.has_lost_card(home, id_):
+            text = f"The folder of the project {id_} is gone, with what it remembered."
+            remedy = "A session or repair in the project's folder says what its journal still has."
+            yield Finding("project", projects.folder_of(home, id_), text, remedy)
 
 
 def _pages(database: Database) -> Iterator[Finding]:

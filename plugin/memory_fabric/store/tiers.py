@@ -7,7 +7,7 @@ from functools import partial
 
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError
-from memory_fabric.store import backup, journal, native, seal, sessions
+from memory_fabric.store import backup, journal, native, own_lines, seal, sessions
 from memory_fabric.store.sharing import switch
 from memory_fabric.store.sqlite import sqlite3
 
@@ -30,6 +30,7 @@ def flush(memory: Memory) -> None:
     for database in memory.databases():
         _attempt(memory, f"journal ({database.kind})", partial(_export, memory, database))
     _attempt(memory, "shared journal", partial(share, memory))
+    _attempt(memory, "journal (own lines)", partial(_seal, memory))
     _attempt(memory, "MEMORY.md", partial(promote, memory))
     if memory.mirror is not None:
         _attempt(memory, "MEMORY_FILE_PATH", partial(memory.mirror.write, memory))
@@ -210,7 +211,21 @@ def _export(memory: Memory, database: Database) -> None:
         from memory_fabric.store.sharing import place  # no session's start needs it
 
         folder = place.journal_folder(memory, database.kind)
-        journal.export(database, memory.journal_of(database.kind), folder)
+        told = None
+        if memory.project is not None and folder == memory.project.local:
+            told = partial(own_lines.add, memory.settings.home, folder)
+        journal.export(database, memory.journal_of(database.kind), folder, told)
+
+
+def _seal(memory: Memory) -> None:
+    """Keep the file beside the journal that proves which of its lines are ours."""
+    from memory_fabric.store import adopting  # no session's start needs it
+
+    now, before = own_lines.looked_at(memory)
+    if now != before or not adopting.is_sealed(memory):
+        adopting.seal(memory)
+    if now != before and (before or not adopting.waits(memory)):
+        own_lines.note_looked_at(memory)
 
 
 def _attempt(memory: Memory, what: str, part: Callable[[], object]) -> None:

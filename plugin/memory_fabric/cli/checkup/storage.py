@@ -6,7 +6,16 @@ import os
 from datetime import datetime
 
 from memory_fabric.cli.checkup.finding import FAULT, OK, WARNING, Check, Sight
-from memory_fabric.store import backup, health, journal, premises, repair
+from memory_fabric.store import (
+    backup,
+    cards,
+    health,
+    journal,
+    premises,
+    projects,
+    repair,
+    settling,
+)
 from memory_fabric.store import intake as intake_store
 from memory_fabric.store.files import size_of
 from memory_fabric.store.history.naming import native_notes
@@ -155,6 +164,21 @@ def backups(sight: Sight) -> Check:
         told = f"the newest is {days:.0f} days old"
         return Check("backups", WARNING, told, "memory-fabric backup makes one now.")
     return Check("backups", OK, f"the newest is {days:.1f} days old")
+
+
+def identity(sight: Sight) -> Check:
+    """Whether this folder is the project that it claims to be, and the registry knows all."""
+    home = sight.settings.home
+    hidden = cards.missing(home, projects.read_registry(home))
+    if hidden:
+        told = f"the registry lacks keys that projects have: {first_of(hidden, SHOWN)}"
+        return Check("project", WARNING, told, "memory-fabric check says more.")
+    asked = settling.asked(sight.memory)
+    if asked:
+        told, _, remedy = asked.partition(". ")
+        return Check("project", WARNING, told, remedy)
+    found = sight.memory.project
+    return Check("project", OK, f"{found.name} ({found.id})" if found else "none here")
 
 
 def tiers(sight: Sight) -> list[Check]:

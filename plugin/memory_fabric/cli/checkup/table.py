@@ -61,6 +61,7 @@ CHECKS: tuple[tuple[str, Looking], ...] = (
     (WORK, forwarding.receiver),
     (WORK, forwarding.spooled),
     (STORAGE, storage.home),
+    (STORAGE, storage.identity),
     (STORAGE, storage.permissions),
     (STORAGE, storage.disk),
     (STORAGE, storage.file_system),

@@ -126,6 +126,7 @@ SHAPES: dict[str, dict[str, Check]] = {
         "seen_in": _texts,
         "rows": _optional(_object(**_ROWS)),
         "batch": _optional(_text),
+        "told": _optional(_flag),
     },
     "forget": {
         "ids": _texts,

@@ -94,6 +94,9 @@ def _news(
     before = others_effects.sums(database.connection, path)
     ours = _ours(memory, [claim.id for claim in found.claims])
     claims = [claim for claim in found.claims if claim.id not in ours]
+    own = [claim for claim in claims if _is_by(memory, claim)]
+    if own and _waits(memory):  # they are no others': the user is asked whose they are
+        claims = [claim for claim in claims if claim not in own]
     stated = [claim for claim in claims if claim.record][-reading.MAX_RECORDS :]
     news = [claim for claim in stated if before.get(claim.id) != claim.sum]
     taken = news[len(news) - min(most, len(news)) :]
@@ -106,6 +109,18 @@ def _news(
         "sums": {claim.id: claim.sum for claim in taken},
         "unreadable": found.unreadable,
     }
+
+
+def _is_by(memory: Memory, claim: reading.Claim) -> bool:
+    author = memory.settings.author
+    return bool(author and claim.record) and claim.record.get("author") == author
+
+
+def _waits(memory: Memory) -> bool:
+    """True if lines of this folder's journal wait for the user to say that they are his."""
+    from memory_fabric.store import adopting  # only where somebody of the user's name wrote
+
+    return adopting.waits(memory)
 
 
 def _ours(memory: Memory, found: list[str]) -> set[str]:

@@ -1,0 +1,70 @@
+"""UserPromptExpansion: the user typed the skill `project`, by which alone a session settles it."""
+
+from __future__ import annotations
+
+from memory_fabric import events
+from memory_fabric.errors import FabricError
+from memory_fabric.models import Provenance
+from memory_fabric.reply import Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.events import Event
+    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.store.memory import Memory
+
+SKILL = "memory-fabric:project"
+ACTIONS = ("link", "split", "undo", "adopt")
+TYPED = Provenance("prompt", trust="user")
+
+
+def handle(event: Event, fabric: WorkTable) -> Reply | None:
+    """Fires when the skill `project` was typed: the client sends this event for what a person
+    types, and the skill is closed to the model. Reads the words behind it, does what they say,
+    and replies with what was done, to the model and to the person.
+
+    Nothing is done in a session without a person.
+    """
+    if events.command_name(event) != SKILL:
+        return None
+    action, _, wanted = events.command_args(event).strip().partition(" ")
+    if action not in ACTIONS:
+        return None
+    memory = fabric.memory.whole
+    if not memory.settings.attended:
+        told = "Nothing was changed: nobody is here to say which memories are one."
+    else:
+        told = _done(memory, action, wanted.strip())
+    return Reply(f"memory-fabric project {action}: {told}", f"memory-fabric: {told}")
+
+
+def _done(memory: Memory, action: str, wanted: str) -> str:
+    try:
+        if action == "adopt":
+            return _adopted(memory, wanted)
+        from memory_fabric.store import settling  # only when somebody settles
+
+        plan = settling.plan(memory, action, wanted)
+        came = settling.settle(memory, plan, TYPED)
+    except (FabricError, OSError) as error:
+        return f"Nothing was changed: {error}"
+    brought = f" What it remembered came along ({came} records and entities)." if came else ""
+    back = "" if action == "undo" else " /memory-fabric:project undo takes it back."
+    return f"This folder belongs to {plan.new.name} ({plan.new.id}) now.{brought}{back}"
+
+
+def _adopted(memory: Memory, author: str) -> str:
+    from memory_fabric.store import adopting  # only when somebody has lost his home
+
+    found = adopting.missing(memory, author)
+    if found is None:
+        return "The journal of this folder has nothing that memory lacks."
+    if not found.lines:
+        return f"Nothing was changed: {adopting.sentence(found)}"
+    came = adopting.adopt(memory, found, TYPED)
+    memory.flush()
+    left = "".join(
+        f" {count} by {name or 'nobody named'} stay where they are."
+        for name, count in found.others.items()
+    )
+    return f"{came} records are back; memory-fabric undo takes them out again.{left}"
