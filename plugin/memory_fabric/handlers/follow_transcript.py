@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from memory_fabric.handlers.copied_turns import Heard
     from memory_fabric.models import Record
     from memory_fabric.store.memory import Memory
-    from memory_fabric.transcript import Reading
+    from memory_fabric.transcript import Reading, Turn
 
 MAX_EPISODE_CHARS = 16 << 10
 # One reading of a hook; a longer rest is read by the hooks that follow.
