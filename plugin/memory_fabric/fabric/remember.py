@@ -114,6 +114,10 @@ def state(
     None where it was forgotten and nobody may bring it back now, or where it is too unsure.
     """
     id_ = record.id or ids.new_id()
+    if record.scope == "global":
+        from memory_fabric.fabric.identifying import for_everybody  # rare, and never in a hook
+
+        record = for_everybody(record, memory)
     record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
     stored = _remembered(memory, record, provenance, opening(text, record.what))
     is_new = stored is not None and stored.id == id_
