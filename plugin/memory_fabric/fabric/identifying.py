@@ -199,7 +199,7 @@ def for_everybody(record: Record, memory: Memory) -> Record:
             "text",
             f"What is global is shown in every project, and this may name somebody: {named}.",
             remedy="Leave it out, or write a term of the trade in backticks: "
-            f"`{unsure[0]}`. Without --global it stays in this project.",
+            f"`{unsure[0]}`. In any other scope it may stay.",
         )
     kept = {e.name for e in record.entities}
     relations = tuple(r for r in record.relations if r.source in kept and r.target in kept)
