@@ -18,19 +18,20 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import redaction
 
 
-@pytest.mark.parametrize("split", ["tune", "held"])
-def test_no_text_that_redaction_changes_is_waved_through(split: str) -> None:
+@pytest.mark.parametrize("half", redaction.HALVES)
+def test_no_text_that_redaction_changes_is_waved_through(half: str) -> None:
     # Many of each: what one key in thousands looks like would otherwise get by.
-    changed = [case.text for case in redaction.cases(split, 20) if redact(case.text) != case.text]
+    texts = [sample.text for sample in redaction.samples(half, 100)]
+    changed = [text for text in texts if redact(text) != text]
 
-    assert len(changed) > 10_000
+    assert len(changed) > 1000
     assert [text for text in changed if not may_hold_secret(text)] == []
 
 
-@pytest.mark.parametrize("split", ["tune", "held"])
-def test_an_object_is_left_as_redaction_leaves_it(split: str) -> None:
-    for case in redaction.cases(split, 1):
-        payload = {"record": {"what": case.text, "why": ""}, "seen_in": [case.text]}
+@pytest.mark.parametrize("half", redaction.HALVES)
+def test_an_object_is_left_as_redaction_leaves_it(half: str) -> None:
+    for sample in redaction.samples(half, 1):
+        payload = {"record": {"what": sample.text, "why": ""}, "seen_in": [sample.text]}
         assert object_without_secrets(payload) == redacted_object(payload)
     named = {"password": "opensesame", "what": "plain"}
     assert object_without_secrets(named) == redacted_object(named)

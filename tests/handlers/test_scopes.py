@@ -182,6 +182,27 @@ def test_neither_do_its_entities_relations_alternatives_and_evidence(told: House
     assert [name for name in TELLING if name in graph] == []
 
 
+def test_global_is_shown_elsewhere_without_host_person_and_company(house: House) -> None:
+    said = ("--type", "decision", "--global")
+    remember(house, *said, "Copy dumps off host build7.acme.internal, says user Bob Smith")
+    remember(house, *said, "Acme Corp wants cursor-based pagination for list endpoints")
+    move_to(house, "second")
+
+    start = house.context("SessionStart", "elsewhere", source="startup")
+
+    assert "Copy dumps off a host" in start and "pagination" in start
+    for name in ("build7", "acme", "Bob", "Smith", "Acme"):
+        assert name not in start
+
+
+def test_a_word_that_may_name_somebody_is_refused_with_exit_code_2(house: House) -> None:
+    done = house.command("remember", "--global", "The Tyrell team owns the queue")
+
+    assert done.returncode == 2 and "may name somebody: Tyrell" in done.stderr
+    assert house.records("1") == []
+    assert house.command("remember", "The Tyrell team owns the queue").returncode == 0
+
+
 # --- generalizable -----------------------------------------------------------------------------
 
 

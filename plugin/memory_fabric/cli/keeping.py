@@ -34,7 +34,8 @@ def remember(
         bool,
         typer.Option(
             "--global",
-            help="Best practice for every project; names, paths and people are taken out.",
+            help="Best practice for every project; hosts, paths, people, companies and places are "
+            "taken out.",
         ),
     ] = False,
     kind: Annotated[
@@ -102,8 +103,8 @@ def remember(
     What failed without a reason or a lesson: a terminal asks what to do instead before anything is
     stored (Return stores it without); elsewhere it is stored, and the last line says how to add the
     lesson. A text beyond 16,384 characters is cut at a word, with a notice of how much was left
-    out. An empty text, one that only holds a secret, and two outcomes at once are refused with exit
-    code 2.
+    out. An empty text, one that only holds a secret, two outcomes at once, and with `--global` a
+    word that may name a person, company or place are refused with exit code 2.
 
         memory-fabric remember "Use cursor-based pagination for all list endpoints"
         memory-fabric remember --failed --instead "use cursors" "Offsets time out at 1M rows"

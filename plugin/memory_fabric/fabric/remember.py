@@ -133,6 +133,10 @@ def state(
         if says_only_secrets(record.what):
             return None, False
     id_, unread = record.id or ids.new_id(), Unread()
+    if record.scope == "global":
+        from memory_fabric.fabric.identifying import for_everybody  # rare, and never in a hook
+
+        record = for_everybody(record, memory)
     record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
     opened = unread.attempt((), opening, text, record.what)
     stored = _remembered(memory, record, provenance, opened, unread)

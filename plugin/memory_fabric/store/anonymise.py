@@ -1,4 +1,9 @@
-"""Records of scope global, without what would tell where they come from."""
+"""Records of scope global, without what would tell where they come from.
+
+Here goes what can be told by its form, and what is known: the project and its owners, the machine,
+the user by name, and people, companies and places that the graph knows. Names that nobody has
+told are the business of fabric.identifying.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +11,95 @@ import os
 import re
 from functools import partial
 
+from memory_fabric.store import files
+from memory_fabric.store.sqlite import sqlite3
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memory_fabric.config import Settings
     from memory_fabric.models import Record
-    from memory_fabric.store.projects import Project
+    from memory_fabric.store.memory import Memory
 
 # From so many letters on a name tells where it comes from inside another one, too: "ledgerly-db".
 TELLING_CHARS = 6
 # Hosts that say nothing about who uses them.
 PUBLIC_HOSTS = frozenset(("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", ""))
+# Entities of these types name somebody, and what a name of them gives way to.
+TELLING_TYPES = (
+    dict.fromkeys("person people user author colleague contact".split(), "someone")
+    | dict.fromkeys("organization organisation company customer client vendor".split(), "a company")
+    | dict.fromkeys("place location city country office".split(), "a place")
+    | dict.fromkeys("host server machine".split(), "a host")
+)
+MAX_NAMES = 2000
+# Accounts that every system has.
+COMMON_USERS = frozenset(
+    """root admin administrator user test guest nobody postgres app deploy www-data ubuntu vscode
+    runner claude node""".split()
+)
+# Addresses that mean the same everywhere.
+COMMON_ADDRESSES = frozenset(("127.0.0.1", "0.0.0.0", "169.254.169.254", "255.255.255.255"))
+# Hosts of everybody, and names of programs that look like one.
+COMMON_NAMES = frozenset(
+    """example.com example.org example.net github.com gitlab.com bitbucket.org npmjs.com pypi.org
+    crates.io docker.io ghcr.io quay.io socket.io fly.io draw.io ko.net asp.net ado.net vb.net
+    ml.net google.com amazon.com microsoft.com apple.com cloudflare.com rubygems.org golang.org
+    python.org nodejs.org w3.org ietf.org wikipedia.org stackoverflow.com""".split()
+)
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,4}")
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s'\"`<>)]{1,1000}", re.IGNORECASE)
 # Absolute paths, paths from home, drive letters, and relative ones that end in a file name.
 _PATH = re.compile(
     r"(?<![\w/.~-])(?:~/|/(?=[\w.-]{1,200}/)|/(?:home|Users|root|srv|opt|var|tmp|mnt|work)\b|"
-    r"[A-Za-z]:\\)[^\s,;:'\"`)]{0,300}|(?<![\w/.-])(?:[\w.-]{1,100}/){1,20}[\w-]{1,100}\.\w{1,6}\b"
+    r"[A-Za-z]:\\|\\\\(?=[\w.-]{1,100}\\))[^\s,;:'\"`)]{0,300}|(?<![\w/.-])(?:[\w.-]{1,100}/){1,20}[\w-]{1,100}\.\w{1,6}\b"
 )
-_ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
+_ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?!/)")
+_NET = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}/\d{1,2}\b")
+_ADDRESS_6 = re.compile(
+    r"(?<![\w:.])(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}(?![\w:])|"
+    r"(?<![\w:.])(?:[0-9a-f]{1,4}:){2,6}:(?:[0-9a-f]{1,4}(?![\w:]))?",
+    re.IGNORECASE,
+)
+# A server's name: two labels with an ending that programs do not bear, or more labels.
+_HOST = re.compile(
+    r"(?<![\w.@/-])(?:[a-z0-9][a-z0-9_-]{0,62}\.){1,6}(?:com|org|net|edu|gov|de|fr|nl|ch|at|be|se|"
+    r"dk|fi|eu|uk|jp|cn|kr|ru|br|ca|au|nz|es|it|cz|lan|internal|intranet|corp|localdomain)"
+    r"(?::\d{1,5})?(?![\w.-]?\w)|(?<![\w.@/-])(?:[a-z0-9][a-z0-9_-]{0,62}\.){2,6}"
+    r"(?:io|dev|app|ai|co|cloud|local|home|test|info|biz|us|me|in|tech|systems)"
+    r"(?::\d{1,5})?(?![\w.(-]?\w|\()",
+    re.IGNORECASE,
+)
+# "host build7", "server web-03"; and machines that are named as machines are.
+_MACHINE = re.compile(
+    r"\b(?:hosts?|hostname|server|machine|vm|workstation|laptop)\s{1,3}[`'\"]?"
+    r"(?!v\d)(?=[a-z0-9-]{0,62}\d)[a-z][a-z0-9-]{1,62}\b[`'\"]?|"
+    r"(?<![\w.-])(?:build|srv|server|host|prod|staging|stage|stg|vm|ci|db|web|app|mail|gw|worker|"
+    r"jump|bastion)(?:-[a-z]{1,16}){0,3}-?\d{1,3}(?![\w.-]?\w)",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(r"\b(?:the |an? )?(?:hosts?|hostname|server|machine) a host\b")
+_NO_MACHINE = frozenset(("web3", "web2", "db2"))
+_HANDLE = re.compile(r"(?<![\w`@./-])@[A-Za-z][\w-]{1,38}(?![\w/(.-]?\w|[/(`])")
+# What is written with an at sign and names nobody: annotations and rules of style sheets.
+_ANNOTATIONS = frozenset(
+    """@property @dataclass @staticmethod @classmethod @override @test @transactional @deprecated
+    @param @params @return @returns @throws @see @todo @media @import @apply @layer @supports
+    @keyframes @font-face @charset @inject @injectable @component @autowired @cache @cached @pytest
+    @nullable @nonnull @entity @service @controller @input @output @state @ts-ignore
+    @ts-expect-error @latest @next @types @alpha @beta""".split()
+)
+_ACCOUNT = re.compile(
+    r"\b(?P<cue>(?:user(?:name)?|login|account)(?:\s{0,3}[=:]\s{0,3}[`'\"]?|\s{1,3}[`'\"])|"
+    r"--user[= ]|\bssh\s{1,3})(?P<name>[a-z][a-z0-9._-]{1,31})(?P<host>@[\w.-]{1,200})?",
+    re.IGNORECASE,
+)
 
 
-def anonymised(record: Record, project: Project | None, settings: Settings) -> Record:
+def anonymised(record: Record, memory: Memory) -> Record:
     """The record without project, paths, people and host; entities that name the project go."""
-    names = _telling_names(project, settings)
+    names = telling_names(memory)
 
     def clean(text: str) -> str:
         return cleaned(text, names)
@@ -46,7 +114,9 @@ def anonymised(record: Record, project: Project | None, settings: Settings) -> R
         constraints=tuple(clean(c) for c in record.constraints),
         tradeoffs=tuple(clean(t) for t in record.tradeoffs),
         category=clean(record.category),
-        entities=tuple(e for e in record.entities if not is_telling(e.name)),
+        entities=tuple(
+            e for e in record.entities if e.type not in TELLING_TYPES and not is_telling(e.name)
+        ),
         relations=tuple(
             r for r in record.relations if not is_telling(r.source) and not is_telling(r.target)
         ),
@@ -60,9 +130,15 @@ def anonymised(record: Record, project: Project | None, settings: Settings) -> R
 
 
 def cleaned(text: str, names: Mapping[str, str]) -> str:
-    """The text without paths, links, addresses and these names, each replaced by what it is."""
-    text = _PATH.sub("a path", _URL.sub("a link", _EMAIL.sub("someone", text)))
-    text = _ADDRESS.sub("an address", text)
+    """The text without paths, links, addresses, hosts, accounts and these names, each replaced by
+    what it is.
+    """
+    text = _EMAIL.sub("someone", text) if "@" in text else text
+    text = _PATH.sub("a path", _URL.sub("a link", text))
+    text = _ADDRESS_6.sub(_address_6, _NET.sub(_net, _ADDRESS.sub(_address, text)))
+    text = _MACHINE.sub(_machine, _HOST.sub(_host, text))
+    text = _CALLED.sub("a host", text)
+    text = _ACCOUNT.sub(_account, _HANDLE.sub(_handle, text))
     for name, instead in names.items():
         # A short name is a word of other things, too: "api" in "rest-api"; a long one tells.
         joint = "" if len(name) >= TELLING_CHARS else "-"
@@ -71,21 +147,109 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
-def _telling_names(project: Project | None, settings: Settings) -> dict[str, str]:
+def telling_names(memory: Memory) -> dict[str, str]:
     """Names that would tell the origin, and what stands in their place."""
-    names: dict[str, str] = {}
+    project, settings = memory.project, memory.settings
+    names = _known_to_graph(memory)
     for key in project.keys if project else ():
         kind, _, value = key.partition(":")
         host, *owners = value.split("/")[:-1] if kind == "remote" else [""]
         names |= dict.fromkeys(owners, "the owner")
         if host not in PUBLIC_HOSTS:
             names[host] = "a host"
+    names |= dict.fromkeys(_user_names(memory), "someone")
+    names[settings.origin] = "a host"
     if project:
         names[project.name] = "the project"
         names[os.path.basename(project.root)] = "the project"
-    names[settings.author] = "someone"
-    names[settings.origin] = "a host"
-    return {name: instead for name, instead in names.items() if len(name) > 1}
+    found = {name: instead for name, instead in names.items() if len(name) > 1}
+    # Longer ones first: of "Acme Retail" nothing may be left because "Acme" is known, too.
+    return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
+
+
+def _known_to_graph(memory: Memory) -> dict[str, str]:
+    """Names of people, companies, places and machines among the entities."""
+    marks = ", ".join("?" * len(TELLING_TYPES))
+    names: dict[str, str] = {}
+    for database in memory.databases():
+        try:
+            rows = database.rows(
+                f"SELECT name, lower(type) FROM entities WHERE lower(type) IN ({marks}) LIMIT ?",
+                (*TELLING_TYPES, MAX_NAMES),
+            )
+        except sqlite3.Error as error:
+            memory.fail(f"graph ({database.kind}): {error}")
+            continue
+        names |= {name: TELLING_TYPES[type_] for name, type_ in rows}
+    return names
+
+
+def _user_names(memory: Memory) -> set[str]:
+    """What the user is called: by the system, the home folder, and git, in whole and in parts."""
+    settings, project = memory.settings, memory.project
+    names = {settings.author, os.path.basename(settings.user_home)} - COMMON_USERS
+    home = settings.user_home
+    paths = [os.path.join(home, ".gitconfig"), os.path.join(home, ".config", "git", "config")]
+    paths += [os.path.join(project.root, ".git", "config")] if project else []
+    for path in paths if home else paths[2:]:
+        try:
+            text = files.read_text(path) or ""
+        except OSError:
+            continue  # a folder or a pipe in its place names nobody
+        names |= _named_in(text)
+    return names
+
+
+def _named_in(config: str) -> set[str]:
+    """The user's name in a configuration of git, whole and in parts, and that of the mailbox."""
+    names: set[str] = set()
+    section = ""
+    for line in config.split("\n"):
+        key, _, value = line.strip().partition("=")
+        section = line.strip().lower() if line.strip().startswith("[") else section
+        value = value.strip().strip('"')
+        if section == "[user]" and key.strip().lower() == "name" and value:
+            names |= {value, *(part for part in value.split() if len(part) >= 3)}
+        elif section == "[user]" and key.strip().lower() == "email" and "@" in value:
+            names.add(value.partition("@")[0].rpartition("+")[2])
+    return names - COMMON_USERS
+
+
+def _address(match: re.Match[str]) -> str:
+    return match.group() if match.group() in COMMON_ADDRESSES else "an address"
+
+
+def _net(match: re.Match[str]) -> str:
+    """A whole private net is everybody's, a part of it is not."""
+    private = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "0.0.0.0/0")
+    return match.group() if match.group() in private else "an address"
+
+
+def _address_6(match: re.Match[str]) -> str:
+    found = match.group()
+    is_time = all(part.isdigit() and len(part) <= 2 for part in found.split(":"))
+    return found if is_time else "an address"
+
+
+def _host(match: re.Match[str]) -> str:
+    name = match.group().lower().partition(":")[0]
+    return match.group() if name in COMMON_NAMES else "a host"
+
+
+def _machine(match: re.Match[str]) -> str:
+    return match.group() if match.group().lower() in _NO_MACHINE else "a host"
+
+
+def _handle(match: re.Match[str]) -> str:
+    return match.group() if match.group().lower() in _ANNOTATIONS else "someone"
+
+
+def _account(match: re.Match[str]) -> str:
+    if match["name"].lower() in COMMON_USERS and not match["host"]:
+        return match.group()
+    if match["cue"].lower().startswith("ssh") and not match["host"]:
+        return match.group()
+    return f"{match['cue']}someone"
 
 
 def _any_spelling(name: str) -> str:

@@ -296,7 +296,7 @@ class Memory:
         if record.scope == "global":
             from memory_fabric.store.anonymise import anonymised  # rare, and never on a prompt
 
-            record = anonymised(record, self.project, self.settings)
+            record = anonymised(record, self)
             by = by._replace(author="", origin="", session="", agent="")
         store = "user" if record.scope in USER_SCOPES else "project"
         from memory_fabric.store import records  # recall alone never loads it
