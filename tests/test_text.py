@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from memory_fabric import text as t
 
 
-
 @pytest.mark.parametrize(
     ("asked", "terms"),
     [
