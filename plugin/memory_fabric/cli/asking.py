@@ -207,7 +207,7 @@ def load(as_json: show.AsJson = False) -> int:
     if as_json:
         show.json_out({"text": text, "failures": failures})
     else:
-        show.line(text or "Nothing is remembered here yet.")
+        show.block(text or "Nothing is remembered here yet.")
     for failure in failures:
         show.complain(failure)
     return 0 if text else 1 if failures else 3

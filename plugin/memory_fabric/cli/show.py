@@ -41,6 +41,11 @@ def line(text: str, style: str = "") -> None:
     console().print(styled(text, style), soft_wrap=True)
 
 
+def block(text: str) -> None:
+    """A block as a session is given it: its lines are harmless, its fence is ours."""
+    console().print(_without_controls(text), soft_wrap=True)
+
+
 def styled(text: str, style: str) -> Text:
     """The text in a style, for a line or a cell; what is not for a screen is dropped."""
     from rich.text import Text
@@ -108,5 +113,8 @@ def printable(text: str) -> str:
     """The text without control and invisible characters, its fences harmless: a memory must not
     drive the terminal, nor whoever reads along.
     """
-    text = neutralised(text)
+    return _without_controls(neutralised(text))
+
+
+def _without_controls(text: str) -> str:
     return "".join(c for c in text if c in "\n\t" or (c >= " " and not "\x7f" <= c <= "\x9f"))
