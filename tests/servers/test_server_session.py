@@ -348,8 +348,8 @@ def test_a_listener_is_told_that_it_ends_with_the_input(tmp_path: Path) -> None:
     ours = Ours(tmp_path / "home")
     params = {"_meta": ENVELOPE, "notifications": {"resourceSubscriptions": [protocol.GRAPH_URI]}}
     ours.take({"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params})
-    ours.store.submit(lambda memory: None, lambda *_: heard.set())
     heard = threading.Event()
+    ours.store.submit(lambda memory: None, lambda *_: heard.set())
     assert heard.wait(WAIT_S)
 
     acknowledged, ended = ours.end()
@@ -357,6 +357,17 @@ def test_a_listener_is_told_that_it_ends_with_the_input(tmp_path: Path) -> None:
     assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
     assert ended["id"] == "l"
     assert ended["result"]["_meta"][protocol.SUBSCRIPTION_KEY] == "l"
+
+
+def test_a_listener_that_asks_for_no_graph_opens_no_memory() -> None:
+    session, said = alone()
+    params = {"_meta": ENVELOPE, "notifications": {"toolsListChanged": True}}
+    listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
+
+    session.take(json.dumps(listen).encode())
+
+    (acknowledged,) = map(json.loads, said)
+    assert acknowledged["params"]["notifications"] == {"toolsListChanged": True}
 
 
 def test_a_client_that_reads_late_holds_up_nothing_and_gets_all_in_order() -> None:

@@ -77,11 +77,16 @@ def as_json(value: Any, margin: str = "\n") -> str:
     if isinstance(value, str):
         return quoted(value)
     inner = margin + "  "
+    # Most of a graph is texts: they are not worth a call each.
     if isinstance(value, dict) and value:
-        items = [f"{inner}{quoted(k)}: {as_json(v, inner)}" for k, v in value.items()]
+        items = [
+            f"{inner}{quoted(k)}: {quoted(v) if isinstance(v, str) else as_json(v, inner)}"
+            for k, v in value.items()
+        ]
         return f"{{{','.join(items)}{margin}}}"
     if isinstance(value, list | tuple) and value:
-        return f"[{','.join([inner + as_json(item, inner) for item in value])}{margin}]"
+        items = [inner + (quoted(v) if isinstance(v, str) else as_json(v, inner)) for v in value]
+        return f"[{','.join(items)}{margin}]"
     return jsontext.dumps(value)
 
 

@@ -111,7 +111,7 @@ class Session:
     def end(self, timeout_s: float) -> None:
         """The client says no more: end its listening, wait for the answers that are still owed."""
         for request in list(self._listening):
-            self._settle(request, jsonrpc.result(request.id, self._stamped_listen(request)))
+            self._settle(request, self._result(request, {"_meta": _of_listener(request)}))
         with self._settled:
             self._settled.wait_for(lambda: not self._open, timeout_s)
 
@@ -248,21 +248,23 @@ class Session:
 
     def _listen(self, request: Request) -> None:
         kept = protocol.honoured(request.params["notifications"])
-        meta = {protocol.SUBSCRIPTION_KEY: request.id}
+        hears = GRAPH_URI in kept.get("resourceSubscriptions", ())
 
         def begun() -> None:
             with self._settled:
                 is_open = request in self._open
                 if is_open:
-                    hears = GRAPH_URI in kept.get("resourceSubscriptions", ())
                     self._listening[request] = hears
             if is_open:
-                params = {"_meta": meta, "notifications": kept}
+                params = {"_meta": _of_listener(request), "notifications": kept}
                 self._say(jsonrpc.notification(ACKNOWLEDGED, params))
-            else:
+            elif hears:
                 self._watch.stop()
 
-        self._begin_to_watch(request, begun)
+        if hears:
+            self._begin_to_watch(request, begun)
+        else:
+            begun()  # of what it asks for nothing ever changes: the memory is not looked at
 
     def _begin_to_watch(self, request: Request, begun: Callable[[], Result | None]) -> None:
         """What was before is told to nobody: the watching starts from the memory as it is."""
@@ -304,7 +306,7 @@ class Session:
             if request not in self._open:
                 return
             self._open.remove(request)
-            if self._listening.pop(request, None) is not None:
+            if self._listening.pop(request, False):
                 self._watch.stop()
         if request.batch is not None:
             request.batch.add(answer)
@@ -319,17 +321,19 @@ class Session:
             self._say(jsonrpc.notification(UPDATED, {"uri": GRAPH_URI}))
         for request, hears in list(self._listening.items()):
             if hears:
-                meta = {protocol.SUBSCRIPTION_KEY: request.id}
-                self._say(jsonrpc.notification(UPDATED, {"_meta": meta, "uri": GRAPH_URI}))
+                params = {"_meta": _of_listener(request), "uri": GRAPH_URI}
+                self._say(jsonrpc.notification(UPDATED, params))
 
     def _result(self, request: Request, found: Result) -> Result:
         return jsonrpc.result(request.id, protocol.of_era(found, modern=bool(self._modern)))
 
-    def _stamped_listen(self, request: Request) -> Result:
-        return protocol.of_era({"_meta": {protocol.SUBSCRIPTION_KEY: request.id}}, modern=True)
-
     def _say(self, message: Result | Sequence[Result]) -> None:
         self._send(jsonrpc.line_of(message))
+
+
+def _of_listener(request: Request) -> dict[str, Any]:
+    """By which a listener knows what is meant for it."""
+    return {protocol.SUBSCRIPTION_KEY: request.id}
 
 
 def _told(request: Request, error: BaseException) -> Fault:
