@@ -78,7 +78,7 @@ def _fails(python: str) -> str:
 
 
 def packages(sight: Sight) -> Check:
-    """The packages of the server and the command line; hooks need none."""
+    """The packages of the command line; hooks and the MCP server need none."""
     data, root = sight.settings.data_dir, sight.settings.plugin_root
     if not data or not root:
         return Check("packages", OK, "those of this Python; the plugin is not its installer")
@@ -89,7 +89,7 @@ def packages(sight: Sight) -> Check:
         return Check("packages", OK, "being installed right now")
     failed = installation.last_error(data)
     if failed:
-        remedy = "The hooks work meanwhile; the server does not."
+        remedy = "Hooks and the MCP server work meanwhile."
         return Check("packages", FAULT, failed, remedy, fixable=True)
     half = installation.half_installed(data)
     if half:
