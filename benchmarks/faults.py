@@ -1,6 +1,6 @@
 """What faults do to memory: ours and the reference server, broken in the same ways.
 
-    python3 benchmarks/faults.py                      all fourteen, in about ten minutes
+    python3 benchmarks/faults.py                      all fifteen, in about ten minutes
     python3 benchmarks/faults.py --only 1,4 --rounds 20
     python3 benchmarks/faults.py --check              exit status 1 when ours lost anything
     python3 benchmarks/faults.py --json
@@ -28,6 +28,7 @@ from driver import with_packages
 from fault_around import clock_set_back, held_locks, newer_schema
 from fault_deaths import killed
 from fault_files import corrupt_inputs
+from fault_hooks import held_up_hooks
 from fault_inputs import hard_inputs
 from fault_places import full_disk, read_only_home
 from fault_serve import serve_killed, serve_on_full_disk
@@ -50,6 +51,7 @@ FAULTS: Mapping[int, Fault] = {
     12: one_file,
     13: serve_killed,
     14: serve_on_full_disk,
+    15: held_up_hooks,
 }
 HEAD = (
     "| fault | ours: acknowledged, lost | unreadable | message "
