@@ -155,7 +155,8 @@ def _without_tokens(text: str) -> str:
 
 def _without_names(text: str) -> str:
     """The text without secrets that are known by their name."""
-    return "\n".join(map(_without_named, text.split("\n")))
+    text = "\n".join(map(_without_named, text.split("\n")))
+    return _name_and_value().sub(_hide_field, text)
 
 
 def _without_named(line: str) -> str:
@@ -281,6 +282,17 @@ def _seed_phrase() -> re.Pattern[str]:
 
 
 @cache
+def _name_and_value() -> re.Pattern[str]:
+    """A name in one field and its value in the next, as Kubernetes and others list variables."""
+    return re.compile(
+        rf"(\b(?:name|key|variable)[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?[\w.-]{{0,40}}(?:{NAMES}){ENDINGS}"
+        r"[\"']?\s{0,4}[,;]?\s{1,12}[-]?\s{0,4}[\"']?(?:default_?)?value[\"']?\s{0,4}[:=]\s{0,4}[\"']?)"
+        r"([^\s\"',;{}]{4,512})",
+        re.IGNORECASE,
+    )
+
+
+@cache
 def _password_variable() -> re.Pattern[str]:
     return re.compile(r"pw\d{0,3}[\"'`]?\s{0,20}:?=", re.IGNORECASE)
 
@@ -332,6 +344,14 @@ def _hide_variable(match: re.Match[str]) -> str:
     if behind[:1] in ("(", "[") or value.startswith(("/", "./", "~/", "$", "http")):
         return match.group(0)
     return f"{lead}{quote}[redacted: secret]{quote}"
+
+
+def _hide_field(match: re.Match[str]) -> str:
+    lead, value = match.groups()
+    is_none = (
+        "[redacted" in value or value[0] in "$%<" or is_plain("password=", value, "", quoted=True)
+    )
+    return match.group(0) if is_none else f"{lead}[redacted: secret]"
 
 
 def _hide_seeds(match: re.Match[str]) -> str:

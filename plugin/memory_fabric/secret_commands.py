@@ -48,8 +48,8 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("redis-cli valkey-cli keydb-cli", "-a", _ON + r"-a "),
     (
         "redis-cli valkey-cli keydb-cli",
-        "auth",
-        r"\b(?:[^\n;&]{0,200}?\s)?(?:-x )?auth (?:default )?",
+        "",
+        r"\b(?:[^\n;&]{0,200}?\s)?(?:-x )?(?i:auth) (?:default )?",
     ),
     (
         "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn "

@@ -104,8 +104,8 @@ def without_told(text: str) -> str:
             continue
         if kind == "common" and _is_of_issuer(text[max(0, name.start() - 24) : name.start()]):
             kind = "key"
-        named_to = _rest_of_name().match(text, name.end())
-        named_to = name.end() if named_to is None else named_to.end()
+        rest = _rest_of_name().match(text, name.end())
+        named_to = name.end() if rest is None else rest.end()
         if text[name.end() : named_to].strip("_-").split("_")[0].split("-")[0] in _ABOUT:
             continue
         for start, end in _values_behind(text, max(named_to, reached), kind, named_to):
@@ -432,6 +432,8 @@ def _without_columns(text: str) -> str:
     separator = ""
     for place, line in enumerate(lines):
         if columns:
+            if not line.strip(" +-=|:\r"):
+                continue  # a rule between the head and its rows
             cells = _cells(line, separator)
             if len(cells) > max(columns) and len(cells) > 1:
                 lines[place] = _hidden_cells(line, cells, columns)
