@@ -86,7 +86,7 @@ def command_name(event: Event) -> str:
 
 
 def command_args(event: Event) -> str:
-    """What was typed behind a command's name, at most 64 Ki characters of it."""
+    """Return the words typed behind a command's name, at most 64 Ki characters."""
     return _text(event.raw, "command_args")[:MAX_PROMPT_CHARS]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from house import House
 from memory_fabric.cli.main import main
+from memory_fabric.store import projects
 from memory_fabric.store.sharing import switch
 
 SAID = "Use cursor-based pagination for all list endpoints"
@@ -142,3 +143,24 @@ def test_a_renamed_folder_says_where_it_was_once(desk: Desk) -> None:
 
     assert "This folder was" in told and "This folder was" not in again
     assert [record.what for record in desk.records()] == [SAID]
+
+
+def test_check_and_doctor_compare_the_registry_with_the_cards(desk: Desk) -> None:
+    desk.run("remember", SAID)
+    home, other = str(desk.fabric_home), desk.project.parent / "other"
+    other.mkdir()
+    projects.find_project(home, str(other))
+    sound = desk.run("check")[1]
+    known, key = projects.read_registry(home), f"folder:{other}"
+    without = {name: id_ for name, id_ in known.keys.items() if name != key}
+
+    projects.write_registry(home, known._replace(keys=without), {})
+    status, hidden = desk.run("check")
+    doctor = desk.run("doctor")[1]
+    projects.write_registry(home, known._replace(keys={**known.keys, "git:/o": "gone-1"}), {})
+    lost = desk.run("check")[1]
+
+    assert "registry" not in sound
+    assert "registry lacks" in doctor
+    assert status == 1 and key in hidden
+    assert "gone-1 is gone" in lost

@@ -147,3 +147,33 @@ def test_the_home_alone_says_which_clones_are_trusted(clones: Clones) -> None:
     )
 
     assert b"Redis" in start and b"projects.roots must be a list of whole paths" in start
+
+
+@pytest.mark.parametrize("forgery", ["config", "file", "link", "worktree"])
+def test_an_unpacked_archive_is_given_nothing_and_writes_nothing_there(
+    clones: Clones, forgery: str
+) -> None:
+    """Neither by a remote nor by a `.git` that leads to the private repository."""
+    unpacked, private = clones.second.parent / "unpacked", clones.first / ".git"
+    unpacked.mkdir()
+    if forgery == "config":
+        (unpacked / ".git").mkdir()
+        (unpacked / ".git" / "config").write_text(REMOTE, "utf-8")
+    elif forgery == "link":
+        (unpacked / ".git").symlink_to(private)
+    else:
+        (private / "worktrees" / "real").mkdir(parents=True)
+        (private / "worktrees" / "real" / "gitdir").write_text("/elsewhere/.git\n")
+        own = private if forgery == "file" else private / "worktrees" / "real"
+        (unpacked / ".git").write_text(f"gitdir: {own}\n")
+    before = clones.whats(clones.first)
+
+    house = clones.at(unpacked)
+    start = house.context("SessionStart", "evil", source="startup")
+    given = house.prompt("What did we decide to use for sessions, Redis?", "evil")
+    clones.says(unpacked, THERE)
+
+    assert "Redis" not in start + given
+    assert clones.whats(clones.first) == before and len(before) == 1
+    assert not any("Redis" in what for what in clones.whats(unpacked))
+    assert not (clones.first / ".claude" / "memory" / "graph-queue.jsonl").exists()

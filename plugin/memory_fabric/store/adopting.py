@@ -55,7 +55,7 @@ class Missing(Value):
 
 
 def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
-    """What the journal of this folder has and memory lacks; None where it lacks nothing.
+    """Find what the journal of this folder has and memory lacks; None where it lacks nothing.
 
     Unproved lines count where their author is `author`, left out: the user. A journal that git
     brought, with nothing of ours beside it, is its authors' affair. Of a journal that is larger
@@ -173,7 +173,7 @@ def waits(memory: Memory) -> bool:
 
 
 def restored_card(memory: Memory) -> str:
-    """Write the card of a project whose folder in home is gone; what the user must know of it.
+    """Write the card of a project whose folder in home is gone, and say so.
 
     Raises OSError.
     """
@@ -188,7 +188,7 @@ def restored_card(memory: Memory) -> str:
 
 
 def sentence(found: Missing) -> str:
-    """What is missing and how it comes back, for a notice."""
+    """Say what is missing and how it comes back, for a notice."""
     first, last = found.span
     what = f"{len(found.lines)} record{'' if len(found.lines) == 1 else 's'}"
     days = f" from {first}" if first == last else f" from {first} to {last}"
@@ -235,7 +235,7 @@ def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
 
 
 def _told(path: str, max_bytes: int) -> list[Mapping[str, Any]]:
-    """What a journal says last of each of its records, newest first, without those forgotten."""
+    """Return the last line of each record in a journal, newest first, without those forgotten."""
     last: dict[str, Mapping[str, Any]] = {}
     for line in _lines_of(path, max_bytes):
         last[line["id"]] = line

@@ -49,7 +49,7 @@ def registry(home: str, text: str | None) -> Registry:
 
 
 def read(home: str) -> Registry:
-    """What all cards say; of a key that stands in two, the project for which it was settled."""
+    """Read all cards; a key of two belongs to the project for which it was settled."""
     keys: dict[str, str] = {}
     settled: set[str] = set()
     asked: set[str] = set()

@@ -1,4 +1,4 @@
-"""A place that is new to this home: whose project it is, and what the user is told of it.
+"""Places that are new to this home: the project that each joins or begins, and the notice of it.
 
 What a place only claims, the remote of its repository or a repository that a `.git` file points
 at, is no proof: an unpacked archive can say the same. Where the claim is another project's, the
@@ -51,7 +51,7 @@ def tell(home: str, known: Registry, now: Registry, found: Identity) -> None:
 
 
 def question(home: str, known: Registry, found: Identity) -> str:
-    """What a place claims and is not taken for, and how the user says that it is so; '' without."""
+    """Ask about a place that claims to be of another project; '' for one that does not."""
     others = projects.claimed(known, found)
     if not others:
         return ""
@@ -118,7 +118,7 @@ def _renamed(known: Registry, id_: str, old: str, new: str) -> Registry:
 
 
 def _with_names(value: Any, names: dict[str, str]) -> Any:
-    """What was noted of settlings, with other keys in all places."""
+    """Replace keys in the notes of settlings."""
     if isinstance(value, dict):
         return {names.get(k, k): _with_names(v, names) for k, v in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Which lines of a project's decisions.jsonl are ours: a file beside it that proves it.
+"""The file that proves which lines of a project's decisions.jsonl are ours.
 
 `own.jsonl` begins with the project's id and its place, signed with the key in home, and has for
 each line of the journal that was written here a signature over the line and that beginning. It is
@@ -30,7 +30,7 @@ HEAD_FIELDS = ("project", "root", "inode", "waiting")
 
 
 class Header(Value):
-    """Whose lines they are: the project, its folder, and the folder's number.
+    """Project and place of the lines: its id, its folder, and the folder's number.
 
     `waiting` tells that the journal held lines when the file was made of which nothing proves whose
     they are, and that nobody has said so yet.
@@ -100,7 +100,7 @@ def exists(folder: str) -> bool:
 
 
 def header(home: str, folder: str) -> Header | None:
-    """Whose lines they are, as this home's key proves; None without a file, a key or a proof."""
+    """Return the beginning that this home's key proves; None without a file, a key or a proof."""
     if not exists(folder) or os.path.realpath(folder) != folder:
         return None
     key = seal.known_key(home)

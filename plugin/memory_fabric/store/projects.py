@@ -76,7 +76,7 @@ class Registry(Value):
 
 
 class Trust(Value):
-    """Which claims the home's config.toml lets count: all of them, or those below some folders."""
+    """Claims that the home's config.toml lets count: all of them, or those below some folders."""
 
     everywhere: bool = False
     roots: tuple[str, ...] = ()
@@ -336,7 +336,7 @@ def _text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def _settings(path: str) -> dict[str, str]:
-    """What a file of git's settings says: `url` of `origin`, else of the first remote; `worktree`
+    """Read from a file of git's settings: `url` of `origin`, else of the first remote; `worktree`
     and `bare` of the core. Empty without.
     """
     urls: dict[str, str] = {}

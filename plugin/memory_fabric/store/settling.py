@@ -77,14 +77,14 @@ def known(home: str) -> list[Known]:
 
 
 def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
-    """What `link`, `split` or `undo` would do here. Raises NotFound, BadInput."""
+    """Plan `link`, `split` or `undo` of this folder. Raises NotFound, BadInput."""
     if action == "link":
         return plan_link(memory, wanted)
     return plan_split(memory) if action == "split" else plan_undo(memory)
 
 
 def asked(memory: Memory) -> str:
-    """What this folder claims and is not taken for, for the user; empty without."""
+    """Ask the user about what this folder claims; empty where nothing is to be asked."""
     if memory.project is None:
         return ""
     registry, found = _here(memory)

@@ -50,7 +50,7 @@ def findings(memory: Memory) -> list[Finding]:
 
 
 def _registered(home: str) -> Iterator[Finding]:
-    """Whether the registry and the projects' own cards say the same, and all projects are there."""
+    """Find where registry and cards differ, and projects whose folder is gone."""
     path = os.path.join(home, projects.REGISTRY)
     known = projects.read_registry(home)
     if known.state not in (projects.SOUND, projects.OLD) and known.keys:

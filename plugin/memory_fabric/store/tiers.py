@@ -64,7 +64,10 @@ def share(memory: Memory) -> int:
 
     if not place.is_on(memory):
         return 0
-    holding.bring_over(memory)
+    if holding.bring_over(memory):
+        from memory_fabric.store import adopting  # only where a merge was settled
+
+        adopting.seal_all(memory, max_bytes=adopting.MAX_AT_STOP_BYTES)
     return others.take_in(memory)
 
 

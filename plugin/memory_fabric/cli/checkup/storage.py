@@ -167,7 +167,7 @@ def backups(sight: Sight) -> Check:
 
 
 def identity(sight: Sight) -> Check:
-    """Whether this folder is the project that it claims to be, and the registry knows all."""
+    """Identity of this folder, and the registry beside the projects' cards."""
     home = sight.settings.home
     hidden = cards.missing(home, projects.read_registry(home))
     if hidden:
