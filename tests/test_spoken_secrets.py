@@ -646,6 +646,20 @@ def test_what_only_speaks_of_secrets_stays_byte_for_byte() -> None:
     assert [text for text in HARMLESS if redact(text) != text] == []
 
 
+def test_public_keys_colours_references_and_stand_ins_stay() -> None:
+    random = "xK9" + "fQ2mZ7pL4vB8nR3tYwA1sD5gH6jK0" * 2
+    for text in (
+        f"public key: {random}",
+        f'public_key = "{random}"',
+        f"-----BEGIN PUBLIC KEY-----\n{random}\n-----END PUBLIC KEY-----",
+        "the publishable key pk_" + f"live_{random[:24]}",
+        ".password-field2 { color: #ff00aa; margin: 0 4px; }",
+        "fn verify(password: &str, hash: &PasswordHash<'_>) -> Result<(), Error>",
+        "gh" + "p_" + "x" * 36,
+    ):
+        assert redact(text) == text
+
+
 def test_passphrases_and_the_words_of_a_wallet_leave_and_prose_stays() -> None:
     words = "hazard garden spider crystal abandon river turtle hollow panther shadow salmon falcon"
     listed = "\n".join(f"{i}. {word}" for i, word in enumerate(words.split(), 1))

@@ -22,7 +22,7 @@ _START = r"(?<![A-Za-z0-9_-])"
 _WITH_DIGIT = r"(?=[A-Za-z_-]{0,255}[0-9])"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _OBJECTS = (
-    "acct|asst|batch|call|card|ch|chatcmpl|cmpl|cs|cus|dp|ev|evt|file|ft|ftjob|gen|group|ic|id|il|"
+    "pk|pub|acct|asst|batch|call|card|ch|chatcmpl|cmpl|cs|cus|dp|ev|evt|file|ft|ftjob|gen|group|ic|id|il|"
     "in|inv|item|job|main|modelperm|msg|nonce|obj|order|org|pi|plan|pm|po|price|prod|proj|pst|py|"
     "re|ref|req|request|resp|rs|run|session|seti|si|span|src|step|sub|tax|thread|tok|toolu|tool|"
     "trace|txn|txr|user|usr|vs|we|upload|chunk|index|vendor|app|sha256|sha384|sha512|integrity"
@@ -171,9 +171,9 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ),
     # Of an issuer that is not known here, under a prefix that says what it is.
     (
-        "sk pk key api pat tok secret priv auth access svc cred",
+        "sk ak sa key api pat tok sec priv auth access svc cred",
         rf"{_START}(?:[A-Za-z][A-Za-z0-9]{{0,12}}[_-]){{0,3}}"
-        r"(?:sk|pk|ak|key|api|apikey|pat|tok|token|secret|sec|priv|auth|access|svc|sa|cred)"
+        r"(?:sk|ak|key|api|apikey|pat|tok|token|secret|sec|priv|auth|access|svc|sa|cred)"
         r"(?:[_-][a-z0-9]{1,8}){0,3}[_-](?=[A-Za-z_-]{0,60}[0-9])(?=[A-Z0-9_-]{0,60}[a-z])"
         r"(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9]{20,128}(?![A-Za-z0-9_./-])",
     ),

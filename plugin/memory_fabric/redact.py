@@ -365,7 +365,9 @@ def _hide_tail(match: re.Match[str]) -> str:
 
 
 def _hide_token(match: re.Match[str]) -> str:
-    return "[redacted: token]" if signs.is_doubtful(match.group()) else match.group()
+    token = match.group()
+    is_stand_in = len(set(token[-16:].lower())) < 3
+    return token if is_stand_in or not signs.is_doubtful(token) else "[redacted: token]"
 
 
 def _hide_spoken(match: re.Match[str]) -> str:
@@ -386,7 +388,8 @@ def _hide_random(match: re.Match[str]) -> str:
     lead, value = match.group(1), match.group(2)
     if not looks_random(value) or value.startswith(tuple(_PUBLIC_HEADS)):
         return match.group(0)
-    if _public_name().search(lead):
+    before = match.string[max(0, match.start() - len("public ")) : match.start()]
+    if _public_name().search(lead) or before.lower() == "public ":
         return match.group(0)
     return f"{lead}[redacted: secret]"
 

@@ -155,6 +155,14 @@ def _is_name(text: str, name: re.Match[str], kind: str) -> bool:
     word = name.group()
     if behind == "/" or _is_in_address(text, name.start()):
         return False
+    if len(word) < 6 and (before.isdigit() or text[name.end() : name.end() + 2].isalnum()):
+        is_plural = behind in ("s", "S") and not text[name.end() + 1 : name.end() + 2].isalnum()
+        if before.isdigit() or (behind.isdigit() and not is_plural):
+            return False
+    if kind in ("key", "common") and text[: name.start()][-13:].rstrip(" _-").lower().endswith(
+        ("public", "publishable")
+    ):
+        return False
     mark = text.rfind("[redacted: ", max(0, name.start() - 24), name.start())
     if mark >= 0 and "]" not in text[mark : name.start()]:
         return False
@@ -175,7 +183,10 @@ def _is_name(text: str, name: re.Match[str], kind: str) -> bool:
 def _is_in_address(text: str, start: int) -> bool:
     """Whether the word that holds this place is an address."""
     before = text[max(0, start - 200) : start]
-    return "://" in before.split()[-1] if before and not before[-1].isspace() else False
+    if not before or before[-1].isspace():
+        return False
+    word = before.split()[-1]
+    return "://" in word or word.lstrip("\"'(`").startswith("arn:")
 
 
 def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[tuple[int, int]]:
@@ -398,7 +409,9 @@ def _is_code(core: str, follower: str) -> bool:
         return True
     if follower[:1] in ("(", "[") or core.startswith(("/", "./", "../", "~/", "--", "$")):
         return True
-    return bool(_path_of_names().fullmatch(core))
+    if core[0] in "&*" and core[1:].partition("<")[0].isalpha():
+        return True  # a reference, a pointer
+    return bool(_path_of_names().fullmatch(core.rstrip("!")))
 
 
 def _is_pair_ahead(follower: str) -> bool:
@@ -601,7 +614,7 @@ def _known_forms() -> re.Pattern[str]:
         r"ipv|log4j|node|python|py|php|java|go|rfc|iso|cve|fips|tls|ssl|ssh|totp|fido|pkcs|secp|"
         r"curve|xchacha|chacha|blake|ripemd|crc|hmac|bcrypt|scrypt)[-_]?\d{1,5}(?:id|b|r1|k1)?"
         r"(?:[-_./][a-z0-9]{1,12}){0,3}|s3|k8s|k3s|ec2|i18n|l10n|a11y|x509|h2|o365|m365|2fa|mfa|"
-        r"[A-Z]{2,10}-\d{1,6}|#\d+|[^\s@]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}|"
+        r"[A-Z]{2,10}-\d{1,6}|#\d+|#[0-9a-f]{3,8}|[^\s@]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}|"
         r"\d+(?:[-–/x*+.,]\d+)+|[0-9]{1,3}",
         re.IGNORECASE,
     )
