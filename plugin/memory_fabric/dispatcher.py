@@ -95,6 +95,8 @@ BUDGETS: Mapping[str, Budget] = {
     "PreCompact": Budget(4.0, 1.0),
     "PostCompact": Budget(4.0, 1.0),
     "SessionEnd": Budget(0.9, 0.25),
+    # A person has typed that two memories become one, and waits for it.
+    "UserPromptExpansion": Budget(55.0, 5.0),
 }
 # Of which so much is left for the work itself, however slowly a cold disk started Python.
 LEAST_WORK_S = 0.1

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Record
-from memory_fabric.store import adopting, own_lines, projects
+from memory_fabric.store import adopting, files, own_lines, projects
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.purge import purging
 from store.support import USER, World, decision, git_folder
 
 REMOTE = "git@example.com:acme/billing.git"
@@ -300,3 +301,17 @@ def test_of_a_large_journal_its_end_is_looked_at(world: World) -> None:
     assert found is not None and [line["what"] for line in found.lines] == ["last"]
     everything = adopting.missing(world.memory())
     assert everything is not None and len(everything.lines) == 2
+
+
+def test_lines_that_a_purge_changes_are_proved_as_they_are_now(world: World) -> None:
+    says(world, "Ship from build7 on Fridays")
+    memory = world.memory()
+    assert memory.project is not None
+
+    purging.purge(memory, purging.find(memory, "build7"), USER)
+
+    lines, _ = files.read_lines(own_lines.journal_of(memory))
+    proved = own_lines.proved(memory.settings.home, memory.project.local, lines)
+    memory.close()
+    assert any(line.get("forgotten") for line in lines)
+    assert proved == lines

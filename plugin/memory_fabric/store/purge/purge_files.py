@@ -9,7 +9,7 @@ from typing import Any
 from memory_fabric import jsontext
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Record
-from memory_fabric.store import callers, files, journal, native, seal, spool
+from memory_fabric.store import callers, files, journal, native, own_lines, seal, spool
 from memory_fabric.store.purge import scrubbing
 from memory_fabric.store.purge.scrubbing import Gone, line_without
 from memory_fabric.store.purge.sought import Sought
@@ -46,17 +46,32 @@ def operations(path: str, gone: Gone) -> bool:
     return rewrite(path, lambda line: _line(line, lambda value: line_without(value, gone), gone))
 
 
-def decisions(path: str, gone: Gone) -> bool:
-    """The same for decisions.jsonl: of a record that was purged, the word that it is forgotten."""
+def decisions(path: str, gone: Gone, home: str) -> bool:
+    """The same for decisions.jsonl: of a record that was purged, the word that it is forgotten.
+
+    Lines that were proved to be ours are proved again as they are now.
+    """
+    changed: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
 
     def change(value: Mapping[str, Any]) -> Mapping[str, Any]:
+        left = without(value)
+        if left is not value:
+            changed.append((value, left))
+        return left
+
+    def without(value: Mapping[str, Any]) -> Mapping[str, Any]:
         if value.get("forgotten") or not gone.is_record(value):
             left = line_without({"kind": "remember", "payload": {"record": value}}, gone)
             record = left["payload"].get("record", value) if "what" in value else value
             return record if record != value else value
         return {"id": value.get("id", ""), "forgotten": True, "at": timestamp()}
 
-    return rewrite(path, lambda line: _line(line, change, gone))
+    if not rewrite(path, lambda line: _line(line, change, gone)):
+        return False
+    folder = os.path.dirname(path)
+    proved = own_lines.proved(home, folder, [before for before, _ in changed])
+    own_lines.add(home, folder, [after for before, after in changed if before in proved])
+    return True
 
 
 def queue(folder: str, key: bytes, gone_in: Mapping[str, Gone]) -> None:

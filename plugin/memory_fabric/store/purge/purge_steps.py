@@ -90,7 +90,9 @@ def erase(memory: Memory, plan: Plan, where: Sequence[Place], provenance: Proven
             database.connection.execute("PRAGMA secure_delete = ON")
             with database.transaction() as c:
                 changed, gone = purge_rows.scrub(database, c, gone_from(plan, memory, database), by)
-                _journals(place, gone)  # who appends to them holds the write lock
+                _journals(
+                    memory.settings.home, place, gone
+                )  # who appends to them holds the write lock
             rows, gone_ids, gone_in[place.kind] = rows + changed, gone_ids | gone.ids, gone
             _queues(memory, place, gone_in)
         for place, _ in databases:
@@ -233,11 +235,11 @@ def _unshared(memory: Memory, plan: Plan, databases: Sequence[tuple[Place, Datab
     return [text for text in plan["texts"] if text not in shared]
 
 
-def _journals(place: Place, gone: Gone) -> None:
+def _journals(home: str, place: Place, gone: Gone) -> None:
     folder = os.path.dirname(place.path)
     purge_files.operations(os.path.join(folder, journal.OPERATIONS), gone)
     for local in place.folders:
-        purge_files.decisions(os.path.join(local, journal.DECISIONS), gone)
+        purge_files.decisions(os.path.join(local, journal.DECISIONS), gone, home)
 
 
 def _queues(memory: Memory, place: Place, gone_in: Mapping[str, Gone]) -> None:
