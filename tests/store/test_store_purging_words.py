@@ -322,11 +322,11 @@ def test_a_copy_of_an_erased_turn_in_a_forks_transcript_is_known(world: World) -
 
 def test_a_word_that_looks_like_an_id_is_sought_as_a_word(world: World) -> None:
     memory = world.memory()
-    say(memory, "The pin is facade42.")
+    say(memory, "The ship is facade42.")
 
     purge(memory, "facade42")
 
-    assert turns(memory) == ["The pin is [erased]."]
+    assert turns(memory) == ["The ship is [erased]."]
 
 
 def test_another_project_that_holds_them_is_named_until_all_are_asked_for(world: World) -> None:

@@ -212,7 +212,7 @@ def _refuse(held: Mapping[str, int]) -> None:
 
 def _held(path: str, sought: Sought, *, is_inside: bool) -> int:
     """How many bytes of what is sought a file holds."""
-    with open(path, "rb") as stream:
+    with files.open_regular(path) as stream:
         data = stream.read()
     if not data.startswith(SQLITE):
         return _bytes_in(sought.spans(data))
