@@ -295,8 +295,9 @@ def _not_in_the_graph(memory: Memory) -> Iterator[Finding]:
     except (FabricError, OSError):
         return  # named with its file or its database
     if found is not None:
-        reason, _, remedy = adopting.sentence(found).partition(": ")
-        yield Finding(DEGRADED, f"{reason}.", f"{remedy[:1].upper()}{remedy[1:]}")
+        reason, _, remedy = adopting.sentence(found).rstrip(".").partition(": ")
+        ending = f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""
+        yield Finding(DEGRADED, f"{reason}.", ending)
 
 
 def _backup(databases: list[Database], now_s: float) -> Backup | None:
