@@ -100,8 +100,8 @@ BUDGETS: Mapping[str, Budget] = {
 }
 # Of which so much is left for the work itself, however slowly a cold disk started Python.
 LEAST_WORK_S = 0.1
-# What follows the reply may take so much longer: it notes what was given.
-AFTER_REPLY_S = 0.15
+# What follows the reply notes what was given; it may take so much longer, by the clock and of work.
+AFTER_REPLY_S, AFTER_REPLY_WORK_S = 0.3, 0.15
 # Events that recall.
 RECALLING = frozenset(("UserPromptSubmit", "SubagentStart"))
 # Events whose notice says that a tier fails, once.
@@ -363,12 +363,14 @@ def _finish(outcome: Outcome, *, delivered: bool) -> None:
     limit = outcome.limit
     limit.ends_s, limit.work_ends_s = (
         limit.ends_s + AFTER_REPLY_S,
-        limit.work_ends_s + AFTER_REPLY_S,
+        limit.work_ends_s + AFTER_REPLY_WORK_S,
     )
     with running(limit):
         for task in tasks:
             try:
                 task()
+            except DeadlinePassed:
+                limit.postpone("what follows the reply")
             except Exception as error:  # noqa: BLE001 - the reply is out; the next task still runs
                 outcome.log(f"after the reply: {_named(error)}")
     if limit.postponed:

@@ -112,7 +112,7 @@ def test_an_export_beside_a_terminal_has_the_same_bytes(shell: Shell) -> None:
 
     output, _ = on_a_terminal_stderr(shell, "export")
 
-    assert output == (shell.project / "few.jsonl").read_bytes()
+    assert output == (shell.project / "few.jsonl").read_bytes() + b"\n"
 
 
 def test_a_backup_that_tells_its_progress_is_sound(shell: Shell) -> None:

@@ -363,6 +363,9 @@ def read_registry(home: str) -> Registry:
     """The registry; where it is lost or damaged, what the projects' own cards say."""
     try:
         text = files.read_text(os.path.join(home, REGISTRY))
+    except files.Refused as error:
+        files.pass_over(error)
+        text = ""
     except OSError:
         text = ""
     if text is not None and _is_as_written(text):
