@@ -16,7 +16,7 @@ from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
 from memory_fabric.events import parse_event
 from memory_fabric.ids import timestamp
 from memory_fabric.reply import Reply, encode, merge
-from memory_fabric.suspicion import without_secrets
+from memory_fabric.suspicion import block_without_secrets
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -220,7 +220,7 @@ def _handled(
         for failure in memory.failures:
             log(f"{event.name}: {failure}")
         reply = merge((reply, _trouble(event.name, memory)))
-        reply = reply._replace(context=without_secrets(reply.context))
+        reply = reply._replace(context=block_without_secrets(reply.context))
         output = encode(event.name, reply)
         outcome = Outcome(output, reply.receipts, memory, limit.hurried, event.name, limit, log)
         return outcome

@@ -43,7 +43,10 @@ def key_block(text: str, folded: str) -> bool:
 
 def token(text: str, folded: str) -> bool:
     """Whether a word could be what an issuer gives out, or a random value."""
-    return any(len(word) >= MIN_WORD_CHARS and is_doubtful(word) for word in text.split())
+    return any(
+        len(word) >= MIN_WORD_CHARS and is_doubtful(word) and not is_uuid(word.strip(_AROUND))
+        for word in text.split()
+    )
 
 
 def beside_issuer(text: str, folded: str) -> bool:
@@ -125,7 +128,9 @@ def told(text: str, folded: str) -> bool:
     for name in _names_in(folded, (*KEYS, *COMMON_KEYS)):
         for start, end in _places(folded, name):
             near = folded[max(0, start - BACK_CHARS) : end + REACH_CHARS]
-            if any(_is_mixed(word) and len(word) >= 8 for word in near.split()):
+            if any(
+                _is_mixed(word) and len(word) >= 8 and not _is_label(word) for word in near.split()
+            ):
                 return True
     return is_table(folded) or _tells_pair(folded)
 
@@ -197,6 +202,25 @@ def _mixed_chars(part: str) -> int:
     return len(part) if inner * 4 > len(part) and inner < len(part) - 1 else 0
 
 
+def is_uuid(word: str) -> bool:
+    """True for a UUID in its usual form: an id, which alone is no secret."""
+    return (
+        len(word) == 36
+        and word[8] == word[13] == word[18] == word[23] == "-"
+        and word.replace("-", "").isalnum()
+        and all(c in "0123456789abcdefABCDEF-" for c in word)
+    )
+
+
+def _is_label(word: str) -> bool:
+    """True if a word joins parts of letters or of digits alone: `billing-user-95`, `v1.20.3`."""
+    plain = word.strip(_AROUND)
+    for joint in "-_/.":
+        plain = plain.replace(joint, " ")
+    parts = plain.split()
+    return len(parts) > 1 and all(p.isdigit() or (p.isalpha() and len(p) < 16) for p in parts)
+
+
 def _is_mixed(word: str) -> bool:
     digits = sum(character in _DIGITS for character in word)
     return digits > 0 and any(c.isalpha() or c in SYMBOLS for c in word.strip(_AROUND))
@@ -258,7 +282,7 @@ def _is_strange(word: str) -> bool:
 def _tells_pair(folded: str) -> bool:
     """Whether a usual name of an account stands before a slash or colon."""
     return any(
-        folded[end : end + 1] in "/:|" or folded[end + 1 : end + 2] in ("/", ":", "|")
+        any(sign in ("/", ":", "|") for sign in folded[end : end + 2])
         for name in ACCOUNTS
         for _, end in _places(folded, name, alone=True)
     )

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+# An item of a block, and the end of its columns (fabric.render).
+ITEM, COLUMNS_END = "- [", "] "
 # What the rules look for in the key of a JSON object ("author" is none).
 KEY_PARTS = "pass secret token key credential pwd _auth".split()
 
@@ -32,6 +34,24 @@ def without_secrets(text: str) -> str:
     from memory_fabric.redact import redact  # its expressions cost: only doubtful texts pay them
 
     return redact(text)
+
+
+def block_without_secrets(block: str) -> str:
+    """The block that a model is given as `redact` leaves its texts.
+
+    An item is one line, and the columns before its text, with ids and dates, are ours: beside them
+    many a plain word would look like the name of a secret.
+    """
+    parts: list[str] = []
+    for line in block.split("\n"):
+        if line.startswith(ITEM):
+            columns, ending, text = line.partition(COLUMNS_END)
+            parts.append(columns + ending + without_secrets(text) if ending else line)
+        elif parts and not parts[-1].startswith(ITEM):
+            parts[-1] += "\n" + line  # a text of several lines is one
+        else:
+            parts.append(line)
+    return "\n".join(p if p.startswith(ITEM) else without_secrets(p) for p in parts)
 
 
 def all_without_secrets(value: Any, known: dict[str, str]) -> Any:
