@@ -26,6 +26,10 @@ MIN_SEED_WORDS = 12
 SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–是为為はが은는이가")
 SYMBOLS = frozenset("!#$%^&*?~@+")
 _DIGITS = frozenset("0123456789")
+# The names of issuers, once they were asked for.
+_PIECES: list[str] = []
+# Options as they stand behind their dash or slash.
+_OPTIONS = tuple(f"{lead}{name}" for lead in ("-", "/") for name in OPTION_NAMES)
 # Of these at least one stands in any twelve words of prose, and none among the words of a wallet.
 PROSE = frozenset("the and for are was not but from with has have our must should will".split())
 _AROUND = ".,;:!?()[]{}<>\"'`*"
@@ -53,9 +57,11 @@ def beside_issuer(text: str, folded: str) -> bool:
     """Whether the name of an issuer stands in the text, and something that could be its value."""
     if not any(_may_be_value(word) for word in text.split()):
         return False
-    from memory_fabric.secret_rules import BESIDE  # hundreds of names, for who has a value
+    if not _PIECES:
+        from memory_fabric.secret_rules import BESIDE  # hundreds of names, for who has a value
 
-    return any(piece in folded for _, said, _ in (*NAMED, *BESIDE) for piece in said.split())
+        _PIECES.extend(dict.fromkeys(p for _, said, _ in (*NAMED, *BESIDE) for p in said.split()))
+    return any(piece in folded for piece in _PIECES)
 
 
 def url(text: str, folded: str) -> bool:
@@ -76,7 +82,7 @@ def header(text: str, folded: str) -> bool:
 def command(text: str, folded: str) -> bool:
     """Whether a program stands with one of its options that take a secret."""
     if any(sign in text for sign in ("--", " -", "/p", "pass:", "<<<")) and any(
-        f"{lead}{name}" in folded for lead in ("-", "/") for name in OPTION_NAMES
+        option in folded for option in _OPTIONS
     ):
         return True
     if "--" in text and any(name in folded for name in OPTION_NAMES):

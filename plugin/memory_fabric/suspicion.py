@@ -6,7 +6,8 @@ be older than a rule.
 
 from __future__ import annotations
 
-from memory_fabric.secret_signs import SIGNS, is_command_line
+from memory_fabric.memo import Memo
+from memory_fabric.secret_signs import SIGNS, is_command_line, is_uuid
 from memory_fabric.text import CLOSE_FENCE, encodable
 
 TYPE_CHECKING = False
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+MAX_REMEMBERED_CHARS = 1024
 # An item of a block, and the end of its columns (fabric.render).
 ITEM, COLUMNS_END = "- [", "] "
 # What the rules look for in the key of a JSON object ("author" is none).
@@ -22,9 +24,27 @@ KEY_PARTS = "pass secret token key credential pwd _auth".split()
 
 def may_hold_secret(text: str) -> bool:
     """False only where `redact` would change nothing: no sign of any of its rules is there."""
+    if len(text) <= MAX_REMEMBERED_CHARS:
+        return _SEEN[text]
+    return _may_hold(text)
+
+
+def _may_hold(text: str) -> bool:
+    if _is_id(text):
+        return False
     text = text.replace(CLOSE_FENCE, "")  # our own mark, which would look like one of those
     folded = text.casefold()
     return any(sign(text, folded) for sign in SIGNS)
+
+
+def _is_id(text: str) -> bool:
+    """True for what stands in most fields of what is written: a UUID, or a time in UTC."""
+    is_time = len(text) == 24 and text[10:11] == "T" and text[23:] == "Z" and text[:4].isdigit()
+    return is_uuid(text) or (is_time and text.count(":") == 2)
+
+
+# The same short texts are looked at again and again: in a record, its change and its answer.
+_SEEN = Memo(_may_hold, 1024)
 
 
 def without_secrets(text: str) -> str:
