@@ -102,8 +102,18 @@ def command(text: str, folded: str) -> bool:
 def programs_in(text: str, folded: str) -> Iterator[int]:
     """The places in PROGRAMS of those that could be given a secret in this text."""
     for place, (names, sign, _) in enumerate(PROGRAMS):
-        if sign in text and any(_has_word(folded, name) for name in names):
+        if sign in text and _opens(text, sign) and any(_has_word(folded, name) for name in names):
             yield place
+
+
+def _opens(text: str, sign: str) -> bool:
+    """True if an option begins a word somewhere: `-p` does not in `billing-project`."""
+    if sign[:1] != "-":
+        return True
+    at = text.find(sign)
+    while at > 0 and (text[at - 1].isalnum() or text[at - 1] in "-_."):
+        at = text.find(sign, at + 1)
+    return at >= 0
 
 
 def named(text: str, folded: str) -> bool:
