@@ -251,7 +251,8 @@ def _named_secret() -> re.Pattern[str]:
     return re.compile(
         rf"((?:{NAMES}){ENDINGS}(?:\\?[\"'`]|\*{{1,2}})?"
         r"(?:[ \t]{1,2}(?:for|of|on|in)[ \t][\w ./@-]{1,40}?)?"
-        r"[ \t]{0,20}(?:=>|:=|={1,3}|:|\bis\b|\bto\b|\|)[ \t]{0,20}(?:\*{1,2}[ \t]{0,2})?)"
+        r"[ \t]{0,20}(?:=>|:=|={1,3}|:|\bis\b|\bto\b|\|)[ \t]{0,20}(?:\*{1,2}[ \t]{0,2})?"
+        r"(?:(?:!![a-z]{1,12}|&[\w-]{1,30})[ \t]{1,4}(?=[^\s#]))?)"
         r"(?:(\\?[\"'`])((?:(?!\2)[^\n]){4,512}?)\2|"
         r"([\"'`]?)([^\s\"'`,;<>(){}\[\]][^\s\"'`,;<>(){}\[\]]{3,511})"
         # The rest of a password with brackets; not the next field of a connection string.
@@ -341,7 +342,7 @@ def _hide_variable(match: re.Match[str]) -> str:
     if is_name(value) and not (_password_variable().search(lead) and "=" in lead):
         return match.group(0)
     behind = match.string[match.end() : match.end() + 2]
-    if behind[:1] in ("(", "[") or value.startswith(("/", "./", "~/", "$", "http")):
+    if behind[:1] in ("(", "[") or value.startswith(("/", "./", "~/", "http")):
         return match.group(0)
     return f"{lead}{quote}[redacted: secret]{quote}"
 

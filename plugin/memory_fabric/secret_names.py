@@ -39,7 +39,9 @@ _STAND_INS = frozenset(
     "dummy example expired fake foo foobar goes here id insert invalid it jwt key local me mock my "
     "new not of old pass password placeholder private public real refresh replace sample secret "
     "service signing some string super test testing the this todo token user valid value wrong "
-    "your webhook xxx xyz".split()
+    "your webhook xxx xyz pw pwd pa55word with random string generate long chars characters bit "
+    "byte bytes min least at put fill enter provide strong dein deine passwort hier geheim tu "
+    "votre mot passe ici sua senha aqui mysecret supersecret mypassword yourpassword".split()
 )
 # With these a sentence about passwords goes on.
 _PROSE = frozenset(
@@ -107,9 +109,11 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
 def is_placeholder(value: str) -> bool:
     """Whether the value only stands in for a secret: `your-token-here`, `xxxx`, `$TOKEN`."""
     plain = value.strip(".!?:,;`*\"'").lower()
+    if _stands_elsewhere().match(value) or _is_masked().search(plain):
+        return True
     if plain in _PLACEHOLDERS or len(set(plain)) <= 2 or "[redacted" in plain or "..." in plain:
         return True
-    if value[0] in "$%<{":
+    if value[0] in "$%<{" and not _is_spelled_with_dollar().fullmatch(value):
         inner = value.strip("$%<>{}()")
         return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
     parts = re.split(r"[-_.\s]+", plain)
@@ -240,6 +244,32 @@ def _is_identifier(plain: str, *, quoted: bool) -> bool:
     if not plain.replace("_", "").replace("-", "").isalpha() or len(plain) >= MIN_ENTROPY_CHARS:
         return False
     return not quoted or any(part in plain for part in NAME_PARTS)
+
+
+@cache
+def _stands_elsewhere() -> re.Pattern[str]:
+    """Versions, and what says where a secret lies."""
+    return re.compile(
+        r"[\^~<>=v ]{0,3}\d{1,6}(?:\.\d{1,6}){1,4}(?:[-+.](?:alpha|beta|rc|dev|pre|next|canary|"
+        r"snapshot|final|ga|post|g|build|el|fc|deb|ubuntu|alpine|ent|m)?[-.]?\w{0,10}){0,3}$|"
+        r"@?(?:env|secret|secrets|keyring|ssm|vault|kms|aws-sm|gcp-sm|azure-kv|keychain|doppler|bws)"
+        r":{1,2}[\w/.-]{2,}$|[!@]?(?:vault|ref\+\w{1,20}:|op:/|arn:aws|file:/|microsoft\.keyvault)|"
+        r"ENC\[|(?:env|process\.env|os\.environ|os\.getenv|getenv|secrets|config|settings|var|"
+        r"local|data|params?|Rails|ENV|System\.getenv|import\.meta\.env)(?:[.\[(]|::)|"
+        r"!(?:Ref|Sub|ENV|env|env_var|GetAtt|secret|ImportValue|Join|include)\b|@/|"
+        r"\$(?:env|Env|ENV):\w+$|#[0-9a-fA-F]{3,8}$"
+    )
+
+
+@cache
+def _is_masked() -> re.Pattern[str]:
+    return re.compile(r"\*{3}|•{3}|x{5}|(?:x{4}-){2}|█{2}|…$|\bn/a\b")
+
+
+@cache
+def _is_spelled_with_dollar() -> re.Pattern[str]:
+    """A word behind a dollar, with a number: no variable is written so."""
+    return re.compile(r"\$[A-Z][a-z]{2,12}\d{2,6}")
 
 
 @cache
