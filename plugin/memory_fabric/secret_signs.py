@@ -133,7 +133,7 @@ def told(text: str, folded: str) -> bool:
 def is_table(folded: str) -> bool:
     """Whether a line with the name of a secret has columns, and lines behind it."""
     return "\n" in folded and any(
-        any(sign in line for sign in ("|", ",", ";", "\t", "  "))
+        any(sign in line for sign in ("|", ",", ";", "\t", "  ", "│", "║", "┃"))
         and any(name in line for names in (PASSWORDS, SHORT, PAIRS, KEYS) for name in names)
         for line in folded.split("\n")
     )

@@ -37,6 +37,7 @@ MARK = "[redacted: secret]"
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
 MIN_NEAR_KEY_CHARS = 12
+BEFORE_CHARS = 70
 MAX_CELLS = 64
 # Directly behind its name these say that a sentence is about secrets and states none.
 _ABOUT = frozenset(
@@ -88,6 +89,8 @@ _PREDICATES = frozenset(
 )
 _SUFFIXES = ("able", "ible", "ing", "ed", "ly", "ent", "ous", "ful", "less", "ive", "tion", "ung")
 _SYMBOLS = frozenset("!#$%^&*?~@+")
+# Endings of "token" in other languages.
+_BENT = frozenset("em en et a u i ul ului im imiz".split())
 _QUOTES = "\"'`„“”«»「」『』‘’*_"
 _CJK = "\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef\u0e00-\u0e7f"
 
@@ -114,6 +117,7 @@ def without_told(text: str) -> str:
         before = _value_before(text, name.start(), kind)
         if before is not None and before[0] >= (spans[-2][1] if len(spans) > 1 else 0):
             spans.append(before)
+        spans.extend(_telling_near(text, name, kind))
     for match in _pair().finditer(text):
         value = match.group(2)
         is_secret = is_strong(value) or (" " in match.group() and _is_word_of_account(value))
@@ -174,8 +178,11 @@ def _is_name(text: str, name: re.Match[str], kind: str) -> bool:
             return len(ending.rstrip(":=.,")) < 6
         ending = text[name.end() : name.end() + 3]
         is_plural = ending[:1] == "s" and not ending[1:2].isalpha()
-        return is_plural and len(word) > 3
-    if before.isalpha() and (len(word) < 6 or kind in ("key", "common")):
+        bent = text[name.end() : name.end() + 5].split(maxsplit=1)[0].strip(":=.,")
+        return (is_plural or (word.casefold() == "token" and bent in _BENT)) and len(word) > 3
+    if before.isalpha() and before.isascii() and (len(word) < 6 or kind in ("key", "common")):
+        if word.casefold() in ("token", "sleutel"):
+            return True  # "Zugriffstoken"
         return before.islower() and word[0].isupper()  # dbPass, apiToken
     return True
 
@@ -275,7 +282,10 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         line = text[start:end]
-        bare = line.strip().strip(">|*`\"' \t-")
+        bare = line.strip().strip(">|*`\"' \t-=")
+        field = _value_field().match(bare)
+        if field is not None:
+            bare = bare[field.end() :].strip().strip("\"'`")
         if bare and not bare.isspace():
             if len(bare.split()) == 1 and len(bare) <= 256:
                 at = text.find(bare, start)
@@ -307,6 +317,65 @@ def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
     return match.start(1) + left, match.start(1) + right
 
 
+def _telling_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[int, int]]:
+    """Where words stand in the line of a name that look like nothing but a secret."""
+    start = max(text.rfind("\n", 0, name.start()) + 1, name.start() - BEFORE_CHARS)
+    end = text.find("\n", name.end(), name.end() + REACH_CHARS)
+    end = min(len(text), name.end() + REACH_CHARS) if end < 0 else end
+    if not any(c.isdigit() for c in text[start:end]):
+        return
+    while start and not text[start - 1].isspace():
+        start -= 1
+        if name.start() - start > BACK_CHARS:
+            return
+    for token in _tokens().finditer(text, start, end):
+        word = token.group()
+        if len(word) < MIN_KEY_CHARS or _of_no_secret().search(word):
+            continue
+        left, right = _stripped(word)
+        core = word[left:right]
+        around = text[max(0, token.start() - 24) : token.start()]
+        is_told = is_telling(core) and not is_placeholder(core) and not _is_known_form(core)
+        if not is_told or _is_code(core, word[right:]) or _public_before().search(around):
+            continue
+        if kind == "password" or len(core) >= (MIN_KEY_CHARS * 2 if kind != "common" else 20):
+            yield token.start() + left, token.start() + right
+
+
+def is_telling(core: str) -> bool:
+    """Whether neither a word nor an identifier looks like this: letters and digits in turn, or
+    with symbols between them.
+    """
+    if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
+        return False
+    if not any(c.isalpha() for c in core) or not core.isascii():
+        return False
+    symbols = sum(c in "!#$%^&*?~@+" for c in core)
+    if symbols and not any(c in "/=:<>(){}[]|," for c in core):
+        return True
+    for part in re.split(r"[-_./:,=+]", core):
+        if len(part) < 6 or not part.isalnum():
+            continue
+        turns = sum(a.isdigit() != b.isdigit() for a, b in zip(part, part[1:], strict=False))
+        cases = sum(
+            (a.isdigit(), a.isupper()) != (b.isdigit(), b.isupper())
+            for a, b in zip(part, part[1:], strict=False)
+        )
+        if is_hex(part) or (len(part) <= 10 and is_hex(part.rjust(32, "0"))):
+            continue
+        if turns >= 3 or (
+            turns == 2
+            and part[0].isalpha()
+            and part[-1].isalpha()
+            and part.islower()
+            and len(core) <= 24
+        ):
+            return True
+        if len(part) >= 10 and turns and cases > 0.4 * len(part):
+            return True
+    return False
+
+
 def _is_value(
     core: str, kind: str, linked: str, follower: str, *, quoted: bool, words: int
 ) -> bool:
@@ -318,7 +387,9 @@ def _is_value(
         return 4 <= len(core) <= 20 and bool(linked or not words) and not _counts(follower)
     if is_placeholder(core) or _is_known_form(core) or _is_code(core, follower):
         return False
-    if core.casefold() in _EVERY or _other_assignment().match(core):
+    if core.casefold() in _EVERY:
+        return False
+    if _other_assignment().match(core) and not (linked and sum(c in _SYMBOLS for c in core) > 1):
         return False
     if kind in ("key", "common"):
         return _is_key(core, kind, linked, quoted=quoted, words=words)
@@ -328,6 +399,8 @@ def _is_value(
         return False
     if digits and _is_mixed(core, least=4):
         return bool(linked) or quoted or _is_mixed(core, least=7) or (len(core) > 5 and not words)
+    if digits and _is_joined(core):
+        return bool(linked) or quoted or not words
     if symbols and any(c.isalpha() for c in core):
         return len(core) >= 5 and (bool(linked) or quoted)
     if kind == "pair" or (not linked and not quoted):
@@ -355,12 +428,18 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
         not follower.strip()
         or follower.lstrip(_QUOTES)[:1] in tuple(".,;)!|\n")
         or (len(follower.split()) > 0 and not follower.split()[0][:1].isalnum())
+        or "\u2e80" <= follower[:1] <= "\ud7af"
     )
     if quoted:
         return linked != "" and len(core) >= 5
     if linked in ANNOUNCING:
         return ends and len(core) >= 5 and not folded.endswith(_SUFFIXES)
-    return linked == "is" and ends and len(core) >= 5 and not folded.endswith(_SUFFIXES)
+    return (
+        linked in ("is", "was", "ist", "war", "to")
+        and ends
+        and len(core) >= 5
+        and not folded.endswith(_SUFFIXES)
+    )
 
 
 def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> bool:
@@ -372,6 +451,8 @@ def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> b
         return is_long and is_doubtful(core) and not is_hex(core) and not _is_uuid(core)
     if linked or quoted:
         return _is_mixed(core, least=8) or is_doubtful(core) or _is_uuid(core) or looks_random(core)
+    if not words and kind == "key" and (_is_uuid(core) or looks_random(core)):
+        return True
     least = MIN_NEAR_KEY_CHARS if not words else MIN_BARE_KEY_CHARS
     return len(core) >= least and is_doubtful(core) and not _is_uuid(core)
 
@@ -387,6 +468,11 @@ def _is_mixed(core: str, *, least: int) -> bool:
         any(c.isdigit() for c in part) and any(c.isalpha() for c in part) and len(part) >= 4
         for part in parts
     )
+
+
+def _is_joined(core: str) -> bool:
+    """Whether these are words in capitals and a number, as generators of passwords join them."""
+    return bool(_joined().fullmatch(core))
 
 
 def _is_uuid(core: str) -> bool:
@@ -407,7 +493,9 @@ def _counts(follower: str) -> bool:
 def _is_code(core: str, follower: str) -> bool:
     if core[:2] in ("$(", "${", "{{", "<%") or core[0] in "<(" or "(" in core or "://" in core:
         return True
-    if follower[:1] in ("(", "[") or core.startswith(("/", "./", "../", "~/", "--", "$")):
+    if follower[:1] in ("(", "[") or core.startswith(("./", "../", "~/", "--")):
+        return True
+    if (core[0] == "/" and not looks_random(core)) or (core[0] == "$" and is_placeholder(core)):
         return True
     if core[0] in "&*" and core[1:].partition("<")[0].isalpha():
         return True  # a reference, a pointer
@@ -445,14 +533,16 @@ def _without_columns(text: str) -> str:
     separator = ""
     for place, line in enumerate(lines):
         if columns:
-            if not line.strip(" +-=|:\r"):
+            if not line.strip(" +-=|:\r─━═│║├┤┼╬╠╣╪┝┿┥┣╋┫"):
                 continue  # a rule between the head and its rows
             cells = _cells(line, separator)
             if len(cells) > max(columns) and len(cells) > 1:
                 lines[place] = _hidden_cells(line, cells, columns)
                 continue
             columns = {}
-        separator = next((sign for sign in ("|", "\t", ";", ",", "  ") if sign in line), "")
+        separator = next(
+            (sign for sign in ("│", "║", "┃", "|", "\t", ";", ",", "  ") if sign in line), ""
+        )
         if not separator or place + 1 == len(lines):
             continue
         cells = _cells(line, separator)
@@ -548,8 +638,42 @@ def _tokens() -> re.Pattern[str]:
 
 
 @cache
+def _joined() -> re.Pattern[str]:
+    return re.compile(r"(?:[A-Z][a-z]{2,12}[-_.]){2,4}\d{1,6}")
+
+
+@cache
+def _of_no_secret() -> re.Pattern[str]:
+    """Addresses, paths, sums, selectors, calls and versions of packages."""
+    return re.compile(
+        r"://|^[\"'`(]?(?:sha\d+[-:]|h1:|md5:|/|\.{0,2}/|~/|--?[a-z]|[#.][a-z][\w-]*[{:]|@[\w-]+/)|"
+        r"[({<]\S*[)}>=]|\\|@(?:npm|[\^~v]?\d)|\.[a-z]{2,5}(?:[:#]\d+)*[\"'`,;.)]*$|=[\"'{$]|::|"
+        r"^<|%[sd]|^[\w.-]+==?\d",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _public_before() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:integrity|checksum|digest|sha\d*|resolution|commit|hash|reference|version|image|etag|"
+        r"class|type|branch|named?|called|function|method|id|public)\W{0,4}$",
+        re.IGNORECASE,
+    )
+
+
+@cache
 def _sign() -> re.Pattern[str]:
     return re.compile(r"[\"'`*_)\]]{0,3}(=>|->|:=|={1,3}|:|→|⇒|\|)")
+
+
+@cache
+def _value_field() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:value|plain|plaintext|val|default|data|content|text)[\"']?\s{0,4}[:=]|<(?:dd|td|string|"
+        r"value)>(?=[^<>]{4,256}</)",
+        re.IGNORECASE,
+    )
 
 
 @cache
