@@ -19,6 +19,7 @@ from memory_fabric.secret_names import (
     is_placeholder,
     is_plain,
     is_strong,
+    is_style,
     looks_random,
 )
 from memory_fabric.secret_words import NAMES as EVERY_NAME
@@ -160,6 +161,11 @@ def _without_names(text: str) -> str:
 
 
 def _without_named(line: str) -> str:
+    folded = line.casefold()
+    if not any(part in folded for part in (*signs.NAME_PARTS, *signs.VARIABLE_PARTS, "key")):
+        return line
+    if is_style(line):
+        return line
     line = _named_secret().sub(_hide_named, line)
     line = _variable().sub(_hide_variable, line)
     return _spoken_secret().sub(_hide_spoken, line)

@@ -97,6 +97,8 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
         return not any(c.isdigit() or c in _SYMBOLS for c in plain)
     if any(c.isspace() for c in value):
         return not is_passphrase(name, value)
+    if not name.lower().startswith(("pass", "pwd")) and is_identifier(value):
+        return True
     if not _names_password(name) and _is_identifier(plain, quoted=quoted):
         return True
     if quoted:
@@ -124,6 +126,24 @@ def is_name(value: str) -> bool:
     """Whether a value is words, numbers and their like, joined: `users_v2`, `eu-west-1`."""
     parts = re.split(r"[-_./:,]", value.strip(".,;"))
     return all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
+
+
+def is_style(line: str) -> bool:
+    """Whether a line is a rule of CSS: a selector before a brace, a colour, a length."""
+    return bool(_rule_of_style().search(line))
+
+
+def is_markup(line: str) -> bool:
+    """Whether a line is an element of HTML with attributes, or a rule of CSS."""
+    return bool(_element().search(line)) or is_style(line)
+
+
+def is_identifier(value: str) -> bool:
+    """Whether a value is words in CamelCase or joined by signs, and at most numbers: no key."""
+    if _camel().fullmatch(value):
+        return True
+    parts = re.split(r"[-_./:]", value)
+    return len(parts) > 3 and value == value.lower() and is_name(value)
 
 
 def is_words(text: str) -> bool:
@@ -247,6 +267,35 @@ def _is_identifier(plain: str, *, quoted: bool) -> bool:
 
 
 @cache
+def _rule_of_style() -> re.Pattern[str]:
+    return re.compile(
+        r"^\s*(?:[.#&@:*][\w-][^{};=\n]{0,120}(?:\{\s*(?:$|[a-z-]{2,30}\s?:|\})|,\s*$)|"
+        r"(?:--|\$)[a-z][\w-]{0,60}\s?:\s?(?:#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(|-?[\d.]+(?:px|r?em|%|"
+        r"vh|vw|s|ms|deg)?\s*;))|^\s*[a-z][\w-]*(?:\[[^\]\n]{1,60}\]|[.#:][\w-]+)[^{};=\n]{0,80}\{\s*"
+        r"(?:$|[a-z-]{2,30}\s?:)",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _element() -> re.Pattern[str]:
+    return re.compile(
+        r"<(?:input|label|div|span|form|button|a|p|td|th|tr|ul|li|svg|path|meta|img|i|section|select|"
+        r"option|textarea|h\d|nav|link|script|fieldset|use|small|code|[a-z]+-[a-z-]+)\s[^<>\n]{0,60}=",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _camel() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:[a-z]{3,}|[A-Z][a-z]{2,})(?:[A-Z][a-z]{2,}|V?\d{1,4}(?=[A-Z]|$)|(?<=\d)[a-z]{2,3}$|"
+        r"(?:API|URL|JWT|ID|UI|DB|SQL|HTTP|JSON|XML|AES|RSA|RS|HS|TLS|To|By|Of|In|On|At|Is|Or|Id|Db)"
+        r"(?=[A-Z\d]|$)){1,10}"
+    )
+
+
+@cache
 def _stands_elsewhere() -> re.Pattern[str]:
     """Versions, and what says where a secret lies."""
     return re.compile(
@@ -257,7 +306,9 @@ def _stands_elsewhere() -> re.Pattern[str]:
         r"ENC\[|(?:env|process\.env|os\.environ|os\.getenv|getenv|secrets|config|settings|var|"
         r"local|data|params?|Rails|ENV|System\.getenv|import\.meta\.env)(?:[.\[(]|::)|"
         r"!(?:Ref|Sub|ENV|env|env_var|GetAtt|secret|ImportValue|Join|include)\b|@/|"
-        r"\$(?:env|Env|ENV):\w+$|#[0-9a-fA-F]{3,8}$"
+        r"\$(?:env|Env|ENV):\w+$|(?:(?:u?int|float|[iuf]|utf|bytes|varchar|char)(?:8|16|32|64|128|256)"
+        r"(?:_t|mb4\w*)?|(?:Big)?(?:Ui|I)nt(?:8|16|32|64)(?:Clamped)?Array|Float(?:32|64)Array)$|"
+        r"(?:Promise|Observable|Option(?:al)?|Vec|List|Result|Array|Map|Set|Arc|Box|Rc|Record|Dict)[<\[]|#[0-9a-fA-F]{3,8}$"
     )
 
 

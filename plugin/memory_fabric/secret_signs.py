@@ -25,6 +25,7 @@ REACH_CHARS, BACK_CHARS = 120, 80
 MIN_SEED_WORDS = 12
 SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–是为為はが은는이가")
 SYMBOLS = frozenset("!#$%^&*?~@+")
+_IN_TABLES = (*PASSWORDS, *SHORT, *PAIRS, *KEYS)
 _DIGITS = frozenset("0123456789")
 # Of these at least one stands in any twelve words of prose, and none among the words of a wallet.
 PROSE = frozenset("the and for are was not but from with has have our must should will".split())
@@ -132,10 +133,13 @@ def told(text: str, folded: str) -> bool:
 
 def is_table(folded: str) -> bool:
     """Whether a line with the name of a secret has columns, and lines behind it."""
-    return "\n" in folded and any(
-        any(sign in line for sign in ("|", ",", ";", "\t", "  ", "│", "║", "┃"))
-        and any(name in line for names in (PASSWORDS, SHORT, PAIRS, KEYS) for name in names)
-        for line in folded.split("\n")
+    if "\n" not in folded:
+        return False
+    names = [name for name in _IN_TABLES if name in folded]
+    return any(
+        any(name in line for name in names)
+        and any(sign in line for sign in ("|", ",", ";", "\t", "  ", "│", "║", "┃"))
+        for line in (folded.split("\n") if names else ())
     )
 
 

@@ -11,6 +11,8 @@ from functools import cache
 
 from memory_fabric.secret_names import (
     is_hex,
+    is_identifier,
+    is_markup,
     is_passphrase,
     is_placeholder,
     is_strong,
@@ -100,10 +102,16 @@ def without_told(text: str) -> str:
     if is_table(text.casefold()):
         text = _without_columns(text)
     spans: list[tuple[int, int]] = []
-    reached = 0
+    reached = line_end = 0
+    is_code = False
     for name in _names(text).finditer(text):
         kind = _kind(name.group().casefold())
-        if not _is_name(text, name, kind):
+        if name.start() >= line_end:
+            line_end = text.find("\n", name.end())
+            line_end = len(text) if line_end < 0 else line_end
+            line = text[max(text.rfind("\n", 0, name.start()) + 1, name.start() - 400) : line_end]
+            is_code = ("<" in line or "{" in line or ":" in line) and is_markup(line[:800])
+        if is_code or not _is_name(text, name, kind):
             continue
         if kind == "common" and _is_of_issuer(text[max(0, name.start() - 24) : name.start()]):
             kind = "key"
@@ -444,7 +452,7 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
 
 def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> bool:
     """Whether a word is a key or token: letters and digits, or a long hexadecimal number."""
-    if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
+    if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core) or is_identifier(core):
         return False
     if kind == "common":
         is_long = len(core) >= MIN_BARE_KEY_CHARS and bool(linked or quoted)
