@@ -18,6 +18,10 @@ MIN_SECRET_CHARS = 4
 NAME_PARTS = "pass secret token key credential pwd _auth".split()
 # Parts of the names of variables that the rules know beside those.
 VARIABLE_PARTS = "pw salt seed mnemonic hmac pin dsn creds pat auth sid connection".split()
+DUMPED_PARTS = (
+    "key psk pepper cookie session sign private webhook license otp encryption access api openai "
+    "anthropic kms cipher jwt bearer kennwort"
+).split()
 # No issuer's shape has fewer characters that are letters beside digits, or so many of one kind.
 MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
 # So far behind its name a value begins, and so far before it.
@@ -104,8 +108,16 @@ def named(text: str, folded: str) -> bool:
         return True  # "use hunter42x as the password"
     if any(_is_given(folded, part) for part in NAME_PARTS):
         return True
+    if (
+        ("(" in text or "," in text)
+        and any(quote in text for quote in "\"'")
+        and any(name in folded for name in (*NAME_PARTS, "auth", "salt", "key"))
+    ):
+        return True
     if "=" not in text and ":" not in text:
         return False
+    if "=" in text and any(_is_assigned(folded, part) for part in DUMPED_PARTS):
+        return True
     return any(_has_sign_near(folded, part) for part in VARIABLE_PARTS)
 
 
@@ -289,6 +301,15 @@ def _is_given(folded: str, part: str) -> bool:
             return True
         near = folded[end : end + _FAR_CHARS].split()[:_WORDS_BEHIND]
         if any(len(word) >= _MIN_CHARS and not word.strip(".,;!?()-").isalpha() for word in near):
+            return True
+    return False
+
+
+def _is_assigned(folded: str, part: str) -> bool:
+    """Whether a variable with this part in its name is given a value."""
+    for _, end in _places(folded, part):
+        name, sign, _ = folded[end : end + 64].partition("=")
+        if sign and not any(c.isspace() for c in name):
             return True
     return False
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 
 from memory_fabric.secret_names import (
     is_hex,
@@ -364,10 +365,9 @@ def is_telling(core: str) -> bool:
     for part in re.split(r"[-_./:,=+]", core):
         if len(part) < 6 or not part.isalnum():
             continue
-        turns = sum(a.isdigit() != b.isdigit() for a, b in zip(part, part[1:], strict=False))
+        turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(part))
         cases = sum(
-            (a.isdigit(), a.isupper()) != (b.isdigit(), b.isupper())
-            for a, b in zip(part, part[1:], strict=False)
+            (a.isdigit(), a.isupper()) != (b.isdigit(), b.isupper()) for a, b in pairwise(part)
         )
         if is_hex(part) or (len(part) <= 10 and is_hex(part.rjust(32, "0"))):
             continue
