@@ -214,13 +214,22 @@ def _private_tag() -> re.Pattern[str]:
 def _key_block() -> re.Pattern[str]:
     # To its end, or as far as lines of base64 and headers go; quoted, indented, or in one line
     # with a backslash for each of its ends. Text that only names the mark stays.
-    line = r"(?:[ \t>|+#\"'*]{0,12}(?:[A-Za-z0-9+/=]{4,200}|[A-Z][A-Za-z-]{2,20}: [^\n]{1,100}))"
+    around = r"[ \t>|+#\"'*]{0,12}"
+    end = r"(?:[\"',]{0,2}[ \t]{0,4}(?:\\r)?(?:\\n|\r?\n)| (?=[A-Za-z0-9+/=]{40}))"
+    header = (
+        r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|Key-Info|X-[\w-]{1,20}): "
+        r"[^\n\\]{1,100}"
+    )
+    line = rf"{around}(?:[A-Za-z0-9+/=]{{16,200}}|{header})"
+    last = (
+        rf"{around}(?:[A-Za-z0-9+/]{{1,63}}={{1,2}}|=[A-Za-z0-9+/]{{4}}|"
+        r"(?=[A-Za-z+/]{0,15}[0-9])[A-Za-z0-9+/]{4,15})(?![^\s\\\"',])"
+    )
     return re.compile(
         r"-{5}BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{5}"
         r"(?=(?:\\[rn]|[\s>|+#\"'*\\]){0,40}(?:[A-Za-z0-9+/=]{16}|[A-Z][A-Za-z-]{2,20}:\s))(?:"
-        r"[^\-]{0,20000}?(?:-[^\-]{0,200}?){0,6}?-{5}END [A-Z0-9 ]{0,40}-{5}|"
-        rf"(?:(?:\\[rn]|\s){{0,8}}{line}){{0,400}}(?<=[A-Za-z0-9+/=]{{16}})|"
-        rf"(?:(?:\\[rn]|\s){{0,8}}{line}){{1,400}})",
+        r"[^\-]{0,20000}?(?:-(?!-)[^\-]{0,200}?){0,6}?-{5}END [A-Z0-9 ]{0,40}-{5}|"
+        rf"(?:{end}){{0,4}}{line}(?:(?:{end}){{1,4}}{line}){{0,400}}(?:(?:{end}){{1,2}}{last})?)",
     )
 
 
@@ -415,7 +424,7 @@ def _hide_dumped(match: re.Match[str]) -> str:
 
 
 def _hide_called(match: re.Match[str]) -> str:
-    lead, quote, value = match.groups()
+    lead, _, value = match.groups()
     plain = value.strip("$!#@")
     is_none = is_placeholder(value) or is_identifier(plain) or "[redacted" in value
     is_upper = plain.replace("_", "").isalnum() and plain.upper() == plain and "_" in plain

@@ -138,6 +138,11 @@ def is_markup(line: str) -> bool:
     return bool(_element().search(line)) or is_style(line)
 
 
+def is_definition(line: str) -> bool:
+    """Whether a line is a statement of SQL that holds no value, or one of a lock file."""
+    return bool(_definition().search(line))
+
+
 def is_identifier(value: str) -> bool:
     """Whether a value is words in CamelCase or joined by signs, and at most numbers: no key."""
     if _camel().fullmatch(value):
@@ -273,6 +278,23 @@ def _rule_of_style() -> re.Pattern[str]:
         r"(?:--|\$)[a-z][\w-]{0,60}\s?:\s?(?:#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(|-?[\d.]+(?:px|r?em|%|"
         r"vh|vw|s|ms|deg)?\s*;))|^\s*[a-z][\w-]*(?:\[[^\]\n]{1,60}\]|[.#:][\w-]+)[^{};=\n]{0,80}\{\s*"
         r"(?:$|[a-z-]{2,30}\s?:)",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _definition() -> re.Pattern[str]:
+    return re.compile(
+        r"^[^'\n]{0,40}\b(?:create (?:unique )?(?:table|index|view|type)|alter table|"
+        r"drop (?:table|index|column)|select|insert into|delete from|update|references|primary key|foreign key|"
+        r"constraint|add column)\b[^'\n]*$|"
+        r"^\s*[\"`\[]?\w+[\"`\]]?\s+(?:n?var)?(?:char|binary)2?\s?\(\d|"
+        r"^\s*[\"`\[]?\w+[\"`\]]?\s+(?:text|uuid|bytea|blob|jsonb?|timestamptz?|int\d?|bigint|"
+        r"serial|integer|boolean|numeric|character varying)\b[^'\n=:]*,?$|"
+        r"\b(?:integrity|resolved|resolution|checksum|shasum|sha256|sha512|cdnUrl)\b\\?[\"']?\s{0,3}[:= ]|"
+        r"\bh1:|--hash=|^\s*-?\s*[\w.-]+==?\d[\w.]*(?:=\w+)?$|"
+        r"^(?:commit|index|tree|parent|merge|Merge:|[0-9a-f]{7,40}) [0-9a-f(. ]*|"
+        r"^\s*[*|\\/ ]{0,12}[0-9a-f]{7,12} (?![=:])",
         re.IGNORECASE,
     )
 

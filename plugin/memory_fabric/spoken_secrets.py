@@ -11,6 +11,7 @@ from functools import cache
 from itertools import pairwise
 
 from memory_fabric.secret_names import (
+    is_definition,
     is_hex,
     is_identifier,
     is_markup,
@@ -41,6 +42,8 @@ REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
 MIN_NEAR_KEY_CHARS = 12
 BEFORE_CHARS = 70
+# More of it in words, and it is a name.
+MAX_IN_WORDS = 0.5
 MAX_CELLS = 64
 # Directly behind its name these say that a sentence is about secrets and states none.
 _ABOUT = frozenset(
@@ -111,7 +114,8 @@ def without_told(text: str) -> str:
             line_end = text.find("\n", name.end())
             line_end = len(text) if line_end < 0 else line_end
             line = text[max(text.rfind("\n", 0, name.start()) + 1, name.start() - 400) : line_end]
-            is_code = ("<" in line or "{" in line or ":" in line) and is_markup(line[:800])
+            is_marked = ("<" in line or "{" in line or ":" in line) and is_markup(line[:800])
+            is_code = is_marked or is_definition(line[:800])
         if is_code or not _is_name(text, name, kind):
             continue
         if kind == "common" and _is_of_issuer(text[max(0, name.start() - 24) : name.start()]):
@@ -359,7 +363,12 @@ def is_telling(core: str) -> bool:
         return False
     if not any(c.isalpha() for c in core) or not core.isascii():
         return False
+    if is_identifier(core) or _revision().fullmatch(core):
+        return False
     symbols = sum(c in "!#$%^&*?~@+" for c in core)
+    in_words = sum(len(run) for run in re.findall(r"[A-Za-z][a-z]{3,}", core))
+    if not symbols and in_words > MAX_IN_WORDS * len(core):
+        return False
     if symbols and not any(c in "/=:<>(){}[]|," for c in core):
         return True
     for part in re.split(r"[-_./:,=+]", core):
@@ -369,7 +378,7 @@ def is_telling(core: str) -> bool:
         cases = sum(
             (a.isdigit(), a.isupper()) != (b.isdigit(), b.isupper()) for a, b in pairwise(part)
         )
-        if is_hex(part) or (len(part) <= 10 and is_hex(part.rjust(32, "0"))):
+        if is_hex(part.removeprefix("g").rjust(32, "0")):
             continue
         if turns >= 3 or (
             turns == 2
@@ -443,7 +452,7 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
     if linked in ANNOUNCING:
         return ends and len(core) >= 5 and not folded.endswith(_SUFFIXES)
     return (
-        linked in ("is", "was", "ist", "war", "to")
+        linked in ("is", "was", "ist", "war")
         and ends
         and len(core) >= 5
         and not folded.endswith(_SUFFIXES)
@@ -646,6 +655,16 @@ def _tokens() -> re.Pattern[str]:
 
 
 @cache
+def _revision() -> re.Pattern[str]:
+    """A place in a history of git, a user of a host, a build, a standard of C++."""
+    return re.compile(
+        r"[\w./-]+[~^]\d{0,4}|[a-z][\w.-]*@[a-z][\w.-]*|[a-z]\+\+\S{0,8}|"
+        r"(?:py|cp|h|np)\d{2,3}h?\w{0,12}(?:[-_][\w.]{1,24}){0,4}|[\w.-]+@\{\S{1,12}|v?[\d.]+\+\w+",
+        re.IGNORECASE,
+    )
+
+
+@cache
 def _joined() -> re.Pattern[str]:
     return re.compile(r"(?:[A-Z][a-z]{2,12}[-_.]){2,4}\d{1,6}")
 
@@ -735,7 +754,7 @@ def _other_assignment() -> re.Pattern[str]:
 @cache
 def _known_forms() -> re.Pattern[str]:
     return re.compile(
-        r"v?\d+(?:\.\d+)+\S{0,12}|v\d+|\d{4}-\d\d(?:-\d\d\S{0,20})?|\d{1,2}[:.]\d\d(?:[:.]\d\d)?|"
+        r"v?\d+(?:\.\d+)+\S{0,12}|v\d+(?:(?:alpha|beta|rc|p)\d{1,3})?|\d{4}-\d\d(?:-\d\d\S{0,20})?|\d{1,2}[:.]\d\d(?:[:.]\d\d)?|"
         r"\d+(?:\.\d+)?-?(?:ms|s|sec|secs|m|min|mins|h|hrs?|d|days?|w|weeks?|months?|years?|x|k|kb|"
         r"mb|gb|tb|b|bits?|bytes?|chars?|characters?|digits?|st|nd|rd|th|rounds?|times|am|pm|px|"
         r"em|rem|%)|"
