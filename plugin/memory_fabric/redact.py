@@ -15,6 +15,7 @@ from memory_fabric.secret_arguments import without_arguments, without_headers, w
 from memory_fabric.secret_names import (
     ENDINGS,
     NAMES,
+    is_definition,
     is_hex,
     is_identifier,
     is_name,
@@ -180,7 +181,7 @@ def _without_named(line: str) -> str:
     folded = line.casefold()
     if not any(part in folded for part in _LINE_PARTS):
         return line
-    if is_style(line):
+    if is_style(line) or is_definition(line):
         return line
     line = _named_secret().sub(_hide_named, line)
     line = _variable().sub(_hide_variable, line)

@@ -276,7 +276,8 @@ def _rule_of_style() -> re.Pattern[str]:
     return re.compile(
         r"^\s*(?:[.#&@:*][\w-][^{};=\n]{0,120}(?:\{\s*(?:$|[a-z-]{2,30}\s?:|\})|,\s*$)|"
         r"(?:--|\$)[a-z][\w-]{0,60}\s?:\s?(?:#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(|-?[\d.]+(?:px|r?em|%|"
-        r"vh|vw|s|ms|deg)?\s*;))|^\s*[a-z][\w-]*(?:\[[^\]\n]{1,60}\]|[.#:][\w-]+)[^{};=\n]{0,80}\{\s*"
+        r"vh|vw|s|ms|deg)?\s*;))|^\s*[a-z][\w-]*(?:\[[^\]\n]{1,60}\]|"
+        r"[.#:][\w-]+)[^{};=\n]{0,80}\{\s*"
         r"(?:$|[a-z-]{2,30}\s?:)",
         re.IGNORECASE,
     )
@@ -284,16 +285,21 @@ def _rule_of_style() -> re.Pattern[str]:
 
 @cache
 def _definition() -> re.Pattern[str]:
+    rest = r"(?:[^'\n]|'\w{0,3}')*$"
     return re.compile(
-        r"^[^'\n]{0,40}\b(?:create (?:unique )?(?:table|index|view|type)|alter table|"
-        r"drop (?:table|index|column)|select|insert into|delete from|update|references|primary key|foreign key|"
-        r"constraint|add column)\b[^'\n]*$|"
+        r"\b(?:create (?:unique )?(?:table|index|view|type)|alter table|"
+        r"drop (?:table|index|column)|select\b[^'\n]{1,200}\sfrom|insert into|"
+        r"delete from|update [\w.\"`]{1,60} set|"
+        r"references [\w.\"`]{1,60} ?\(|primary key|foreign key|add column|"
+        rf"constraint \w{{1,60}} (?:unique|primary|foreign|check))\b{rest}|"
         r"^\s*[\"`\[]?\w+[\"`\]]?\s+(?:n?var)?(?:char|binary)2?\s?\(\d|"
         r"^\s*[\"`\[]?\w+[\"`\]]?\s+(?:text|uuid|bytea|blob|jsonb?|timestamptz?|int\d?|bigint|"
         r"serial|integer|boolean|numeric|character varying)\b[^'\n=:]*,?$|"
-        r"\b(?:integrity|resolved|resolution|checksum|shasum|sha256|sha512|cdnUrl)\b\\?[\"']?\s{0,3}[:= ]|"
-        r"\bh1:|--hash=|^\s*-?\s*[\w.-]+==?\d[\w.]*(?:=\w+)?$|"
-        r"^(?:commit|index|tree|parent|merge|Merge:|[0-9a-f]{7,40}) [0-9a-f(. ]*|"
+        r"\bintegrity\\?[\"']?[:= ]{1,3}[\"']?sha\d|\bresolved\\?[\"']?[:= ]{1,3}[\"']?https?:|"
+        r"\b(?:checksum|shasum|sha256|sha512|"
+        r"md5)\\?[\"']?[:= ]{1,3}[\"']?(?:sha\d{3}:)?[0-9a-f]{32}|"
+        r"\bh1:[A-Za-z0-9+/]{40}|--hash=|^\s*-?\s*[\w.-]+==?\d+\.\d[\w.]*(?:=\w+)?$|"
+        r"^(?:commit|index|tree|parent|merge:) [0-9a-f]{7,40}|"
         r"^\s*[*|\\/ ]{0,12}[0-9a-f]{7,12} (?![=:])",
         re.IGNORECASE,
     )
@@ -302,8 +308,10 @@ def _definition() -> re.Pattern[str]:
 @cache
 def _element() -> re.Pattern[str]:
     return re.compile(
-        r"<(?:input|label|div|span|form|button|a|p|td|th|tr|ul|li|svg|path|meta|img|i|section|select|"
-        r"option|textarea|h\d|nav|link|script|fieldset|use|small|code|[a-z]+-[a-z-]+)\s[^<>\n]{0,60}=",
+        r"<(?:input|label|div|span|form|button|a|p|td|th|tr|ul|li|svg|path|meta|img|i|"
+        r"section|select|"
+        r"option|textarea|h\d|nav|link|script|fieldset|use|small|code|"
+        r"[a-z]+-[a-z-]+)\s[^<>\n]{0,60}=",
         re.IGNORECASE,
     )
 
@@ -312,7 +320,8 @@ def _element() -> re.Pattern[str]:
 def _camel() -> re.Pattern[str]:
     return re.compile(
         r"(?:[a-z]{3,}|[A-Z][a-z]{2,})(?:[A-Z][a-z]{2,}|V?\d{1,4}(?=[A-Z]|$)|(?<=\d)[a-z]{2,3}$|"
-        r"(?:API|URL|JWT|ID|UI|DB|SQL|HTTP|JSON|XML|AES|RSA|RS|HS|TLS|To|By|Of|In|On|At|Is|Or|Id|Db)"
+        r"(?:API|URL|JWT|ID|UI|DB|SQL|HTTP|JSON|XML|AES|RSA|RS|HS|TLS|To|By|Of|In|On|At|"
+        r"Is|Or|Id|Db)"
         r"(?=[A-Z\d]|$)){1,10}"
     )
 
@@ -323,14 +332,17 @@ def _stands_elsewhere() -> re.Pattern[str]:
     return re.compile(
         r"[\^~<>=v ]{0,3}\d{1,6}(?:\.\d{1,6}){1,4}(?:[-+.](?:alpha|beta|rc|dev|pre|next|canary|"
         r"snapshot|final|ga|post|g|build|el|fc|deb|ubuntu|alpine|ent|m)?[-.]?\w{0,10}){0,3}$|"
-        r"@?(?:env|secret|secrets|keyring|ssm|vault|kms|aws-sm|gcp-sm|azure-kv|keychain|doppler|bws)"
+        r"@?(?:env|secret|secrets|keyring|ssm|vault|kms|aws-sm|gcp-sm|azure-kv|keychain|"
+        r"doppler|bws)"
         r":{1,2}[\w/.-]{2,}$|[!@]?(?:vault|ref\+\w{1,20}:|op:/|arn:aws|file:/|microsoft\.keyvault)|"
         r"ENC\[|(?:env|process\.env|os\.environ|os\.getenv|getenv|secrets|config|settings|var|"
         r"local|data|params?|Rails|ENV|System\.getenv|import\.meta\.env)(?:[.\[(]|::)|"
         r"!(?:Ref|Sub|ENV|env|env_var|GetAtt|secret|ImportValue|Join|include)\b|@/|"
-        r"\$(?:env|Env|ENV):\w+$|(?:(?:u?int|float|[iuf]|utf|bytes|varchar|char)(?:8|16|32|64|128|256)"
+        r"\$(?:env|Env|ENV):\w+$|(?:(?:u?int|float|[iuf]|utf|bytes|varchar|char)(?:8|16|"
+        r"32|64|128|256)"
         r"(?:_t|mb4\w*)?|(?:Big)?(?:Ui|I)nt(?:8|16|32|64)(?:Clamped)?Array|Float(?:32|64)Array)$|"
-        r"(?:Promise|Observable|Option(?:al)?|Vec|List|Result|Array|Map|Set|Arc|Box|Rc|Record|Dict)[<\[]|#[0-9a-fA-F]{3,8}$"
+        r"(?:Promise|Observable|Option(?:al)?|Vec|List|Result|Array|Map|Set|Arc|Box|Rc|"
+        r"Record|Dict)[<\[]|#[0-9a-fA-F]{3,8}$"
     )
 
 

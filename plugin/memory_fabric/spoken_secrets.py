@@ -345,6 +345,8 @@ def _telling_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[i
         word = token.group()
         if len(word) < MIN_KEY_CHARS or _of_no_secret().search(word):
             continue
+        if word.isascii() and token.start() <= name.start() < token.end():
+            continue  # its own name is in it
         left, right = _stripped(word)
         core = word[left:right]
         around = text[max(0, token.start() - 24) : token.start()]
@@ -658,7 +660,7 @@ def _tokens() -> re.Pattern[str]:
 def _revision() -> re.Pattern[str]:
     """A place in a history of git, a user of a host, a build, a standard of C++."""
     return re.compile(
-        r"[\w./-]+[~^]\d{0,4}|[a-z][\w.-]*@[a-z][\w.-]*|[a-z]\+\+\S{0,8}|"
+        r"(?:[a-z]{2,}\d?-){2,}[a-z0-9]{1,10}(?:-[a-z0-9]{5})?|[\w./-]+[~^]\d{0,4}|[a-z][\w.-]*@[a-z][\w.-]*|[a-z]\+\+\S{0,8}|"
         r"(?:py|cp|h|np)\d{2,3}h?\w{0,12}(?:[-_][\w.]{1,24}){0,4}|[\w.-]+@\{\S{1,12}|v?[\d.]+\+\w+",
         re.IGNORECASE,
     )
@@ -674,7 +676,7 @@ def _of_no_secret() -> re.Pattern[str]:
     """Addresses, paths, sums, selectors, calls and versions of packages."""
     return re.compile(
         r"://|^[\"'`(]?(?:sha\d+[-:]|h1:|md5:|/|\.{0,2}/|~/|--?[a-z]|[#.][a-z][\w-]*[{:]|@[\w-]+/)|"
-        r"[({<]\S*[)}>=]|\\|@(?:npm|[\^~v]?\d)|\.[a-z]{2,5}(?:[:#]\d+)*[\"'`,;.)]*$|=[\"'{$]|::|"
+        r"[({<]\S*[)}>=]|\\|@(?:npm\b|[\^~v]{0,2}\d+\.\d)|\.[a-z]{2,5}(?:[:#]\d+)*[\"'`,;.)]*$|=[\"'{$]|::|"
         r"^<|%[sd]|^[\w.-]+==?\d",
         re.IGNORECASE,
     )
@@ -684,7 +686,7 @@ def _of_no_secret() -> re.Pattern[str]:
 def _public_before() -> re.Pattern[str]:
     return re.compile(
         r"(?:integrity|checksum|digest|sha\d*|resolution|commit|hash|reference|version|image|etag|"
-        r"class|type|branch|named?|called|function|method|id|public)\W{0,4}$",
+        r"class|branch|named?|called|function|method|id|public)\W{0,4}$",
         re.IGNORECASE,
     )
 
