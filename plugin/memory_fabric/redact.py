@@ -15,10 +15,14 @@ from memory_fabric.secret_arguments import without_arguments, without_headers, w
 from memory_fabric.secret_names import (
     ENDINGS,
     NAMES,
+    is_definition,
+    is_hex,
+    is_identifier,
     is_name,
     is_placeholder,
     is_plain,
     is_strong,
+    is_style,
     looks_random,
 )
 from memory_fabric.secret_words import NAMES as EVERY_NAME
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+_LINE_PARTS = tuple({*signs.NAME_PARTS, *signs.VARIABLE_PARTS, *signs.DUMPED_PARTS})
 # Around a secret that is alone these are no content.
 _SAYING_NOTHING = frozenset(
     " ".join(EVERY_NAME).replace("_", " ").replace("-", " ").split()
@@ -41,6 +46,19 @@ _SAYING_NOTHING = frozenset(
 _PUBLIC_HEADS = (
     "sha1- sha256- sha384- sha512- iVBORw0KGgo /9j/ R0lGOD UklGR JVBERi PHN2Zy UEsDB H4sI d09GR "
     "AAEAAAA T1RUTw AAABAA SUkq Qk0 AAAAI".split()
+)
+# Parts of the names of variables: what ends so is a password; of these a value is a key; and with
+# these a variable only tells about one.
+_PASSWORD_PARTS = ("PASS", "PW", "PASSWD", "PASSWORT", "PSK", "PASSWORD", "BINDPW", "KENNWORT")
+_KEY_PARTS = frozenset(
+    """SECRET TOKEN KEY AUTH CRED CREDS CREDENTIAL DSN COOKIE SESSION SIGN SIGNING SIGNATURE PRIVATE
+    WEBHOOK LICENSE TOTP OTP ENCRYPTION ACCESS API OPENAI ANTHROPIC KMS CIPHER HMAC SALT SEED PEPPER
+    MNEMONIC JWT BEARER PAT""".split()
+)
+_NO_SECRET = frozenset(
+    """ID URL URI FILE PATH DIR TTL NAME TYPE PUBLIC HOST PORT VERSION ALGORITHM HASH SUM CHECKSUM
+    DIGEST SHA COMMIT BUILD IMAGE REF SOCK HEADER FINGERPRINT PUBLISHABLE EXPIRY TIMEOUT REGION
+    BRANCH TAG COUNT LIMIT SIZE LENGTH PREFIX ENDPOINT ISSUER DOMAIN REVISION""".split()
 )
 # What follows a value is looked at to tell code and prose from a secret.
 _FOLLOWER_CHARS = 40
@@ -160,8 +178,17 @@ def _without_names(text: str) -> str:
 
 
 def _without_named(line: str) -> str:
+    folded = line.casefold()
+    if not any(part in folded for part in _LINE_PARTS):
+        return line
+    if is_style(line) or is_definition(line):
+        return line
     line = _named_secret().sub(_hide_named, line)
     line = _variable().sub(_hide_variable, line)
+    if "=" in line:
+        line = _dumped().sub(_hide_dumped, line)
+    if '"' in line or "'" in line:
+        line = _called().sub(_hide_called, line)
     return _spoken_secret().sub(_hide_spoken, line)
 
 
@@ -188,13 +215,22 @@ def _private_tag() -> re.Pattern[str]:
 def _key_block() -> re.Pattern[str]:
     # To its end, or as far as lines of base64 and headers go; quoted, indented, or in one line
     # with a backslash for each of its ends. Text that only names the mark stays.
-    line = r"(?:[ \t>|+#\"'*]{0,12}(?:[A-Za-z0-9+/=]{4,200}|[A-Z][A-Za-z-]{2,20}: [^\n]{1,100}))"
+    around = r"[ \t>|+#\"'*]{0,12}"
+    end = r"(?:[\"',]{0,2}[ \t]{0,4}(?:\\r)?(?:\\n|\r?\n)| (?=[A-Za-z0-9+/=]{40}))"
+    header = (
+        r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|Key-Info|X-[\w-]{1,20}): "
+        r"[^\n\\]{1,100}"
+    )
+    line = rf"{around}(?:[A-Za-z0-9+/=]{{16,200}}|{header})"
+    last = (
+        rf"{around}(?:[A-Za-z0-9+/]{{1,63}}={{1,2}}|=[A-Za-z0-9+/]{{4}}|"
+        r"(?=[A-Za-z+/]{0,15}[0-9])[A-Za-z0-9+/]{4,15})(?![^\s\\\"',])"
+    )
     return re.compile(
         r"-{5}BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-{5}"
         r"(?=(?:\\[rn]|[\s>|+#\"'*\\]){0,40}(?:[A-Za-z0-9+/=]{16}|[A-Z][A-Za-z-]{2,20}:\s))(?:"
-        r"[^\-]{0,20000}?(?:-[^\-]{0,200}?){0,6}?-{5}END [A-Z0-9 ]{0,40}-{5}|"
-        rf"(?:(?:\\[rn]|\s){{0,8}}{line}){{0,400}}(?<=[A-Za-z0-9+/=]{{16}})|"
-        rf"(?:(?:\\[rn]|\s){{0,8}}{line}){{1,400}})",
+        r"[^\-]{0,20000}?(?:-(?!-)[^\-]{0,200}?){0,6}?-{5}END [A-Z0-9 ]{0,40}-{5}|"
+        rf"(?:{end}){{0,4}}{line}(?:(?:{end}){{1,4}}{line}){{0,400}}(?:(?:{end}){{1,2}}{last})?)",
     )
 
 
@@ -247,11 +283,30 @@ def _variable() -> re.Pattern[str]:
 
 
 @cache
+def _dumped() -> re.Pattern[str]:
+    """A variable of an environment, in capitals."""
+    return re.compile(
+        r"((?<![\w.$%{])([A-Z][A-Z0-9_]{1,60})=[\"']?)([^\s\"'`,;()\[\]<>{}\x00]{4,512})"
+    )
+
+
+@cache
+def _called() -> re.Pattern[str]:
+    """What is given to a function that a secret is named after, or beside a name of one."""
+    return re.compile(
+        rf"((?:{NAMES}|auth|salt|(?<=_)key){ENDINGS}[\"']?\s{{0,2}}(?:[,(]|=\s?[\[(])\s{{0,2}}"
+        r"(?:[\"'][\w.@-]{1,40}[\"'],\s?)?([\"']))([^\"'\s]{6,256})(?=\2)",
+        re.IGNORECASE,
+    )
+
+
+@cache
 def _named_secret() -> re.Pattern[str]:
     return re.compile(
         rf"((?:{NAMES}){ENDINGS}(?:\\?[\"'`]|\*{{1,2}})?"
         r"(?:[ \t]{1,2}(?:for|of|on|in)[ \t][\w ./@-]{1,40}?)?"
-        r"[ \t]{0,20}(?:=>|:=|={1,3}|:|\bis\b|\bto\b|\|)[ \t]{0,20}(?:\*{1,2}[ \t]{0,2})?)"
+        r"[ \t]{0,20}(?:=>|:=|={1,3}|:|\bis\b|\bto\b|\|)[ \t]{0,20}(?:\*{1,2}[ \t]{0,2})?"
+        r"(?:(?:!![a-z]{1,12}|&[\w-]{1,30})[ \t]{1,4}(?=[^\s#]))?)"
         r"(?:(\\?[\"'`])((?:(?!\2)[^\n]){4,512}?)\2|"
         r"([\"'`]?)([^\s\"'`,;<>(){}\[\]][^\s\"'`,;<>(){}\[\]]{3,511})"
         # The rest of a password with brackets; not the next field of a connection string.
@@ -298,6 +353,11 @@ def _password_variable() -> re.Pattern[str]:
 
 
 @cache
+def _uuid() -> re.Pattern[str]:
+    return re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+@cache
 def _no_key() -> re.Pattern[str]:
     """Names with `key`, `auth` or `seed` in them whose value is no secret."""
     return re.compile(
@@ -341,9 +401,37 @@ def _hide_variable(match: re.Match[str]) -> str:
     if is_name(value) and not (_password_variable().search(lead) and "=" in lead):
         return match.group(0)
     behind = match.string[match.end() : match.end() + 2]
-    if behind[:1] in ("(", "[") or value.startswith(("/", "./", "~/", "$", "http")):
+    if behind[:1] in ("(", "[") or value.startswith(("/", "./", "~/", "http")):
         return match.group(0)
     return f"{lead}{quote}[redacted: secret]{quote}"
+
+
+def _hide_dumped(match: re.Match[str]) -> str:
+    lead, name, value = match.groups()
+    parts = name.rstrip("0123456789").split("_")
+    if _NO_SECRET & set(parts) or is_placeholder(value) or "[redacted" in value:
+        return match.group()
+    if name in ("PWD", "OLDPWD") or value.startswith(("/", "./", "~/", "http", "$")):
+        return match.group()
+    plain = value.lstrip("$!#@")
+    if any(part.endswith(_PASSWORD_PARTS) for part in parts) and not is_name(plain):
+        return f"{lead}[redacted: secret]"
+    is_key = len(value) >= 16 and (
+        is_hex(value) or looks_random(value) or _uuid().fullmatch(value) or is_strong(value)
+    )
+    is_named = bool(_KEY_PARTS & set(parts)) and not is_name(value)
+    uuid_of = parts[-1] in _KEY_PARTS and bool(_uuid().fullmatch(value))
+    return f"{lead}[redacted: secret]" if is_key and (is_named or uuid_of) else match.group()
+
+
+def _hide_called(match: re.Match[str]) -> str:
+    lead, _, value = match.groups()
+    plain = value.strip("$!#@")
+    is_none = is_placeholder(value) or is_identifier(plain) or "[redacted" in value
+    is_upper = plain.replace("_", "").isalnum() and plain.upper() == plain and "_" in plain
+    if is_none or is_upper or "/" in value or ":" in value or is_name(plain) or len(plain) < 6:
+        return match.group()
+    return f"{lead}[redacted: secret]" if any(c.isdigit() for c in value) else match.group()
 
 
 def _hide_field(match: re.Match[str]) -> str:

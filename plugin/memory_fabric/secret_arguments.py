@@ -8,6 +8,7 @@ from functools import cache
 from memory_fabric import secret_signs as signs
 from memory_fabric.secret_commands import PROGRAMS, VALUE
 from memory_fabric.secret_names import (
+    ENDINGS,
     MIN_ENTROPY_CHARS,
     NAMES,
     is_hex,
@@ -16,6 +17,11 @@ from memory_fabric.secret_names import (
     looks_random,
 )
 
+# In tables and settings also in other languages.
+_MORE_NAMES = (
+    "passwort|kennwort|mot de passe|contraseña|senha|wachtwoord|пароль|şifre|parola|hasło|密码|"
+    "パスワード|비밀번호"
+)
 MIN_COOKIE_CHARS = 12
 # What is said of options in prose.
 _OPTION_WORDS = frozenset(
@@ -48,6 +54,9 @@ def without_arguments(text: str) -> str:
     text = _netrc().sub(_hide_flag, text)
     if "</" in text or "/>" in text:
         text = _xml().sub(_hide_element, text)
+        text = _element_beside().sub(_hide_element_beside, text)
+        if "<th" in folded:
+            text = _without_cells_of_html(text)
     text = _openssl_pass().sub(_hide_flag, text)
     return _pgpass().sub(r"\1[redacted: password]", text)
 
@@ -135,6 +144,73 @@ def _xml() -> re.Pattern[str]:
         rf"(<{name}(?: [^<>\n]{{0,100}})?>)([^<>\n]{{6,512}})(?=</)|"
         rf"(\b(?:key|name)=[\"']{name}[\"'] value=[\"'])([^\"'<>\n]{{6,512}})",
         re.IGNORECASE,
+    )
+
+
+@cache
+def _element_beside() -> re.Pattern[str]:
+    """An element or attribute with the name of a secret, and the value in the one behind it."""
+    name = rf"[\w .:-]{{0,40}}(?:{NAMES}|\bpass|\bpw|salt|{_MORE_NAMES}){ENDINGS}"
+    return re.compile(
+        rf"(<{name}\b[^<>\n]{{0,100}}\svalue=[\"'])([^\"'<>\n]{{4,512}})|"
+        rf"(\b(?:key|name|id)=[\"']{name}[\"'][^<>\n]{{0,80}}>\s{{0,12}}(?:<\w{{1,20}}>)?)"
+        rf"([^<>\n]{{4,512}})(?=</)|"
+        rf"(<(key|t[dh]|dt|name|label|b|strong)\b[^<>\n]{{0,80}}>\s{{0,4}}{name}:?\s{{0,4}}</\6>\s{{0,12}}"
+        rf"<(?:string|td|dd|value|span|code)\b[^<>\n]{{0,80}}>\s{{0,4}}(?:<code>)?)([^<>\n]{{4,512}})(?=</)|"
+        rf"(<{name}>\s{{0,4}}<!\[CDATA\[)([^\]<>\n]{{4,512}})(?=\]\])",
+        re.IGNORECASE,
+    )
+
+
+def _hide_element_beside(match: re.Match[str]) -> str:
+    place = next(i for i in (2, 4, 7, 9) if match.group(i) is not None)
+    value = match.group(place)
+    if not _is_content(value):
+        return match.group()
+    at = match.start(place) - match.start()
+    return f"{match.group()[:at]}[redacted: secret]{match.group()[at + len(value) :]}"
+
+
+def _is_content(value: str) -> bool:
+    bare = value.strip()
+    is_one = bool(bare) and not any(c.isspace() for c in bare) and "[redacted" not in bare
+    return is_one and not is_words(bare) and not is_placeholder(bare)
+
+
+def _without_cells_of_html(text: str) -> str:
+    """The text without the cells of tables of HTML whose head names a secret."""
+    columns: set[int] = set()
+    parts: list[str] = []
+    at = 0
+    for row in _row().finditer(text):
+        cells = list(_cell().finditer(text, row.start(), row.end()))
+        if any(cell.group(1).lower() == "h" for cell in cells):
+            columns = {i for i, cell in enumerate(cells) if _head().search(cell.group(2))}
+            continue
+        for place in columns:
+            if place < len(cells) and _is_content(cells[place].group(2)):
+                parts += [text[at : cells[place].start(2)], "[redacted: secret]"]
+                at = cells[place].end(2)
+    return "".join([*parts, text[at:]])
+
+
+@cache
+def _row() -> re.Pattern[str]:
+    return re.compile(r"<tr\b[^<>]{0,200}>(?:(?!<tr\b|</tr)[^\x00]){1,4000}", re.IGNORECASE)
+
+
+@cache
+def _cell() -> re.Pattern[str]:
+    return re.compile(
+        r"<t([dh])\b[^<>]{0,200}>\s{0,12}(?:<\w{1,10}>)?([^<>]{1,400}?)\s{0,12}(?=</)",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _head() -> re.Pattern[str]:
+    return re.compile(
+        rf"^[\w .-]{{0,30}}(?:{NAMES}|\bpass|\bpw|{_MORE_NAMES}){ENDINGS}\s*$", re.IGNORECASE
     )
 
 

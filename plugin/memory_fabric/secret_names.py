@@ -39,7 +39,9 @@ _STAND_INS = frozenset(
     "dummy example expired fake foo foobar goes here id insert invalid it jwt key local me mock my "
     "new not of old pass password placeholder private public real refresh replace sample secret "
     "service signing some string super test testing the this todo token user valid value wrong "
-    "your webhook xxx xyz".split()
+    "your webhook xxx xyz pw pwd pa55word with random string generate long chars characters bit "
+    "byte bytes min least at put fill enter provide strong dein deine passwort hier geheim tu "
+    "votre mot passe ici sua senha aqui mysecret supersecret mypassword yourpassword".split()
 )
 # With these a sentence about passwords goes on.
 _PROSE = frozenset(
@@ -95,6 +97,8 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
         return not any(c.isdigit() or c in _SYMBOLS for c in plain)
     if any(c.isspace() for c in value):
         return not is_passphrase(name, value)
+    if not name.lower().startswith(("pass", "pwd")) and is_identifier(value):
+        return True
     if not _names_password(name) and _is_identifier(plain, quoted=quoted):
         return True
     if quoted:
@@ -107,9 +111,11 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
 def is_placeholder(value: str) -> bool:
     """Whether the value only stands in for a secret: `your-token-here`, `xxxx`, `$TOKEN`."""
     plain = value.strip(".!?:,;`*\"'").lower()
+    if _stands_elsewhere().match(value) or _is_masked().search(plain):
+        return True
     if plain in _PLACEHOLDERS or len(set(plain)) <= 2 or "[redacted" in plain or "..." in plain:
         return True
-    if value[0] in "$%<{":
+    if value[0] in "$%<{" and not _is_spelled_with_dollar().fullmatch(value):
         inner = value.strip("$%<>{}()")
         return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
     parts = re.split(r"[-_.\s]+", plain)
@@ -120,6 +126,29 @@ def is_name(value: str) -> bool:
     """Whether a value is words, numbers and their like, joined: `users_v2`, `eu-west-1`."""
     parts = re.split(r"[-_./:,]", value.strip(".,;"))
     return all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
+
+
+def is_style(line: str) -> bool:
+    """Whether a line is a rule of CSS: a selector before a brace, a colour, a length."""
+    return bool(_rule_of_style().search(line))
+
+
+def is_markup(line: str) -> bool:
+    """Whether a line is an element of HTML with attributes, or a rule of CSS."""
+    return bool(_element().search(line)) or is_style(line)
+
+
+def is_definition(line: str) -> bool:
+    """Whether a line is a statement of SQL that holds no value, or one of a lock file."""
+    return bool(_definition().search(line))
+
+
+def is_identifier(value: str) -> bool:
+    """Whether a value is words in CamelCase or joined by signs, and at most numbers: no key."""
+    if _camel().fullmatch(value):
+        return True
+    parts = re.split(r"[-_./:]", value)
+    return len(parts) > 3 and value == value.lower() and is_name(value)
 
 
 def is_words(text: str) -> bool:
@@ -240,6 +269,92 @@ def _is_identifier(plain: str, *, quoted: bool) -> bool:
     if not plain.replace("_", "").replace("-", "").isalpha() or len(plain) >= MIN_ENTROPY_CHARS:
         return False
     return not quoted or any(part in plain for part in NAME_PARTS)
+
+
+@cache
+def _rule_of_style() -> re.Pattern[str]:
+    return re.compile(
+        r"^\s*(?:[.#&@:*][\w-][^{};=\n]{0,120}(?:\{\s*(?:$|[a-z-]{2,30}\s?:|\})|,\s*$)|"
+        r"(?:--|\$)[a-z][\w-]{0,60}\s?:\s?(?:#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(|-?[\d.]+(?:px|r?em|%|"
+        r"vh|vw|s|ms|deg)?\s*;))|^\s*[a-z][\w-]*(?:\[[^\]\n]{1,60}\]|"
+        r"[.#:][\w-]+)[^{};=\n]{0,80}\{\s*"
+        r"(?:$|[a-z-]{2,30}\s?:)",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _definition() -> re.Pattern[str]:
+    rest = r"(?:[^'\n]|'\w{0,3}')*$"
+    return re.compile(
+        r"\b(?:create (?:unique )?(?:table|index|view|type)|alter table|"
+        r"drop (?:table|index|column)|select\b[^'\n]{1,200}\sfrom|insert into|"
+        r"delete from|update [\w.\"`]{1,60} set|"
+        r"references [\w.\"`]{1,60} ?\(|primary key|foreign key|add column|"
+        rf"constraint \w{{1,60}} (?:unique|primary|foreign|check))\b{rest}|"
+        r"^\s*[\"`\[]?\w+[\"`\]]?\s+(?:n?var)?(?:char|binary)2?\s?\(\d|"
+        r"^\s*[\"`\[]?\w+[\"`\]]?\s+(?:text|uuid|bytea|blob|jsonb?|timestamptz?|int\d?|bigint|"
+        r"serial|integer|boolean|numeric|character varying)\b[^'\n=:]*,?$|"
+        r"\bintegrity\\?[\"']?[:= ]{1,3}[\"']?sha\d|\bresolved\\?[\"']?[:= ]{1,3}[\"']?https?:|"
+        r"\b(?:checksum|shasum|sha256|sha512|"
+        r"md5)\\?[\"']?[:= ]{1,3}[\"']?(?:sha\d{3}:)?[0-9a-f]{32}|"
+        r"\bh1:[A-Za-z0-9+/]{40}|--hash=|^\s*-?\s*[\w.-]+==?\d+\.\d[\w.]*(?:=\w+)?$|"
+        r"^(?:commit|index|tree|parent|merge:) [0-9a-f]{7,40}|"
+        r"^\s*[*|\\/ ]{0,12}[0-9a-f]{7,12} (?![=:])",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _element() -> re.Pattern[str]:
+    return re.compile(
+        r"<(?:input|label|div|span|form|button|a|p|td|th|tr|ul|li|svg|path|meta|img|i|"
+        r"section|select|"
+        r"option|textarea|h\d|nav|link|script|fieldset|use|small|code|"
+        r"[a-z]+-[a-z-]+)\s[^<>\n]{0,60}=",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _camel() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:[a-z]{3,}|[A-Z][a-z]{2,})(?:[A-Z][a-z]{2,}|V?\d{1,4}(?=[A-Z]|$)|(?<=\d)[a-z]{2,3}$|"
+        r"(?:API|URL|JWT|ID|UI|DB|SQL|HTTP|JSON|XML|AES|RSA|RS|HS|TLS|To|By|Of|In|On|At|"
+        r"Is|Or|Id|Db)"
+        r"(?=[A-Z\d]|$)){1,10}"
+    )
+
+
+@cache
+def _stands_elsewhere() -> re.Pattern[str]:
+    """Versions, and what says where a secret lies."""
+    return re.compile(
+        r"[\^~<>=v ]{0,3}\d{1,6}(?:\.\d{1,6}){1,4}(?:[-+.](?:alpha|beta|rc|dev|pre|next|canary|"
+        r"snapshot|final|ga|post|g|build|el|fc|deb|ubuntu|alpine|ent|m)?[-.]?\w{0,10}){0,3}$|"
+        r"@?(?:env|secret|secrets|keyring|ssm|vault|kms|aws-sm|gcp-sm|azure-kv|keychain|"
+        r"doppler|bws)"
+        r":{1,2}[\w/.-]{2,}$|[!@]?(?:vault|ref\+\w{1,20}:|op:/|arn:aws|file:/|microsoft\.keyvault)|"
+        r"ENC\[|(?:env|process\.env|os\.environ|os\.getenv|getenv|secrets|config|settings|var|"
+        r"local|data|params?|Rails|ENV|System\.getenv|import\.meta\.env)(?:[.\[(]|::)|"
+        r"!(?:Ref|Sub|ENV|env|env_var|GetAtt|secret|ImportValue|Join|include)\b|@/|"
+        r"\$(?:env|Env|ENV):\w+$|(?:(?:u?int|float|[iuf]|utf|bytes|varchar|char)(?:8|16|"
+        r"32|64|128|256)"
+        r"(?:_t|mb4\w*)?|(?:Big)?(?:Ui|I)nt(?:8|16|32|64)(?:Clamped)?Array|Float(?:32|64)Array)$|"
+        r"(?:Promise|Observable|Option(?:al)?|Vec|List|Result|Array|Map|Set|Arc|Box|Rc|"
+        r"Record|Dict)[<\[]|#[0-9a-fA-F]{3,8}$"
+    )
+
+
+@cache
+def _is_masked() -> re.Pattern[str]:
+    return re.compile(r"\*{3}|•{3}|x{5}|(?:x{4}-){2}|█{2}|…$|\bn/a\b")
+
+
+@cache
+def _is_spelled_with_dollar() -> re.Pattern[str]:
+    """A word behind a dollar, with a number: no variable is written so."""
+    return re.compile(r"\$[A-Z][a-z]{2,12}\d{2,6}")
 
 
 @cache

@@ -18,6 +18,10 @@ MIN_SECRET_CHARS = 4
 NAME_PARTS = "pass secret token key credential pwd _auth".split()
 # Parts of the names of variables that the rules know beside those.
 VARIABLE_PARTS = "pw salt seed mnemonic hmac pin dsn creds pat auth sid connection".split()
+DUMPED_PARTS = (
+    "key psk pepper cookie session sign private webhook license otp encryption access api openai "
+    "anthropic kms cipher jwt bearer kennwort"
+).split()
 # No issuer's shape has fewer characters that are letters beside digits, or so many of one kind.
 MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
 # So far behind its name a value begins, and so far before it.
@@ -25,6 +29,7 @@ REACH_CHARS, BACK_CHARS = 120, 80
 MIN_SEED_WORDS = 12
 SIGNS_BEHIND = frozenset("=:|>\"'`*„“”«»「」『』：＝→⇒➜—–是为為はが은는이가")
 SYMBOLS = frozenset("!#$%^&*?~@+")
+_IN_TABLES = (*PASSWORDS, *SHORT, *PAIRS, *KEYS)
 _DIGITS = frozenset("0123456789")
 # The names of issuers, once they were asked for.
 _PIECES: list[str] = []
@@ -122,8 +127,16 @@ def named(text: str, folded: str) -> bool:
         return True  # "use hunter42x as the password"
     if any(_is_given(folded, part) for part in NAME_PARTS):
         return True
+    if (
+        ("(" in text or "," in text)
+        and any(quote in text for quote in "\"'")
+        and any(name in folded for name in (*NAME_PARTS, "auth", "salt", "key"))
+    ):
+        return True
     if "=" not in text and ":" not in text:
         return False
+    if "=" in text and any(_is_assigned(folded, part) for part in DUMPED_PARTS):
+        return True
     return any(_has_sign_near(folded, part) for part in VARIABLE_PARTS)
 
 
@@ -153,10 +166,13 @@ def told(text: str, folded: str) -> bool:
 
 def is_table(folded: str) -> bool:
     """Whether a line with the name of a secret has columns, and lines behind it."""
-    return "\n" in folded and any(
-        any(sign in line for sign in ("|", ",", ";", "\t", "  "))
-        and any(name in line for names in (PASSWORDS, SHORT, PAIRS, KEYS) for name in names)
-        for line in folded.split("\n")
+    if "\n" not in folded:
+        return False
+    names = [name for name in _IN_TABLES if name in folded]
+    return any(
+        any(name in line for name in names)
+        and any(sign in line for sign in ("|", ",", ";", "\t", "  ", "│", "║", "┃"))
+        for line in (folded.split("\n") if names else ())
     )
 
 
@@ -325,6 +341,15 @@ def _is_given(folded: str, part: str) -> bool:
             return True
         near = folded[end : end + _FAR_CHARS].split()[:_WORDS_BEHIND]
         if any(len(word) >= _MIN_CHARS and not word.strip(".,;!?()-").isalpha() for word in near):
+            return True
+    return False
+
+
+def _is_assigned(folded: str, part: str) -> bool:
+    """Whether a variable with this part in its name is given a value."""
+    for _, end in _places(folded, part):
+        name, sign, _ = folded[end : end + 64].partition("=")
+        if sign and not any(c.isspace() for c in name):
             return True
     return False
 

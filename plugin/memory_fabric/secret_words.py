@@ -16,23 +16,34 @@ PASSWORDS = tuple(
     핀번호 패스워드 hasło haslo
     hasła hasłem şifre sifre lösenord lösenkod adgangskode adgangsord kodeord passord salasana
     heslo heslem jelszó jelszav parolă κωδικό κωδικοσ συνθηματικό סיסמה סיסמא סיסמת
-    كلمة_المرور كلمة_السر رمز_عبور पासवर्ड कूटशब्द कूट_शब्द mật_khẩu kata_sandi kata_laluan รหัสผ่าน лозинк
+    كلمة_المرور كلمة_السر رمز_عبور पासवर्ड कूटशब्द कूट_शब्द mật_khẩu kata_sandi kata_laluan
+    รหัสผ่าน лозинк
     lozink geslo slaptažod parool salasõna lykilorð aðgangsorð parol pasahitz contrasinal wagwoord
-    nenosiri கடவுச்சொல் పాస్‌వర్డ్ संकेतशब्द پاس_ورڈ گذرواژه პაროლ գաղտնաբառ құпия_сөз fjalëkalim нууц_үг
+    nenosiri கடவுச்சொல் పాస్‌వర్డ్ संकेतशब्द پاس_ورڈ گذرواژه პაროლ գաղտնաբառ құпия_сөз fjalëkalim
+    нууц_үг
     cyfrinair pasfhocal 通行码 暗号 暗證碼 암구호 geheimcode mot_secret
     code_d'accès codice_segreto
     código_de_acceso código_secreto codigo_secreto zugangswort accesscode pin_kodu
-    pin_code pin-code pin_kod kod_pin pinnummer
+    pin_code pin-code pin_kod kod_pin pinnummer door_code access_code gate_code alarm_code
+    entry_code unlock_code 비번 패스프레이즈 인증번호 パスフレーズ 合い言葉 アクセスコード
+    認証コード 验证码 驗證碼
+    访问码 存取碼 提取码 授权码 授權碼 phrase_de_passe phrase_secrète frase_secreta frase_segreta
+    code_d’accès codice_di_accesso codice_d'accesso código_secreto kod_dostępu код_доступа
+    кодовое_слово erişim_kodu gizli_kelime toegangscode الرمز_السري رمز_الدخول sandinya
+    kata_sandinya гасло
+    parole nywila পাসওয়ার্ড құпиясөз focal_faire heslo přístupový_kód zugriffscode
     """.split()
 )
 # The same, but short or common: only as words of their own.
-SHORT_PASSWORDS = ("pass", "pw", "pin", "otp", "passkey")
+SHORT_PASSWORDS = ("pass", "pw", "pin", "otp", "passkey", "psk", "bindpw", "rootpw")
 # Behind these stand a name and a password.
 PAIRS = tuple(
     word.replace("_", " ")
     for word in """credentials credential creds zugangsdaten anmeldedaten logindaten identifiants
-    credenciales credenziali credenciais inloggegevens учётные_данные учетные_данные 凭证 凭据 憑證
-    認証情報 로그인_정보 자격_증명 dane_logowania kimlik_bilgileri inloggningsuppgifter login logins
+    credenciales credenziali credenciais inloggegevens учётные_данные учетные_данные 凭证 凭据
+    憑證
+    認証情報 로그인_정보 자격_증명 dane_logowania kimlik_bilgileri inloggningsuppgifter login
+    logins
     log_in sign_in anmeldung""".split()
 )
 # Behind these stands a key or token: letters and digits, hardly ever a plain word.
@@ -45,13 +56,16 @@ KEYS = tuple(
     secreto chiave segreto chave segredo sleutel geheim ключ токен секрет 密钥 密鑰 秘钥 金鑰 令牌
     キー トークン シークレット 鍵 秘密 키 토큰 시크릿 klucz sekret anahtar jeton belirteç
     belirteci nyckel
-    nøgle nøkkel avain klíč kulcs cheie κλειδί מפתח مفتاح कुंजी khóa kunci กุญแจ clau
+    密匙 权杖 權杖 私钥 私鑰 机密 機密 通行证 通行證 kľúč raktas võti khoá mã_thông_báo אסימון
+    کلید გასაღები
+    cheia cheie gizli_bilgi 인증키 nøgle nøkkel avain klíč kulcs cheie κλειδί מפתח مفتاح कुंजी
+    khóa kunci กุญแจ clau
     """.split()
 )
 # Of these no ending makes another word: "Passwörtern", "şifresi", "пароля".
 UNBENT = frozenset(
     """password passwd passphrase passcode pass_word pwd mdp token secret apikey webhook bearer jwt
-    salt seed hmac credential credentials creds login logins clave parol secreto""".split()
+    salt seed hmac credential credentials creds login logins clave secreto""".split()
 )
 # So common that only what looks random behind it is one.
 COMMON_KEYS = ("key", "keys", "code", "auth")

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 
 from memory_fabric.secret_names import (
+    is_definition,
     is_hex,
+    is_identifier,
+    is_markup,
     is_passphrase,
     is_placeholder,
     is_strong,
@@ -37,6 +41,9 @@ MARK = "[redacted: secret]"
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
 MIN_NEAR_KEY_CHARS = 12
+BEFORE_CHARS = 70
+# More of it in words, and it is a name.
+MAX_IN_WORDS = 0.5
 MAX_CELLS = 64
 # Directly behind its name these say that a sentence is about secrets and states none.
 _ABOUT = frozenset(
@@ -88,6 +95,8 @@ _PREDICATES = frozenset(
 )
 _SUFFIXES = ("able", "ible", "ing", "ed", "ly", "ent", "ous", "ful", "less", "ive", "tion", "ung")
 _SYMBOLS = frozenset("!#$%^&*?~@+")
+# Endings of "token" in other languages.
+_BENT = frozenset("em en et a u i ul ului im imiz".split())
 _QUOTES = "\"'`„“”«»「」『』‘’*_"
 _CJK = "\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef\u0e00-\u0e7f"
 
@@ -97,10 +106,17 @@ def without_told(text: str) -> str:
     if is_table(text.casefold()):
         text = _without_columns(text)
     spans: list[tuple[int, int]] = []
-    reached = 0
+    reached = line_end = 0
+    is_code = False
     for name in _names(text).finditer(text):
         kind = _kind(name.group().casefold())
-        if not _is_name(text, name, kind):
+        if name.start() >= line_end:
+            line_end = text.find("\n", name.end())
+            line_end = len(text) if line_end < 0 else line_end
+            line = text[max(text.rfind("\n", 0, name.start()) + 1, name.start() - 400) : line_end]
+            is_marked = ("<" in line or "{" in line or ":" in line) and is_markup(line[:800])
+            is_code = is_marked or is_definition(line[:800])
+        if is_code or not _is_name(text, name, kind):
             continue
         if kind == "common" and _is_of_issuer(text[max(0, name.start() - 24) : name.start()]):
             kind = "key"
@@ -114,6 +130,7 @@ def without_told(text: str) -> str:
         before = _value_before(text, name.start(), kind)
         if before is not None and before[0] >= (spans[-2][1] if len(spans) > 1 else 0):
             spans.append(before)
+        spans.extend(_telling_near(text, name, kind))
     for match in _pair().finditer(text):
         value = match.group(2)
         is_secret = is_strong(value) or (" " in match.group() and _is_word_of_account(value))
@@ -174,8 +191,11 @@ def _is_name(text: str, name: re.Match[str], kind: str) -> bool:
             return len(ending.rstrip(":=.,")) < 6
         ending = text[name.end() : name.end() + 3]
         is_plural = ending[:1] == "s" and not ending[1:2].isalpha()
-        return is_plural and len(word) > 3
-    if before.isalpha() and (len(word) < 6 or kind in ("key", "common")):
+        bent = text[name.end() : name.end() + 5].split(maxsplit=1)[0].strip(":=.,")
+        return (is_plural or (word.casefold() == "token" and bent in _BENT)) and len(word) > 3
+    if before.isalpha() and before.isascii() and (len(word) < 6 or kind in ("key", "common")):
+        if word.casefold() in ("token", "sleutel"):
+            return True  # "Zugriffstoken"
         return before.islower() and word[0].isupper()  # dbPass, apiToken
     return True
 
@@ -275,7 +295,10 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         line = text[start:end]
-        bare = line.strip().strip(">|*`\"' \t-")
+        bare = line.strip().strip(">|*`\"' \t-=")
+        field = _value_field().match(bare)
+        if field is not None:
+            bare = bare[field.end() :].strip().strip("\"'`")
         if bare and not bare.isspace():
             if len(bare.split()) == 1 and len(bare) <= 256:
                 at = text.find(bare, start)
@@ -307,6 +330,71 @@ def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
     return match.start(1) + left, match.start(1) + right
 
 
+def _telling_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[int, int]]:
+    """Where words stand in the line of a name that look like nothing but a secret."""
+    start = max(text.rfind("\n", 0, name.start()) + 1, name.start() - BEFORE_CHARS)
+    end = text.find("\n", name.end(), name.end() + REACH_CHARS)
+    end = min(len(text), name.end() + REACH_CHARS) if end < 0 else end
+    if not any(c.isdigit() for c in text[start:end]):
+        return
+    while start and not text[start - 1].isspace():
+        start -= 1
+        if name.start() - start > BACK_CHARS:
+            return
+    for token in _tokens().finditer(text, start, end):
+        word = token.group()
+        if len(word) < MIN_KEY_CHARS or _of_no_secret().search(word):
+            continue
+        if word.isascii() and token.start() <= name.start() < token.end():
+            continue  # its own name is in it
+        left, right = _stripped(word)
+        core = word[left:right]
+        around = text[max(0, token.start() - 24) : token.start()]
+        is_told = is_telling(core) and not is_placeholder(core) and not _is_known_form(core)
+        if not is_told or _is_code(core, word[right:]) or _public_before().search(around):
+            continue
+        if kind == "password" or len(core) >= (MIN_KEY_CHARS * 2 if kind != "common" else 20):
+            yield token.start() + left, token.start() + right
+
+
+def is_telling(core: str) -> bool:
+    """Whether neither a word nor an identifier looks like this: letters and digits in turn, or
+    with symbols between them.
+    """
+    if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
+        return False
+    if not any(c.isalpha() for c in core) or not core.isascii():
+        return False
+    if is_identifier(core) or _revision().fullmatch(core):
+        return False
+    symbols = sum(c in "!#$%^&*?~@+" for c in core)
+    in_words = sum(len(run) for run in re.findall(r"[A-Za-z][a-z]{3,}", core))
+    if not symbols and in_words > MAX_IN_WORDS * len(core):
+        return False
+    if symbols and not any(c in "/=:<>(){}[]|," for c in core):
+        return True
+    for part in re.split(r"[-_./:,=+]", core):
+        if len(part) < 6 or not part.isalnum():
+            continue
+        turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(part))
+        cases = sum(
+            (a.isdigit(), a.isupper()) != (b.isdigit(), b.isupper()) for a, b in pairwise(part)
+        )
+        if is_hex(part.removeprefix("g").rjust(32, "0")):
+            continue
+        if turns >= 3 or (
+            turns == 2
+            and part[0].isalpha()
+            and part[-1].isalpha()
+            and part.islower()
+            and len(core) <= 24
+        ):
+            return True
+        if len(part) >= 10 and turns and cases > 0.4 * len(part):
+            return True
+    return False
+
+
 def _is_value(
     core: str, kind: str, linked: str, follower: str, *, quoted: bool, words: int
 ) -> bool:
@@ -318,7 +406,9 @@ def _is_value(
         return 4 <= len(core) <= 20 and bool(linked or not words) and not _counts(follower)
     if is_placeholder(core) or _is_known_form(core) or _is_code(core, follower):
         return False
-    if core.casefold() in _EVERY or _other_assignment().match(core):
+    if core.casefold() in _EVERY:
+        return False
+    if _other_assignment().match(core) and not (linked and sum(c in _SYMBOLS for c in core) > 1):
         return False
     if kind in ("key", "common"):
         return _is_key(core, kind, linked, quoted=quoted, words=words)
@@ -328,6 +418,8 @@ def _is_value(
         return False
     if digits and _is_mixed(core, least=4):
         return bool(linked) or quoted or _is_mixed(core, least=7) or (len(core) > 5 and not words)
+    if digits and _is_joined(core):
+        return bool(linked) or quoted or not words
     if symbols and any(c.isalpha() for c in core):
         return len(core) >= 5 and (bool(linked) or quoted)
     if kind == "pair" or (not linked and not quoted):
@@ -355,23 +447,31 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
         not follower.strip()
         or follower.lstrip(_QUOTES)[:1] in tuple(".,;)!|\n")
         or (len(follower.split()) > 0 and not follower.split()[0][:1].isalnum())
+        or "\u2e80" <= follower[:1] <= "\ud7af"
     )
     if quoted:
         return linked != "" and len(core) >= 5
     if linked in ANNOUNCING:
         return ends and len(core) >= 5 and not folded.endswith(_SUFFIXES)
-    return linked == "is" and ends and len(core) >= 5 and not folded.endswith(_SUFFIXES)
+    return (
+        linked in ("is", "was", "ist", "war")
+        and ends
+        and len(core) >= 5
+        and not folded.endswith(_SUFFIXES)
+    )
 
 
 def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> bool:
     """Whether a word is a key or token: letters and digits, or a long hexadecimal number."""
-    if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
+    if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core) or is_identifier(core):
         return False
     if kind == "common":
         is_long = len(core) >= MIN_BARE_KEY_CHARS and bool(linked or quoted)
         return is_long and is_doubtful(core) and not is_hex(core) and not _is_uuid(core)
     if linked or quoted:
         return _is_mixed(core, least=8) or is_doubtful(core) or _is_uuid(core) or looks_random(core)
+    if not words and kind == "key" and (_is_uuid(core) or looks_random(core)):
+        return True
     least = MIN_NEAR_KEY_CHARS if not words else MIN_BARE_KEY_CHARS
     return len(core) >= least and is_doubtful(core) and not _is_uuid(core)
 
@@ -387,6 +487,11 @@ def _is_mixed(core: str, *, least: int) -> bool:
         any(c.isdigit() for c in part) and any(c.isalpha() for c in part) and len(part) >= 4
         for part in parts
     )
+
+
+def _is_joined(core: str) -> bool:
+    """Whether these are words in capitals and a number, as generators of passwords join them."""
+    return bool(_joined().fullmatch(core))
 
 
 def _is_uuid(core: str) -> bool:
@@ -407,7 +512,9 @@ def _counts(follower: str) -> bool:
 def _is_code(core: str, follower: str) -> bool:
     if core[:2] in ("$(", "${", "{{", "<%") or core[0] in "<(" or "(" in core or "://" in core:
         return True
-    if follower[:1] in ("(", "[") or core.startswith(("/", "./", "../", "~/", "--", "$")):
+    if follower[:1] in ("(", "[") or core.startswith(("./", "../", "~/", "--")):
+        return True
+    if (core[0] == "/" and not looks_random(core)) or (core[0] == "$" and is_placeholder(core)):
         return True
     if core[0] in "&*" and core[1:].partition("<")[0].isalpha():
         return True  # a reference, a pointer
@@ -445,14 +552,16 @@ def _without_columns(text: str) -> str:
     separator = ""
     for place, line in enumerate(lines):
         if columns:
-            if not line.strip(" +-=|:\r"):
+            if not line.strip(" +-=|:\r─━═│║├┤┼╬╠╣╪┝┿┥┣╋┫"):
                 continue  # a rule between the head and its rows
             cells = _cells(line, separator)
             if len(cells) > max(columns) and len(cells) > 1:
                 lines[place] = _hidden_cells(line, cells, columns)
                 continue
             columns = {}
-        separator = next((sign for sign in ("|", "\t", ";", ",", "  ") if sign in line), "")
+        separator = next(
+            (sign for sign in ("│", "║", "┃", "|", "\t", ";", ",", "  ") if sign in line), ""
+        )
         if not separator or place + 1 == len(lines):
             continue
         cells = _cells(line, separator)
@@ -548,8 +657,52 @@ def _tokens() -> re.Pattern[str]:
 
 
 @cache
+def _revision() -> re.Pattern[str]:
+    """A place in a history of git, a user of a host, a build, a standard of C++."""
+    return re.compile(
+        r"(?:[a-z]{2,}\d?-){2,}[a-z0-9]{1,10}(?:-[a-z0-9]{5})?|[\w./-]+[~^]\d{0,4}|[a-z][\w.-]*@[a-z][\w.-]*|[a-z]\+\+\S{0,8}|"
+        r"(?:py|cp|h|np)\d{2,3}h?\w{0,12}(?:[-_][\w.]{1,24}){0,4}|[\w.-]+@\{\S{1,12}|v?[\d.]+\+\w+",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _joined() -> re.Pattern[str]:
+    return re.compile(r"(?:[A-Z][a-z]{2,12}[-_.]){2,4}\d{1,6}")
+
+
+@cache
+def _of_no_secret() -> re.Pattern[str]:
+    """Addresses, paths, sums, selectors, calls and versions of packages."""
+    return re.compile(
+        r"://|^[\"'`(]?(?:sha\d+[-:]|h1:|md5:|/|\.{0,2}/|~/|--?[a-z]|[#.][a-z][\w-]*[{:]|@[\w-]+/)|"
+        r"[({<]\S*[)}>=]|\\|@(?:npm\b|[\^~v]{0,2}\d+\.\d)|\.[a-z]{2,5}(?:[:#]\d+)*[\"'`,;.)]*$|=[\"'{$]|::|"
+        r"^<|%[sd]|^[\w.-]+==?\d",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _public_before() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:integrity|checksum|digest|sha\d*|resolution|commit|hash|reference|version|image|etag|"
+        r"class|branch|named?|called|function|method|id|public)\W{0,4}$",
+        re.IGNORECASE,
+    )
+
+
+@cache
 def _sign() -> re.Pattern[str]:
     return re.compile(r"[\"'`*_)\]]{0,3}(=>|->|:=|={1,3}|:|→|⇒|\|)")
+
+
+@cache
+def _value_field() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:value|plain|plaintext|val|default|data|content|text)[\"']?\s{0,4}[:=]|<(?:dd|td|string|"
+        r"value)>(?=[^<>]{4,256}</)",
+        re.IGNORECASE,
+    )
 
 
 @cache
@@ -603,7 +756,7 @@ def _other_assignment() -> re.Pattern[str]:
 @cache
 def _known_forms() -> re.Pattern[str]:
     return re.compile(
-        r"v?\d+(?:\.\d+)+\S{0,12}|v\d+|\d{4}-\d\d(?:-\d\d\S{0,20})?|\d{1,2}[:.]\d\d(?:[:.]\d\d)?|"
+        r"v?\d+(?:\.\d+)+\S{0,12}|v\d+(?:(?:alpha|beta|rc|p)\d{1,3})?|\d{4}-\d\d(?:-\d\d\S{0,20})?|\d{1,2}[:.]\d\d(?:[:.]\d\d)?|"
         r"\d+(?:\.\d+)?-?(?:ms|s|sec|secs|m|min|mins|h|hrs?|d|days?|w|weeks?|months?|years?|x|k|kb|"
         r"mb|gb|tb|b|bits?|bytes?|chars?|characters?|digits?|st|nd|rd|th|rounds?|times|am|pm|px|"
         r"em|rem|%)|"
