@@ -20,14 +20,16 @@ TOLD = {
     "English": """{} is the password for the wiki|the old password was {} and the new one is {}
 the password ended up being {}|type {} at the password prompt|password hint aside, it is {}""",
     "Turkish": """{} şifresiyle giriş yap|{} ile giriş yap, şifre bu|şifreyi {} olarak değiştirdim
-parolamız {}|eski şifre {} idi, yenisi {}|erişim kodu {}""",
+parolamız {}|eski şifre {} idi, yenisi {}
+erişim kodu {}""",
     "French": """il faut saisir {} quand il demande le mot de passe|la phrase de passe est {}
 mon mdp est {}|utilise {} comme mot de passe""",
     "Portuguese": """digite {} quando pedir a senha|a frase secreta é {}|a senha ficou {}
 a senha antiga era {} e a nova é {}""",
     "Chinese": """用{}做密码|把密码改成{}
 {}是密码|「{}」是密码|访问码：{}|旧密码是{}，新密码是{}""",
-    "Japanese": """{}がパスワードです|「{}」がパスワード|パスワードを{}にした|合い言葉は{}|パスフレーズ: {}
+    "Japanese": """{}がパスワードです|「{}」がパスワード|パスワードを{}にした
+合い言葉は{}|パスフレーズ: {}
 古いパスワードは{}、新しいのは{}""",
     "Korean": """{}가 비밀번호입니다
 '{}'이 비밀번호|비번은 {}|비밀번호를 {}로 변경|예전 비밀번호는 {}, 지금은 {}""",
@@ -35,8 +37,9 @@ a senha antiga era {} e a nova é {}""",
     "beside a name": "password (staging): {}|password for bob@example.org is {}|password -> {}",
 }
 STATED = {
-    "tables": """<tr><th>user</th><th>password</th></tr>\n<tr><td>bob</td><td>{}</td></tr>
-│ user │ password │\\n├──────┼──────┤\\n│ bob │ {} │|<tr>\\n<td>Password</td>\\n<td>{}</td>\\n</tr>""",
+    "tables": """<tr><th>user</th><th>password</th></tr>\\n<tr><td>bob</td><td>{}</td></tr>
+│ user │ password │\\n├──────┼──────┤\\n│ bob │ {} │
+<tr>\\n<td>Password</td>\\n<td>{}</td>\\n</tr>""",
     "settings": """<password value="{}"/>
 <key>password</key>\\n<string>{}</string>|password: !!str {}
 <setting name="Secret"><value>{}</value></setting>
