@@ -25,7 +25,8 @@ KEY_PARTS = "pass secret token key credential pwd _auth".split()
 def may_hold_secret(text: str) -> bool:
     """False only where `redact` would change nothing: no sign of any of its rules is there."""
     if len(text) <= MAX_REMEMBERED_CHARS:
-        return _SEEN[text]
+        answer: bool = _SEEN[text]
+        return answer
     return _may_hold(text)
 
 
