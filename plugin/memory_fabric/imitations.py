@@ -53,14 +53,14 @@ def visible(text: str) -> str:
 
 
 def _is_joined(c: str) -> bool:
-    """Whether a character is written joined to others: of Arabic and Indic scripts, or an emoji."""
+    """True if a character is written joined to others: of Arabic and Indic scripts, or an emoji."""
     if not c or c < "\u0590" or "\u2000" <= c <= "\u206f":
         return False
     return unicodedata.category(c) in ("Lo", "Lm", "Mn", "Mc", "So", "Sk") or c in _SELECTORS
 
 
 def _is_selected(c: str, selector: str) -> bool:
-    """Whether a character has such variants to select from: signs, emoji, ideographs, keycaps."""
+    """True if a character has such variants to select from: signs, emoji, ideographs, keycaps."""
     if selector >= "\U000e0100":
         return unicodedata.category(c) == "Lo"
     if c in "#*0123456789©®":

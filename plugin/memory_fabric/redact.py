@@ -75,7 +75,7 @@ def redact(text: str) -> str:
 
 
 def says_only_secrets(text: str) -> bool:
-    """Whether nothing is left to remember of a text once its secrets are out.
+    """True if nothing is left to remember of a text once its secrets are out.
 
     The names of secrets, and the words that join them to a value, say nothing of their own.
     """

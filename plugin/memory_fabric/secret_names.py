@@ -123,28 +123,28 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_name(value: str) -> bool:
-    """Whether a value is words, numbers and their like, joined: `users_v2`, `eu-west-1`."""
+    """True if a value is words, numbers and their like, joined: `users_v2`, `eu-west-1`."""
     parts = re.split(r"[-_./:,]", value.strip(".,;"))
     return all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
 
 
 def is_style(line: str) -> bool:
-    """Whether a line is a rule of CSS: a selector before a brace, a colour, a length."""
+    """True if a line is a rule of CSS: a selector before a brace, a colour, a length."""
     return bool(_rule_of_style().search(line))
 
 
 def is_markup(line: str) -> bool:
-    """Whether a line is an element of HTML with attributes, or a rule of CSS."""
+    """True if a line is an element of HTML with attributes, or a rule of CSS."""
     return bool(_element().search(line)) or is_style(line)
 
 
 def is_definition(line: str) -> bool:
-    """Whether a line is a statement of SQL that holds no value, or one of a lock file."""
+    """True if a line is a statement of SQL that holds no value, or one of a lock file."""
     return bool(_definition().search(line))
 
 
 def is_identifier(value: str) -> bool:
-    """Whether a value is words in CamelCase or joined by signs, and at most numbers: no key."""
+    """True if a value is words in CamelCase or joined by signs, and at most numbers: no key."""
     if _camel().fullmatch(value):
         return True
     parts = re.split(r"[-_./:]", value)

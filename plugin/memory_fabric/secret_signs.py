@@ -41,17 +41,17 @@ _AROUND = ".,;:!?()[]{}<>\"'`*"
 
 
 def private(text: str, folded: str) -> bool:
-    """Whether a block may be marked as private."""
+    """True if a block may be marked as private."""
     return "<private" in folded
 
 
 def key_block(text: str, folded: str) -> bool:
-    """Whether there is a key in lines, or an end of one."""
+    """True if there is a key in lines, or an end of one."""
     return "-----begin" in folded or "-----end" in folded or "private-lines:" in folded
 
 
 def token(text: str, folded: str) -> bool:
-    """Whether a word could be what an issuer gives out, or a random value."""
+    """True if a word could be what an issuer gives out, or a random value."""
     return any(
         len(word) >= MIN_WORD_CHARS and is_doubtful(word) and not is_uuid(word.strip(_AROUND))
         for word in text.split()
@@ -59,7 +59,7 @@ def token(text: str, folded: str) -> bool:
 
 
 def beside_issuer(text: str, folded: str) -> bool:
-    """Whether the name of an issuer stands in the text, and something that could be its value."""
+    """True if the name of an issuer stands in the text, and something that could be its value."""
     if not any(_may_be_value(word) for word in text.split()):
         return False
     if not _PIECES:
@@ -70,14 +70,14 @@ def beside_issuer(text: str, folded: str) -> bool:
 
 
 def url(text: str, folded: str) -> bool:
-    """Whether an address has a name, a password or parameters in it."""
+    """True if an address has a name, a password or parameters in it."""
     return "://" in text and any(
         "://" in word and ("@" in word or "=" in word) for word in text.split()
     )
 
 
 def header(text: str, folded: str) -> bool:
-    """Whether a header of HTTP is named that holds a secret."""
+    """True if a header of HTTP is named that holds a secret."""
     if "authorization" in folded or "cookie" in folded or '"auth' in folded:
         return True
     names = "bearer" in folded or "basic" in folded
@@ -85,7 +85,7 @@ def header(text: str, folded: str) -> bool:
 
 
 def command(text: str, folded: str) -> bool:
-    """Whether a program stands with one of its options that take a secret."""
+    """True if a program stands with one of its options that take a secret."""
     if any(sign in text for sign in ("--", " -", "/p", "pass:", "<<<")) and any(
         option in folded for option in _OPTIONS
     ):
@@ -122,7 +122,7 @@ def _opens(text: str, sign: str) -> bool:
 
 
 def named(text: str, folded: str) -> bool:
-    """Whether the name of a secret stands before something that could be its value."""
+    """True if the name of a secret stands before something that could be its value."""
     if " as " in folded and any(part in folded for part in NAME_PARTS):
         return True  # "use hunter42x as the password"
     if any(_is_given(folded, part) for part in NAME_PARTS):
@@ -141,7 +141,7 @@ def named(text: str, folded: str) -> bool:
 
 
 def told(text: str, folded: str) -> bool:
-    """Whether a sentence, a table or a list may say a secret, in any language."""
+    """True if a sentence, a table or a list may say a secret, in any language."""
     for name in _names_in(folded, PAIRS):
         for start, end in _places(folded, name):
             near = folded[max(0, start - BACK_CHARS) : end + REACH_CHARS]
@@ -165,7 +165,7 @@ def told(text: str, folded: str) -> bool:
 
 
 def is_table(folded: str) -> bool:
-    """Whether a line with the name of a secret has columns, and lines behind it."""
+    """True if a line with the name of a secret has columns, and lines behind it."""
     if "\n" not in folded:
         return False
     names = [name for name in _IN_TABLES if name in folded]
@@ -177,7 +177,7 @@ def is_table(folded: str) -> bool:
 
 
 def seeds(text: str, folded: str) -> bool:
-    """Whether the words of a wallet may stand behind one of their names."""
+    """True if the words of a wallet may stand behind one of their names."""
     if not any(name in folded for name in SEEDS):
         return False
     run = 0
@@ -194,7 +194,7 @@ def seeds(text: str, folded: str) -> bool:
 
 
 def is_command_line(value: object) -> bool:
-    """Whether a value of JSON is the words of a command: texts, of which one is an option."""
+    """True if a value of JSON is the words of a command: texts, of which one is an option."""
     return (
         isinstance(value, list | tuple)
         and len(value) > 1
@@ -204,7 +204,7 @@ def is_command_line(value: object) -> bool:
 
 
 def is_doubtful(word: str) -> bool:
-    """Whether a word holds letters beside digits, or long runs, as a key and hardly a name does.
+    """True if a word holds letters beside digits, or long runs, as a key and hardly a name does.
 
     What stands around a doubtful part makes it no less so.
     """
@@ -288,7 +288,7 @@ def _places(folded: str, name: str, *, alone: bool = False) -> Iterator[tuple[in
 
 
 def _may_tell(folded: str, start: int, end: int) -> bool:
-    """Whether a sign, a link, or a word with digits or symbols near a name may bring a password."""
+    """True if a sign, a link, or a word with digits or symbols near a name may bring a password."""
     behind = folded[end : end + REACH_CHARS]
     if any(c in SIGNS_BEHIND for c in behind):
         return True
@@ -302,7 +302,7 @@ def _may_tell(folded: str, start: int, end: int) -> bool:
 
 
 def _is_strange(word: str) -> bool:
-    """Whether digits or symbols are in a word as in a password: at least four characters of it."""
+    """True if digits or symbols are in a word as in a password: at least four characters of it."""
     bare = word.strip(".,;:?()[]{}<>\"'`*")
     digits = sum(c in _DIGITS for c in bare)
     is_number = not any(c.isalpha() or c in SYMBOLS for c in bare)
@@ -312,7 +312,7 @@ def _is_strange(word: str) -> bool:
 
 
 def _tells_pair(folded: str) -> bool:
-    """Whether a usual name of an account stands before a slash or colon."""
+    """True if a usual name of an account stands before a slash or colon."""
     return any(
         any(sign in ("/", ":", "|") for sign in folded[end : end + 2])
         for name in ACCOUNTS
@@ -332,7 +332,7 @@ _NEAR_CHARS, _FAR_CHARS, _WORDS_BEHIND, _MIN_CHARS = 24, 400, 5, 6
 
 
 def _is_given(folded: str, part: str) -> bool:
-    """Whether the name of a secret stands before something that could be its value."""
+    """True if the name of a secret stands before something that could be its value."""
     for _, end in _places(folded, part):
         behind = folded[end : end + _NEAR_CHARS]
         if any(sign in behind for sign in _GIVEN):
@@ -346,7 +346,7 @@ def _is_given(folded: str, part: str) -> bool:
 
 
 def _is_assigned(folded: str, part: str) -> bool:
-    """Whether a variable with this part in its name is given a value."""
+    """True if a variable with this part in its name is given a value."""
     for _, end in _places(folded, part):
         name, sign, _ = folded[end : end + 64].partition("=")
         if sign and not any(c.isspace() for c in name):

@@ -158,7 +158,7 @@ def _kind(name: str) -> str:
 
 
 def _is_of_issuer(before: str) -> bool:
-    """Whether the word before `key` says that it opens something: "the Stripe key"."""
+    """True if the word before `key` says that it opens something: "the Stripe key"."""
     words = before.casefold().replace("-", " ").replace("_", " ").split()
     return bool(words) and (
         words[-1] in _OPENING
@@ -167,7 +167,7 @@ def _is_of_issuer(before: str) -> bool:
 
 
 def _is_name(text: str, name: re.Match[str], kind: str) -> bool:
-    """Whether the match is the name itself, not a part of another word."""
+    """True if the match is the name itself, not a part of another word."""
     before, behind = text[name.start() - 1 : name.start()], text[name.end() : name.end() + 1]
     word = name.group()
     if behind == "/" or _is_in_address(text, name.start()):
@@ -201,7 +201,7 @@ def _is_name(text: str, name: re.Match[str], kind: str) -> bool:
 
 
 def _is_in_address(text: str, start: int) -> bool:
-    """Whether the word that holds this place is an address."""
+    """True if the word that holds this place is an address."""
     before = text[max(0, start - 200) : start]
     if not before or before[-1].isspace():
         return False
@@ -358,7 +358,7 @@ def _telling_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[i
 
 
 def is_telling(core: str) -> bool:
-    """Whether neither a word nor an identifier looks like this: letters and digits in turn, or
+    """True if neither a word nor an identifier looks like this: letters and digits in turn, or
     with symbols between them.
     """
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
@@ -398,7 +398,7 @@ def is_telling(core: str) -> bool:
 def _is_value(
     core: str, kind: str, linked: str, follower: str, *, quoted: bool, words: int
 ) -> bool:
-    """Whether a word behind the name of a secret is one."""
+    """True if a word behind the name of a secret is one."""
     if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
         return False
     if core.isdigit() and kind in ("password", "pair"):
@@ -428,7 +428,7 @@ def _is_value(
 
 
 def _is_phrase(phrase: re.Match[str], region: str) -> bool:
-    """Whether words up to the end of the sentence are a passphrase: none of them is prose."""
+    """True if words up to the end of the sentence are a passphrase: none of them is prose."""
     words = re.split(r"[ -]", phrase.group())
     ends = not region[phrase.end() :].strip(" .!\"'`*)»“”")
     is_prose = any(word in PROSE or word in _PREDICATES or word in _FILLERS for word in words)
@@ -436,7 +436,7 @@ def _is_phrase(phrase: re.Match[str], region: str) -> bool:
 
 
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
-    """Whether a plain word is a password, where its name and a link stand before it."""
+    """True if a plain word is a password, where its name and a link stand before it."""
     folded = core.casefold()
     parts = re.split(r"[-_.]", folded)
     if any(part in _PREDICATES or part in _FILLERS for part in parts) and len(parts) < 4:
@@ -462,7 +462,7 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
 
 
 def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> bool:
-    """Whether a word is a key or token: letters and digits, or a long hexadecimal number."""
+    """True if a word is a key or token: letters and digits, or a long hexadecimal number."""
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core) or is_identifier(core):
         return False
     if kind == "common":
@@ -477,7 +477,7 @@ def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> b
 
 
 def _is_mixed(core: str, *, least: int) -> bool:
-    """Whether letters stand beside digits in one part, or symbols do; no `users_2024`."""
+    """True if letters stand beside digits in one part, or symbols do; no `users_2024`."""
     if len(core) < least or not any(c.isalpha() for c in core):
         return False
     if any(c in _SYMBOLS for c in core):
@@ -490,7 +490,7 @@ def _is_mixed(core: str, *, least: int) -> bool:
 
 
 def _is_joined(core: str) -> bool:
-    """Whether these are words in capitals and a number, as generators of passwords join them."""
+    """True if these are words in capitals and a number, as generators of passwords join them."""
     return bool(_joined().fullmatch(core))
 
 
@@ -503,7 +503,7 @@ def _is_word_of_account(value: str) -> bool:
 
 
 def _counts(follower: str) -> bool:
-    """Whether what follows a number says of what: characters, days, attempts."""
+    """True if what follows a number says of what: characters, days, attempts."""
     return bool(re.match(r"\s{0,2}[-\s]?(?:[a-z]{3,}|%)", follower)) and not re.match(
         r"\s{1,2}(?:and|for|on|to|at|in|as|und|et|y|e|but|or|is|für|auf)\b", follower
     )
@@ -522,14 +522,14 @@ def _is_code(core: str, follower: str) -> bool:
 
 
 def _is_pair_ahead(follower: str) -> bool:
-    """Whether a slash, colon or comma and another word follow."""
+    """True if a slash, colon or comma and another word follow."""
     return bool(re.match(r"[\"'`*]{0,2}\s?[/:|,+]\s?\S", follower)) or bool(
         re.match(r"[\"'`*]{0,2} (?:and|und|et|y|e|en|и|with) \S", follower)
     )
 
 
 def _is_known_form(core: str) -> bool:
-    """Whether the word is a version, date, size, file, algorithm, ticket or address."""
+    """True if the word is a version, date, size, file, algorithm, ticket or address."""
     return bool(_known_forms().fullmatch(core))
 
 

@@ -81,7 +81,7 @@ def _twin(
 
 
 def _may_merge(a: Hit, b: Hit) -> bool:
-    """Whether two hits of nearly the same words are of one statement: one may say a little more.
+    """True if two hits of nearly the same words are of one statement: one may say a little more.
 
     A word in another's place, a denial, a number, a single letter or a name makes them two.
     """
@@ -97,7 +97,7 @@ def _may_merge(a: Hit, b: Hit) -> bool:
 
 
 def tells(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
-    """Whether a word that only one of two texts holds makes them two statements."""
+    """True if a word that only one of two texts holds makes them two statements."""
     is_one_letter = len(word) == 1 and word not in FILLERS
     return word in NEGATIONS or is_one_letter or word in names or any(map(str.isdigit, word))
 

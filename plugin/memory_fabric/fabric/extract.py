@@ -100,7 +100,7 @@ def _relations(text: str, found: list[Mention]) -> Iterator[Relation]:
 
 
 def _is_meant(text: str, left: Mention, right: Mention, relation: Relation) -> bool:
-    """Whether the clause says so, and not the reverse."""
+    """True if the clause says so, and not the reverse."""
     clause = clause_around(text, left.start, right.end)
     if is_denied(clause):
         return False

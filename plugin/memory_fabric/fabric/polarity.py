@@ -41,12 +41,12 @@ _CLAUSES = r"[;\n!?。！？]|\.(?:\s|$)|\b(?:because|since|weil|denn|porque|par
 
 
 def is_denied(clause: str) -> bool:
-    """Whether the clause says that something is not, or must not be."""
+    """True if the clause says that something is not, or must not be."""
     return bool(pattern(_DENIED).search(pattern(_COMPARED).sub(" ", clause)))
 
 
 def is_left(clause: str) -> bool:
-    """Whether the clause rejects something or leaves it behind."""
+    """True if the clause rejects something or leaves it behind."""
     return bool(pattern(_LEFT).search(clause))
 
 

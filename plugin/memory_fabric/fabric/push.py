@@ -209,7 +209,7 @@ class _Floor:
         return "" if strong else "a past turn that shares too little"
 
     def _is_of_another_number(self, text: str) -> bool:
-        """Whether a text has the noun of a number that is asked for, and only another number."""
+        """True if a text has the noun of a number that is asked for, and only another number."""
         other = _all_numbered(text) if self.numbered else {}
         return any(
             noun in other and other[noun].isdisjoint(asked_for)

@@ -240,7 +240,7 @@ def _joined_to_project(record: Record, memory: Memory) -> Record:
 
 
 def _is_a_thing(name: str) -> bool:
-    """Whether a name is known as a thing, or written like one; plain capitals may be a town, a
+    """True if a name is known as a thing, or written like one; plain capitals may be a town, a
     person or a company.
     """
     return bool(entity_type(name)) or not name.replace(" ", "").isalpha() or name.islower()

@@ -104,7 +104,7 @@ KEPT = {"ttlMs": 0, "cacheScope": "private"}
 
 
 def is_modern(params: Mapping[str, Any]) -> bool:
-    """Whether a request brings the envelope of 2026-07-28, be it a broken one."""
+    """True if a request brings the envelope of 2026-07-28, be it a broken one."""
     meta = params.get("_meta")
     return isinstance(meta, dict) and VERSION_KEY in meta
 

@@ -31,7 +31,7 @@ class Standing:
         return self._settings._replace(project_dir=self._folder) if self.begun() else self._settings
 
     def begun(self) -> bool:
-        """Whether the folder counts though the client does not state it; costs two stats."""
+        """True if the folder counts though the client does not state it; costs two stats."""
         if not self._folder:
             return False
         stamp = projects.registry_stamp(self._settings.home)

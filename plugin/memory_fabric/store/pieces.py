@@ -106,7 +106,7 @@ def _quoted(run: str) -> str:
 
 
 def _is_folded_away(run: str) -> bool:
-    """Whether FTS5 cannot ask for it, or may have it otherwise."""
+    """True if FTS5 cannot ask for it, or may have it otherwise."""
     return "\0" in run or any("\u0300" <= c <= "\u036f" for c in run)
 
 

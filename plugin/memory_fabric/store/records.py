@@ -71,7 +71,7 @@ def from_object(value: Mapping[str, Any]) -> Record:
 
 
 def say_the_same(one: Record, other: Record) -> bool:
-    """Whether two records hold the same text: of rows with one key only these are one."""
+    """True if two records hold the same text: of rows with one key only these are one."""
     return same_form(one.what) == same_form(other.what)
 
 

@@ -100,7 +100,7 @@ def _changed_nothing(result: Mapping[str, Any], inverse: Sequence[Any]) -> bool:
 
 
 def _deleted_nothing(result: Mapping[str, Any], inverse: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a deletion found none of what it was to delete."""
+    """True if a deletion found none of what it was to delete."""
     return result.get("deleted") == 0 and not any(
         part for step in inverse for part in step["payload"].values()
     )
