@@ -47,6 +47,21 @@ def test_the_reason_does_not_stick_to_the_alternative() -> None:
     assert record.what == "We chose Redis over Memcached"
 
 
+@pytest.mark.parametrize(
+    ("symptom", "cause_and_fix"),
+    [
+        ("The build failed", "Node 18 lacks toSorted; upgrading to Node 20 fixed it"),
+        ("The deploy failed", "the certificate had expired; renewing it solved it"),
+    ],
+)
+@pytest.mark.parametrize("speaker", ["user", "assistant"])
+def test_a_problem_keeps_the_cause_and_the_fix_of_its_sentence(
+    speaker: str, symptom: str, cause_and_fix: str
+) -> None:
+    record = one(f"{symptom} because {cause_and_fix}", speaker)
+    assert (record.type, record.what, record.why) == ("problem", symptom, cause_and_fix)
+
+
 def test_br11_a_rule_for_all_parts_is_a_decision_with_its_entities() -> None:
     record = one("Use cursor-based pagination for all list endpoints")
     assert record.type == "decision"
