@@ -117,7 +117,7 @@ def weak(chance: random.Random) -> str:
 
 
 def weaker(chance: random.Random) -> str:
-    """Return the same by other habits, for the half that is held out."""
+    """Return the same by other habits."""
     first, second = chance.sample(FAVOURITES, 2)
     return chance.choice(
         (
@@ -202,7 +202,7 @@ def block(chance: random.Random, kind: str, lines: int) -> list[str]:
     return [f"{'-' * 5}BEGIN {kind}{'-' * 5}", *body, f"{'-' * 5}END {kind}{'-' * 5}"]
 
 
-# What a letter in the notation of the templates stands for.
+# The values that a name in the notation of the templates is replaced by.
 VALUES: Mapping[str, Make] = {
     "p": password,
     "q": plain_password,
@@ -218,4 +218,7 @@ VALUES: Mapping[str, Make] = {
     "m": seed_words,
     "u": uuid_text,
     "j": jwt,
+    "AWS": lambda chance: some(chance, 40, BASE64),
+    "ID": lambda chance: some(chance, 16, UPPER),
+    "AZURE": lambda chance: f"{some(chance, 3)}8Q~{some(chance, 34, URL_SAFE)}",
 }

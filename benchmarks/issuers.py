@@ -1,8 +1,7 @@
 """Forms of the tokens that issuers hand out, in the notation of `credentials.made`.
 
 From their public documentation and, where it says more, from the expressions of gitleaks (MIT,
-github.com/gitleaks/gitleaks). Identifiers and keys that are meant to be public are left out. The
-issuers of one half are not those of the other.
+github.com/gitleaks/gitleaks). Identifiers and keys that are meant to be public are left out.
 """
 
 from __future__ import annotations
@@ -250,9 +249,39 @@ KEYED: dict[str, tuple[str, ...]] = {
     "zendesk": ("[w]{40}",),
     "zoom": ("[w]{32}",),
 }
-
-
-def half_of(table: dict[str, tuple[str, ...]], half: str) -> list[tuple[str, str]]:
-    """Return (issuer, form) of every second issuer by name: `held` those that `tune` has not."""
-    names = sorted(table)[half == "held" :: 2]
-    return [(name, form) for name in names for form in table[name]]
+# How a token is written: one that tells by its form, one that has a form and a name, one with a
+# name only.
+BARE_AROUND = (
+    "{}",
+    "We rotate {} tomorrow.",
+    "curl https://x.example.org -d {}",
+    "config: `{}`",
+    "he pasted {} into the wiki!",
+    "args = ['{}', 3]",
+    "({})",
+    "\t{}\n",
+    "> {}\nworks",
+)
+ISSUED_AROUND = (
+    "{Name} API key: {}",
+    "{NAME}_TOKEN={}",
+    "the {Name} key is {}",
+    "{Name} credentials -> {}",
+    '{name}Secret: "{}"',
+    "set {}, that is for {Name}",
+)
+KEYED_AROUND = (
+    "{NAME}_API_KEY={}",
+    '"{name}_token": "{}"',
+    "{name}.secret = '{}'",
+    "{Name} API key: {}",
+    "{NAME}_SECRET: {}",
+    "the {name} token is {}",
+    "{name}ApiKey: '{}',",
+    "export {NAME}_ACCESS_KEY={}",
+    '{name}_auth_token => "{}"',
+    "our {Name} key ({})",
+    "{NAME}_KEY := {}",
+    "our key for {Name}: `{}`",
+    "{name}-secret-key {}",
+)

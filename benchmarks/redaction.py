@@ -6,10 +6,11 @@
     python3 benchmarks/redaction.py --check                fails below the floors of the held half
 
 Everything is made at run time from a fixed seed. The halves differ by form: rules may be tuned on
-`tune`; `held` has other phrasings, tools, issuers and formats, and its samples are never shown. A
-credential is found when no eight characters of it that follow one another are left (of a shorter
-one: when the whole is gone). A sample is over-redacted when more than a quarter of the words around
-the credential is lost. Intervals are Wilson's, 95 %.
+`tune`; `held` has other phrasings, tools, issuers, formats and values. Its forms (`held_*.py`) are
+not to be read by anyone who writes rules, and its samples are never shown. A credential is found
+when no eight characters of it that follow one another are left (of a shorter one: when the whole is
+gone). A sample is over-redacted when more than a quarter of the words around the credential is
+lost. Intervals are Wilson's, 95 %.
 """
 
 from __future__ import annotations
@@ -28,15 +29,11 @@ from typing import Any, NamedTuple, TypeVar
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plugin"))
 
-import phrasings
-import written
-from credentials import BASE64, UPPER, URL_SAFE, VALUES, Chance, Planted, block, made, some
-from issuers import BARE, KEYED, half_of
-from lookalikes import HARMLESS, filled
+from credentials import Chance, Planted, block, made
+from halves import HALVES, Half
+from lookalikes import filled
 from memory_fabric.redact import redact
 
-HALVES = ("tune", "held")
-SEEDS = {"tune": 11, "held": 47}
 EACH = 60
 MAX_LEFT = 7
 MOST_WORDS_LOST = 0.25
@@ -61,48 +58,11 @@ for line in sys.stdin:
             found = {s.secret_value for s in scan_file(path)}
     print(json.dumps(sorted(x for x in found if x)))
 """
-# How an issuer's name is written beside a token that has no form of its own.
-KEYED_AROUND = {
-    "tune": (
-        "{NAME}_API_KEY={}",
-        '"{name}_token": "{}"',
-        "{name}.secret = '{}'",
-        "{Name} API key: {}",
-        "{NAME}_SECRET: {}",
-        "the {name} token is {}",
-    ),
-    "held": (
-        "{name}ApiKey: '{}',",
-        "export {NAME}_ACCESS_KEY={}",
-        '{name}_auth_token => "{}"',
-        "our {Name} key ({})",
-        "{NAME}_KEY := {}",
-        "our key for {Name}: `{}`",
-        "{name}-secret-key {}",
-    ),
-}
-ISSUED_AROUND = {
-    "tune": ("{Name} API key: {}", "{NAME}_TOKEN={}", "the {Name} key is {}"),
-    "held": ("{Name} credentials -> {}", '{name}Secret: "{}"', "set {}, that is for {Name}"),
-}
-BARE_AROUND = {
-    "tune": ("{}", "We rotate {} tomorrow.", "curl https://x.example.org -d {}", "config: `{}`"),
-    "held": ("he pasted {} into the wiki!", "args = ['{}', 3]", "({})", "\t{}\n", "> {}\nworks"),
-}
-# The text of the user that goes on around a sample; none for a third of them.
-LINES = (
-    ("", ""),
-    ("Deployment of the billing worker went through.\n", "\nAfterwards restart the scheduler."),
-    ("Notes from today about migration:\n\n", "\n\nNext comes observability."),
-)
-PEMS = {
-    "tune": ("RSA PRIVATE KEY", "PRIVATE KEY", "EC PRIVATE KEY"),
-    "held": ("OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK", "ENCRYPTED PRIVATE KEY"),
-}
-PLACE = re.compile(r"\{(AWS|AZURE|PEM|ID|[a-zA-Z])\}")
+PLACE = re.compile(r"\{([A-Z]+|[a-z])\}")
 WORD = re.compile(r"\w{2,}")
 GONE = "\0"
 T = TypeVar("T")
+Around = Sequence[tuple[str, str]]
 
 
 class Sample(NamedTuple):
@@ -138,9 +98,10 @@ def wilson(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:
 
 def samples(half: str, each: int = EACH) -> list[Sample]:
     """Return `each` samples of every kind (more if there are more forms), always the same."""
-    chance = random.Random(SEEDS[half])
+    chance = random.Random(HALVES[half].seed)
+    lines = HALVES[half].lines if each > 1 else HALVES[half].lines[:1]
     return [
-        _surrounded(chance, kind, _clean(chance, form), each > 1)
+        _surrounded(chance, kind, _clean(chance, form), lines)
         for kind, forms in kinds(half).items()
         for form in _spread(forms, each)
     ]
@@ -148,45 +109,30 @@ def samples(half: str, each: int = EACH) -> list[Sample]:
 
 def harmless(half: str, each: int = EACH) -> list[tuple[str, str]]:
     """Return (kind, text) without any secret, `each` of every kind."""
-    chance = random.Random(SEEDS[half])
+    chance = random.Random(HALVES[half].seed)
     return [
         (kind, filled(chance, form))
-        for kind, forms in HARMLESS.items()
-        for form in _spread(forms[HALVES.index(half)], each)
+        for kind, forms in HALVES[half].harmless.items()
+        for form in _spread(forms, each)
     ]
 
 
 Form = Callable[[Chance], Planted]
 
 
-def kinds(half: str) -> Mapping[str, Sequence[Form]]:
+def kinds(name: str) -> Mapping[str, Sequence[Form]]:
     """Return the forms of every kind of this half."""
-    at = HALVES.index(half)
+    half = HALVES[name]
     found: dict[str, Sequence[Form]] = {}
-    for language, forms in phrasings.STATED.items():
-        found[f"sentence: {language}"] = [_template(form, half, True) for form in forms[at]]
-    for kind, table in (
-        ("weak password", phrasings.WEAK),
-        ("seed phrase", phrasings.SEED),
-        ("table", phrasings.TABLES),
-        ("value on the next line", phrasings.NEXT_LINE),
-        ("name, something, value", phrasings.BETWEEN),
-        ("connection string", written.CONNECTIONS),
-        ("command line", written.COMMANDS),
-        (".env", written.ENVIRONMENT),
-        ("configuration", written.CONFIGURATION),
-        ("header", written.HEADERS),
-        ("JWT", written.TOKENS),
-        ("cloud key", written.CLOUD),
-    ):
-        found[kind] = [_template(form, half) for form in table[at]]
-    issued = half_of(BARE, half)
-    keyed = half_of(KEYED, half)
-    found["issuer: bare token"] = [_issued(n, f, BARE_AROUND[half]) for n, f in issued]
-    found["issuer: token by its name"] = [_issued(n, f, ISSUED_AROUND[half]) for n, f in issued]
-    found["issuer: only the name tells"] = [_issued(n, f, KEYED_AROUND[half]) for n, f in keyed]
-    found["PEM"] = [_pem(half, cut) for cut in _CUTS[half]]
-    found["environment dump"] = [_dump(half)]
+    for language, stated in half.stated.items():
+        found[f"sentence: {language}"] = [_template(form, half, True) for form in stated]
+    for kind, forms in half.written.items():
+        found[kind] = [_template(form, half) for form in forms]
+    found["issuer: bare token"] = _issued(half.bare, half.bare_around)
+    found["issuer: token by its name"] = _issued(half.bare, half.issued_around)
+    found["issuer: only the name tells"] = _issued(half.keyed, half.keyed_around)
+    found["PEM"] = [_pem(half, cut) for cut in half.cuts]
+    found["environment dump"] = [_template(form, half) for form in half.dumps]
     return found
 
 
@@ -362,20 +308,22 @@ def _clean(chance: Chance, form: Form) -> Planted:
         return planted
 
 
-def _surrounded(chance: Chance, kind: str, planted: Planted, lines: bool) -> Sample:
-    before, after = chance.choice(LINES) if lines else LINES[0]
+def _surrounded(chance: Chance, kind: str, planted: Planted, lines: Around) -> Sample:
+    before, after = chance.choice(lines)
     return Sample(kind, planted.parts, f"{before}{planted.whole}{after}")
 
 
-def _template(form: str, half: str, quoted: bool = False) -> Form:
+def _template(form: str, half: Half, quoted: bool = False) -> Form:
     def make(chance: Chance) -> Planted:
         parts: list[str] = []
 
         def value(match: re.Match[str]) -> str:
+            if match[1] not in half.values and match[1] != "PEM":
+                return match[0]
             made_ = _value(chance, match[1], half)
             parts.extend(made_.parts)
             if quoted and "\n" not in form and _may_be_quoted(form, match):
-                return chance.choice(phrasings.QUOTES[half]).replace("{}", made_.whole)
+                return chance.choice(half.quotes).replace("{}", made_.whole)
             return made_.whole
 
         whole = PLACE.sub(value, form)
@@ -389,21 +337,19 @@ def _may_be_quoted(form: str, match: re.Match[str]) -> bool:
     return form[match.start() - 1 : match.start()] not in ("'", '"', "`", "「", "“")
 
 
-def _value(chance: Chance, name: str, half: str) -> Planted:
+def _value(chance: Chance, name: str, half: Half) -> Planted:
     if name == "PEM":
         lines = block(chance, "PRIVATE KEY", 6)
         return Planted(tuple(lines[1:-1]), "\\n".join(lines))
-    long = {"AWS": (40, BASE64), "ID": (16, UPPER)}
-    if name in long:
-        text = some(chance, *long[name])
-    elif name == "AZURE":
-        text = f"{some(chance, 3)}8Q~{some(chance, 34, URL_SAFE)}"
-    else:
-        text = VALUES[name](chance)
+    text = half.values[name](chance)
     return Planted((text,), text)
 
 
-def _issued(name: str, form: str, around: Sequence[str]) -> Form:
+def _issued(table: Mapping[str, Sequence[str]], around: Sequence[str]) -> list[Form]:
+    return [_named(name, form, around) for name in sorted(table) for form in table[name]]
+
+
+def _named(name: str, form: str, around: Sequence[str]) -> Form:
     def make(chance: Chance) -> Planted:
         token = made(chance, form)
         plain = re.sub(r"\W", "", name)
@@ -419,48 +365,12 @@ def _issued(name: str, form: str, around: Sequence[str]) -> Form:
     return make
 
 
-def _pem(half: str, cut: Callable[[list[str]], list[str]]) -> Form:
+def _pem(half: Half, cut: Callable[[list[str]], list[str]]) -> Form:
     def make(chance: Chance) -> Planted:
-        lines = block(chance, chance.choice(PEMS[half]), chance.randrange(8, 16))
+        lines = block(chance, chance.choice(half.pems), chance.randrange(8, 16))
         kept = cut(lines)
         body = [line for line in lines[1:-1] if any(line in k for k in kept)]
         return Planted(tuple(body), "\n".join(kept))
-
-    return make
-
-
-# What is left of a key: all, its end, its beginning, its middle with the last line.
-_CUTS: Mapping[str, Sequence[Callable[[list[str]], list[str]]]] = {
-    "tune": (
-        lambda lines: lines,
-        lambda lines: lines[len(lines) // 2 :],
-        lambda lines: lines[: len(lines) // 2],
-        lambda lines: ["key: |", *(f"  {line}" for line in lines)],
-    ),
-    "held": (
-        lambda lines: lines[1:],
-        lambda lines: lines[-4:],
-        lambda lines: lines[:-1],
-        lambda lines: [f"> {line}" for line in lines],
-        lambda lines: [f"    {line}" for line in lines[3:]],
-        lambda lines: [lines[0], "Proc-Type: 4,ENCRYPTED", "", *lines[1:]],
-        lambda lines: ["$ tail -5 id_key", *lines[-5:], "$"],
-        lambda lines: ["PRIVATE='" + lines[0], *lines[1:-1], lines[-1] + "'"],
-        lambda lines: [f"+{line}" for line in lines],
-    ),
-}
-
-
-def _dump(half: str) -> Form:
-    """Five lines of an .env file, harmless ones between."""
-    table = written.ENVIRONMENT[HALVES.index(half)]
-    rest = ("DEBUG=1", "PORT=8080", "LOG_LEVEL=info", "REGION=eu-west-1", "APP_NAME=billing")
-
-    def make(chance: Chance) -> Planted:
-        lines = [_template(form, half)(chance) for form in chance.sample(table, 3)]
-        texts = [line.whole for line in lines] + chance.sample(rest, 3)
-        chance.shuffle(texts)
-        return Planted(tuple(part for line in lines for part in line.parts), "\n".join(texts))
 
     return make
 
