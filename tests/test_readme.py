@@ -90,7 +90,7 @@ def test_every_script_that_a_page_names_exists(page: Path) -> None:
 
 
 def test_every_figure_of_the_comparison_stands_in_the_benchmarks() -> None:
-    _, table = README.split("| | memory-fabric | beside it |\n", 1)
+    _, table = README.split("| | memory-fabric | compared with |\n", 1)
     rows = table.split("\n\n", 1)[0].splitlines()[1:]
     figures = {n for row in rows for cell in row.split("|")[2:] for n in _figures(cell)}
 
