@@ -1,56 +1,86 @@
-"""docs/commands.md is what the commands say of themselves, and so is `--help`, in full."""
+"""docs/commands.md lists every command, and `--help` says the rest."""
 
 from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
+from typing import Any
 
 import pexpect
 import pytest
 import typer
 
 from cli.shell import Shell
-from cli.write_page import PAGE, page
+from memory_fabric.cli.app import build
 from memory_fabric.cli.commands import COMMANDS
 from memory_fabric.cli.helping import divided, fenced, laid_out
 
-TEXT = PAGE.read_text("utf-8")
-SECTIONS = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##? |^### |\Z)", TEXT, re.MULTILINE | re.DOTALL))
+PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
 NAMES = [command.name for command in COMMANDS]
+KNOWN: dict[str, Any] = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
+ROWS = [
+    (name, row)
+    for row in re.findall(r"^\| `[a-z].*$", PAGE, re.MULTILINE)
+    for name in re.findall(r"`([a-z]+)`", row.split("|")[1])
+]
 
 
-def letters(text: str) -> str:
-    """The text without what differs between a page and a help: marks, brackets, line breaks."""
-    text = re.sub(r"\[(docs/\S+?)\]\(\S+\.md(#\S+?)?\)", r"\1\2", text)
-    return re.sub(r"[\s`│╭╮╰╯─]+", "", text)
+def options(name: str) -> set[str]:
+    """Return all option names of a command."""
+    return {option for parameter in KNOWN[name].params for option in parameter.opts}
 
 
-def test_the_page_is_what_the_commands_say() -> None:
-    assert page() == TEXT, "PYTHONPATH=plugin:tests .venv/bin/python -m cli.write_page"
+def test_the_page_lists_each_command_once_under_the_headings_of_help() -> None:
+    headings = re.findall(r"^## (.*)$", PAGE, re.MULTILINE)
+
+    assert sorted(name for name, _ in ROWS) == sorted(NAMES)
+    assert headings == list(dict.fromkeys(command.panel for command in COMMANDS))
+    for command in COMMANDS:
+        section = PAGE.split(f"## {command.panel}\n")[1].split("\n## ")[0]
+        assert f"`{command.name}`" in section
 
 
-def test_the_page_has_exactly_the_commands_in_their_order() -> None:
-    assert list(SECTIONS) == NAMES
+def test_every_option_that_a_row_names_belongs_to_its_command() -> None:
+    named = {(name, option) for name, row in ROWS for option in re.findall(r"`(--[a-z-]+)", row)}
+
+    assert len(named) > 5
+    assert [(name, option) for name, option in named if option not in options(name)] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_help_says_all_that_the_page_says(shell: Shell, name: str) -> None:
-    done = shell.run(name, "--help")
+def test_every_option_of_an_example_belongs_to_its_command() -> None:
+    examples = re.findall(r"memory-fabric ([a-z]+) ([^\n`#]*)", PAGE)
+    named = {(name, o) for name, rest in examples for o in re.findall(r"(?<!\S)--[a-z]+", rest)}
 
-    assert done.status == 0
-    assert done.out.startswith(f"Usage: memory-fabric {name}")
-    said = letters(done.out)
-    for sentence in re.split(r"\n\n|^- `.*?`: ", SECTIONS[name].partition("`\n")[2], flags=re.M):
-        sentence = re.sub(r"```(sh)?|\(default: .*?\)", "", sentence)
-        assert letters(sentence) in said
+    assert len(named) > 5
+    assert [(name, option) for name, option in named if option not in options(name)] == []
+
+
+def test_every_filter_of_the_page_is_an_option_of_recall() -> None:
+    table = PAGE.split("| filter | finds |\n")[1].split("\n\n")[0]
+    filters = {word.replace("_", "-") for word in re.findall(r"`([a-z_]+):", table)}
+
+    assert {f"--{word}" for word in filters} <= options("recall")
+    assert len(filters) == 9
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_and_option_says_something(name: str) -> None:
-    items = re.findall(r"^- `.*?`(.*)", SECTIONS[name], re.MULTILINE)
+    command = KNOWN[name]
 
-    assert len(SECTIONS[name].split()) > 5
-    assert all(len(said) > 5 for said in items)
+    assert len(command.help.split()) > 3
+    assert [p.name for p in command.params if not p.hidden and len(p.help or "") <= 5] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_shows_the_text_of_every_option(shell: Shell, name: str) -> None:
+    done = shell.run(name, "--help")
+
+    assert done.status == 0
+    assert done.out.startswith(f"Usage: memory-fabric {name}")
+    shown = re.sub(r"[\s`]+", "", done.out)
+    for parameter in KNOWN[name].params:
+        assert re.sub(r"[\s`]+", "", parameter.help) in shown
 
 
 @pytest.mark.parametrize("name", ["recall", "share"])
@@ -67,8 +97,10 @@ def test_in_a_terminal_help_is_drawn_with_its_examples_line_by_line(
     plain = re.sub(r"\x1b\[[0-9;]*m", "", drawn)
     assert "╭─ Options" in plain
     assert "```" not in plain and "`" not in plain
-    for example in re.findall(r"```sh\n(.*?)```", SECTIONS[name], re.DOTALL)[0].splitlines():
-        assert any(line.strip() == example for line in plain.splitlines())
+    indented = (line for line in KNOWN[name].epilog.splitlines() if line.startswith("    "))
+    examples = [line.strip() for line in indented]
+    assert examples
+    assert [e for e in examples if e not in map(str.strip, plain.splitlines())] == []
 
 
 def test_examples_are_kept_apart_from_the_prose() -> None:
@@ -79,20 +111,3 @@ def test_examples_are_kept_apart_from_the_prose() -> None:
     assert laid_out(told.examples, rendered=False) == (
         "Like this:\n\n\b\n    one\n    two\n\nAfter."
     )
-
-
-def test_a_group_of_commands_has_a_section_for_each() -> None:
-    from cli.write_page import sections
-
-    app = typer.Typer(name="parts", help="Parts.")
-    app.command("one", help="The first.")(lambda: None)
-    app.command("two", help="The second.")(lambda: None)
-
-    written = list(sections(typer.main.get_command(app), "parts", "###"))
-
-    assert [section.split("\n")[0] for section in written] == [
-        "### parts",
-        "#### parts one",
-        "#### parts two",
-    ]
-    assert "`memory-fabric parts COMMAND`" in written[0]

@@ -1,4 +1,4 @@
-"""Writes docs/memory-server.md anew from the manifest.
+"""Write docs/memory-server.md from the manifest.
 
 PYTHONPATH=plugin:tests python -m contract.write_page
 """
@@ -12,40 +12,49 @@ from contract.manifest import Behaviour, behaviours
 PAGE = Path(__file__).parents[2] / "docs" / "memory-server.md"
 
 HEAD = """\
-# In place of the reference memory server
+# Replace the reference memory server
 
 The MCP server `memory` offers the nine tools of `@modelcontextprotocol/server-memory` with the same
-names, arguments and results, so that prompts and programs made for it go on working. What it does
-otherwise stands below, and is compared with the reference server itself on every run of
-`scripts/test`.
+names, arguments and results.
 
 ## How to switch
 
-1. Remove the reference server: `claude mcp remove memory`, or its entry in `.mcp.json`. Two servers
-   with the same nine tools would leave it to chance which of them the model asks.
-2. Install the plugin ([README](../README.md#install)). It brings the server; nothing is registered
-   by hand. Its tools are named `mcp__plugin_memory-fabric_memory__create_entities` and so on: rules
-   in `permissions` that named the old tools must name these.
-3. To go on with the file you have, set `MEMORY_FILE_PATH` to it in the environment in which
-   `claude` starts. Going back is possible at any time: the file stays what the reference reads.
+1. Remove the reference server: `claude mcp remove memory`, or its entry in `.mcp.json`. With two
+   servers the model might use either.
+2. [Install the plugin](../README.md#install); it brings the server. The tools are now named
+   `mcp__plugin_memory-fabric_memory__create_entities` and so on: change rules in `permissions`
+   that name the old ones.
+3. Run `memory-fabric import path/to/memory.jsonl`. Or keep working on the file itself: set
+   `MEMORY_FILE_PATH` to it where `claude` starts
+   ([details](configuration.md#one-file-as-the-graph)). You can go back at any time: the reference
+   server can still read the file.
 
-## Behaviours
+## Differences
 
-*kept*: equal, compared live. *improved*: the reference has a fault there, and ours does not.
-*diverges*: a choice of ours.
-
+{kept} behaviours are equal: names and schemas of the tools, results and their order, exact names,
+error texts, the resource and its subscriptions, the lines of the file.
+`tests/contract/behaviours.toml` lists them. Every behaviour has a test, and `scripts/test` compares
+both servers call by call.
 """
+
+TITLES = {
+    "improved": "Improved, where the reference server has a fault",
+    "diverges": "Different by choice",
+}
 
 
 def page() -> str:
-    """The whole page."""
-    rows = ["| number | status | behaviour | reason |", "|---|---|---|---|"]
-    rows += [_row(behaviour) for behaviour in behaviours().values()]
-    return HEAD + "\n".join(rows) + "\n"
+    """Return the whole page."""
+    listed = list(behaviours().values())
+    parts = [HEAD.format(kept=sum(of.status == "kept" for of in listed))]
+    for status, title in TITLES.items():
+        rows = "\n".join(_row(of) for of in listed if of.status == status)
+        parts.append(f"### {title}\n\n| number | behaviour | reason |\n|---|---|---|\n{rows}\n")
+    return "\n".join(parts)
 
 
 def _row(of: Behaviour) -> str:
-    cells = (of.key, of.status, of.what, of.reason)
+    cells = (of.key, of.what, of.reason)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
