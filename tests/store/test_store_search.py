@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from memory_fabric.models import Entity, Filters, Provenance, Record
 from memory_fabric.store import graph, matching, records, search
+from memory_fabric.store.confined import within
 from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
@@ -224,7 +225,7 @@ def test_all_filters_must_hold(
     episodes_found: int,
 ) -> None:
     fill(memory)
-    db = reading(memory.within(filters.domains) if filters.domains else memory)
+    db = reading(within(memory, filters.domains) if filters.domains else memory)
     counts = [
         len(look(db, '"redis"', 9, filters))
         for look in (search.records, search.observations, search.episodes)
@@ -239,7 +240,7 @@ def test_a_filter_that_few_of_many_matches_meet_still_finds_them(memory: Memory)
         for i in range(700):
             record = decision(f"Redis number {i}", id=f"{i}", status="active", session="s")
             records.put(c, record._replace(domain="rare" if i % 200 == 199 else "general"), ["s"])
-    hits = search.records(reading(memory.within(("rare",))), '"redis"', 5)
+    hits = search.records(reading(within(memory, ("rare",))), '"redis"', 5)
     assert {c.text for c in hits} == {f"Redis number {i}" for i in (199, 399, 599)}
     assert [h.bm25 for h in hits] == sorted((h.bm25 for h in hits), reverse=True)
 

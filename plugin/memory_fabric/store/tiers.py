@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Memory
 
 BACKUP_EVERY_S = 24 * 3600
 _FAILURES = (FabricError, OSError, sqlite3.Error)
