@@ -10,14 +10,13 @@ import io
 import os
 import sys
 
+from memory_fabric.cli import COMPLETING
 from memory_fabric.errors import BadInput, FabricError, NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# A shell asks what could stand next; it is set by the script that `completion` prints.
-COMPLETING = "_MEMORY_FABRIC_COMPLETE"
 DONE, FAILED, WRONG_USE, NOTHING_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
 DOCTOR = "memory-fabric doctor says what is wrong."
 CHECK = "memory-fabric check says what is damaged."

@@ -10,7 +10,7 @@ import os
 
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
-from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, Operation, Record
+from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, Operation, Record, Trust
 from memory_fabric.store import files, projects, switches
 from memory_fabric.store.database import (
     Database,
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.config import Settings
-    from memory_fabric.models import Provenance
-    from memory_fabric.store.projects import Project
+    from memory_fabric.models import Project, Provenance
     from memory_fabric.store.protocols import Mirror
     from memory_fabric.store.settings_file import Stamp
 
@@ -476,5 +475,5 @@ class Memory:
 
 
 def _project_of(settings: Settings) -> Project | None:
-    trust = projects.Trust(settings.claims == "trust", settings.trusted_roots)
+    trust = Trust(settings.claims == "trust", settings.trusted_roots)
     return projects.find_project(settings.home, settings.project_dir, settings.user_home, trust)

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from memory_fabric.config import Settings
-from memory_fabric.models import Operation, Provenance, Record
+from memory_fabric.models import Operation, Project, Provenance, Record
 from memory_fabric.store.database import Database
-from memory_fabric.store.projects import Project
 
 
 class Memory(Protocol):
