@@ -16,7 +16,17 @@ from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
 from memory_fabric.text import terms
-from store.support import TOOL, USER, World, create, database, decision, entity, pagination
+from store.support import (
+    TOOL,
+    USER,
+    World,
+    create,
+    database,
+    decision,
+    entity,
+    observations_of,
+    pagination,
+)
 from thorough import examples
 
 
@@ -275,7 +285,7 @@ def test_nodes_open_with_relations_at_either_end(memory: Memory) -> None:
     assert [(r.source, r.target) for r in opened.relations] == [("a", "b"), ("b", "c")]
     assert graph.relations_of(db, ["b"], limit=1) == [opened.relations[0]]
     assert graph.existing(db, ["a", "x"]) == {"a"}
-    assert graph.observations_of(db, "nobody") == ()
+    assert observations_of(db, "nobody") == ()
 
 
 def test_names_are_found_by_any_spelling_the_oldest_for_all(memory: Memory) -> None:
