@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_fabric import installation
-from memory_fabric.dispatcher import HANDLERS
+from memory_fabric.dispatcher import FORWARDS, HANDLERS
 from memory_fabric.ids import new_id
 from replay.door import ROOT, TESTS, Door
 
@@ -34,8 +34,10 @@ OF_ROOMS = frozenset(
 )
 DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
 
-NAMES = {event: {one.module for one in entry.handlers} for event, entry in HANDLERS.items()}
-FORWARDERS = {one.module for entry in HANDLERS.values() for one in entry.handlers if one.forwards}
+NAMES = {event: {name for name, _ in entry.handlers} for event, entry in HANDLERS.items()}
+FORWARDERS = {
+    name for entry in HANDLERS.values() for name, use in entry.handlers if use == FORWARDS
+}
 
 EVENTS: dict[str, dict[str, Any]] = {
     "SessionStart": {"source": "startup"},

@@ -31,21 +31,15 @@ if TYPE_CHECKING:
     Handle = Callable[[Event, WorkTable], Reply | None]
 
 
-class Handler(Value):
-    """A module of memory_fabric.handlers, and the switches of memory with which it runs.
-
-    It runs where recall is on and it `reads`, or where capture is on and it `writes`; one that
-    `forwards` only where a receiver is named.
-    """
-
-    module: str
-    reads: bool = False
-    writes: bool = False
-    forwards: bool = False
+# With which switches of memory a handler runs: recall, capture, either, or capture where a receiver
+# is named. Plain strings, which cost a hook nothing.
+READS, WRITES, EITHER, FORWARDS = "reads", "writes", "either", "forwards"
 
 
 class Entry(Value):
     """The handlers of an event, in the order in which their replies are joined, and its limits.
+
+    A handler is a module of memory_fabric.handlers and one of READS, WRITES, EITHER, FORWARDS.
 
     Limits are seconds since the process started: by the clock (`wall_s`), of waiting for other
     processes, once for databases and once for files (`lock_s`), and of the event's own work
@@ -54,7 +48,7 @@ class Entry(Value):
     mend what an interrupted process left behind.
     """
 
-    handlers: tuple[Handler, ...]
+    handlers: tuple[tuple[str, str], ...]
     wall_s: float
     lock_s: float
     work_s: float = NEVER_S
@@ -70,9 +64,9 @@ PROMPT_S, PROMPT_LOCK_S, PROMPT_WORK_S = 1.5, 0.15, 0.5
 HANDLERS: Mapping[str, Entry] = {
     "SessionStart": Entry(
         (
-            Handler("load_context", reads=True),
-            Handler("restore_checkpoint", reads=True),
-            Handler("forward_waiting", writes=True, forwards=True),
+            ("load_context", READS),
+            ("restore_checkpoint", READS),
+            ("forward_waiting", FORWARDS),
         ),
         wall_s=1.6,
         lock_s=0.4,
@@ -80,7 +74,7 @@ HANDLERS: Mapping[str, Entry] = {
         repairs=True,
     ),
     "UserPromptSubmit": Entry(
-        (Handler("recall_for_prompt", reads=True), Handler("capture_intent", writes=True)),
+        (("recall_for_prompt", READS), ("capture_intent", WRITES)),
         PROMPT_S,
         PROMPT_LOCK_S,
         PROMPT_WORK_S,
@@ -90,54 +84,52 @@ HANDLERS: Mapping[str, Entry] = {
     ),
     # A person has typed that two memories become one, and waits for it. Whose memory this is
     # matters to both recall and capture.
-    "UserPromptExpansion": Entry(
-        (Handler("settle_project", reads=True, writes=True),), wall_s=55.0, lock_s=5.0
-    ),
+    "UserPromptExpansion": Entry((("settle_project", EITHER),), wall_s=55.0, lock_s=5.0),
     "PreToolUse": Entry(
         (
             # It remembers nothing beyond the subagent that recall_for_agent answers next.
-            Handler("note_task", reads=True),
+            ("note_task", READS),
             # The server reads and writes for its caller.
-            Handler("note_caller", reads=True, writes=True),
+            ("note_caller", EITHER),
         ),
         PROMPT_S,
         PROMPT_LOCK_S,
         PROMPT_WORK_S,
         hurried=True,
     ),
-    "PostToolUse": Entry((Handler("bridge_memory", writes=True),), wall_s=2.0, lock_s=0.5),
+    "PostToolUse": Entry((("bridge_memory", WRITES),), wall_s=2.0, lock_s=0.5),
     "SubagentStart": Entry(
-        (Handler("recall_for_agent", reads=True),),
+        (("recall_for_agent", READS),),
         PROMPT_S,
         PROMPT_LOCK_S,
         PROMPT_WORK_S,
         hurried=True,
         recalls=True,
     ),
-    "SubagentStop": Entry((Handler("remember_agent", writes=True),), wall_s=4.0, lock_s=1.0),
+    "SubagentStop": Entry((("remember_agent", WRITES),), wall_s=4.0, lock_s=1.0),
     "Stop": Entry(
         (
-            Handler("auto_remember", writes=True),
-            Handler("forward_session", writes=True, forwards=True),
+            ("auto_remember", WRITES),
+            ("forward_session", FORWARDS),
         ),
         wall_s=4.0,
         lock_s=1.0,
         tells=True,
         repairs=True,
     ),
-    "PreCompact": Entry((Handler("save_checkpoint", writes=True),), wall_s=4.0, lock_s=1.0),
+    "PreCompact": Entry((("save_checkpoint", WRITES),), wall_s=4.0, lock_s=1.0),
     "PostCompact": Entry(
         (
-            Handler("remember_summary", writes=True),
-            Handler("forward_session", writes=True, forwards=True),
+            ("remember_summary", WRITES),
+            ("forward_session", FORWARDS),
         ),
         wall_s=4.0,
         lock_s=1.0,
     ),
     "SessionEnd": Entry(
         (
-            Handler("flush_session", writes=True),
-            Handler("forward_waiting", writes=True, forwards=True),
+            ("flush_session", WRITES),
+            ("forward_waiting", FORWARDS),
         ),
         wall_s=0.9,
         lock_s=0.25,
@@ -291,12 +283,13 @@ def _why_closed(event_name: str, settings: Settings) -> bytes:
 
 def _names(event_name: str, settings: Settings) -> list[str]:
     """The event's handlers that are switched on."""
-    return [
-        one.module
-        for one in HANDLERS[event_name].handlers
-        if ((settings.reads and one.reads) or (settings.writes and one.writes))
-        and (settings.forward_url or not one.forwards)
-    ]
+    on = {
+        READS: settings.reads,
+        WRITES: settings.writes,
+        EITHER: settings.reads or settings.writes,
+        FORWARDS: settings.writes and settings.forward_url,
+    }
+    return [name for name, use in HANDLERS[event_name].handlers if on[use]]
 
 
 def _open(event_name: str, settings: Settings) -> Memory:
