@@ -14,12 +14,11 @@ import pytest
 
 from memory_fabric import deadline, dispatcher
 from memory_fabric.dispatcher import (
-    BOTH,
+    EITHER,
+    FORWARDS,
     HANDLERS,
-    PROMPT_PATH,
-    READERS,
-    REPAIRING,
-    WRITERS,
+    READS,
+    WRITES,
     answer,
     run,
 )
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
     Handler = Callable[[Event, WorkTable], Reply | None]
 
 ROOT = Path(__file__).parents[1]
-HANDLER_NAMES = [name for names in HANDLERS.values() for name in names]
+ROWS = [handler for entry in HANDLERS.values() for handler in entry.handlers]
+HANDLER_NAMES = [name for name, _ in ROWS]
 
 
 class House:
@@ -116,9 +116,9 @@ def test_every_handler_module_is_in_the_table_and_is_a_reader_or_a_writer() -> N
             for node in ast.parse(path.read_text("utf-8")).body
         )
     }
-    assert with_handle == set(HANDLER_NAMES) == READERS | WRITERS | BOTH
-    assert len(set(HANDLER_NAMES)) == len(READERS) + len(WRITERS) + len(BOTH)
-    assert set(HANDLERS) >= PROMPT_PATH | REPAIRING
+    assert with_handle == set(HANDLER_NAMES)
+    assert {use for _, use in ROWS} == {READS, WRITES, EITHER, FORWARDS}
+    assert len(set(HANDLER_NAMES)) == len(set(ROWS))  # the same switches for each of its events
 
 
 def test_replies_are_joined_in_the_order_of_the_table(house: House) -> None:
@@ -320,10 +320,18 @@ def test_every_event_has_a_deadline_and_those_that_nobody_waits_for_mend(
     monkeypatch.setattr(Memory, "open", spy)
     for name in HANDLERS:
         answer(event(name), house.environ, lambda _: silent)
-    assert set(opened) == set(dispatcher.BUDGETS)
+    assert set(opened) == set(HANDLERS)
     assert all(limit.is_limited for limit, _ in opened.values())
-    assert {n for n, (limit, _) in opened.items() if limit.hurried} == PROMPT_PATH
-    assert {n for n, (_, mends) in opened.items() if mends} == REPAIRING
+    assert {n for n, (limit, _) in opened.items() if limit.hurried} == {
+        "UserPromptSubmit",
+        "SubagentStart",
+        "PreToolUse",
+    }
+    assert {n for n, (_, mends) in opened.items() if mends} == {
+        "SessionStart",
+        "Stop",
+        "SessionEnd",
+    }
     assert not deadline.current().is_limited
 
 

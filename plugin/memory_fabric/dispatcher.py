@@ -28,86 +28,118 @@ if TYPE_CHECKING:
     from memory_fabric.fabric.table import WorkTable
     from memory_fabric.store.memory import Memory
 
-    Handler = Callable[[Event, WorkTable], Reply | None]
-
-# Modules of memory_fabric.handlers by event, in the order in which their replies are joined.
-HANDLERS: Mapping[str, tuple[str, ...]] = {
-    "SessionStart": ("load_context", "restore_checkpoint", "forward_waiting"),
-    "UserPromptSubmit": ("recall_for_prompt", "capture_intent"),
-    "UserPromptExpansion": ("settle_project",),
-    "PreToolUse": ("note_task", "note_caller"),
-    "PostToolUse": ("bridge_memory",),
-    "SubagentStart": ("recall_for_agent",),
-    "SubagentStop": ("remember_agent",),
-    "Stop": ("auto_remember", "forward_session"),
-    "PreCompact": ("save_checkpoint",),
-    "PostCompact": ("remember_summary", "forward_session"),
-    "SessionEnd": ("flush_session", "forward_waiting"),
-}
-# What each is for: recall can be switched off without capture, and capture without recall.
-# note_task remembers nothing beyond the subagent that recall_for_agent answers next.
-READERS = frozenset(
-    ("load_context", "restore_checkpoint", "recall_for_prompt", "note_task", "recall_for_agent")
-)
-WRITERS = frozenset(
-    (
-        "capture_intent",
-        "bridge_memory",
-        "remember_agent",
-        "auto_remember",
-        "save_checkpoint",
-        "remember_summary",
-        "flush_session",
-        "forward_session",
-        "forward_waiting",
-    )
-)
-# The server reads and writes for who calls; and whose memory this is, is no matter of either.
-BOTH = frozenset(("note_caller", "settle_project"))
-# Not even loaded where nobody named a receiver.
-FORWARDERS = frozenset(("forward_session", "forward_waiting"))
-
-# Events whose hook a person waits for at every turn.
-PROMPT_PATH = frozenset(("UserPromptSubmit", "SubagentStart", "PreToolUse"))
+    Handle = Callable[[Event, WorkTable], Reply | None]
 
 
-class Budget(Value):
-    """Seconds since the process started that an event may take: by the clock, of its own work, and
-    of waiting for other processes, once for databases and once for files.
+# With which switches of memory a handler runs: recall, capture, either, or capture where a receiver
+# is named. Plain strings, which cost a hook nothing.
+READS, WRITES, EITHER, FORWARDS = "reads", "writes", "either", "forwards"
+
+
+class Entry(Value):
+    """The handlers of an event, in the order in which their replies are joined, and its limits.
+
+    A handler is a module of memory_fabric.handlers and one of READS, WRITES, EITHER, FORWARDS.
+
+    Limits are seconds since the process started: by the clock (`wall_s`), of waiting for other
+    processes, once for databases and once for files (`lock_s`), and of the event's own work
+    (`work_s`). A person waits for a `hurried` event at every turn. One that `recalls` searches
+    memory; one that `tells` reports a tier that fails, once; one that `repairs` has the time to
+    mend what an interrupted process left behind.
     """
 
+    handlers: tuple[tuple[str, str], ...]
     wall_s: float
     lock_s: float
     work_s: float = NEVER_S
+    hurried: bool = False
+    recalls: bool = False
+    tells: bool = False
+    repairs: bool = False
 
 
 # The client's own limits are 5 s for a prompt, about 1.5 s for all hooks of a session's end, and
 # otherwise longer. On the prompt path what counts is our own work: a loaded machine takes its time.
-PROMPT = Budget(1.5, 0.15, work_s=0.5)
-BUDGETS: Mapping[str, Budget] = {
-    "SessionStart": Budget(1.6, 0.4),
-    "UserPromptSubmit": PROMPT,
-    "PreToolUse": PROMPT,
-    "SubagentStart": PROMPT,
-    "PostToolUse": Budget(2.0, 0.5),
-    "SubagentStop": Budget(4.0, 1.0),
-    "Stop": Budget(4.0, 1.0),
-    "PreCompact": Budget(4.0, 1.0),
-    "PostCompact": Budget(4.0, 1.0),
-    "SessionEnd": Budget(0.9, 0.25),
-    # A person has typed that two memories become one, and waits for it.
-    "UserPromptExpansion": Budget(55.0, 5.0),
+PROMPT_S, PROMPT_LOCK_S, PROMPT_WORK_S = 1.5, 0.15, 0.5
+HANDLERS: Mapping[str, Entry] = {
+    "SessionStart": Entry(
+        (
+            ("load_context", READS),
+            ("restore_checkpoint", READS),
+            ("forward_waiting", FORWARDS),
+        ),
+        wall_s=1.6,
+        lock_s=0.4,
+        tells=True,
+        repairs=True,
+    ),
+    "UserPromptSubmit": Entry(
+        (("recall_for_prompt", READS), ("capture_intent", WRITES)),
+        PROMPT_S,
+        PROMPT_LOCK_S,
+        PROMPT_WORK_S,
+        hurried=True,
+        recalls=True,
+        tells=True,
+    ),
+    # A person has typed that two memories become one, and waits for it. Whose memory this is
+    # matters to both recall and capture.
+    "UserPromptExpansion": Entry((("settle_project", EITHER),), wall_s=55.0, lock_s=5.0),
+    "PreToolUse": Entry(
+        (
+            # It remembers nothing beyond the subagent that recall_for_agent answers next.
+            ("note_task", READS),
+            # The server reads and writes for its caller.
+            ("note_caller", EITHER),
+        ),
+        PROMPT_S,
+        PROMPT_LOCK_S,
+        PROMPT_WORK_S,
+        hurried=True,
+    ),
+    "PostToolUse": Entry((("bridge_memory", WRITES),), wall_s=2.0, lock_s=0.5),
+    "SubagentStart": Entry(
+        (("recall_for_agent", READS),),
+        PROMPT_S,
+        PROMPT_LOCK_S,
+        PROMPT_WORK_S,
+        hurried=True,
+        recalls=True,
+    ),
+    "SubagentStop": Entry((("remember_agent", WRITES),), wall_s=4.0, lock_s=1.0),
+    "Stop": Entry(
+        (
+            ("auto_remember", WRITES),
+            ("forward_session", FORWARDS),
+        ),
+        wall_s=4.0,
+        lock_s=1.0,
+        tells=True,
+        repairs=True,
+    ),
+    "PreCompact": Entry((("save_checkpoint", WRITES),), wall_s=4.0, lock_s=1.0),
+    "PostCompact": Entry(
+        (
+            ("remember_summary", WRITES),
+            ("forward_session", FORWARDS),
+        ),
+        wall_s=4.0,
+        lock_s=1.0,
+    ),
+    "SessionEnd": Entry(
+        (
+            ("flush_session", WRITES),
+            ("forward_waiting", FORWARDS),
+        ),
+        wall_s=0.9,
+        lock_s=0.25,
+        repairs=True,
+    ),
 }
 # Of which so much is left for the work itself, however slowly a cold disk started Python.
 LEAST_WORK_S = 0.1
 # What follows the reply notes what was given; it may take so much longer, by the clock and of work.
 AFTER_REPLY_S, AFTER_REPLY_WORK_S = 0.3, 0.15
-# Events that recall.
-RECALLING = frozenset(("UserPromptSubmit", "SubagentStart"))
-# Events whose notice says that a tier fails, once.
-TELLING = frozenset(("SessionStart", "UserPromptSubmit", "Stop"))
-# Events that have the time to mend what an interrupted process left behind.
-REPAIRING = frozenset(("SessionStart", "Stop", "SessionEnd"))
 
 MAX_INPUT_BYTES = 8 << 20
 # What exceeds the limit is read and dropped, so that the client's pipe does not break.
@@ -151,7 +183,7 @@ def run(
 def answer(
     data: bytes,
     environ: Mapping[str, str],
-    load: Callable[[str], Handler] | None = None,
+    load: Callable[[str], Handle] | None = None,
     limit_of: Callable[[str], Deadline] | None = None,
 ) -> Outcome:
     """The outcome of one event, its receipts not yet run and its memory still open. Never raises.
@@ -187,7 +219,7 @@ def _serve(environ: Mapping[str, str]) -> None:
 def _answer(
     data: bytes,
     environ: Mapping[str, str],
-    load: Callable[[str], Handler],
+    load: Callable[[str], Handle],
     limit_of: Callable[[str], Deadline],
     log: Callable[[str], None],
 ) -> Outcome:
@@ -208,7 +240,7 @@ def _handled(
     event: Event,
     settings: Settings,
     limit: Deadline,
-    load: Callable[[str], Handler],
+    load: Callable[[str], Handle],
     log: Callable[[str], None],
 ) -> Outcome:
     memory = _open(event.name, settings)
@@ -251,40 +283,42 @@ def _why_closed(event_name: str, settings: Settings) -> bytes:
 
 def _names(event_name: str, settings: Settings) -> list[str]:
     """The event's handlers that are switched on."""
-    return [
-        name
-        for name in HANDLERS[event_name]
-        if ((settings.reads and name not in WRITERS) or (settings.writes and name not in READERS))
-        and (settings.forward_url or name not in FORWARDERS)
-    ]
+    on = {
+        READS: settings.reads,
+        WRITES: settings.writes,
+        EITHER: settings.reads or settings.writes,
+        FORWARDS: settings.writes and settings.forward_url,
+    }
+    return [name for name, use in HANDLERS[event_name].handlers if on[use]]
 
 
 def _open(event_name: str, settings: Settings) -> Memory:
     from memory_fabric.store.memory import Memory  # late: an unusable event needs no database
 
-    return Memory.open(settings, repair=event_name in REPAIRING)
+    return Memory.open(settings, repair=HANDLERS[event_name].repairs)
 
 
 def deadline_of(event_name: str) -> Deadline:
     """The deadline of an event for which this process was started."""
-    budget = BUDGETS[event_name]
+    entry = HANDLERS[event_name]
     return Deadline(
-        max(LEAST_WORK_S, budget.wall_s - _age_s()),
-        work_s=max(LEAST_WORK_S, budget.work_s - time.process_time()),
-        lock_s=budget.lock_s,
-        hurried=event_name in PROMPT_PATH,
+        max(LEAST_WORK_S, entry.wall_s - _age_s()),
+        work_s=max(LEAST_WORK_S, entry.work_s - time.process_time()),
+        lock_s=entry.lock_s,
+        hurried=entry.hurried,
     )
 
 
 def _unlimited(event_name: str) -> Deadline:
-    return Deadline(lock_s=BUDGETS[event_name].lock_s, hurried=event_name in PROMPT_PATH)
+    entry = HANDLERS[event_name]
+    return Deadline(lock_s=entry.lock_s, hurried=entry.hurried)
 
 
 def _replies(
     event: Event,
     memory: Memory,
     names: Sequence[str],
-    load: Callable[[str], Handler],
+    load: Callable[[str], Handle],
     log: Callable[[str], None],
 ) -> list[Reply]:
     replies: list[Reply] = []
@@ -310,7 +344,7 @@ def _table(event: Event, memory: Memory) -> WorkTable:
     from memory_fabric.fabric.table import WorkTable, seen_by  # late: an unusable event needs none
 
     memory = seen_by(memory, event.agent_type)
-    if event.name not in RECALLING:
+    if not HANDLERS[event.name].recalls:
         return WorkTable(memory, timestamp(), event.agent_type)
     from memory_fabric.fabric.core import Fabric  # late: the stages of recall cost their imports
 
@@ -319,7 +353,7 @@ def _table(event: Event, memory: Memory) -> WorkTable:
 
 def _trouble(event_name: str, memory: Memory) -> Reply:
     """What the user has not been told yet of tiers that fail."""
-    if event_name not in TELLING or memory.settings.notices == "off":
+    if not HANDLERS[event_name].tells or memory.settings.notices == "off":
         return Reply()
     if not memory.failures and event_name != "Stop":
         return Reply()
@@ -347,11 +381,11 @@ def _tell_passed_over(memory: Memory) -> None:
     passed_over.clear()
 
 
-def _load(name: str) -> Handler:
+def _load(name: str) -> Handle:
     # importlib would do the same and cost its own import.
     module = __import__(f"memory_fabric.handlers.{name}", fromlist=["handle"])
-    handler: Handler = module.handle
-    return handler
+    handle: Handle = module.handle
+    return handle
 
 
 def _finish(outcome: Outcome, *, delivered: bool) -> None:

@@ -1,7 +1,7 @@
 """What comes in: the client's hook events, read leniently and at the lowest cost.
 
-Which event carries which field was measured on the client (tests/events); `events_spec` says
-the same in pydantic models, and a test holds both readers against each other. A field that is
+Which event carries which field was measured on the client (tests/events); `tests/events_spec.py`
+says the same in pydantic models, and a test holds both readers against each other. A field that is
 missing or of another type reads as empty: a newer client must never break a session.
 """
 
@@ -95,11 +95,6 @@ def source(event: Event) -> str:
     return _text(event.raw, "source")
 
 
-def trigger(event: Event) -> str:
-    """What started a compaction: manual or auto."""
-    return _text(event.raw, "trigger")
-
-
 def reason(event: Event) -> str:
     """Why a session ends: other, clear, prompt_input_exit, …"""
     return _text(event.raw, "reason")
@@ -121,15 +116,6 @@ def tool_input(event: Event) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def tool_response(event: Event) -> Any:
-    """What the tool answered, of whatever JSON type; None when nothing was sent.
-
-    MCP tools answer with a JSON text where the server has structured content, else with a list of
-    content blocks.
-    """
-    return event.raw.get("tool_response")
-
-
 def mcp_server(event: Event) -> str:
     """The MCP server's name, e.g. `plugin:memory-fabric:memory`; empty for built-in tools."""
     server = event.raw.get("mcp_server")
@@ -144,11 +130,6 @@ def last_message(event: Event) -> str:
 def compact_summary(event: Event) -> str:
     """The summary of a compaction, raw, with its `<analysis>` and `<summary>` tags."""
     return _text(event.raw, "compact_summary")
-
-
-def agent_transcript(event: Event) -> str:
-    """Path of the subagent's own transcript."""
-    return _text(event.raw, "agent_transcript_path")
 
 
 def stop_active(event: Event) -> bool:

@@ -44,3 +44,8 @@ def timestamp(now_s: float | None = None) -> str:
     now_s = time.time() if now_s is None else now_s
     seconds, millis = divmod(int(now_s * 1000), 1000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{millis:03d}Z"
+
+
+def is_project_id(value: object) -> bool:
+    """True for an id of a project: it becomes the name of a folder."""
+    return isinstance(value, str) and value.isascii() and value.replace("-", "").isalnum()

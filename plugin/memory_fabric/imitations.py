@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from memory_fabric.text import FENCE_TAGS, GUARDED_TAGS, HIDDEN
+from memory_fabric.values import Value
 
 # What may stand for `<`; `‹` is what we write in its place.
 OPENERS = "<＜﹤˂ᐸ〈〈⟨❮"
@@ -27,15 +27,24 @@ _ALIKE = dict(
 )
 
 
-def without_imitations(text: str) -> str:
-    """The text without invisible characters, and with tags of fences opened by `‹`."""
-    text = visible(text)
+class Guarded(Value):
+    """Characters that show nothing, names of tags that open a fence, and how others begin."""
+
+    hidden: frozenset[str]
+    tags: frozenset[str]
+    starts: tuple[str, ...]
+
+
+def without_imitations(text: str, guarded: Guarded) -> str:
+    """Return the text without invisible characters, and with tags of fences opened by `‹`."""
+    text = _visible(text, guarded.hidden)
     return "".join(
-        "‹" if c in OPENERS and _opens_fence(text, at + 1) else c for at, c in enumerate(text)
+        "‹" if c in OPENERS and _opens_fence(text, at + 1, guarded) else c
+        for at, c in enumerate(text)
     )
 
 
-def visible(text: str) -> str:
+def _visible(text: str, hidden: frozenset[str]) -> str:
     """The text without characters that show nothing; joiners and selectors stay where a script or
     an emoji is written with them.
     """
@@ -46,7 +55,7 @@ def visible(text: str) -> str:
         elif c in _SELECTORS:
             stays = bool(kept) and kept[-1] == text[at - 1] and _is_selected(kept[-1], c)
         else:
-            stays = c not in HIDDEN
+            stays = c not in hidden
         if stays:
             kept.append(c)
     return "".join(kept)
@@ -68,23 +77,23 @@ def _is_selected(c: str, selector: str) -> bool:
     return c >= "\u2000" and unicodedata.category(c) in ("So", "Sm", "Po", "Lo", "Sk")
 
 
-def _opens_fence(text: str, at: int) -> bool:
-    name = _name_at(text, at)
-    if name.startswith("antml:") or name in FENCE_TAGS:
+def _opens_fence(text: str, at: int, guarded: Guarded) -> bool:
+    name = _name_at(text, at, guarded.hidden)
+    if name.startswith("antml:") or name in guarded.tags:
         return True
-    for tag in GUARDED_TAGS:
+    for tag in guarded.starts:
         if name.startswith(tag) and not name[len(tag) : len(tag) + 1].isalnum():
             return True
     return False
 
 
-def _name_at(text: str, at: int) -> str:
+def _name_at(text: str, at: int, hidden: frozenset[str]) -> str:
     """The name of the tag that begins here, folded, with `-` for every dash and `_`."""
     name = ""
     for c in text[at : at + MAX_TAG_CHARS]:
         for part in unicodedata.normalize("NFKD", c).casefold():
             kind = unicodedata.category(part)
-            if (kind[0] in "MC" or part in HIDDEN) and not part.isspace():
+            if (kind[0] in "MC" or part in hidden) and not part.isspace():
                 continue  # marks and what does not show
             part = "-" if kind == "Pd" or part == "_" else _ALIKE.get(part, part)
             if part.isalnum() or part in "-:":

@@ -250,3 +250,75 @@ class Answer(Value):
     paths: tuple[tuple[Relation, ...], ...] = ()
     failures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class Project(Value):
+    """One project: its id and name, the folder its local tier lies in, and the keys it is known by.
+
+    `local` is `<main worktree>/.claude/memory`, or a folder in home where that would be wrong or
+    a link leads elsewhere.
+    `others` are the ids of other projects that some of its keys belong to: a conflict to settle,
+    or projects that this folder claims to be of and is not taken for.
+    """
+
+    id: str
+    name: str
+    root: str
+    local: str
+    keys: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+
+# How the registry was found: as it was written, in the form of releases without a checksum, gone,
+# or other than it was written.
+SOUND, OLD, LOST, DAMAGED = "", "old", "lost", "damaged"
+
+
+class Registry(Value):
+    """Which key belongs to which project's id; `settled` keys somebody decided by hand.
+
+    `undo` has, by a folder's own key, what its last settling changed (see `settling`). `asked` are
+    keys of folders that got a project of their own because their claims prove nothing; they are
+    settled, too, until the user says otherwise. `earlier` are keys of places that were known
+    before claims were told from proofs: each stays what it was. `state` is SOUND, OLD, LOST or
+    DAMAGED; in all but the first the projects' cards were asked.
+    """
+
+    keys: Mapping[str, str]
+    settled: tuple[str, ...] = ()
+    undo: Mapping[str, Any] = {}
+    asked: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    state: str = SOUND
+
+
+class Trust(Value):
+    """Claims that the home's config.toml lets count: all of them, or those below some folders."""
+
+    everywhere: bool = False
+    roots: tuple[str, ...] = ()
+
+
+class Identity(Value):
+    """What a folder's files tell: its keys, the main worktree's root, and a name for people.
+
+    `own` keys are proved by the place, best first; `claims` are only stated, and become this
+    project's where they are nobody's. `pointer` is the key of a repository of another place, which
+    never becomes this one's. `also` are keys of the same place from before `git init` or after
+    `.git` was taken away. `place` is the path of a linked worktree. It is noted, so that the
+    project can be told when the worktree has been removed, but decides nothing while something
+    lies there.
+    """
+
+    own: tuple[str, ...]
+    root: str
+    name: str
+    claims: tuple[str, ...] = ()
+    pointer: str = ""
+    also: tuple[str, ...] = ()
+    place: str = ""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys under which the folder is registered."""
+        return (*self.claims, *self.own)

@@ -321,9 +321,9 @@ def neutralised(text: str) -> str:
             return text
     elif text.isascii() and text.isprintable() and not _may_hold(text.replace("_", "-"), _FENCES):
         return text
-    from memory_fabric.imitations import without_imitations  # rare
+    from memory_fabric.imitations import Guarded, without_imitations  # rare
 
-    return without_imitations(text)
+    return without_imitations(text, Guarded(HIDDEN, FENCE_TAGS, GUARDED_TAGS))
 
 
 def unfenced(text: str) -> str:

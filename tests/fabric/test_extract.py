@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.fabric.extract import MAX_NAME_BYTES, extract
+from memory_fabric.fabric.extract import extract
+from memory_fabric.fabric.mentions import MAX_NAME_BYTES
 from memory_fabric.models import ENTITY_TYPES
 
 

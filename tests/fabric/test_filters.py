@@ -13,6 +13,7 @@ from memory_fabric.errors import BadInput
 from memory_fabric.fabric import filters
 from memory_fabric.fabric.core import Fabric, answer_as_json
 from memory_fabric.models import Filters
+from memory_fabric.store.confined import within
 
 
 @pytest.fixture
@@ -126,7 +127,7 @@ def test_who_wants_to_leave_something_out_is_told_that_no_filter_does(fabric: Fa
 
 
 def test_who_can_read_one_domain_only_is_answered_under_its_label(fabric: Fabric) -> None:
-    inside = Fabric(fabric.memory.within(("general",)), NOW)
+    inside = Fabric(within(fabric.memory, ("general",)), NOW)
 
     told = answer_as_json(inside.recall("name"))
     assert told["label"] == "[Domain-Filtered Memory (expert_domain=general)]"

@@ -22,6 +22,7 @@ from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Provenance, Record, Relation
 from memory_fabric.rooms import domain_name
 from memory_fabric.store import conditions, graph
+from memory_fabric.store.confined import within
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from thorough import examples
@@ -275,7 +276,7 @@ def test_edges_and_what_is_shown_of_them_meet_the_filters(
         for given in asked:
             filters = filtering.stated(given, NOW)
             expected = stated_edges(memory, Judge(given))
-            room = memory.within(filtering.domains_of(filters)) if filters.domains else memory
+            room = within(memory, filtering.domains_of(filters)) if filters.domains else memory
             inside = filtering.for_store(filters, memory)
 
             read = {

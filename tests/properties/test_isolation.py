@@ -41,6 +41,7 @@ from memory_fabric.store import (
     overview,
     search,
 )
+from memory_fabric.store.confined import within
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.history import changes, naming, tracing, undoing
 from memory_fabric.store.memory import Memory
@@ -98,7 +99,7 @@ class Rooms(RuleBasedStateMachine):
         return Provenance("prompt", "user", session, f"{domain}mark0", at=at, domain=domain)
 
     def writing(self, domain: str, inside: bool) -> Memory:
-        return self.memory.within((domain,)) if inside else self.memory
+        return within(self.memory, (domain,)) if inside else self.memory
 
     def speak(self, domain: str, *some: str) -> None:
         """Of entities of these names; a record's name means the entity of any spelling."""
@@ -265,7 +266,7 @@ class Rooms(RuleBasedStateMachine):
 
     @rule(domain=domains, look=st.deferred(lambda: st.sampled_from(LOOKS)))
     def look(self, domain: str, look: Look) -> None:
-        room = self.memory.within((domain,))
+        room = within(self.memory, (domain,))
         ids = list(dict.fromkeys(self.ids))
         for found in look(room, ids):
             self.check(domain, found if isinstance(found, str) else repr(found))

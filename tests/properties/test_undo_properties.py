@@ -26,6 +26,7 @@ from properties.test_store_operations import (
     lists,
     seen,
 )
+from store.support import observations_of
 from thorough import examples
 
 ALIASES = st.sampled_from(["AP-I", "Rediska", "paging", "redis"])
@@ -194,7 +195,7 @@ def test_undoing_a_merge_keeps_what_was_said_since(
         if not merge or not done(db, "add_observations", {"observations": [said]}, "2026-02-04"):
             return
         undone(db, merge)
-        assert "said since" in graph.observations_of(db, into)
+        assert "said since" in observations_of(db, into)
         there = {e.name for e in graph.read_graph(db).entities}
         assert set(names) <= there
         check_full_text(db)

@@ -14,6 +14,7 @@ from memory_fabric.config import read_settings
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Provenance, Record, Relation
+from memory_fabric.store.confined import within
 from memory_fabric.store.history import changes, undoing
 from memory_fabric.store.memory import Memory
 from thorough import examples
@@ -59,7 +60,7 @@ class Walls(RuleBasedStateMachine):
             return
         before, of_others = self.rows(domain), DOMAINS[DOMAINS.index(domain) - 1]
         own = {row[:4] for row in self.relations()} - {row[:4] for row in before["relations"]}
-        self.written(self.memory.within((domain,)), kind, payload, of_others)
+        self.written(within(self.memory, (domain,)), kind, payload, of_others)
         after = self.rows(domain)
         # A relation that two domains state is one row: the one that goes on stating it inherits it.
         kept = [row for row in after["relations"] if row[:4] not in own]
@@ -146,7 +147,7 @@ class Walls(RuleBasedStateMachine):
     def say_inside_and_take_it_back(self, domain: str, name: str, some: list[str]) -> None:
         before = self.rows("")
         entity = {"name": name, "entityType": "component", "observations": some}
-        inside = self.memory.within((domain,))
+        inside = within(self.memory, (domain,))
         inside.write("create_entities", {"entities": [entity]}, by(domain))
         last = changes.read_all(self.memory, limit=1)
         undoing.undo(self.memory, last, Provenance("cli", "user"))

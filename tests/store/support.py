@@ -149,3 +149,13 @@ def powerless() -> None:
     if os.getuid() == 0:
         for capability in (1, 2, 3):
             assert _LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0
+
+
+def observations_of(db: Database, name: str) -> tuple[str, ...]:
+    """Return the observations of the entity of exactly this name, in insertion order."""
+    rows = db.rows(
+        "SELECT o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
+        "WHERE e.name = ? ORDER BY o.id",
+        (name,),
+    )
+    return tuple(dict.fromkeys(row[0] for row in rows))

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.models import Project
 from memory_fabric.store import notices, projects
-from memory_fabric.store.projects import Project, find_project
+from memory_fabric.store.projects import find_project
 
 REMOTE = "git@example.com:acme/billing.git"
 

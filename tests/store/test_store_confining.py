@@ -10,7 +10,7 @@ import pytest
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Entity, Provenance
 from memory_fabric.store import graph, sessions
-from memory_fabric.store import memory as memories
+from memory_fabric.store.confined import MAX_CONFINED, within
 from memory_fabric.store.history import changes, undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import purging
@@ -39,7 +39,7 @@ def rows(memory: Memory, sql: str) -> list[tuple[object, ...]]:
 def test_an_entity_of_several_domains_shows_what_each_says_itself(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
     create(memory, "api", "runs on two nodes", OPS)
-    room = memory.within(("ops",))
+    room = within(memory, ("ops",))
 
     assert rows(room, "SELECT name, domain, created_at FROM entities") == [
         ("api", "ops", "2026-01-03")
@@ -50,14 +50,14 @@ def test_an_entity_of_several_domains_shows_what_each_says_itself(memory: Memory
 def test_no_domain_at_all_shows_nothing(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
 
-    assert rows(memory.within(()), "SELECT name FROM entities") == []
-    assert rows(memory.within(("it's; DROP",)), "SELECT name FROM entities") == []
+    assert rows(within(memory, ()), "SELECT name FROM entities") == []
+    assert rows(within(memory, ("it's; DROP",)), "SELECT name FROM entities") == []
 
 
 def test_who_is_confined_cannot_be_let_out_by_asking_for_more(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
 
-    room = memory.within(("ops",)).within(("law", "ops"))
+    room = within(within(memory, ("ops",)), ("law", "ops"))
 
     assert room.domains == ("ops",)
     assert rows(room, "SELECT name FROM entities") == []
@@ -65,14 +65,14 @@ def test_who_is_confined_cannot_be_let_out_by_asking_for_more(memory: Memory) ->
 
 def test_rows_cannot_be_changed_past_the_one_way_in(memory: Memory) -> None:
     create(memory, "api", "runs on two nodes", OPS)
-    [database] = memory.within(("ops",)).databases()
+    [database] = within(memory, ("ops",)).databases()
 
     with pytest.raises(StoreUnavailable):
         database.rows("DELETE FROM observations")
 
 
 def test_what_is_written_from_a_room_lands_and_is_read_there(memory: Memory) -> None:
-    room = memory.within(("ops",))
+    room = within(memory, ("ops",))
 
     create(room, "api", "runs on two nodes", OPS)
     room.remember(decision("Page the owner", domain="ops"), OPS)
@@ -85,7 +85,7 @@ def test_a_change_tells_nothing_of_spellings_that_others_have(memory: Memory) ->
     create(memory, "law-book", "is under contract", LAW)
 
     assert "variants" in create(memory, "law_book", "is cited", OPS)
-    assert create(memory.within(("ops",)), "LawBook", "is read", OPS)["variants"] == {
+    assert create(within(memory, ("ops",)), "LawBook", "is read", OPS)["variants"] == {
         "LawBook": ["law_book"]
     }
 
@@ -95,7 +95,7 @@ def test_a_change_that_took_away_what_others_said_is_not_told(memory: Memory) ->
     memory.write("delete_entities", {"entityNames": ["api"]}, OPS)
 
     assert len(changes.read_all(memory)) == 2
-    assert changes.read_all(memory.within(("ops",))) == []
+    assert changes.read_all(within(memory, ("ops",))) == []
 
 
 TOLD = decision("Use Redis", entities=(Entity("Redis", "technology"),))
@@ -113,7 +113,7 @@ SAID = {"entityName": "Redis", "observations": ["Use Redis"]}
 def test_who_deletes_in_a_room_leaves_what_a_record_outside_says_too(
     memory: Memory, kind: str, payload: dict[str, object]
 ) -> None:
-    room = memory.within(("law",))
+    room = within(memory, ("law",))
     room.remember(TOLD._replace(domain="law"), LAW)
     memory.remember(TOLD._replace(domain="ops"), OPS)
 
@@ -141,7 +141,7 @@ def test_what_is_stated_in_a_room_keeps_nothing_that_a_record_outside_brought(
     memory: Memory,
 ) -> None:
     ops = memory.remember(TOLD._replace(domain="ops"), OPS)
-    create(memory.within(("law",)), "Redis", "Use Redis", LAW)
+    create(within(memory, ("law",)), "Redis", "Use Redis", LAW)
     assert ops is not None
 
     memory.forget([ops.id], OPS)
@@ -151,7 +151,7 @@ def test_what_is_stated_in_a_room_keeps_nothing_that_a_record_outside_brought(
 
 def test_what_two_domains_say_in_the_same_words_is_told_once(memory: Memory) -> None:
     create(memory, "api", "runs on two nodes", OPS)
-    create(memory.within(("law",)), "api", "runs on two nodes", LAW)
+    create(within(memory, ("law",)), "api", "runs on two nodes", LAW)
 
     [entity] = graph.whole(memory.databases()).entities
 
@@ -160,7 +160,7 @@ def test_what_two_domains_say_in_the_same_words_is_told_once(memory: Memory) -> 
 
 
 def test_the_ledger_of_a_session_is_kept_from_a_room_too(memory: Memory) -> None:
-    room = memory.within(("ops",))
+    room = within(memory, ("ops",))
 
     sessions.record_injections(
         room.session_database(), "s1", "", ["record:x"], "prompt", "2026-01-01"
@@ -173,17 +173,17 @@ def test_nothing_is_purged_from_a_room(memory: Memory) -> None:
     create(memory, "api", "runs on two nodes", OPS)
 
     with pytest.raises(BadInput, match="all domains"):
-        purging.find(memory.within(("ops",)), "api")
+        purging.find(within(memory, ("ops",)), "api")
 
 
 def test_few_rooms_are_kept_open_and_one_that_was_closed_opens_again(memory: Memory) -> None:
     create(memory, "api", "runs on two nodes", OPS)
-    first = memory.within(("ops",))
+    first = within(memory, ("ops",))
     assert rows(first, "SELECT name FROM entities") == [("api",)]
 
-    for number in range(2 * memories.MAX_CONFINED):
-        memory.within((f"d{number}",))
+    for number in range(2 * MAX_CONFINED):
+        within(memory, (f"d{number}",))
 
-    assert memory.within(("ops",)) is not first
+    assert within(memory, ("ops",)) is not first
     assert rows(first, "SELECT name FROM entities") == [("api",)]
     first.close()

@@ -21,6 +21,7 @@ from store.support import (
     decision,
     entity,
     names,
+    observations_of,
     pagination,
     relation,
 )
@@ -92,7 +93,7 @@ def test_a_single_observation_is_forgotten_alone(memory: Memory) -> None:
 
     assert forget(memory, "likes tea") == 1
 
-    assert graph.observations_of(database(memory), "Ann") == ("has a dog",)
+    assert observations_of(database(memory), "Ann") == ("has a dog",)
 
 
 def test_the_code_is_the_same_as_long_as_nothing_changes(memory: Memory) -> None:
@@ -155,7 +156,7 @@ def test_an_import_does_not_bring_back_what_was_forgotten(memory: Memory) -> Non
     assert related["forgotten"] == ["Ann"]
     assert added["forgotten"] == ["Bob"]
     assert there(memory) == ["Bob", "Eve"]
-    assert graph.observations_of(database(memory), "Bob") == ("is tall", "sings")
+    assert observations_of(database(memory), "Bob") == ("is tall", "sings")
     assert len(graph.read_graph(database(memory)).relations) == 1
 
 
@@ -189,7 +190,7 @@ def test_a_record_lands_again_on_an_entity_that_was_forgotten(memory: Memory) ->
 
     memory.remember(decision("Use it", entities=(Entity("Redis", "technology"),)), USER)
 
-    assert graph.observations_of(database(memory), "Redis") == ("Use it",)
+    assert observations_of(database(memory), "Redis") == ("Use it",)
     assert "Redis" not in str(database(memory).rows("SELECT id FROM tombstones"))
 
 

@@ -11,7 +11,17 @@ from memory_fabric.models import Entity, Filters, Provenance, Relation
 from memory_fabric.store import graph, matching, merging, repair, search
 from memory_fabric.store.history import undoing
 from memory_fabric.store.memory import Memory
-from store.support import TOOL, USER, World, create, database, decision, entity, relation
+from store.support import (
+    TOOL,
+    USER,
+    World,
+    create,
+    database,
+    decision,
+    entity,
+    observations_of,
+    relation,
+)
 
 BY = Provenance("cli", trust="user")
 
@@ -50,7 +60,7 @@ def test_capture_lands_on_the_entity_that_an_alias_means(memory: Memory) -> None
 
     memory.remember(decision("Use pg", entities=(Entity("pg", "technology"),)), USER)
 
-    assert graph.observations_of(database(memory), "PostgreSQL") == ("Use pg",)
+    assert observations_of(database(memory), "PostgreSQL") == ("Use pg",)
 
 
 def test_the_graph_tools_keep_names_exactly(memory: Memory) -> None:
@@ -156,7 +166,7 @@ def test_the_old_name_means_the_merged_entity(memory: Memory) -> None:
 
     memory.remember(decision("Use it", entities=(Entity("Redis Server", "technology"),)), USER)
 
-    assert graph.observations_of(database(memory), "Redis") == ("Use it",)
+    assert observations_of(database(memory), "Redis") == ("Use it",)
     assert by_name(memory, "server") == ["Redis"]
 
 
@@ -169,7 +179,7 @@ def test_a_record_of_a_merged_entity_is_forgotten_with_what_it_said(memory: Memo
     merge(memory, "Redis", "redis-server")
     memory.forget([second.id], USER)
 
-    assert graph.observations_of(database(memory), "Redis") == ("Use it",)
+    assert observations_of(database(memory), "Redis") == ("Use it",)
 
 
 def test_what_two_records_said_goes_with_the_last_of_them(memory: Memory) -> None:
@@ -181,11 +191,11 @@ def test_what_two_records_said_goes_with_the_last_of_them(memory: Memory) -> Non
 
     merge(memory, "Redis", "redis-server")
     memory.forget([first.id], USER)
-    between = graph.observations_of(database(memory), "Redis")
+    between = observations_of(database(memory), "Redis")
     memory.forget([second.id], USER)
 
     assert between == ("Use it",)
-    assert graph.observations_of(database(memory), "Redis") == ()
+    assert observations_of(database(memory), "Redis") == ()
 
 
 def test_the_index_fits_after_a_merge(memory: Memory) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from memory_fabric.ids import new_id
 from memory_fabric.models import Filters, Record
 from memory_fabric.store import native, notes
+from memory_fabric.store.confined import within
 from memory_fabric.store.search import EVERYTHING, Candidate
 from store.support import World
 
@@ -310,5 +311,5 @@ def test_notes_are_of_no_domain(world: World) -> None:
     memory = world.memory()
 
     assert notes.candidates(memory, Filters())[0]
-    assert notes.candidates(memory.within(("general",)), Filters()) == ([], [])
+    assert notes.candidates(within(memory, ("general",)), Filters()) == ([], [])
     memory.close()

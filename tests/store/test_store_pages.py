@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.models import Project
 from memory_fabric.store import pages
-from memory_fabric.store.projects import Project
 
 
 def project(name: str, id_: str) -> Project:

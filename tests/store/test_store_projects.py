@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import notices, projects
-from memory_fabric.store.projects import Project, Trust, find_project, normalised_remote
+from memory_fabric.models import DAMAGED, SOUND, Project, Trust
+from memory_fabric.store import claims, notices, projects
+from memory_fabric.store.projects import find_project, normalised_remote
 from store.support import World, git_folder
 
 REMOTE = "git@github.com:Acme/Billing.git"
@@ -343,7 +344,7 @@ def test_no_flipped_bit_of_the_registry_hides_a_project(home: str, tmp_path: Pat
         found = projects.read_registry(home)
         identities = [projects.identified(str(folder)) for folder in folders]
         assert [projects.place_owner(found, one) for one in identities] == known, bit
-        assert found.state == projects.DAMAGED, bit
+        assert found.state == DAMAGED, bit
 
 
 def test_a_damaged_registry_is_set_aside_and_told_once(home: str, tmp_path: Path) -> None:
@@ -359,7 +360,7 @@ def test_a_damaged_registry_is_set_aside_and_told_once(home: str, tmp_path: Path
     assert aside.read_text() == damaged
     [told] = notices.take(home)
     assert str(aside) in told and "cards" in told
-    assert projects.read_registry(home).state == projects.SOUND
+    assert projects.read_registry(home).state == SOUND
 
 
 @pytest.mark.parametrize("damage", ["key", "owner"])
@@ -399,10 +400,10 @@ def test_a_home_that_cannot_be_written_gives_the_same_id(tmp_path: Path) -> None
 
 
 def test_ids_are_readable_and_never_two_of_one(home: str) -> None:
-    one = projects.new_id("git:/a", "Ünï Cödé!", ())
+    one = claims.new_id("git:/a", "Ünï Cödé!", ())
     assert one.startswith("n-c-d-")
-    assert projects.new_id("git:/a", "Ünï Cödé!", {one}) != one
-    assert projects.new_id("k", "", ()).startswith("project-")
+    assert claims.new_id("git:/a", "Ünï Cödé!", {one}) != one
+    assert claims.new_id("k", "", ()).startswith("project-")
 
 
 REGISTER = """

@@ -29,7 +29,17 @@ from memory_fabric.store.graph_file.mirror import home_of, open_mirrored
 from memory_fabric.store.history import changes, undoing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import purging
-from store.support import TOOL, USER, World, create, database, decision, entity, relation
+from store.support import (
+    TOOL,
+    USER,
+    World,
+    create,
+    database,
+    decision,
+    entity,
+    observations_of,
+    relation,
+)
 
 SECRET = "Ann Smith will leave the company in May"
 WHY = "she told\nBob  about it in private"
@@ -141,8 +151,8 @@ def test_everything_else_is_kept(world: World) -> None:
 
     purge(memory, id_)
 
-    assert graph.observations_of(database(memory), "Ann") == ("likes tea",)
-    assert graph.observations_of(database(memory), "waiting") == ("waits in the queue",)
+    assert observations_of(database(memory), "Ann") == ("likes tea",)
+    assert observations_of(database(memory), "waiting") == ("waits in the queue",)
     assert [r.what for r in memory.find_records("1")] == [KEPT]
     texts = [row[0] for row in database(memory).rows("SELECT text FROM episodes")]
     assert texts == ["listen: [erased], yes", "[erased]", "What about the pagination?"]
@@ -157,7 +167,7 @@ def test_a_queue_keeps_its_signatures_and_is_drained(world: World) -> None:
 
     purge(memory, SECRET)
 
-    assert graph.observations_of(database(memory), "waiting") == ("waits in the queue",)
+    assert observations_of(database(memory), "waiting") == ("waits in the queue",)
     assert not (world.local / journal.QUEUE).exists()
 
 
@@ -173,8 +183,8 @@ def test_a_rebuilt_database_holds_the_rest_and_not_what_was_purged(world: World)
 
     db, _ = repair.rebuild(path, "project", journal_path)
 
-    assert graph.observations_of(db, "Ann") == ("likes tea",)
-    assert graph.observations_of(db, "Redis") == ("is fast",)
+    assert observations_of(db, "Ann") == ("likes tea",)
+    assert observations_of(db, "Redis") == ("is fast",)
     assert db.rows("SELECT what FROM records") == [(KEPT,)]
     assert db.row("SELECT 1 FROM tombstones WHERE id = ?", (id_,)) is not None
     db.close()
@@ -236,7 +246,7 @@ def test_a_text_that_others_hold_too_stays_there(world: World) -> None:
     purging.purge(memory, found, BY)
 
     assert toll.shared == 1
-    assert graph.observations_of(database(memory), "web") == (slow,)
+    assert observations_of(database(memory), "web") == (slow,)
     memory.close()
     assert b"is called by nobody" not in world.all_bytes()
 
@@ -375,8 +385,8 @@ def test_a_purge_that_was_killed_is_completed_by_the_next(world: World, after: i
     if completed is None and process.returncode:  # it had not begun
         purge(memory, id_)
 
-    assert graph.observations_of(database(memory), "Ann") == ("likes tea",)
-    assert graph.observations_of(database(memory), "Redis") == ("is fast",)
+    assert observations_of(database(memory), "Ann") == ("likes tea",)
+    assert observations_of(database(memory), "Redis") == ("is fast",)
     assert [r.what for r in memory.find_records("1")] == [KEPT]
     assert not os.path.exists(world.home / purging.PENDING)
     memory.close()

@@ -28,7 +28,17 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.purge import purge_files, purge_rows, purging
 from memory_fabric.store.purge.sought import Needle, Sought
 from memory_fabric.transcript import Turn
-from store.support import TOOL, USER, World, create, database, decision, entity, relation
+from store.support import (
+    TOOL,
+    USER,
+    World,
+    create,
+    database,
+    decision,
+    entity,
+    observations_of,
+    relation,
+)
 
 WORDS = 'Crème-Otter 7/"q"'
 PLAIN = "tangerine-walrus"
@@ -155,7 +165,7 @@ def test_a_rebuilt_database_has_none_of_the_words(world: World) -> None:
 
     db, _ = repair.rebuild(path, "project", lines)
 
-    assert "is high" in graph.observations_of(db, "wall")
+    assert "is high" in observations_of(db, "wall")
     db.close()
     assert held(world, PLAIN) == []
 

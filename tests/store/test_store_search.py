@@ -11,11 +11,22 @@ from hypothesis import strategies as st
 
 from memory_fabric.models import Entity, Filters, Provenance, Record
 from memory_fabric.store import graph, matching, records, search
+from memory_fabric.store.confined import within
 from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import rows
 from memory_fabric.text import terms
-from store.support import TOOL, USER, World, create, database, decision, entity, pagination
+from store.support import (
+    TOOL,
+    USER,
+    World,
+    create,
+    database,
+    decision,
+    entity,
+    observations_of,
+    pagination,
+)
 from thorough import examples
 
 
@@ -224,7 +235,7 @@ def test_all_filters_must_hold(
     episodes_found: int,
 ) -> None:
     fill(memory)
-    db = reading(memory.within(filters.domains) if filters.domains else memory)
+    db = reading(within(memory, filters.domains) if filters.domains else memory)
     counts = [
         len(look(db, '"redis"', 9, filters))
         for look in (search.records, search.observations, search.episodes)
@@ -239,7 +250,7 @@ def test_a_filter_that_few_of_many_matches_meet_still_finds_them(memory: Memory)
         for i in range(700):
             record = decision(f"Redis number {i}", id=f"{i}", status="active", session="s")
             records.put(c, record._replace(domain="rare" if i % 200 == 199 else "general"), ["s"])
-    hits = search.records(reading(memory.within(("rare",))), '"redis"', 5)
+    hits = search.records(reading(within(memory, ("rare",))), '"redis"', 5)
     assert {c.text for c in hits} == {f"Redis number {i}" for i in (199, 399, 599)}
     assert [h.bm25 for h in hits] == sorted((h.bm25 for h in hits), reverse=True)
 
@@ -274,7 +285,7 @@ def test_nodes_open_with_relations_at_either_end(memory: Memory) -> None:
     assert [(r.source, r.target) for r in opened.relations] == [("a", "b"), ("b", "c")]
     assert graph.relations_of(db, ["b"], limit=1) == [opened.relations[0]]
     assert graph.existing(db, ["a", "x"]) == {"a"}
-    assert graph.observations_of(db, "nobody") == ()
+    assert observations_of(db, "nobody") == ()
 
 
 def test_names_are_found_by_any_spelling_the_oldest_for_all(memory: Memory) -> None:

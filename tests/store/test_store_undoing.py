@@ -12,7 +12,18 @@ from memory_fabric.models import Provenance
 from memory_fabric.store import forgetting, graph, journal, merging, native
 from memory_fabric.store.history import changes, undoing
 from memory_fabric.store.memory import Memory
-from store.support import TOOL, USER, World, create, database, decision, entity, names, pagination
+from store.support import (
+    TOOL,
+    USER,
+    World,
+    create,
+    database,
+    decision,
+    entity,
+    names,
+    observations_of,
+    pagination,
+)
 
 BY = Provenance("cli", trust="user", session="s2")
 
@@ -95,7 +106,7 @@ def test_an_undo_is_undone_by_its_own_id(memory: Memory) -> None:
 
     undoing.undo(memory, [changes.by_id(memory, done.by)], BY)
 
-    assert graph.observations_of(database(memory), "one") == ("a",)
+    assert observations_of(database(memory), "one") == ("a",)
     first = changes.read_all(memory)[-1]
     assert not first.undone
 
@@ -150,7 +161,7 @@ def test_undo_keeps_what_others_added_since(memory: Memory) -> None:
 
     undoing.undo(memory, [changes.read_all(memory)[-1]], BY)
 
-    assert graph.observations_of(database(memory), "one") == ("b",)
+    assert observations_of(database(memory), "one") == ("b",)
 
 
 def test_a_record_that_is_taken_back_leaves_journal_and_notes(world: World, memory: Memory) -> None:
@@ -217,6 +228,6 @@ def test_a_merge_is_taken_apart_and_what_was_said_since_stays(memory: Memory) ->
     undoing.undo(memory, [changes.read_all(memory)[1]], BY)
 
     db = database(memory)
-    assert graph.observations_of(db, "Redis") == ("is fast", "is old")
-    assert graph.observations_of(db, "redis-server") == ("is fast", "listens on 6379")
+    assert observations_of(db, "Redis") == ("is fast", "is old")
+    assert observations_of(db, "redis-server") == ("is fast", "listens on 6379")
     assert db.rows("SELECT * FROM aliases") == []

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import values
-from memory_fabric.cli.main import COMPLETING
+from memory_fabric.cli import COMPLETING, values
 from memory_fabric.errors import BadInput
 
 PROGRAM = "memory-fabric"

@@ -10,14 +10,9 @@ import io
 import os
 import sys
 
+from memory_fabric.cli import COMPLETING
 from memory_fabric.errors import BadInput, FabricError, NotFound
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-# A shell asks what could stand next; it is set by the script that `completion` prints.
-COMPLETING = "_MEMORY_FABRIC_COMPLETE"
 DONE, FAILED, WRONG_USE, NOTHING_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
 DOCTOR = "memory-fabric doctor says what is wrong."
 CHECK = "memory-fabric check says what is damaged."
@@ -39,7 +34,7 @@ REMEDIES_BY_NUMBER = {
 DOORS = ("hook", "mcp")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run one command; its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     closed = _fill_closed_streams()

@@ -13,9 +13,9 @@ import typer
 
 from memory_fabric.cli import here, show
 from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.models import Project
 from memory_fabric.store import tiers
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import Project
 from memory_fabric.store.sharing import holding, others, place, reading, switch
 
 GIT_S = 10

@@ -99,7 +99,9 @@ class Fabric(WorkTable):
             return Answer(query, notes=(*asked.notes, f"{EXCLUDE_EACH_OTHER}: {asked.against}"))
         inner = self
         if query.filters.domains:
-            confined = self.memory.within(filtering.domains_of(query.filters))
+            from memory_fabric.store.confined import within  # most memories are never confined
+
+            confined = within(self.memory, filtering.domains_of(query.filters))
             inner = Fabric(confined, self.now, self.similarity)
         sought = query._replace(filters=filtering.for_store(query.filters, self.memory))
         if query.terms or query.entity_hints or query.phrases:
@@ -141,7 +143,11 @@ class Fabric(WorkTable):
         from memory_fabric.fabric.rooms_named import named  # few prompts have the word
 
         found = named(text, self.memory)
-        return Fabric(self.memory.within((found.domain,)), self.now) if found else self
+        if not found:
+            return self
+        from memory_fabric.store.confined import within  # most memories are never confined
+
+        return Fabric(within(self.memory, (found.domain,)), self.now)
 
     def push_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
         """What `push` chooses from, most relevant first. Raises DeadlinePassed."""

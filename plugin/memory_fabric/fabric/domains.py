@@ -75,7 +75,7 @@ def isolates(settings: Settings) -> bool:
 
 def seen_from(memory: Memory, room: Room) -> Memory:
     """What can be read from a room: for who is isolated, nothing of other domains."""
-    return memory.within((room.domain,)) if room.isolated else memory
+    return _within(memory, room.domain) if room.isolated else memory
 
 
 def seen_by_process(memory: Memory) -> Memory:
@@ -88,7 +88,7 @@ def seen_by_process(memory: Memory) -> Memory:
     if memory.settings.closed:
         raise switches.off_error(memory.settings)
     domain = memory.settings.domain
-    return memory.within((domain,)) if domain in memory.settings.rooms.isolated else memory
+    return _within(memory, domain) if domain in memory.settings.rooms.isolated else memory
 
 
 def domain_of_agent(agent_type: str) -> str:
@@ -140,3 +140,9 @@ def _folders(path: str, tops: Iterable[str], user_home: str) -> list[str]:
     """The real folders that a path of config.toml means."""
     path = user_home + path[1:] if path == "~" or path.startswith("~/") else path
     return [os.path.realpath(os.path.join(top, path)) for top in tops]
+
+
+def _within(memory: Memory, domain: str) -> Memory:
+    from memory_fabric.store.confined import within  # most memories are never confined
+
+    return within(memory, (domain,))

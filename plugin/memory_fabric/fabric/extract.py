@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MAX_CHARS = 65536
-MAX_NAME_BYTES = 512
-_MAX_MENTIONS = 2000
-_LONGEST_NAME_WORDS = 4
 
 # What stands between two mentions, without fillers -> the relation, read forwards or backwards.
 _FORWARD = {

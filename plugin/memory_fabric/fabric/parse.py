@@ -35,7 +35,6 @@ MAX_TOKENS = 2000
 MAX_TERMS, MAX_HINTS, MAX_PHRASES = 32, 16, 8
 # A name longer than this is pasted data.
 MAX_NAME_CHARS = 80
-MAX_DEPTH = 3
 
 FILTER_FIELDS = {
     "domain": "domains",

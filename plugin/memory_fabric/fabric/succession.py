@@ -9,9 +9,17 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Protocol, TypeVar
 
-    from memory_fabric.fabric.relevance import Measured
     from memory_fabric.store.search import Candidate
+
+    class Measured(Protocol):
+        """A candidate with the concepts that it holds, as bits (fabric.relevance)."""
+
+        candidate: Candidate
+        mask: int
+
+    AnyMeasured = TypeVar("AnyMeasured", bound=Measured)
 
 # Replaced, and replaced again: so many times at most.
 MAX_STEPS = 3
@@ -24,16 +32,16 @@ def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
     return list(dict.fromkeys(id_ for id_ in newer if id_ and id_ not in here))
 
 
-def inherit(measured: Sequence[Measured], now: str) -> list[tuple[Measured, Measured]]:
+def inherit(measured: Sequence[AnyMeasured], now: str) -> list[tuple[AnyMeasured, AnyMeasured]]:
     """Give each successor the concepts of what it replaced; the pairs, the older one first.
 
     A pair of a chain stands after the pairs that it depends on.
     """
-    by_record: dict[str, list[Measured]] = {}
+    by_record: dict[str, list[AnyMeasured]] = {}
     for one in measured:
         by_record.setdefault(record_of(one.candidate), []).append(one)
     by_record.pop("", None)
-    pairs: list[tuple[Measured, Measured]] = []
+    pairs: list[tuple[AnyMeasured, AnyMeasured]] = []
     step = [one for one in measured if successor_of(one.candidate, now)]
     for _ in range(MAX_STEPS):
         found = [

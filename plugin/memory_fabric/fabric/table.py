@@ -50,4 +50,6 @@ def seen_by(memory: Memory, agent_type: str, launched: Settings | None = None) -
     room = room_for(launched or memory.settings, agent_type)
     if room.isolated or not rooms.isolated:
         return seen_from(memory, room)
-    return memory.without(sorted(rooms.isolated - {room.domain}))
+    from memory_fabric.store.confined import without  # most memories are never confined
+
+    return without(memory, sorted(rooms.isolated - {room.domain}))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from memory_fabric.store import sessions
+from memory_fabric.suspicion import without_secrets
+from memory_fabric.text import cut, without_injected
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
 
     from memory_fabric.store.database import Database
     from memory_fabric.transcript import Turn
+
+MAX_EPISODE_CHARS = 16 << 10
 
 
 class Heard(Value):
@@ -45,6 +49,11 @@ def sorted_out(db: Database, turns: Sequence[Turn], session: str) -> list[Heard]
     ]
 
 
+def kept_text(said: str) -> str:
+    """Return what an episode holds of a turn, redacted before a cut might hide a secret."""
+    return cut(without_secrets(without_injected(said)).strip(), MAX_EPISODE_CHARS)
+
+
 def _owners(turns: Sequence[Turn], session: str) -> list[str]:
     """The session that each turn names; a copied prompt names none, and is its answer's."""
     owners: list[str] = []
@@ -65,7 +74,6 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
     by_uuid, by_time = sessions.known_turns(db, [(t.uuid, t.role, t.created_at) for t in said])
     if not by_uuid and not by_time:
         return [""] * len(turns)
-    from memory_fabric.handlers.follow_transcript import kept_text
     from memory_fabric.store.write import cleaned  # its expressions cost: only for what was kept
 
     keepers = []

@@ -12,12 +12,10 @@ from memory_fabric import deadline
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.fabric.boundary import Unread
 from memory_fabric.fabric.remember import trust_for
-from memory_fabric.handlers.copied_turns import sorted_out
+from memory_fabric.handlers.copied_turns import kept_text, sorted_out
 from memory_fabric.handlers.speaking import speak
 from memory_fabric.models import Provenance
 from memory_fabric.store import notices, sessions
-from memory_fabric.suspicion import without_secrets
-from memory_fabric.text import cut, without_injected
 from memory_fabric.transcript import MISSING, REPLACED, UNREADABLE, mark_at, read_on
 
 TYPE_CHECKING = False
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
     from memory_fabric.transcript import Reading, Turn
 
-MAX_EPISODE_CHARS = 16 << 10
 # One reading of a hook; a longer rest is read by the hooks that follow.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 # The fields of a session's notes that tell where it stands: the type of the agent that it runs as,
@@ -224,11 +221,6 @@ def _keep_episodes(fabric: WorkTable, heard: Sequence[Heard]) -> None:
             domain=fabric.room.domain,
         )
         memory.write("add_episodes", {"episodes": episodes}, by)
-
-
-def kept_text(said: str) -> str:
-    """What an episode holds of a turn: without secrets before it is cut, which might hide one."""
-    return cut(without_secrets(without_injected(said)).strip(), MAX_EPISODE_CHARS)
 
 
 def _complain(

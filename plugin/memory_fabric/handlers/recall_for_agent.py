@@ -48,5 +48,7 @@ def _in_room(fabric: Fabric) -> Fabric:
     room = fabric.room
     if not room.stated:
         return fabric
-    seen = fabric.memory.within((room.domain,))
+    from memory_fabric.store.confined import within  # most memories are never confined
+
+    seen = within(fabric.memory, (room.domain,))
     return type(fabric)(seen, fabric.now, fabric.similarity, agent_type=fabric.agent_type)

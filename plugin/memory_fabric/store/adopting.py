@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.models import Provenance
-    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Memory
     from memory_fabric.values import Progress
 
 

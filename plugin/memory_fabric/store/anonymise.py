@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from memory_fabric.models import Record
-    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Memory
 
 # From so many letters on a name tells where it comes from inside another one, too: "ledgerly-db".
 TELLING_CHARS = 6

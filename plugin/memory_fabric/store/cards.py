@@ -9,14 +9,22 @@ from __future__ import annotations
 import os
 import time
 
-from memory_fabric.store import files, projects
-from memory_fabric.store.projects import DAMAGED, LOST, OLD, REGISTRY, Registry
+from memory_fabric.ids import is_project_id
+from memory_fabric.models import DAMAGED, LOST, OLD, Registry
+from memory_fabric.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    Cards = Mapping[str, Mapping[str, Any]]
 
 # The fields that releases without a checksum wrote.
 OLD_FIELDS = frozenset(("keys", "settled", "undo"))
 
 
-def registry(home: str, text: str | None) -> Registry:
+def registry(cards: Cards, text: str | None) -> Registry:
     """The registry that the cards give, for one whose file holds this text; None: it has no file.
 
     A file without a checksum that is whole otherwise comes from an earlier release: it counts, and
@@ -25,8 +33,8 @@ def registry(home: str, text: str | None) -> Registry:
     page = files.parsed(text or "") or {}
     keys = page.get("keys")
     listed = keys if isinstance(keys, dict) else {}
-    found = {str(key): str(id_) for key, id_ in listed.items() if projects.is_id(id_)}
-    known = read(home)
+    found = {str(key): str(id_) for key, id_ in listed.items() if is_project_id(id_)}
+    known = read(cards)
     if text is None:
         return known._replace(state=LOST)
     is_old = {*page} <= OLD_FIELDS and bool(found) and len(found) == len(listed)
@@ -36,7 +44,7 @@ def registry(home: str, text: str | None) -> Registry:
     missing = {
         k: owner for k, owner in known.keys.items() if found.get(k) not in {*known.keys.values()}
     }
-    settled = projects.texts(page.get("settled"))
+    settled = files.texts(page.get("settled"))
     undo = page.get("undo")
     return Registry(
         {**found, **missing},
@@ -48,23 +56,22 @@ def registry(home: str, text: str | None) -> Registry:
     )
 
 
-def read(home: str) -> Registry:
-    """Read all cards; a key of two belongs to the project for which it was settled."""
+def read(cards: Cards) -> Registry:
+    """Return the registry that cards give; a key of two is of the project it was settled for."""
     keys: dict[str, str] = {}
     settled: set[str] = set()
     asked: set[str] = set()
-    for id_ in filter(projects.is_id, projects.project_ids(home)):
-        card = projects.read_card(home, id_)
-        own = projects.texts(card.get("settled"))
-        for key in projects.texts(card.get("keys")):
+    for id_, card in cards.items():
+        own = files.texts(card.get("settled"))
+        for key in files.texts(card.get("keys")):
             if key in own or key not in keys:
                 keys[key] = id_
         settled.update(own)
-        asked.update(projects.texts(card.get("asked")))
+        asked.update(files.texts(card.get("asked")))
     return Registry(keys, tuple(sorted(settled)), {}, tuple(sorted(asked)))
 
 
-def stale(home: str, known: Registry) -> list[str]:
+def stale(cards: Cards, known: Registry) -> list[str]:
     """The ids of projects whose cards say other than the registry."""
     keys: dict[str, list[str]] = {}
     for key, id_ in known.keys.items():
@@ -72,18 +79,17 @@ def stale(home: str, known: Registry) -> list[str]:
     return [
         id_
         for id_, mine in keys.items()
-        if {*projects.texts(projects.read_card(home, id_).get("keys"))} != {*mine}
+        if {*files.texts(cards.get(id_, {}).get("keys"))} != {*mine}
     ]
 
 
-def missing(home: str, known: Registry) -> list[str]:
+def missing(cards: Cards, known: Registry) -> list[str]:
     """The keys that stand in cards and not in the registry, or there as another project's."""
-    return [key for key, id_ in read(home).keys.items() if known.keys.get(key) != id_]
+    return [key for key, id_ in read(cards).keys.items() if known.keys.get(key) != id_]
 
 
-def set_aside(home: str, known: Registry) -> None:
+def set_aside(home: str, path: str, known: Registry) -> None:
     """Keep a damaged registry beside the new one, and leave word for the user. Raises OSError."""
-    path = os.path.join(home, REGISTRY)
     count = len({*known.keys.values()})
     again = f"it was built again from the cards of {count} projects"
     if known.state == DAMAGED and files.is_own_file(path):

@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.store import projects
-from memory_fabric.store.projects import LOCAL_FOLDER, Identity, Registry, Trust
+from memory_fabric.ids import checksum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
+    from memory_fabric.models import Identity, Registry, Trust
 
-def placed(home: str, known: Registry, found: Identity, trust: Trust) -> tuple[Registry, str]:
-    """The registry and the id of the project that a new place joins or begins."""
-    back = _moved(home, known, found)
+
+def placed(
+    home: str, local: str, known: Registry, found: Identity, trust: Trust
+) -> tuple[Registry, str]:
+    """Return the registry and the id of the project that a new place joins or begins.
+
+    `local` is the folder, below a place, in which its local tier lies.
+    """
+    back = _moved(home, local, known, found)
     if back:
         return back
     owners = [known.keys[key] for key in (*found.claims, found.pointer) if key in known.keys]
@@ -27,22 +34,26 @@ def placed(home: str, known: Registry, found: Identity, trust: Trust) -> tuple[R
         return known, owners[0]
     taken = {*known.keys.values()}
     if not owners:
-        return known, projects.new_id(found.keys[0], found.name, taken)
+        return known, new_id(found.keys[0], found.name, taken)
     # Settled, so that releases which took a claim for a proof leave the place alone, too.
     settled = tuple(sorted({*known.settled, *found.own}))
     asked = tuple(sorted({*known.asked, found.own[0]}))
-    id_ = projects.new_id(found.own[0], found.name, taken)
+    id_ = new_id(found.own[0], found.name, taken)
     return known._replace(settled=settled, asked=asked), id_
 
 
-def tell(home: str, known: Registry, now: Registry, found: Identity) -> None:
-    """Leave word for the next session here of a place that claims or that moved. Raises OSError."""
+def tell(
+    home: str, known: Registry, now: Registry, found: Identity, id_: str, other: tuple[str, str]
+) -> None:
+    """Leave word for the next session here of a place that claims or that moved.
+
+    `id_` is the project of the place; `other` see `question`. Raises OSError.
+    """
     from memory_fabric.store import notices  # the one time that there is something to tell
 
-    id_ = projects.place_owner(now, found)
     gone = [key for key in known.keys if key not in now.keys]
     if {*now.asked} - {*known.asked}:
-        text = question(home, now, found)
+        text = question(now, found, other)
     elif gone:
         text = f"This folder was {folder_in(gone[0])}: it is still that project, with its memory."
     else:
@@ -50,22 +61,35 @@ def tell(home: str, known: Registry, now: Registry, found: Identity) -> None:
     notices.leave(home, text, place=id_)
 
 
-def question(home: str, known: Registry, found: Identity) -> str:
-    """Ask about a place that claims to be of another project; '' for one that does not."""
-    others = projects.claimed(known, found)
-    if not others:
+def question(known: Registry, found: Identity, other: tuple[str, str]) -> str:
+    """Ask about a place that claims to be of another project, given by id and name; '' for one
+    that does not.
+    """
+    other_id, name = other
+    if not other_id:
         return ""
     key = next(
-        (k for k in (*found.claims, found.pointer) if known.keys.get(k) == others[0]), others[0]
+        (k for k in (*found.claims, found.pointer) if known.keys.get(k) == other_id), other_id
     )
     kind, _, stated = key.partition(":")
     says = "states the remote" if kind == "remote" else "points at the repository"
-    name = str(projects.read_card(home, others[0]).get("name") or others[0])
     return (
         f"{found.root} {says} {stated} of the project {name}, which proves nothing: it has a "
-        f"memory of its own. If both are one, type /memory-fabric:project link {others[0]} (or "
-        f"run memory-fabric project link {others[0]} in a terminal); project undo takes it back."
+        f"memory of its own. If both are one, type /memory-fabric:project link {other_id} (or "
+        f"run memory-fabric project link {other_id} in a terminal); project undo takes it back."
     )
+
+
+def new_id(key: str, name: str, taken: Collection[str]) -> str:
+    """A readable id, the same for the same key: the name and a checksum of the key."""
+    plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
+    slug = "-".join(plain.split())[:40] or "project"
+    salt = 0
+    while True:
+        id_ = f"{slug}-{checksum(f'{key}{salt or str()}'):08x}"
+        if id_ not in taken:
+            return id_
+        salt += 1
 
 
 def folder_in(key: str) -> str:
@@ -82,7 +106,7 @@ def _is_trusted(found: Identity, trust: Trust) -> bool:
     return any(found.root.startswith(os.path.join(root, "")) for root in roots)
 
 
-def _moved(home: str, known: Registry, found: Identity) -> tuple[Registry, str] | None:
+def _moved(home: str, local: str, known: Registry, found: Identity) -> tuple[Registry, str] | None:
     """The registry with a folder under its new path, where it was moved here.
 
     Its seal says so: made with the key of this home, for this very folder (the number that the file
@@ -90,7 +114,7 @@ def _moved(home: str, known: Registry, found: Identity) -> tuple[Registry, str] 
     """
     from memory_fabric.store import own_lines
 
-    head = own_lines.header(home, os.path.join(found.root, LOCAL_FOLDER))
+    head = own_lines.header(home, os.path.join(found.root, local))
     if head is None or head.project not in known.keys.values():
         return None
     if head.inode != own_lines.inode_of(found.root):

@@ -19,18 +19,54 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
 
 
+# Confined views of one memory that are kept open; each has connections of its own.
+MAX_CONFINED = 8
+
+
+def within(memory: Memory, domains: Sequence[str]) -> Memory:
+    """Return the same memory, of which only these domains can be read, and in which what is written
+    lies in one of them.
+
+    What already is confined shows of these no more than it did.
+    """
+    if isinstance(memory, Confined):
+        return _part(memory.whole, memory.visible(domains), hidden=False)
+    return _part(memory, domains, hidden=False)
+
+
+def without(memory: Memory, domains: Sequence[str]) -> Memory:
+    """Return the same memory without these domains; what is written lies anywhere."""
+    if not isinstance(memory, Confined):
+        return _part(memory, domains, hidden=True)
+    if memory.domains is None:
+        return _part(memory.whole, (*memory.hidden, *domains), hidden=True)
+    return within(memory, [one for one in memory.domains if one not in domains])
+
+
+def _part(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
+    named = tuple(sorted(set(domains)))
+    key = (hidden, named)
+    found = whole.parts.pop(key, None) or Confined(whole, named, hidden=hidden)
+    # Switches and settings may have changed since it was made.
+    found.settings = whole.settings
+    whole.parts[key] = found
+    while len(whole.parts) > MAX_CONFINED:
+        whole.parts.pop(next(iter(whole.parts))).close()
+    return found
+
+
 class Confined(Memory):
-    """A memory of which only some domains can be read (store.confining); see `Memory.within`.
+    """A memory of which only some domains can be read (store.confining); see `within`.
 
     What is changed goes through the whole memory: no view stands before what is written. It is
     stamped with a domain that can be read here, and takes away nothing that lies in another. Of one
-    whose domains are `hidden` (`Memory.without`) what is written is not touched.
+    whose domains are `hidden` (`without`) what is written is not touched.
     """
 
     def __init__(self, whole: Memory, domains: tuple[str, ...], *, hidden: bool = False) -> None:
         super().__init__(whole.settings, whole.project, repair=whole._repair)
         self.domains, self._whole = None if hidden else domains, whole
-        self._hidden = domains if hidden else ()
+        self.hidden = domains if hidden else ()
         self.failures, self.told = whole.failures, whole.told
         self.switched_by = whole.switched_by
 
@@ -49,17 +85,11 @@ class Confined(Memory):
         self._whole.follow_settings()
         self.settings = self._whole.settings
 
-    def within(self, domains: Sequence[str]) -> Memory:
-        """Those of the domains that can be read here."""
-        if self._hidden:
-            return self._whole.within([one for one in domains if one not in self._hidden])
-        return self._whole.within([one for one in domains if one in (self.domains or ())])
-
-    def without(self, domains: Sequence[str]) -> Memory:
-        """What can be read here but these domains."""
-        if self._hidden:
-            return self._whole.without([*self._hidden, *domains])
-        return self.within([one for one in self.domains or () if one not in domains])
+    def visible(self, domains: Sequence[str]) -> list[str]:
+        """Return those of the domains that can be read here."""
+        if self.domains is None:
+            return [one for one in domains if one not in self.hidden]
+        return [one for one in domains if one in self.domains]
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """The open database of a kind, of which only these domains can be read; it is made, where
@@ -89,7 +119,7 @@ class Confined(Memory):
         self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
     ) -> Record | None:
         """The record as stored in one of these domains; see Memory."""
-        if not self._hidden:
+        if not self.hidden:
             _, by = self._inside("remember", {}, by)
             record = record._replace(domain=by.domain)
         return self._whole.remember(record, by, supersedes, echo=echo)
@@ -109,7 +139,7 @@ class Confined(Memory):
     def _inside(
         self, kind: str, payload: Mapping[str, Any], by: Provenance
     ) -> tuple[Mapping[str, Any], Provenance]:
-        if self._hidden:
+        if self.hidden:
             return payload, by
         from memory_fabric.store import walls  # whoever only reads never loads it
 
@@ -121,6 +151,6 @@ class Confined(Memory):
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         opened = super()._opened(path, kind, create)
         if opened is not None:
-            hidden = bool(self._hidden)
-            confining.confine(opened, self._hidden or self.domains or (), hidden=hidden)
+            hidden = bool(self.hidden)
+            confining.confine(opened, self.hidden or self.domains or (), hidden=hidden)
         return opened

@@ -276,6 +276,11 @@ def parsed(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def texts(value: object) -> tuple[str, ...]:
+    """The texts of a list in a file; none of anything else."""
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
 def as_page(value: Mapping[str, Any]) -> bytes:
     """JSON that people read, too: one field a line."""
     import json  # few hooks change such a file

@@ -159,16 +159,6 @@ def stated_at(db: Database, relation: Relation) -> str:
     return str(row[0]) if row else ""
 
 
-def observations_of(db: Database, name: str) -> tuple[str, ...]:
-    """The observations of the entity of exactly this name, in insertion order."""
-    rows = db.rows(
-        "SELECT o.text FROM observations AS o JOIN entities AS e ON e.id = o.entity "
-        "WHERE e.name = ? ORDER BY o.id",
-        (name,),
-    )
-    return tuple(dict.fromkeys(row[0] for row in rows))
-
-
 def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
     """Known entities under these name keys, aliases resolved; without their observations.
 

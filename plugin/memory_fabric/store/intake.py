@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Memory
 
 STATES = (WAITING, WORKING, DEAD, DONE)
 # Seconds until the second, third … attempt: 10, 20, 40 … and never more than an hour.

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
-from memory_fabric.store import journal, native, own_lines, projects
+from memory_fabric.models import Project
+from memory_fabric.store import journal, native, own_lines
 from memory_fabric.store.files import lock_path, read_text
 from memory_fabric.store.projects import LOCAL_FOLDER, REGISTRY
 from memory_fabric.store.purge import places
@@ -130,4 +131,4 @@ def _is_tracked(folder: str) -> bool:
     """Whether git tracks the shared journal of this folder."""
     root = os.path.dirname(os.path.dirname(folder))
     name = os.path.basename(root)
-    return place.is_tracked(projects.Project("", name, root, folder, ()))
+    return place.is_tracked(Project("", name, root, folder, ()))

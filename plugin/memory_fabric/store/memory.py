@@ -10,7 +10,7 @@ import os
 
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
-from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, Operation, Record
+from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, Operation, Record, Trust
 from memory_fabric.store import files, projects, switches
 from memory_fabric.store.database import (
     Database,
@@ -29,18 +29,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.config import Settings
-    from memory_fabric.models import Provenance
-    from memory_fabric.store.confined import Confined
-    from memory_fabric.store.graph_file.mirror import Mirror
-    from memory_fabric.store.projects import Project
+    from memory_fabric.models import Project, Provenance
+    from memory_fabric.store.protocols import Mirror
     from memory_fabric.store.settings_file import Stamp
 
 KINDS = ("project", "user")
 # Waiting for the queue: others hold it only while they append a line or take it over.
 QUEUE_S = 5.0
 USER_SCOPES = frozenset(("user", "global"))
-# Confined views of one memory that are kept open; each has connections of its own.
-MAX_CONFINED = 8
 
 
 class Memory:
@@ -71,7 +67,8 @@ class Memory:
         self._configured: Stamp | None = None
         self._repair = repair
         self._open: dict[str, Database] = {}
-        self._confined: dict[tuple[bool, tuple[str, ...]], Confined] = {}
+        # Views of it that are confined to some domains (store.confined).
+        self.parts: dict[tuple[bool, tuple[str, ...]], Memory] = {}
         self._registered: tuple[int, int] | None = None
 
     @classmethod
@@ -90,31 +87,6 @@ class Memory:
     def whole(self) -> Memory:
         """The memory of which this one shows a part; itself, where it shows all."""
         return self
-
-    def within(self, domains: Sequence[str]) -> Memory:
-        """The same memory, of which only these domains can be read, and in which what is written
-        lies in one of them.
-
-        What already is confined shows of these no more than it did.
-        """
-        return self._part(domains, hidden=False)
-
-    def without(self, domains: Sequence[str]) -> Memory:
-        """The same memory, of which these domains cannot be read; what is written lies anywhere."""
-        return self._part(domains, hidden=True)
-
-    def _part(self, domains: Sequence[str], *, hidden: bool) -> Memory:
-        from memory_fabric.store.confined import Confined  # most memories are never confined
-
-        named = tuple(sorted(set(domains)))
-        key = (hidden, named)
-        found = self._confined.pop(key, None) or Confined(self, named, hidden=hidden)
-        # Switches and settings may have changed since it was made.
-        found.settings = self.settings
-        self._confined[key] = found
-        while len(self._confined) > MAX_CONFINED:
-            self._confined.pop(next(iter(self._confined))).close()
-        return found
 
     def follow_switches(self) -> None:
         """Read and write as `memory-fabric off` and `on` have it now; a server lives long."""
@@ -388,8 +360,8 @@ class Memory:
 
     def close(self) -> None:
         """Let go of the databases."""
-        for confined in self._confined.values():
-            confined.close()
+        for part in self.parts.values():
+            part.close()
         for database in self._open.values():
             database.close()
         self._open.clear()
@@ -503,5 +475,5 @@ class Memory:
 
 
 def _project_of(settings: Settings) -> Project | None:
-    trust = projects.Trust(settings.claims == "trust", settings.trusted_roots)
+    trust = Trust(settings.claims == "trust", settings.trusted_roots)
     return projects.find_project(settings.home, settings.project_dir, settings.user_home, trust)

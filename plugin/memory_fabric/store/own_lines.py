@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Memory
+
 
 NAME, IGNORE, DECISIONS = "own.jsonl", ".gitignore", "decisions.jsonl"
 # What the project's database notes of a journal: its stamp when it was looked at last.

@@ -8,7 +8,7 @@ from memory_fabric.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_fabric.store.projects import Project
+    from memory_fabric.models import Project
 
 FOLDER = "pages"
 MAX_NAME_CHARS = 60

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.ids import checksum
+from memory_fabric.ids import is_project_id
+from memory_fabric.models import SOUND, Identity, Project, Registry, Trust
 from memory_fabric.store import files
-from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 # Of all projects, and of each in its own folder.
@@ -30,81 +30,11 @@ MAX_TEXT_BYTES, MAX_POINTER_BYTES, MAX_REFS_BYTES = 1 << 20, 4 << 10, 16 << 20
 TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")
 # No system knows a longer path.
 MAX_PATH_CHARS = 4096
-# How the registry was found: as it was written, in the form of releases without a checksum, gone,
-# or other than it was written.
-SOUND, OLD, LOST, DAMAGED = "", "old", "lost", "damaged"
 # What precedes the checksum of a registry, which is its last field.
 SUM_MARK = ',\n "sum": "'
 # A prime below 2^30: no change of a single bit leaves the remainder as it was, and dividing by it
 # is built into the interpreter, where zlib would have to be imported.
 SUM_PRIME = 1_073_741_789
-
-
-class Project(Value):
-    """One project: its id and name, the folder its local tier lies in, and the keys it is known by.
-
-    `local` is `<main worktree>/.claude/memory`, or a folder in home where that would be wrong or
-    a link leads elsewhere.
-    `others` are the ids of other projects that some of its keys belong to: a conflict to settle,
-    or projects that this folder claims to be of and is not taken for.
-    """
-
-    id: str
-    name: str
-    root: str
-    local: str
-    keys: tuple[str, ...]
-    others: tuple[str, ...] = ()
-
-
-class Registry(Value):
-    """Which key belongs to which project's id; `settled` keys somebody decided by hand.
-
-    `undo` has, by a folder's own key, what its last settling changed (see `settling`). `asked` are
-    keys of folders that got a project of their own because their claims prove nothing; they are
-    settled, too, until the user says otherwise. `earlier` are keys of places that were known
-    before claims were told from proofs: each stays what it was. `state` is SOUND, OLD, LOST or
-    DAMAGED; in all but the first the projects' cards were asked.
-    """
-
-    keys: Mapping[str, str]
-    settled: tuple[str, ...] = ()
-    undo: Mapping[str, Any] = {}
-    asked: tuple[str, ...] = ()
-    earlier: tuple[str, ...] = ()
-    state: str = SOUND
-
-
-class Trust(Value):
-    """Claims that the home's config.toml lets count: all of them, or those below some folders."""
-
-    everywhere: bool = False
-    roots: tuple[str, ...] = ()
-
-
-class Identity(Value):
-    """What a folder's files tell: its keys, the main worktree's root, and a name for people.
-
-    `own` keys are proved by the place, best first; `claims` are only stated, and become this
-    project's where they are nobody's. `pointer` is the key of a repository of another place, which
-    never becomes this one's. `also` are keys of the same place from before `git init` or after
-    `.git` was taken away. `place` is the path of a linked worktree. It is noted, so that the
-    project can be told when the worktree has been removed, but decides nothing while something
-    lies there.
-    """
-
-    own: tuple[str, ...]
-    root: str
-    name: str
-    claims: tuple[str, ...] = ()
-    pointer: str = ""
-    also: tuple[str, ...] = ()
-    place: str = ""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """All keys under which the folder is registered."""
-        return (*self.claims, *self.own)
 
 
 _NO_TRUST = Trust()
@@ -371,19 +301,19 @@ def read_registry(home: str) -> Registry:
     if text is not None and _is_as_written(text):
         page = files.parsed(text) or {}
         found = page.get("keys")
-        listed = {str(k): str(v) for k, v in found.items() if is_id(v)} if found else {}
+        listed = {str(k): str(v) for k, v in found.items() if is_project_id(v)} if found else {}
         if listed:
             undo = page.get("undo")
             return Registry(
                 listed,
-                texts(page.get("settled")),
+                files.texts(page.get("settled")),
                 undo if isinstance(undo, dict) else {},
-                texts(page.get("asked")),
-                texts(page.get("earlier")),
+                files.texts(page.get("asked")),
+                files.texts(page.get("earlier")),
             )
     from memory_fabric.store import cards  # a sound registry needs none of them
 
-    return cards.registry(home, text)
+    return cards.registry(read_cards(home), text)
 
 
 def _is_as_written(text: str) -> bool:
@@ -438,6 +368,11 @@ def read_card(home: str, id_: str) -> dict[str, Any]:
     return files.read_json(os.path.join(folder_of(home, id_), CARD))
 
 
+def read_cards(home: str) -> dict[str, dict[str, Any]]:
+    """Return the cards of all projects of this home by their ids."""
+    return {id_: read_card(home, id_) for id_ in filter(is_project_id, project_ids(home))}
+
+
 def has_lost_card(home: str, id_: str) -> bool:
     """True if a registered project has no card any more: it was written with the registration."""
     card = os.path.join(folder_of(home, id_), CARD)
@@ -479,6 +414,13 @@ def claimed(registry: Registry, found: Identity) -> tuple[str, ...]:
     return tuple(dict.fromkeys(owner for owner in owners if owner not in ("", id_)))
 
 
+def first_claimed(home: str, registry: Registry, found: Identity) -> tuple[str, str]:
+    """Return id and name of the first other project that a folder claims to be of, or ''."""
+    for id_ in claimed(registry, found):
+        return id_, str(read_card(home, id_).get("name") or id_)
+    return "", ""
+
+
 def place_owner(registry: Registry, found: Identity) -> str:
     """The project of a place that is known; '' for a new one, whatever it claims."""
     keys = registry.keys
@@ -514,7 +456,7 @@ def _placed(home: str, known: Registry, found: Identity, trust: Trust) -> tuple[
     """The registry and the id of the project that a new place joins or begins."""
     from memory_fabric.store import claims  # only for a place that is new here
 
-    return claims.placed(home, known, found, trust)
+    return claims.placed(home, LOCAL_FOLDER, known, found, trust)
 
 
 def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
@@ -526,8 +468,8 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
     if known.state != SOUND:
         from memory_fabric.store import cards  # a sound registry needs none of them
 
-        cards.set_aside(home, known)
-        names = dict.fromkeys(cards.stale(home, now), "") | names
+        cards.set_aside(home, os.path.join(home, REGISTRY), known)
+        names = dict.fromkeys(cards.stale(read_cards(home), now), "") | names
     write_registry(home, now, names)
     from memory_fabric.store import seal  # while home can be written: a queue needs the key later
 
@@ -535,17 +477,8 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
     if known.asked != now.asked or not {*known.keys} <= {*now.keys}:
         from memory_fabric.store import claims  # only for a place that is new here
 
-        claims.tell(home, known, now, found)
-
-
-def texts(value: object) -> tuple[str, ...]:
-    """The texts of a list in a file; none of anything else."""
-    return tuple(map(str, value)) if isinstance(value, list) else ()
-
-
-def is_id(value: object) -> bool:
-    """Whether this is an id of ours: it becomes the name of a folder."""
-    return isinstance(value, str) and value.isascii() and value.replace("-", "").isalnum()
+        id_, other = place_owner(now, found), first_claimed(home, now, found)
+        claims.tell(home, known, now, found, id_, other)
 
 
 def project_ids(home: str) -> list[str]:
@@ -554,18 +487,6 @@ def project_ids(home: str) -> list[str]:
         return sorted(os.listdir(os.path.join(home, "projects")))
     except OSError:
         return []
-
-
-def new_id(key: str, name: str, taken: Collection[str]) -> str:
-    """A readable id, the same for the same key: the name and a checksum of the key."""
-    plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
-    slug = "-".join(plain.split())[:40] or "project"
-    salt = 0
-    while True:
-        id_ = f"{slug}-{checksum(f'{key}{salt or str()}'):08x}"
-        if id_ not in taken:
-            return id_
-        salt += 1
 
 
 def _unsuitable(root: str, user_home: str) -> bool:

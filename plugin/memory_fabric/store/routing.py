@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Memory
+
 
 # For each kind: the list in its payload, and the fields of an item that name entities.
 _ITEMS: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -11,10 +11,11 @@ import os
 from dataclasses import dataclass, replace
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.ids import is_project_id
+from memory_fabric.models import Identity, Registry
 from memory_fabric.store import claims, projects, uniting
 from memory_fabric.store.history import changes, undoing
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.projects import Identity, Registry
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -90,7 +91,9 @@ def asked(memory: Memory) -> str:
     registry, found = _here(memory)
     if not any(key in registry.asked for key in found.own):
         return ""
-    return claims.question(memory.settings.home, registry, found)
+    return claims.question(
+        registry, found, projects.first_claimed(memory.settings.home, registry, found)
+    )
 
 
 def plan_link(memory: Memory, wanted: str) -> Plan:
@@ -120,7 +123,7 @@ def plan_split(memory: Memory) -> Plan:
     if found.own[0] in registry.asked:
         return _plan(memory, registry, "split", _id(memory), own, found.name)
     taken = {*registry.keys.values(), *projects.project_ids(memory.settings.home)}
-    new = projects.new_id(own[0], found.name, taken)
+    new = claims.new_id(own[0], found.name, taken)
     return _plan(memory, registry, "split", new, own, found.name)
 
 
@@ -142,7 +145,7 @@ def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
         return False
     ids = [last.get("old"), *(owner for owner in last["keys"].values() if owner)]
     lists = (last.get(name) or [] for name in ("settled", "left", "asked"))
-    return all(map(projects.is_id, ids)) and all(isinstance(listed, list) for listed in lists)
+    return all(map(is_project_id, ids)) and all(isinstance(listed, list) for listed in lists)
 
 
 def settle(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memory_fabric.models import OLD, SOUND
 from memory_fabric.store import backup, cards, files, integrity, journal, projects, repair
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
@@ -53,11 +54,11 @@ def _registered(home: str) -> Iterator[Finding]:
     """Find where registry and cards differ, and projects whose folder is gone."""
     path = os.path.join(home, projects.REGISTRY)
     known = projects.read_registry(home)
-    if known.state not in (projects.SOUND, projects.OLD) and known.keys:
+    if known.state not in (SOUND, OLD) and known.keys:
         text = f"The registry of projects is {known.state}; the cards say the same."
         yield Finding("registry", path, text, "The next session or command writes it again.")
         return
-    hidden = cards.missing(home, known)
+    hidden = cards.missing(projects.read_cards(home), known)
     if hidden:
         text = f"Keys that projects have and the registry lacks: {first_of(hidden, MAX_SHOWN)}."
         remedy = "memory-fabric project link settles whose they are."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 
 from memory_fabric import deadline, ids
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Memory
 
 BACKUP_EVERY_S = 24 * 3600
 _FAILURES = (FabricError, OSError, sqlite3.Error)
@@ -184,11 +183,6 @@ def expire_candidates(memory: Memory, before: str) -> None:
                 "DELETE FROM records WHERE status = 'candidate' AND pinned = 0 AND created_at < ?",
                 (before,),
             )
-
-
-def journal_path(memory: Memory, name: str) -> str:
-    """A file of the local tier."""
-    return os.path.join(memory.queue_folder("project"), name)
 
 
 def _note_shown(memory: Memory, project: Database, root: str, shown: Sequence[str]) -> None:

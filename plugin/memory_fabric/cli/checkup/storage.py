@@ -169,7 +169,7 @@ def backups(sight: Sight) -> Check:
 def identity(sight: Sight) -> Check:
     """Identity of this folder, and the registry beside the projects' cards."""
     home = sight.settings.home
-    hidden = cards.missing(home, projects.read_registry(home))
+    hidden = cards.missing(projects.read_cards(home), projects.read_registry(home))
     if hidden:
         told = f"the registry lacks keys that projects have: {first_of(hidden, SHOWN)}"
         return Check("project", WARNING, told, "memory-fabric check says more.")

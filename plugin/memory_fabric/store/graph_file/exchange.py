@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.models import Provenance
     from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Memory
     from memory_fabric.values import Progress
 
     Item = Entity | Relation

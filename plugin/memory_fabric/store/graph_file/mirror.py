@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memory_fabric.config import Settings
     from memory_fabric.store.database import Database
     from memory_fabric.store.graph_file.agreement import Marked, Signature
+    from memory_fabric.store.protocols import Memory as AnyMemory
 
     Tell = Callable[[str], object]
     Test = Callable[[bytes], bool]
@@ -116,7 +117,7 @@ class Mirror:
             # Whoever can write there does it.
             self._outwaited = isinstance(error, TimeoutError)
 
-    def refresh(self, memory: Memory) -> None:
+    def refresh(self, memory: AnyMemory) -> None:
         """Take over what others wrote into the file; costs one stat when nobody did.
 
         A file that can no longer be read, or whose lock another process keeps, is told of, and the
@@ -144,7 +145,7 @@ class Mirror:
         while memory.told:
             self._tell(memory.told.pop(0))
 
-    def write(self, memory: Memory) -> None:
+    def write(self, memory: AnyMemory) -> None:
         """Bring the file up to the database, with what others wrote into it meanwhile.
 
         A file that cannot be written is told of once and tried again with the next change.
@@ -168,7 +169,7 @@ class Mirror:
                 "Nothing is lost; it is written as soon as it can be."
             )
 
-    def erase(self, memory: Memory, is_gone: Test) -> None:
+    def erase(self, memory: AnyMemory, is_gone: Test) -> None:
         """Write the file anew without lines that hold what was purged, of whatever kind they are.
 
         Raises OSError, StoreUnavailable, sqlite3.Error.
@@ -177,13 +178,13 @@ class Mirror:
         with files.Locked(self._lock, WAIT_S):
             self._write(memory, is_gone)
 
-    def _wait_s(self, memory: Memory) -> float:
+    def _wait_s(self, memory: AnyMemory) -> float:
         """How long the lock is waited for."""
         if not self._was_read and _agreed(memory) is None:
             return WAIT_AT_FIRST_S
         return 0.0 if self._outwaited else WAIT_S
 
-    def _write(self, memory: Memory, is_gone: Test = lambda _: False) -> None:
+    def _write(self, memory: AnyMemory, is_gone: Test = lambda _: False) -> None:
         for _ in range(ATTEMPTS):
             self._take_over(memory)
             if self._replaced(memory, is_gone):
@@ -192,7 +193,7 @@ class Mirror:
                 return
         raise OSError("others change it all the time")
 
-    def _replaced(self, memory: Memory, is_gone: Test) -> bool:
+    def _replaced(self, memory: AnyMemory, is_gone: Test) -> bool:
         """Whether the file now holds what the database does; False if it changed under us."""
         db = _database(memory)
         state = agreement.state_of(db) or NOTHING
@@ -245,7 +246,7 @@ class Mirror:
         marked |= {_mark(odd.get(line, line)): line for line in plain}
         return lines, marked
 
-    def _take_over(self, memory: Memory) -> None:
+    def _take_over(self, memory: AnyMemory) -> None:
         """Bring the database up to the file, as far as others have changed that."""
         for _ in range(ATTEMPTS):
             seen = _signature(self.path)
@@ -259,7 +260,7 @@ class Mirror:
                 return
         raise OSError("others change it all the time")
 
-    def _read(self, memory: Memory, db: Database, state: State | None, seen: Signature) -> None:
+    def _read(self, memory: AnyMemory, db: Database, state: State | None, seen: Signature) -> None:
         digest = self._digest() if seen else ""
         agreed = state or NOTHING
         if state is None or digest != state.digest:
@@ -274,7 +275,7 @@ class Mirror:
         self._saved = False
 
     def _merge(
-        self, memory: Memory, db: Database, state: State | None, digest: str, written_s: float
+        self, memory: AnyMemory, db: Database, state: State | None, digest: str, written_s: float
     ) -> bool:
         """Do to the database what others did to the file; whether the file lacks what is ours."""
         before = agreement.lines_of(self.home, state)
@@ -366,7 +367,7 @@ def _note_served(home: str, path: str, tell: Tell) -> None:
         tell(f"{home} cannot be written: {_why(error)}")
 
 
-def _back_up(memory: Memory, tell: Tell) -> None:
+def _back_up(memory: AnyMemory, tell: Tell) -> None:
     """A backup when one is due: no session of a client ends over this memory."""
     try:
         tiers.backup_when_due(memory)
@@ -374,13 +375,13 @@ def _back_up(memory: Memory, tell: Tell) -> None:
         tell(f"no backup of {memory.path_of('user')} was made: {error}")
 
 
-def _database(memory: Memory) -> Database:
+def _database(memory: AnyMemory) -> Database:
     found = memory.database("user", create=True)
     assert found is not None
     return found
 
 
-def _agreed(memory: Memory) -> State | None:
+def _agreed(memory: AnyMemory) -> State | None:
     """What was agreed on when the file was read by anyone; None when it never was."""
     db = memory.database("user", create=False)
     return agreement.state_of(db) if db else None

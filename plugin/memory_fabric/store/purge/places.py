@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from memory_fabric.store import files, log, native
-from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import LOCAL_FOLDER, REGISTRY
+
+if TYPE_CHECKING:
+    from memory_fabric.store.protocols import Memory
 
 DATABASE, USERS = "graph.db", "user.db"
 # Below home: what belongs to files that are served (MEMORY_FILE_PATH), and in each of its folders

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Memory
 
 
 def bring_over(memory: Memory) -> int:

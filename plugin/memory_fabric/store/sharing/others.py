@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.store.database import Database
-    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.protocols import Memory
 
 BY = Provenance("journal", trust="foreign")
 # The part of a payload that others wrote.

@@ -14,8 +14,8 @@ from memory_fabric.store.sharing import reading, switch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_fabric.store.memory import Memory
-    from memory_fabric.store.projects import Project
+    from memory_fabric.models import Project
+    from memory_fabric.store.protocols import Memory
 
 IGNORE, ATTRIBUTES = ".gitignore", ".gitattributes"
 HIDDEN = "*\n"

@@ -1,7 +1,7 @@
 """What the client sends, said once more in pydantic models: the specification of `events`.
 
-Hooks never import this module (pydantic costs eighteen bare starts); tests hold the light reader
-against it, and other doors may validate with it. Measured on the real client: contracts page,
+It is no part of the product (pydantic costs eighteen bare starts); tests hold the light reader
+against it. Measured on the real client: contracts page,
 section 3. Fields that are not named here are kept.
 """
 
