@@ -13,7 +13,7 @@ ABOUT = frozenset(
     """length policy policies field fields hash hashes hashing hashed reset resets strength expiry
     expires expired expire rotation manager managers prompt hint column input inputs box form page
     min max minimum maximum requirement requirements rule rules validation validator needs need
-    requires require required has have had having contains contain cannot can't won't doesn't
+    requires require required having contains contain cannot can't won't doesn't
     does don't isn't wasn't encryption handling storage
     stored protected less protection generator reuse change changes file files store bucket budget
     buckets limit limits count counts counter usage type types name names id ids header headers
@@ -31,7 +31,17 @@ _OPENING = frozenset(
     cloudflare deepl mistral groq cohere maps shopify paypal server client openrouter deepseek
     vault door gate alarm entry backup recovery unlock wifi wlan wpa wpa2 psk shared aes""".split()
 )
+# Before "key" these say that it opens nothing.
+_OPENING_NOTHING = tuple(
+    """public publishable primary foreign sort partition cache idempotency object routing lookup
+    index dedup group unique i18n translation locale""".split()
+)
 _PASSWORDS = frozenset((*PASSWORDS, *SHORT_PASSWORDS))
+_PINS = frozenset(
+    name.replace("_", " ")
+    for name in """pin pin-code пин-код pincode pinnummer geheimzahl 暗証番号 핀번호 pin_kodu
+    pin_code pin_kod kod_pin 핀_번호""".split()
+)
 _PAIRS = frozenset(PAIRS)
 _BY_LENGTH = sorted(
     {*PASSWORDS, *SHORT_PASSWORDS, *PAIRS, *KEYS, *COMMON_KEYS}, key=lambda name: (-len(name), name)
@@ -40,7 +50,9 @@ EVERY = frozenset((*PASSWORDS, *SHORT_PASSWORDS, *PAIRS, *KEYS, *COMMON_KEYS))
 
 
 def kind_of(name: str) -> str:
-    """The kind of a name in small letters: password, pair, common or key."""
+    """The kind of a name in small letters: password, pin, pair, common or key."""
+    if name in _PINS:
+        return "pin"
     if name in _PASSWORDS:
         return "password"
     if name in _PAIRS:
@@ -48,8 +60,10 @@ def kind_of(name: str) -> str:
     return "common" if name in COMMON_KEYS else "key"
 
 
-def is_of_issuer(before: str) -> bool:
-    """True if the word before `key` says that it opens something: "the Stripe key"."""
+def is_of_issuer(before: str, behind: str) -> bool:
+    """True if a word around `key` says what it opens: "the Stripe key", "key for Scaleway"."""
+    if _whose().search(before) or _for_whom().match(behind):
+        return True
     words = before.casefold().replace("-", " ").replace("_", " ").split()
     return bool(words) and (
         words[-1] in _OPENING
@@ -61,15 +75,20 @@ def is_name(text: str, name: re.Match[str], kind: str) -> bool:
     """True if the match is the name itself, not a part of another word."""
     before, behind = text[name.start() - 1 : name.start()], text[name.end() : name.end() + 1]
     word = name.group()
-    if behind == "/" or _is_in_address(text, name.start()):
+    is_path = behind == "/" and rest_of_name().match(text, name.end()) is None
+    if is_path or _is_in_address(text, name.start()):
         return False
-    if len(word) < 6 and (before.isdigit() or text[name.end() : name.end() + 2].isalnum()):
+    if (
+        word.isascii()
+        and len(word) < 6
+        and (before.isdigit() or text[name.end() : name.end() + 2].isalnum())
+    ):
         is_plural = behind in ("s", "S") and not text[name.end() + 1 : name.end() + 2].isalnum()
         if before.isdigit() or (behind.isdigit() and not is_plural):
             return False
-    if kind in ("key", "common") and text[: name.start()][-13:].rstrip(" _-").lower().endswith(
-        ("public", "publishable")
-    ):
+    if kind in ("key", "common") and text[max(0, name.start() - 13) : name.start()].rstrip(
+        " _-"
+    ).lower().endswith(_OPENING_NOTHING):
         return False
     mark = text.rfind("[redacted: ", max(0, name.start() - 24), name.start())
     if mark >= 0 and "]" not in text[mark : name.start()]:
@@ -112,6 +131,20 @@ def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 @cache
+def _whose() -> re.Pattern[str]:
+    """A name of its own behind another word: "our Logtail "."""
+    return re.compile(r"[a-z]{2} [A-Z][A-Za-z0-9.]{2,20} $")
+
+
+@cache
+def _for_whom() -> re.Pattern[str]:
+    return re.compile(r"s? (?:for|of|von|für|de|para|per|voor|do) (?:the |our )?[A-Z][a-z]{2}")
+
+
+@cache
 def rest_of_name() -> re.Pattern[str]:
     """The parts of a name behind the one that tells: `_prod` of `password_prod`."""
-    return re.compile(r"[_-][A-Za-z][A-Za-z0-9_-]{0,40}(?![\w@#!$%^&*])")
+    return re.compile(
+        r"[_-][A-Za-z][A-Za-z0-9_-]{0,40}(?![\w@#!$%^&*])|"
+        r"(?:\.[a-z][a-z0-9_]{0,30}){1,4}(?=[\s:=\"'\]]|$)|/[a-z][a-z0-9_-]{0,20}(?=\s?[:=])"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from memory_fabric.secret_kinds import ABOUT, kind_of, names_in
 from memory_fabric.secret_names import looks_random
@@ -35,6 +36,37 @@ def without_columns(text: str) -> str:
         if 1 < len(cells) <= MAX_CELLS and all(b - a <= 40 for a, b in cells):
             columns = {i: kind for i, kind in named.items() if kind}
     return "\n".join(lines)
+
+
+def without_inserted(text: str) -> str:
+    """The text without what SQL inserts into columns that are named as secrets are."""
+    spans = []
+    for statement in _insert().finditer(text):
+        names = [_column_kind(name) for name in statement.group(1).split(",")]
+        for row in _inserted_row().finditer(text, statement.end(), statement.end() + 4000):
+            values = list(_inserted_value().finditer(text, *row.span(1)))
+            for kind, value in zip(names, values, strict=False):
+                if kind and value.group(1) and _is_cell_value(value.group(1), kind):
+                    spans.append(value.span(1))
+    return without(text, spans)
+
+
+@cache
+def _insert() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:insert|replace)\s{1,4}into\s{1,4}[\w.\"`\[\]]{1,80}\s{0,4}\(([^()]{1,400})\)\s{0,4}values",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _inserted_row() -> re.Pattern[str]:
+    return re.compile(r"\(((?:'[^'\n]{0,400}'|[^()';]{1,400}){1,64})\)")
+
+
+@cache
+def _inserted_value() -> re.Pattern[str]:
+    return re.compile(r"'([^'\n]{0,400})'|[^',\s][^',]{0,200}")
 
 
 def _column_kind(cell: str) -> str:

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 
 from memory_fabric.secret_kinds import EVERY
-from memory_fabric.secret_names import is_hex, is_identifier, is_placeholder, looks_random
+from memory_fabric.secret_names import is_hex, is_identifier, is_name, is_placeholder, looks_random
 from memory_fabric.secret_signs import PROSE, is_doubtful
 from memory_fabric.secret_words import ANNOUNCING
 
@@ -84,9 +84,16 @@ def is_telling(core: str) -> bool:
         return False
     if symbols and not any(c in "/=:<>(){}[]|," for c in core):
         return True
+    groups = core.split("-")
+    if len(groups) > 2 and len({*map(len, groups)}) == 1 and len(groups[0]) in range(4, 9):
+        bare = "".join(groups)
+        if bare.isalnum() and not (bare.islower() or bare.isupper()) and not is_name(core):
+            return True
     for part in re.split(r"[-_./:,=+]", core):
         if len(part) < 6 or not part.isalnum():
             continue
+        if len(part) > 7 and part.isalpha() and _is_unlike_words(part):
+            return True
         turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(part))
         cases = sum(
             (a.isdigit(), a.isupper()) != (b.isdigit(), b.isupper()) for a, b in pairwise(part)
@@ -110,9 +117,15 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
     """True if a word behind the name of a secret is one."""
     if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
         return False
-    if core.isdigit() and kind in ("password", "pair"):
+    if core.isdigit() and kind in ("password", "pair", "pin"):
         # "pin 481516"; years and amounts stand farther off.
-        return 4 <= len(core) <= 20 and bool(linked or not words) and not _counts(follower)
+        is_last = kind == "pin" and words < 3 and not follower.strip(" .!")
+        is_near = bool(linked or not words or is_last)
+        return 4 <= len(core) <= 20 and is_near and not _counts(follower)
+    if kind == "pin":
+        if not linked or _of_device().fullmatch(core):
+            return False
+        kind = "password"
     if is_placeholder(core) or is_known_form(core) or is_code(core, follower):
         return False
     if core.casefold() in EVERY:
@@ -192,10 +205,20 @@ def is_mixed(core: str, *, least: int) -> bool:
     if any(c in SYMBOLS for c in core):
         return any(c.isdigit() for c in core) or len(core) >= 8
     parts = re.split(r"[-_./:,]", core)
+    if any(c.isdigit() for c in core) and any(
+        len(part) > 5 and part.isalpha() and _is_unlike_words(part) for part in parts
+    ):
+        return True
     return any(
         any(c.isdigit() for c in part) and any(c.isalpha() for c in part) and len(part) >= 4
         for part in parts
     )
+
+
+def _is_unlike_words(part: str) -> bool:
+    """True if small letters and capitals follow one another as in no word and no name."""
+    turns = sum(a.isupper() != b.isupper() for a, b in pairwise(part))
+    return turns >= 2 and not is_identifier(part) and turns * 4 >= len(part)
 
 
 def _is_joined(core: str) -> bool:
@@ -254,15 +277,22 @@ def tokens() -> re.Pattern[str]:
 def _revision() -> re.Pattern[str]:
     """A place in a history of git, a user of a host, a build, a standard of C++."""
     return re.compile(
-        r"(?:[a-z]{2,}\d?-){2,}[a-z0-9]{1,10}(?:-[a-z0-9]{5})?|[\w./-]+[~^]\d{0,4}|[a-z][\w.-]*@[a-z][\w.-]*|[a-z]\+\+\S{0,8}|"
+        r"(?:[a-z]{2,}\d?-){2,}[a-z0-9]{1,10}(?:-[a-z0-9]{5})?|(?:[a-z]{2,}\d?-)+[a-z0-9]{7,10}-[a-z0-9]{5}|"
+        r"[\w./-]+[~^]\d{0,4}|[a-z][\w.-]*@[a-z][\w.-]*|[a-z]\+\+\S{0,8}|"
         r"(?:py|cp|h|np)\d{2,3}h?\w{0,12}(?:[-_][\w.]{1,24}){0,4}|[\w.-]+@\{\S{1,12}|v?[\d.]+\+\w+",
         re.IGNORECASE,
     )
 
 
 @cache
+def _of_device() -> re.Pattern[str]:
+    """A pin of a board, a system of a telephone: `GPIO17`, `Android14`."""
+    return re.compile(r"[A-Z][A-Za-z]{2,}\d{1,3}")
+
+
+@cache
 def _joined() -> re.Pattern[str]:
-    return re.compile(r"(?:[A-Z][a-z]{2,12}[-_.]){2,4}\d{1,6}")
+    return re.compile(r"(?:[A-Z][a-z]{2,12}[-_.]){2,4}\d{1,6}|(?:[a-z]{4,12}-){2,4}\d{1,4}")
 
 
 @cache

@@ -26,7 +26,7 @@ from memory_fabric.secret_names import (
     is_strong,
 )
 from memory_fabric.secret_signs import ACCOUNTS, is_table
-from memory_fabric.secret_tables import without_columns
+from memory_fabric.secret_tables import without_columns, without_inserted
 from memory_fabric.secret_values import (
     FILLERS,
     MIN_KEY_CHARS,
@@ -56,6 +56,8 @@ def without_told(text: str) -> str:
     """The text without the secrets that its sentences, tables and lists state."""
     if is_table(text.casefold()):
         text = without_columns(text)
+    if "values" in text.casefold():
+        text = without_inserted(text)
     spans: list[tuple[int, int]] = []
     reached = line_end = 0
     is_code = False
@@ -69,7 +71,9 @@ def without_told(text: str) -> str:
             is_code = is_marked or is_definition(line[:800])
         if is_code or not is_name(text, name, kind):
             continue
-        if kind == "common" and is_of_issuer(text[max(0, name.start() - 24) : name.start()]):
+        if kind == "common" and is_of_issuer(
+            text[max(0, name.start() - 28) : name.start()], text[name.end() : name.end() + 40]
+        ):
             kind = "key"
         rest = rest_of_name().match(text, name.end())
         named_to = name.end() if rest is None else rest.end()
@@ -131,12 +135,15 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
             return  # it is looked behind on its own
         lead = region[: token.start() + left]
         quoted = lead[-1:] in tuple("\"'`„“”«»「『‘*") or lead.endswith("__")
+        quoted = quoted or (lead[-1:] == "(" and not words)
         follower = region[token.start() + right :]
         phrase = words_of_phrase().match(region, token.start() + left) if linked else None
         if phrase is not None and kind == "password" and is_phrase(phrase, region):
             yield start + phrase.start(), start + phrase.end()
             return
-        of_pair = _name_and_value().fullmatch(core) if kind == "pair" and linked else None
+        of_pair = None
+        if kind == "pair" and (linked or not words) and core.split("|")[0].casefold() not in EVERY:
+            of_pair = _name_and_value().fullmatch(core)
         if of_pair is not None and is_value(
             of_pair.group(1), "password", "=", follower, quoted=False, words=0
         ):
@@ -155,7 +162,9 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
                         yield at + left, closing
                     return
             yield at + left, at + right
-            return
+            if not (linked and _becomes().match(follower)):
+                return
+            continue
         if kind == "pair" and linked and core and _is_pair_ahead(follower):
             took = 1
             continue
@@ -204,9 +213,11 @@ def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
         return None
     left, right = stripped(match.group(1))
     core = match.group(1)[left:right]
+    if kind == "pin" and core.isdigit() and 4 <= len(core) <= 8:
+        return match.start(1) + left, match.start(1) + right
     if len(core) < 6 or is_known_form(core) or is_placeholder(core):
         return None
-    if not is_mixed(core, least=6) or (kind != "password" and not is_strong(core)):
+    if not is_mixed(core, least=6) or (kind not in ("password", "pin") and not is_strong(core)):
         return None
     return match.start(1) + left, match.start(1) + right
 
@@ -286,14 +297,22 @@ def _value_field() -> re.Pattern[str]:
 @cache
 def _backward() -> re.Pattern[str]:
     return re.compile(
-        r"(?:^|(?<=[\s\"'`*]))([^\s\"'`]{4,128})[\"'`*]{0,2}\s?"
-        r"(?:(?<=\s)(?:is|was|as|are|als|ist|war|comme|как|est|como|es|come|è|é|como|jako|to|som|"
-        r"является|это|—|-|=)\s|を|를|을|作为|作為|是|설정된|olarak)"
+        r"(?:^|(?<=[\s\"'`*]))([^\s\"'`]{4,128})[\"'`*”」』]{0,2},?\s?"
+        r"(?:(?<=\s)(?:(?:that|which|this|it) (?:is|was)|das ist|for|für|voor|"
+        r"para|pour|is|was|as|are|als|ist|war|comme|как|est|como|es|come|è|é|como|jako|to|som|"
+        r"является|это|като|kot|kao|kaip|kui|kā|як|ως|sebagai|làm|mint|ca|com a|ako|bilang|kama|"
+        r"—|-|=)\s|を|를|을|作为|作為|是|설정된|olarak|(?<=\s)ك|(?:が|は|가|이|은|는)\s?[^\s\x00-\x7f]{0,8})"
         r"\s?(?:(?:the|my|our|your|its|a|an|new|current|das|mein|unser|le|la|mon|notre|el|mi|il|a|"
         r"o|het|mijn|de|für|for|of|production|prod|staging|dev|test|root|admin|db|database|redis|"
         r"api|wifi|\w{2,14})\s?){0,3}$",
         re.IGNORECASE,
     )
+
+
+@cache
+def _becomes() -> re.Pattern[str]:
+    """Before the value that follows another: "from X to Y"."""
+    return re.compile(r"[\"'`*]{0,2} (?:to|auf|into|->|→|à|para|na|на) \S")
 
 
 @cache
