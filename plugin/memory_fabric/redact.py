@@ -331,7 +331,7 @@ def _spoken_secret() -> re.Pattern[str]:
 @cache
 def _seed_phrase() -> re.Pattern[str]:
     names = "|".join(map(re.escape, SEEDS))
-    word = r"(?:[^\W\d_]{3,10}|[\u3041-\u9fff\uac00-\ud7af]{1,6})"
+    word = r"(?:[^\W\d_]{3,8}|[\u3041-\u9fff\uac00-\ud7af]{1,6})"
     gap = r"(?:[ \t\u3000]{1,4}|, {0,2}|\s{0,3}\n\s{0,8})(?:[-*] )?(?:\d{1,2}[.):] {0,2})?"
     return re.compile(
         rf"((?:{names})[^\n]{{0,80}}?(?:\n[^\n]{{0,8}}?){{0,2}}?[^a-z\n]?)"
@@ -477,7 +477,8 @@ def _hide_seeds(match: re.Match[str]) -> str:
     first = value.partition("\n")[0]  # the sentence on the next line is none of them
     value = first if len(first.split()) >= signs.MIN_SEED_WORDS else value
     words = {word.strip("0123456789.,):;-*").lower() for word in value.split()}
-    if words & signs.PROSE:
+    in_forms = sum(word.endswith(("ing", "ed", "ers", "ts", "ces", "ns")) for word in words)
+    if words & signs.PROSE or in_forms > 2:
         return match.group(0)
     return f"{lead}[redacted: seed phrase]{match.group(2)[len(value) :]}"
 
@@ -511,8 +512,8 @@ def _hide_random(match: re.Match[str]) -> str:
     lead, value = match.group(1), match.group(2)
     if not looks_random(value) or value.startswith(tuple(_PUBLIC_HEADS)) or is_object_id(value):
         return match.group(0)
-    before = match.string[max(0, match.start() - len("public ")) : match.start()]
-    if _public_name().search(lead) or before.lower() == "public ":
+    before = match.string[max(0, match.start() - 24) : match.start()].lower()
+    if _public_name().search(lead) or "public " in before.rpartition("\n")[2]:
         return match.group(0)
     return f"{lead}[redacted: secret]"
 

@@ -37,9 +37,9 @@ _PIECES: list[str] = []
 _OPTIONS = tuple(f"{lead}{name}" for lead in ("-", "/") for name in OPTION_NAMES)
 # Of these at least one stands in any twelve words of prose, and none among the words of a wallet.
 PROSE = frozenset(
-    """the and for are was not but from with has have our must should will der die das und ist mit
-    nicht auf für den ein eine les des est pour avec que los las con una por per che não com het een
-    van что как это для""".split()
+    """the and for are was not but from with has our should because were after been their which
+    while these those would could than took der die das und ist mit nicht auf für den ein eine les
+    des est pour avec que los las con una por per che não com het een что как это для""".split()
 )
 _AROUND = ".,;:!?()[]{}<>\"'`*"
 
@@ -195,7 +195,7 @@ def seeds(text: str, folded: str) -> bool:
             continue  # its number
         for part in bare.split(",") if "," in bare else (bare,):
             least = 1 if part >= "\u3041" else 3
-            fits = least <= len(part) <= 10 and part.isalpha() and part not in PROSE
+            fits = least <= len(part) <= 8 and part.isalpha() and part not in PROSE
             run = run + 1 if fits else 0
             if run >= MIN_SEED_WORDS:
                 return True
