@@ -25,7 +25,9 @@ _OBJECTS = (
     "pk|pub|acct|asst|batch|call|card|ch|chatcmpl|cmpl|cs|cus|dp|ev|evt|file|ft|ftjob|gen|group|ic|id|il|"
     "in|inv|item|job|main|modelperm|msg|nonce|obj|order|org|pi|plan|pm|po|price|prod|proj|pst|py|"
     "re|ref|req|request|resp|rs|run|session|seti|si|span|src|step|sub|tax|thread|tok|toolu|tool|"
-    "trace|txn|txr|user|usr|vs|we|upload|chunk|index|vendor|app|sha256|sha384|sha512|integrity"
+    "trace|txn|txr|user|usr|vs|we|upload|chunk|index|vendor|app|sha256|sha384|sha512|integrity|"
+    "sha1|md5|ord|cart|dpl|team|member|acc|node|wf|exec|task|doc|page|conv|chat|rec|lead|deal|grp|"
+    "role|inc|addr|rev|mem|ws|vm|img|vol|snap|eni|subnet|vpc|ami|lock|cache|build|deploy"
 )
 
 # (what must be in the text, the expression); several pieces mean any of them.
@@ -177,6 +179,15 @@ SHAPES: tuple[tuple[str, str], ...] = (
         r"(?:[_-][a-z0-9]{1,8}){0,3}[_-](?=[A-Za-z_-]{0,60}[0-9])(?=[A-Z0-9_-]{0,60}[a-z])"
         r"(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9]{20,128}(?![A-Za-z0-9_./-])",
     ),
+    # The same in small letters and digits, longer than an id of Kubernetes, and no checksum.
+    (
+        "_ -",
+        rf"{_START}(?!(?:{_OBJECTS})[_-])(?:[a-z][a-z0-9]{{1,11}}[_-]){{1,3}}"
+        r"(?=(?:[a-z]{0,20}[0-9]){5})(?=[a-f0-9]{0,60}[g-z])[a-z0-9]{30,128}(?![A-Za-z0-9_./-])",
+    ),
+    (".", r"(?<![\w.])[a-z]{2,8}\.[a-f0-9]{24,64}(?:\.[a-f0-9]{24,64}){1,3}(?![\w.])"),
+    ("-", r"(?<![\w-])\d{6}(?:-\d{6}){7}(?![\w-])"),
+    ("pdus+", rf"\bpdus\+[\w-]{{6,40}}_{_UUID}"),
     # "-----BEGIN … PRIVATE" in base64, as a kubeconfig or a CI variable holds it.
     (
         "LS0tLS1CRUdJTi",
@@ -205,6 +216,8 @@ _PUBLIC = (
     r"(?i:(?<![a-z])(?:commit|sha|md5|digest|checksum|hash|etag|integrity|revision|release|version|"
     r"image|build|branch|deployment|request|trace|span|run|job|public|url|tag|ref)(?![a-z]))"
 )
+# A form of the issuer that is longer than the one that is known.
+_REST = r"(?:(?<=[A-Za-z0-9])[A-Za-z0-9_-]{1,128})?"
 _PIECES = tuple((tuple(pieces.split()), shape) for pieces, shape in SHAPES)
 _ISSUED = tuple((tuple(pieces.split()), shape) for pieces, shape in ISSUED)
 
@@ -213,8 +226,15 @@ def shapes_in(text: str) -> Iterable[re.Pattern[str]]:
     """The expressions that could match in this text: our own, then those of public rule sets."""
     found = [_compiled(shape) for pieces, shape in _PIECES if any(p in text for p in pieces)]
     folded = text.lower()
-    found += [_compiled(shape) for pieces, shape in _ISSUED if any(p in folded for p in pieces)]
+    found += [
+        _compiled(shape + _REST) for pieces, shape in _ISSUED if any(p in folded for p in pieces)
+    ]
     return found
+
+
+def is_object_id(value: str) -> bool:
+    """True for the id of a thing in an account, by its prefix: `req_…`, `cus_…`."""
+    return bool(_compiled(rf"(?:{_OBJECTS})[_-]").match(value))
 
 
 def without_values_of_issuers(text: str) -> str:

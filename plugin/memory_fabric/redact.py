@@ -10,7 +10,7 @@ import re
 from functools import cache
 
 from memory_fabric import secret_signs as signs
-from memory_fabric.credentials import shapes_in, without_values_of_issuers
+from memory_fabric.credentials import is_object_id, shapes_in, without_values_of_issuers
 from memory_fabric.secret_arguments import without_arguments, without_headers, without_url_secrets
 from memory_fabric.secret_names import (
     ENDINGS,
@@ -174,7 +174,10 @@ def _without_tokens(text: str) -> str:
 def _without_names(text: str) -> str:
     """The text without secrets that are known by their name."""
     text = "\n".join(map(_without_named, text.split("\n")))
-    return _name_and_value().sub(_hide_field, text)
+    text = _name_and_value().sub(_hide_field, text)
+    if "default" in text and "variable" in text:
+        text = _default_of_variable().sub(_hide_field, text)
+    return _value_of_field().sub(_hide_field, text) if "@Value(" in text else text
 
 
 def _without_named(line: str) -> str:
@@ -328,10 +331,12 @@ def _spoken_secret() -> re.Pattern[str]:
 @cache
 def _seed_phrase() -> re.Pattern[str]:
     names = "|".join(map(re.escape, SEEDS))
-    gap = r"(?:[ \t]{1,4}|, {0,2}|\s{0,3}\n\s{0,8})(?:[-*] )?(?:\d{1,2}[.):] {0,2})?"
+    word = r"(?:[^\W\d_]{3,8}|[\u3041-\u9fff\uac00-\ud7af]{1,6})"
+    gap = r"(?:[ \t\u3000]{1,4}|, {0,2}|\s{0,3}\n\s{0,8})(?:[-*] )?(?:\d{1,2}[.):] {0,2})?"
     return re.compile(
         rf"((?:{names})[^\n]{{0,80}}?(?:\n[^\n]{{0,8}}?){{0,2}}?[^a-z\n]?)"
-        rf"(?<![a-z])((?:\d{{1,2}}[.):] {{0,2}})?(?:[a-z]{{3,8}}{gap}){{11,23}}[a-z]{{3,8}})\b",
+        r"(?<![^\W\d_])(?!(?:words?|phrase|seed|backup|wallet|are|is|lautet|lauten)\b)"
+        rf"((?:\d{{1,2}}[.):] {{0,2}})?(?:{word}{gap}){{11,23}}{word})\b",
         re.IGNORECASE,
     )
 
@@ -341,10 +346,33 @@ def _name_and_value() -> re.Pattern[str]:
     """A name in one field and its value in the next, as Kubernetes and others list variables."""
     return re.compile(
         rf"(\b(?:name|key|variable)[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?[\w.-]{{0,40}}(?:{NAMES}){ENDINGS}"
-        r"[\"']?\s{0,4}[,;]?\s{1,12}[-]?\s{0,4}[\"']?(?:default_?)?value[\"']?\s{0,4}[:=]\s{0,4}[\"']?)"
+        r"[\"']?(?:\s?[,;]\s?[\"']?\w{1,20}[\"']?\s?[:=]\s?[\"']?[\w./-]{0,30}[\"']?){0,2}"
+        r"(?:\s{0,4}[,;]\s{0,12}|\s{1,12})[-]?\s{0,4}[\"']?(?:default_?)?value[\"']?\s{0,4}[:=]\s{0,4}[\"']?)"
         r"([^\s\"',;{}]{4,512})",
         re.IGNORECASE,
     )
+
+
+@cache
+def _default_of_variable() -> re.Pattern[str]:
+    """A variable of Terraform that is named after a secret, as far as its default value."""
+    return re.compile(
+        rf"(\bvariable\s{{1,2}}\"?[\w-]{{0,40}}(?:{NAMES}){ENDINGS}\"?\s{{0,4}}\{{[^{{}}]{{0,300}}?"
+        r"\bdefault\s{0,12}=\s{0,4}\")([^\"\s]{4,512})",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _value_of_field() -> re.Pattern[str]:
+    return re.compile(
+        rf"(@Value\(\")([^\"\s]{{4,512}})(?=\"\)[^;\n]{{0,60}}(?:{NAMES}){ENDINGS}\s?[;=])", re.I
+    )
+
+
+@cache
+def _resource() -> re.Pattern[str]:
+    return re.compile(r"\barn:aws[\w-]*:[^\s\"']*$")
 
 
 @cache
@@ -384,6 +412,8 @@ def _hide_named(match: re.Match[str]) -> str:
             inside = _named_secret().sub(_hide_named, quoted)  # shorter each time
             return f"{lead}{quote}{inside}{quote}"
         return f"{lead}{quote}[redacted: secret]{quote}"
+    if _resource().search(match.string, max(0, match.start() - 120), match.start()):
+        return match.group(0)
     follower = (rest + behind)[:_FOLLOWER_CHARS]
     if is_plain(lead, value, follower, quoted=bool(opening)):
         return match.group(0)
@@ -401,7 +431,7 @@ def _hide_variable(match: re.Match[str]) -> str:
     if is_name(value) and not (_password_variable().search(lead) and "=" in lead):
         return match.group(0)
     behind = match.string[match.end() : match.end() + 2]
-    if behind[:1] in ("(", "[") or value.startswith(("/", "./", "~/", "http")):
+    if behind[:1] in ("(", "[") or value.startswith(("/", "./", "~/", "http", "=")):
         return match.group(0)
     return f"{lead}{quote}[redacted: secret]{quote}"
 
@@ -443,8 +473,14 @@ def _hide_field(match: re.Match[str]) -> str:
 
 
 def _hide_seeds(match: re.Match[str]) -> str:
-    words = {word.strip("0123456789.,):;-*").lower() for word in match.group(2).split()}
-    return match.group(0) if words & signs.PROSE else f"{match.group(1)}[redacted: seed phrase]"
+    lead, value = match.groups()
+    first = value.partition("\n")[0]  # the sentence on the next line is none of them
+    value = first if len(first.split()) >= signs.MIN_SEED_WORDS else value
+    words = {word.strip("0123456789.,):;-*").lower() for word in value.split()}
+    in_forms = sum(word.endswith(("ing", "ed", "ers", "ts", "ces", "ns")) for word in words)
+    if words & signs.PROSE or in_forms > 2:
+        return match.group(0)
+    return f"{lead}[redacted: seed phrase]{match.group(2)[len(value) :]}"
 
 
 def _hide_tail(match: re.Match[str]) -> str:
@@ -454,7 +490,7 @@ def _hide_tail(match: re.Match[str]) -> str:
 
 def _hide_token(match: re.Match[str]) -> str:
     token = match.group()
-    is_stand_in = len(set(token[-16:].lower())) < 3
+    is_stand_in = len(set(token[-16:].lower())) < 3 or token.endswith(("EXAMPLE", "EXAMPLEKEY"))
     return token if is_stand_in or not signs.is_doubtful(token) else "[redacted: token]"
 
 
@@ -474,10 +510,10 @@ def _hide_if_random(match: re.Match[str]) -> str:
 
 def _hide_random(match: re.Match[str]) -> str:
     lead, value = match.group(1), match.group(2)
-    if not looks_random(value) or value.startswith(tuple(_PUBLIC_HEADS)):
+    if not looks_random(value) or value.startswith(tuple(_PUBLIC_HEADS)) or is_object_id(value):
         return match.group(0)
-    before = match.string[max(0, match.start() - len("public ")) : match.start()]
-    if _public_name().search(lead) or before.lower() == "public ":
+    before = match.string[max(0, match.start() - 24) : match.start()].lower()
+    if _public_name().search(lead) or "public " in before.rpartition("\n")[2]:
         return match.group(0)
     return f"{lead}[redacted: secret]"
 

@@ -12,6 +12,7 @@ from memory_fabric.secret_names import (
     MIN_ENTROPY_CHARS,
     NAMES,
     is_hex,
+    is_name,
     is_placeholder,
     is_words,
     looks_random,
@@ -23,6 +24,7 @@ _MORE_NAMES = (
     "パスワード|비밀번호"
 )
 MIN_COOKIE_CHARS = 12
+MIN_TOKEN_CHARS = 16
 # What is said of options in prose.
 _OPTION_WORDS = frozenset(
     "option options flag flags argument arguments value values parameter switch is and or to for "
@@ -33,6 +35,8 @@ _OPTION_WORDS = frozenset(
 def without_url_secrets(text: str) -> str:
     """The text without passwords, tokens and signatures in its URLs."""
     text = _credentials_in_url().sub(_hide_password_in_url, text)
+    text = _oracle().sub(_hide_signed, text) if "@" in text and "/" in text else text
+    text = _dsn_of_go().sub(r"\1[redacted: password]", text)
     text = _token_in_url().sub(_hide_token_in_url, text)
     return _signature_in_url().sub(_hide_signature, text)
 
@@ -79,6 +83,22 @@ def _credentials_in_url() -> re.Pattern[str]:
 
 
 @cache
+def _oracle() -> re.Pattern[str]:
+    """`app/password@//host`, also behind `jdbc:oracle:thin:`."""
+    return re.compile(
+        r"((?:(?:oracle:(?:thin|oci):)|(?<![\w./:@-]))[\w$#.-]{1,40}/)"
+        r"([^\s/@'\"]{3,128})(?=@(?://|[\w.-]{1,80}:15\d\d\b))"
+    )
+
+
+@cache
+def _dsn_of_go() -> re.Pattern[str]:
+    return re.compile(
+        r"((?<![\w/:@.-])[\w.-]{1,60}:)(?!\[redacted)[^\s@'\"/]{3,128}(?=@(?:tcp|unix|udp)\()"
+    )
+
+
+@cache
 def _token_in_url() -> re.Pattern[str]:
     return re.compile(r"(://)([A-Za-z0-9_~.-]{16,256})@")
 
@@ -119,7 +139,8 @@ def _long_flag() -> re.Pattern[str]:
     return re.compile(
         r"((?<![\w/])(?:--?[\w-]{0,30}?(?:pass(?:word|wd|phrase|code)?|pwd?|secret|token|auth|psk|"
         r"pin|cred(?:ential)?s?|(?:api|access|secret|auth|account|private|storage|encryption|"
-        r"signing|license|service|client|master)[-_]?key)(?:[ =:]|\\?[\"'],[ ]?)|"
+        r"signing|license|service|client|master)[-_]?key)(?:-(?:string|value|text|data))?"
+        r"(?:[ =:]|\\?[\"'],[ ]?)|"
         r"--key[ =]|--?[a-z-]{1,20}-key[ =](?=\S{0,60}\d)|/(?:p|pass|password|token|pwd)[:=])"
         r"(?:\\?[\"'`])?)"
         r"([^\s\"'\\`-][^\s\"'\\`]{3,511})",
@@ -292,8 +313,18 @@ def _hide_flag(match: re.Match[str]) -> str:
 
 
 def _hide_password_in_url(match: re.Match[str]) -> str:
-    is_none = is_placeholder(match.group(2))
-    return match.group() if is_none else f"{match.group(1)}[redacted: password]@"
+    if is_placeholder(match.group(2)):
+        return match.group()
+    scheme, _, user = match.group(1)[:-1].partition("://")
+    if len(user) >= MIN_TOKEN_CHARS and sum(map(str.isdigit, user)) > 1 and not is_name(user):
+        user = "[redacted: token]"
+    return f"{scheme}://{user}:[redacted: password]@"
+
+
+def _hide_signed(match: re.Match[str]) -> str:
+    lead, value = match.groups()
+    is_none = is_placeholder(value) or "[redacted" in value
+    return match.group() if is_none else f"{lead}[redacted: password]"
 
 
 def _hide_token_in_url(match: re.Match[str]) -> str:

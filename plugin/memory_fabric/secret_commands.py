@@ -162,6 +162,18 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
         "chpasswd",
         rf" (?:-[ne] )?[\"']?{_USER}:(?=[^\n|]{{3,100}}\| ?(?:sudo )?chpasswd)",
     ),
+    ("chpasswd", "<<<", rf"\b[^\n|;&]{{0,60}}<<< ?[\"']?{_USER}:"),
+    ("convertto-securestring", "", r" (?:-String )?(?=[\"'])"),
+    ("composer bundle", "config", r" config (?:--?\w+ )?(?:set )?http-basic\.\S{1,80} \S{1,80} "),
+    ("bundle", "config", rf" config (?:--?\w+ )?(?:set )?\S{{1,80}} {_USER}:"),
+    ("schtasks", "/rp", _ON + r"/rp "),
+    ("echo printf", "<(", r" (?:-[ne]+ )?(?=[^\s()]{4,200}\))"),
+    (
+        "echo printf",
+        "|",
+        r" (?:-[ne]+ )?(?=(?:\"[^\"\n]{4,200}\"|'[^'\n]{4,200}'|[^\s\"'|]{4,200}) ?\|[^\n|]{0,80}?"
+        r"\b(?:password|passwd|passphrase|secrets?|token|login|auth|stdin|credentials?)\b)",
+    ),
     ("passwd cryptsetup sudo docker podman gpg", "<<<", r"\b[^\n|;&]{0,100}<<< ?"),
     ("requirepass masterauth", "", r" {1,4}"),
     ("security", "-w", _ON + r"-w "),

@@ -80,7 +80,7 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     `follower` is what comes next in the text, a few dozen characters of it.
     """
     plain = value.rstrip(".!?:,;").lower()
-    if is_placeholder(value) or value.startswith(_PLACES):
+    if is_placeholder(value) or value.startswith(_PLACES) or _is_reference(lead, value, quoted):
         return True
     if len(plain) < MIN_SECRET_CHARS and not _is_short_password(lead, value):
         return True
@@ -108,6 +108,17 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     return _is_code(value, follower) or _is_prose(name, sign, plain, follower)
 
 
+def _is_reference(lead: str, value: str, quoted: bool) -> bool:
+    """True for a variable of psql, a cmdlet, or the name of an object that holds the secret."""
+    if quoted and lead.endswith((" :'", " :")) and value.isidentifier():
+        return True
+    if _cmdlet().fullmatch(value) or _mail_address().fullmatch(value):
+        return True
+    *rest, last = value.split("-")
+    is_joined = len(rest) > 0 and all(part.isalpha() and part.islower() for part in rest)
+    return is_joined and last in ("credentials", "creds", "secret", "secrets", "tls", "tokens")
+
+
 def is_placeholder(value: str) -> bool:
     """Whether the value only stands in for a secret: `your-token-here`, `xxxx`, `$TOKEN`."""
     plain = value.strip(".!?:,;`*\"'").lower()
@@ -119,7 +130,13 @@ def is_placeholder(value: str) -> bool:
         inner = value.strip("$%<>{}()")
         return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
     parts = re.split(r"[-_.\s]+", plain)
-    return all(part.strip("0123456789") in _STAND_INS for part in parts if not part.isdigit())
+    return all(_is_stand_in(part) for part in parts if not part.isdigit())
+
+
+def _is_stand_in(part: str) -> bool:
+    """True for `password`, `token2` and `secret123`; not for `password4535`, as people choose."""
+    bare = part.strip("0123456789")
+    return bare in _STAND_INS and (len(part) - len(bare) < 4 or part.endswith("1234"))
 
 
 def is_name(value: str) -> bool:
@@ -344,6 +361,19 @@ def _stands_elsewhere() -> re.Pattern[str]:
         r"(?:Promise|Observable|Option(?:al)?|Vec|List|Result|Array|Map|Set|Arc|Box|Rc|"
         r"Record|Dict)[<\[]|#[0-9a-fA-F]{3,8}$"
     )
+
+
+@cache
+def _mail_address() -> re.Pattern[str]:
+    return re.compile(
+        r"[\w.+-]{1,64}@[\w-]{2,40}(?:\.[\w-]{2,40})*\.(?:com|org|net|de|io|fr|es|it|nl|pl|ru|uk|eu|"
+        r"cn|jp|kr|br|ch|at|dev|app|local|example|test|invalid)"
+    )
+
+
+@cache
+def _cmdlet() -> re.Pattern[str]:
+    return re.compile(r"(?:Get|Read|New|ConvertTo|ConvertFrom|Import|Invoke|Set)-[A-Z][A-Za-z]+")
 
 
 @cache

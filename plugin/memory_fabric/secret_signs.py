@@ -36,7 +36,11 @@ _PIECES: list[str] = []
 # Options as they stand behind their dash or slash.
 _OPTIONS = tuple(f"{lead}{name}" for lead in ("-", "/") for name in OPTION_NAMES)
 # Of these at least one stands in any twelve words of prose, and none among the words of a wallet.
-PROSE = frozenset("the and for are was not but from with has have our must should will".split())
+PROSE = frozenset(
+    """the and for are was not but from with has our should because were after been their which
+    while these those would could than took der die das und ist mit nicht auf für den ein eine les
+    des est pour avec que los las con una por per che não com het een что как это для""".split()
+)
 _AROUND = ".,;:!?()[]{}<>\"'`*"
 
 
@@ -71,8 +75,12 @@ def beside_issuer(text: str, folded: str) -> bool:
 
 def url(text: str, folded: str) -> bool:
     """True if an address has a name, a password or parameters in it."""
-    return "://" in text and any(
-        "://" in word and ("@" in word or "=" in word) for word in text.split()
+    if "://" not in text and "@" not in text:
+        return False
+    return any(
+        ("://" in word and ("@" in word or "=" in word))
+        or ("@" in word and ("/" in word or "(" in word))
+        for word in text.split()
     )
 
 
@@ -181,12 +189,13 @@ def seeds(text: str, folded: str) -> bool:
     if not any(name in folded for name in SEEDS):
         return False
     run = 0
-    for word in folded.replace("=", " ").replace(":", " ").split():
+    for word in folded.replace("=", " ").replace(":", " ").replace("：", " ").split():
         bare = word.strip("0123456789.,;:)(\"'`[]#*-")
         if not bare:
             continue  # its number
         for part in bare.split(",") if "," in bare else (bare,):
-            fits = 3 <= len(part) <= 8 and part.isalpha() and part not in PROSE
+            least = 1 if part >= "\u3041" else 3
+            fits = least <= len(part) <= 8 and part.isalpha() and part not in PROSE
             run = run + 1 if fits else 0
             if run >= MIN_SEED_WORDS:
                 return True

@@ -31,6 +31,8 @@ PASSWORDS = tuple(
     code_d’accès codice_di_accesso codice_d'accesso código_secreto kod_dostępu код_доступа
     кодовое_слово erişim_kodu gizli_kelime toegangscode الرمز_السري رمز_الدخول sandinya
     kata_sandinya гасло
+    freischaltcode entsperrcode türcode zahlencode code_de_déverrouillage código_de_desbloqueo
+    codice_di_sblocco kod_do_drzwi kod_do_alarmu код_домофона код_от_сейфа alarmcode deurcode
     parole nywila পাসওয়ার্ড құпиясөз focal_faire heslo přístupový_kód zugriffscode
     """.split()
 )
@@ -62,6 +64,15 @@ KEYS = tuple(
     khóa kunci กุญแจ clau
     """.split()
 )
+KEYS += (
+    "api_key",
+    "access_key",
+    "secret_key",
+    "private_key",
+    "signing_key",
+    "auth_key",
+    "master_key",
+)
 # Of these no ending makes another word: "Passwörtern", "şifresi", "пароля".
 UNBENT = frozenset(
     """password passwd passphrase passcode pass_word pwd mdp token secret apikey webhook bearer jwt
@@ -71,12 +82,19 @@ UNBENT = frozenset(
 COMMON_KEYS = ("key", "keys", "code", "auth")
 NAMES = (*PASSWORDS, *SHORT_PASSWORDS, *PAIRS, *KEYS, *COMMON_KEYS)
 # Behind these stand the words of a wallet.
-SEEDS = """
+SEEDS = tuple(
+    word.replace("_", " ")
+    for word in """
     seed mnemonic recovery phrase passphrase 助记词 助記詞 ニーモニック 니모닉 시드
     wiederherstellung
     récupération recuperación recupero recuperação herstel восстановлени мнемоник odzyskiwania
-    kurtarma wallet bip39 bip-39
+    kurtarma wallet bip39 bip-39 semilla semente ledger trezor metamask phantom twelve_words
+    12_words 24_words twenty-four_words zwölf_wörter 12_wörter 24_wörter 12_mots 24_mots 12_palabras
+    12_palavras 12_parole 12_woorden 12_слов mnémonique mnemotechn mnémo sementi záloh
+    återställning gjenopprett gendan palautus obnov frase_de_backup backup_phrase 복구 복원
+    復元 恢复 恢復
 """.split()
+)
 # Which link a name to its value.
 LINKS = frozenset(
     """is was are be equals reads as to with using ist lautet lauten heisst heißt war auf mit est
