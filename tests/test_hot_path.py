@@ -164,6 +164,18 @@ def test_recall_for_a_subagent_spares_what_it_can_do_without(door: Door, tmp_pat
     assert modules_after(door, "SubagentStart", tmp_path) & SPARED == set()
 
 
+@pytest.mark.parametrize("name", ["SessionStart", "PreToolUse", "PostToolUse"])
+def test_what_writes_without_reading_language_spares_expressions(
+    door: Door, tmp_path: Path, name: str
+) -> None:
+    assert modules_after(door, name, tmp_path) & {"re", "enum", "json", "functools"} == set()
+
+
+@pytest.mark.parametrize("name", sorted(HANDLERS))
+def test_no_hook_loads_a_library_of_digests(door: Door, tmp_path: Path, name: str) -> None:
+    assert modules_after(door, name, tmp_path) & {"hashlib", "_hashlib", "hmac"} == set()
+
+
 @pytest.mark.parametrize("name", ["UserPromptSubmit", "PreToolUse", "SubagentStart"])
 @pytest.mark.parametrize("agent", ["database-engineer", "Explore"])
 def test_native_notes_are_not_read_where_a_person_waits(
