@@ -202,6 +202,17 @@ def test_a_prompt_with_a_cue_imports_nothing_slow(door: Door, tmp_path: Path, pr
     assert modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt) & SLOW == set()
 
 
+def test_what_capture_compiled_once_is_not_compiled_again(door: Door, tmp_path: Path) -> None:
+    prompt = "We decided to use Celery over RQ because it retries."
+    for _ in range(2):  # what is said again is compared with what is known
+        modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt)
+
+    modules = modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt)
+
+    assert "memory_fabric.fabric.remember" in modules
+    assert modules & {"re", "enum", "json", "functools", "collections"} == set()
+
+
 def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(
     door: Door, tmp_path: Path
 ) -> None:

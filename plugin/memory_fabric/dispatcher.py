@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 
 from memory_fabric.config import home_path
@@ -132,6 +133,9 @@ def main() -> None:
     gc.disable()  # the process ends before a cycle of garbage could matter
     try:
         _serve(os.environ)
+        expressions = sys.modules.get("memory_fabric.fabric.expressions")
+        if expressions is not None:  # an event in which somebody's words were read
+            expressions.keep()
     finally:  # not the interpreter's own way out: it costs half a bare start and could still fail
         os._exit(0)
 
