@@ -213,6 +213,19 @@ def test_what_capture_compiled_once_is_not_compiled_again(door: Door, tmp_path: 
     assert modules & {"re", "enum", "json", "functools", "collections"} == set()
 
 
+def test_a_start_beside_another_session_loads_nothing_that_captures(
+    door: Door, tmp_path: Path
+) -> None:
+    other = {"session_id": "beside", "transcript_path": str(tmp_path / "beside.jsonl")}
+    Path(other["transcript_path"]).write_text("")
+    door.ring({"hook_event_name": "Stop", "last_assistant_message": "Done.", **other})
+
+    modules = modules_after(door, "SessionStart", tmp_path)
+
+    assert "memory_fabric.handlers.catch_up" in modules
+    assert modules & {"memory_fabric.fabric.remember", "memory_fabric.transcript"} == set()
+
+
 def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(
     door: Door, tmp_path: Path
 ) -> None:
