@@ -168,6 +168,18 @@ def test_recall_for_a_subagent_spares_what_it_can_do_without(door: Door, tmp_pat
     assert modules_after(door, "SubagentStart", tmp_path) & SPARED == set()
 
 
+@pytest.mark.parametrize("name", ["SessionStart", "PreToolUse", "PostToolUse"])
+def test_what_writes_without_reading_language_spares_expressions(
+    door: Door, tmp_path: Path, name: str
+) -> None:
+    assert modules_after(door, name, tmp_path) & {"re", "enum", "json", "functools"} == set()
+
+
+@pytest.mark.parametrize("name", sorted(HANDLERS))
+def test_no_hook_loads_a_library_of_digests(door: Door, tmp_path: Path, name: str) -> None:
+    assert modules_after(door, name, tmp_path) & {"hashlib", "_hashlib", "hmac"} == set()
+
+
 @pytest.mark.parametrize("name", ["UserPromptSubmit", "PreToolUse", "SubagentStart"])
 @pytest.mark.parametrize("agent", ["database-engineer", "Explore"])
 def test_native_notes_are_not_read_where_a_person_waits(
@@ -192,6 +204,30 @@ def test_native_notes_are_not_read_where_a_person_waits(
 )
 def test_a_prompt_with_a_cue_imports_nothing_slow(door: Door, tmp_path: Path, prompt: str) -> None:
     assert modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt) & SLOW == set()
+
+
+def test_what_capture_compiled_once_is_not_compiled_again(door: Door, tmp_path: Path) -> None:
+    prompt = "We decided to use Celery over RQ because it retries."
+    for _ in range(2):  # what is said again is compared with what is known
+        modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt)
+
+    modules = modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt)
+
+    assert "memory_fabric.fabric.remember" in modules
+    assert modules & {"re", "enum", "json", "functools", "collections"} == set()
+
+
+def test_a_start_beside_another_session_loads_nothing_that_captures(
+    door: Door, tmp_path: Path
+) -> None:
+    other = {"session_id": "beside", "transcript_path": str(tmp_path / "beside.jsonl")}
+    Path(other["transcript_path"]).write_text("")
+    door.ring({"hook_event_name": "Stop", "last_assistant_message": "Done.", **other})
+
+    modules = modules_after(door, "SessionStart", tmp_path)
+
+    assert "memory_fabric.handlers.catch_up" in modules
+    assert modules & {"memory_fabric.fabric.remember", "memory_fabric.transcript"} == set()
 
 
 def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(

@@ -20,10 +20,12 @@ VALUES = st.recursive(
 )
 
 
-@given(VALUES, st.booleans())
-def test_what_is_written_is_what_the_package_writes(value: Any, ascii_only: bool) -> None:
-    text = json.dumps(value, ensure_ascii=ascii_only)
-    assert jsontext.dumps(value, ensure_ascii=ascii_only) == text
+@given(VALUES, st.booleans(), st.booleans())
+def test_what_is_written_is_what_the_package_writes(
+    value: Any, ascii_only: bool, sort_keys: bool
+) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only, sort_keys=sort_keys)
+    assert jsontext.dumps(value, ensure_ascii=ascii_only, sort_keys=sort_keys) == text
     assert jsontext.loads(f" \t\r\n{text}\n") == value
 
 

@@ -19,9 +19,9 @@ def id_for(name: str) -> str:
     """An id (UUIDv8) that is always the same for a name: what is told of a session is told once."""
     digits = name.replace("-", "").lower()
     if len(digits) != 32 or not set(digits) <= set("0123456789abcdef"):
-        from hashlib import sha256  # a bare start, and the client's own ids need none
+        from memory_fabric.digests import sha256  # the client's own ids need none
 
-        digits = sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
+        digits = sha256(name.encode("utf-8", "replace"))[:32]
     # Backwards, so that nobody takes its short form for that of the session.
     text = digits[::-1]
     return f"{text[:8]}-{text[8:12]}-8{text[13:16]}-9{text[17:20]}-{text[20:]}"

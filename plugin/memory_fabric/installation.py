@@ -258,10 +258,10 @@ def unlink(path: str) -> None:
 
 
 def _read_error(data_dir: str) -> dict[str, str]:
-    import json  # only when an installation is missing
-
     try:
         with open(error_file(data_dir), encoding="utf-8") as file:
+            import json  # only where an installation failed
+
             found = json.load(file)
         return {name: str(found[name]) for name in ("time", "environment", "reason", "remedy")}
     except (OSError, ValueError, KeyError, TypeError):

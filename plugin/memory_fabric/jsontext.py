@@ -35,10 +35,15 @@ def compiled(parts: Any) -> tuple[Loads, Dumps]:
     is not as we know it.
     """
     scan = parts.make_scanner(_Defaults())
-    ascii_only, any_script = (
-        parts.make_encoder(None, _refuse, quote, None, ": ", ", ", False, False, True)
-        for quote in (parts.encode_basestring_ascii, parts.encode_basestring)
-    )
+
+    def encoder(quote: Callable[[str], str], sort_keys: bool) -> Callable[[Any, int], Any]:
+        encode: Callable[[Any, int], Any] = parts.make_encoder(
+            None, _refuse, quote, None, ": ", ", ", sort_keys, False, True
+        )
+        return encode
+
+    ascii_only = encoder(parts.encode_basestring_ascii, False)
+    any_script = encoder(parts.encode_basestring, False)
 
     def loads(text: str) -> Any:
         stripped = text.strip(WHITE_SPACE)
@@ -55,8 +60,12 @@ def compiled(parts: Any) -> tuple[Loads, Dumps]:
             raise ValueError(f"Extra data: char {end}")
         return value
 
-    def dumps(value: Any, *, ensure_ascii: bool = True) -> str:
-        return "".join((ascii_only if ensure_ascii else any_script)(value, 0))
+    def dumps(value: Any, *, ensure_ascii: bool = True, sort_keys: bool = False) -> str:
+        encode = ascii_only if ensure_ascii else any_script
+        if sort_keys:
+            quote = parts.encode_basestring_ascii if ensure_ascii else parts.encode_basestring
+            encode = encoder(quote, True)
+        return "".join(encode(value, 0))
 
     return loads, dumps
 
@@ -67,7 +76,8 @@ def _refuse(value: object) -> object:
 
 # loads(text): the value that the text holds. Raises ValueError for anything but one JSON value, and
 # RecursionError for one nested too deep.
-# dumps(value, *, ensure_ascii=True): the value on one line. Raises TypeError for what has no form.
+# dumps(value, *, ensure_ascii=True, sort_keys=False): the value on one line. Raises TypeError for
+# what has no form.
 loads: Loads
 dumps: Dumps
 try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from memory_fabric.fabric.expressions import pattern
 from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 # What opens a sentence without belonging to it.
 _LEAD_IN = (

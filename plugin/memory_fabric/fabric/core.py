@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memory_fabric import suspicion
 from memory_fabric.fabric import push, render
 from memory_fabric.fabric.boost import boost
 from memory_fabric.fabric.dedupe import collapse, dedupe, is_of_others
@@ -259,6 +258,8 @@ def without_secrets(answer: Answer) -> Answer:
 
 
 def _without_secrets(hit: Hit) -> Hit:
+    from memory_fabric import suspicion  # not for a prompt of which nothing is known
+
     metadata = {
         k: suspicion.without_secrets(v) if k in SAID else v for k, v in hit.metadata.items()
     }
@@ -270,6 +271,8 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
 
     What stands in them passes today's rules of redaction.
     """
+    from memory_fabric import suspicion  # no hook asks for JSON
+
     known: dict[str, str] = {}
     sources: dict[str, int] = {}
     for hit in answer.hits:

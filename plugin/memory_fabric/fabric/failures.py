@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.text import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 # The ends of an output tell; between them stands what was repeated.
 MAX_HEAD_CHARS, MAX_TAIL_CHARS = 32 << 10, 32 << 10
@@ -111,6 +113,5 @@ def _lines(output: str) -> list[str]:
     return [line[:MAX_LINE_CHARS].rstrip() for line in output.splitlines() if line.strip()]
 
 
-@cache
 def _pattern(expression: str) -> re.Pattern[str]:
-    return re.compile(expression)
+    return pattern(expression, 0)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from _collections_abc import Mapping  # the package `collections` loads more
 
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.text import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from memory_fabric.store.memory import Memory
 
 # Names are looked up for so many words of a text; the memory of a name is a bonus, not a duty.

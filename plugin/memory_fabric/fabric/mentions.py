@@ -6,9 +6,7 @@ known, shaped like one in code, or written with a capital where no sentence begi
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.vocabulary import (
     ORDINARY,
     PATTERN_HEADS,
@@ -22,6 +20,7 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Mapping
 
 MAX_NAME_BYTES = 512
@@ -119,24 +118,22 @@ class Mention(Value):
     end: int
 
 
-@cache
 def _word_pattern() -> re.Pattern[str]:
-    return re.compile(r"[^\s,;:!?\"'“”‘’()\[\]{}<>`|*=…。，、：；！？（）「」]+")
+    return pattern(r"[^\s,;:!?\"'“”‘’()\[\]{}<>`|*=…。，、：；！？（）「」]+", 0)
 
 
-@cache
 def _shape_pattern() -> re.Pattern[str]:
     """CamelCase, snake_case, dotted.call and CONSTANT_CASE names; nothing that prose contains."""
-    return re.compile(
+    return pattern(
         r"(?:[A-Z][a-z0-9]+){2,8}|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*){1,8}"
-        r"|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){1,8}"
+        r"|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){1,8}",
+        0,
     )
 
 
-@cache
 def _span_pattern() -> re.Pattern[str]:
     """What may stand between backticks as a name: a symbol, a path, an option, a short command."""
-    return re.compile(r"[\w@./~$%:#*+<>\[\]=-]+(?:\(\))?(?: [\w@./~$%:#*+<>\[\]=-]+)*")
+    return pattern(r"[\w@./~$%:#*+<>\[\]=-]+(?:\(\))?(?: [\w@./~$%:#*+<>\[\]=-]+)*", 0)
 
 
 def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
@@ -213,7 +210,7 @@ def _is_span_name(inside: str, used: int) -> bool:
 def _spans(text: str) -> list[tuple[int, int]]:
     """Where text stands between two backticks of one line, in order."""
     found = []
-    for line in re.finditer(r"[^\n]+", text):
+    for line in pattern(r"[^\n]+", 0).finditer(text):
         marks = [line.start() + place for place, c in enumerate(line.group()) if c == "`"]
         found += [(marks[k] + 1, marks[k + 1]) for k in range(0, len(marks) - 1, 2)]
     return found

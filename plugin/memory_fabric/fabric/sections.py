@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
+from memory_fabric.fabric.expressions import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
 
     from memory_fabric.fabric.segments import Sentence
@@ -52,9 +52,8 @@ _TEMPLATE = (
 _TEMPLATE_MARKS = ("[", "{{", "<your", "xxx")
 
 
-@cache
 def _template_pattern() -> re.Pattern[str]:
-    return re.compile(_TEMPLATE, re.IGNORECASE)
+    return pattern(_TEMPLATE)
 
 
 def is_open(sentence: Sentence) -> bool:

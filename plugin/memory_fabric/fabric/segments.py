@@ -6,14 +6,13 @@ logs, traces, diffs, tables, templates. Every step is a pass over the lines; no 
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.text import one_line, without_injected
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 MAX_CHARS = 65536
@@ -321,9 +320,8 @@ def _plain(text: str) -> str:
     return text.replace("**", "") if "*" in text else text
 
 
-@cache
 def _end_pattern() -> re.Pattern[str]:
-    return re.compile(r"[.!?…]{1,4}[\"')\]`*”]{0,3}(?=\s|$)|[。！？]")
+    return pattern(r"[.!?…]{1,4}[\"')\]`*”]{0,3}(?=\s|$)|[。！？]", 0)
 
 
 def _split(text: str) -> Iterator[str]:

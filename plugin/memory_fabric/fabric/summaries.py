@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from memory_fabric.fabric.expressions import DOTALL, pattern
 
 _NOT_SAID = r"<analysis>.*?(?:</analysis>|\Z)|</?summary>"
 
 
 def said_in(summary: str) -> str:
     """The summary alone, without analysis and tags."""
-    return re.sub(_NOT_SAID, "", summary, flags=re.DOTALL)
+    return pattern(_NOT_SAID, DOTALL).sub("", summary)

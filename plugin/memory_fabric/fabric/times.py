@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
-from functools import cache
 
 from memory_fabric.errors import BadInput
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.moments import CUES, MONTHS, WEEKDAYS, letters_of, parsed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
+
     Range = tuple[str, str]
 
 _UNIT_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
@@ -24,14 +25,14 @@ def boundary(text: str, now: str) -> str:
     """The ISO date a filter value means: `2026-01`, `7d`, `yesterday`, `monday`; '' for none."""
     value = text.strip().lower()
     moment = parsed(now) if now else None
-    if re.fullmatch(r"\d{4}(-\d\d){0,2}", value):
+    if pattern(r"\d{4}(-\d\d){0,2}", 0).fullmatch(value):
         date = value + "-01-01"[len(value) - 4 :]
         return date if parsed(date) else ""
     if value[:4].isdigit() and parsed(text.strip()):
         return text.strip()
     if moment is None:
         return ""
-    if match := re.fullmatch(r"(\d{1,4})([hdwmy])", value):
+    if match := pattern(r"(\d{1,4})([hdwmy])", 0).fullmatch(value):
         return _iso(moment, days=-int(match[1]) * _UNIT_DAYS[match[2]])
     found = ranges(text, now)
     return found[0][0] if found else ""
@@ -46,11 +47,11 @@ def moment(text: str, now: str) -> str:
     if len(value) > DATE_CHARS and value[:4].isdigit() and (exact := parsed(value)):
         return _not_after(exact, now)
     spans: tuple[Range | None, ...]
-    if re.fullmatch(r"\d{4}(-\d\d){0,2}", value):
+    if pattern(r"\d{4}(-\d\d){0,2}", 0).fullmatch(value):
         year, *rest = map(int, value.split("-"))
         whole = _month(year, 1), _month(year, 12)
         spans = (_day(year, *rest) if len(rest) == 2 else _month(year, *rest),) if rest else whole
-    elif re.fullmatch(r"\d{1,4}[hdwmy]", value.lower()):
+    elif pattern(r"\d{1,4}[hdwmy]", 0).fullmatch(value.lower()):
         spans = tuple(_iso_dates(boundary(value, now)))
     else:
         spans = ranges(value, now)[:1]
@@ -96,10 +97,9 @@ def ranges(text: str, now: str) -> tuple[Range, ...]:
     return tuple(dict.fromkeys(found))[:MAX_RANGES]
 
 
-@cache
 def _expression(name: str) -> re.Pattern[str]:
     month = "|".join([*MONTHS, "sept", *(m[:3] for m in MONTHS)])
-    return re.compile(
+    return pattern(
         {
             "iso": r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b",
             "month": rf"(?:\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?\b({month})\b\.?"
@@ -108,7 +108,6 @@ def _expression(name: str) -> re.Pattern[str]:
             "ago": r"\b(\d{1,3}|a|an|one|two|three|four|five|six) (day|week|month|year)s? ago\b",
             "last": r"\b(last|this|past|previous) (week|weekend|month|year)\b",
         }[name],
-        re.IGNORECASE,
     )
 
 

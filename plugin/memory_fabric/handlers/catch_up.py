@@ -6,15 +6,6 @@ import os
 import time
 
 from memory_fabric import ids
-from memory_fabric.fabric.remember import trust_for
-from memory_fabric.handlers.follow_transcript import (
-    follow,
-    is_behind,
-    is_placed,
-    read_to,
-    table_of,
-)
-from memory_fabric.handlers.take_notes import conclude
 from memory_fabric.store import sessions
 
 TYPE_CHECKING = False
@@ -38,8 +29,6 @@ def catch_up(fabric: WorkTable, event: Event) -> None:
     A session whose transcript grows is alive. One that ended this way and goes on later is alive
     again, and its transcript is read on from where it was left.
     """
-    if not trust_for(fabric.memory.settings, "assistant"):
-        return  # what this session may not remember waits for one that may
     database = fabric.memory.session_database()
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
     found = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)
@@ -48,25 +37,39 @@ def catch_up(fabric: WorkTable, event: Event) -> None:
         path = _found(noted_path, event.transcript_path)
         if done == MAX_SESSIONS:
             break
-        if fabric.room.isolated and not is_placed(fabric.memory, session):
-            continue  # nobody knows whether what it said may be known here
         if not _may_be_running(database, session, path, seen_at):
-            _catch_up(fabric, session, path)
-            done += 1
+            done += _catch_up(fabric, session, path)
 
 
-def _catch_up(fabric: WorkTable, session: str, path: str) -> None:
+def _catch_up(fabric: WorkTable, session: str, path: str) -> bool:
+    """Read on in it; False where this session may not remember what it said."""
+    # A bare start, and most of what is unfinished goes on in another window.
+    from memory_fabric.fabric.remember import trust_for
+    from memory_fabric.handlers.follow_transcript import (
+        follow,
+        is_behind,
+        is_placed,
+        read_to,
+        table_of,
+    )
+    from memory_fabric.handlers.take_notes import conclude
+
+    if not trust_for(fabric.memory.settings, "assistant"):
+        return False  # it waits for one that may
+    if fabric.room.isolated and not is_placed(fabric.memory, session):
+        return False  # nobody knows whether what it said may be known here
     fabric = table_of(fabric, session)
     memory = fabric.memory
     if is_behind(memory, session, path):
         before = read_to(memory, session)
         follow(fabric, session, path, MAX_BYTES, MAX_CHARS, is_here=False)
         if is_behind(memory, session, path, before):
-            return
+            return True
     conclude(fabric, session)
     database = memory.session_database()
     notes = sessions.load_notes(database, session) | {"presumed": True}
     sessions.save_notes(database, session, notes, ended_at=fabric.now)
+    return True
 
 
 def _found(path: str, beside: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from memory_fabric import events
 from memory_fabric.fabric.errands import text_of
 from memory_fabric.store import sessions
-from memory_fabric.suspicion import without_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ def handle(event: Event, fabric: WorkTable) -> None:
     kind = asked.get("subagent_type")
     if not isinstance(prompt, str) or not prompt.strip():
         return
+    from memory_fabric.suspicion import without_secrets  # not for calls of other tools
+
     database = fabric.memory.session_database()
     sessions.note_task(
         database,

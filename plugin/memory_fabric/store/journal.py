@@ -5,10 +5,9 @@ All are append-only lines of JSON; every line has an id, so a line read twice do
 
 from __future__ import annotations
 
-import json
 import os
 
-from memory_fabric import deadline
+from memory_fabric import deadline, jsontext
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import OTHERS
 from memory_fabric.store import files, records, seal, write
@@ -231,8 +230,8 @@ def _line(store: str, row: tuple[Any, ...]) -> dict[str, Any]:
         "id": id_,
         "kind": kind,
         "store": store,
-        "payload": json.loads(payload),
-        "provenance": json.loads(provenance),
+        "payload": jsontext.loads(payload),
+        "provenance": jsontext.loads(provenance),
     }
 
 
@@ -246,18 +245,18 @@ def _decisions(
     for step in steps:
         if step["kind"] == "forget":
             ids = step["payload"]["ids"]
-            others = _of_others(json.loads(row[-1]))
+            others = _of_others(jsontext.loads(row[-1]))
             found += [{"id": id_, "forgotten": True, "at": at} for id_ in ids if id_ not in others]
         elif step["payload"].get("told"):
             continue  # it was read there
         elif step["kind"] in ("remember", "put_record"):
             # A record that repeats a known one strengthens that one: its inverse knows which.
-            undone = [op["payload"]["record"]["id"] for op in json.loads(row[-1]) if _puts(op)]
+            undone = [op["payload"]["record"]["id"] for op in jsontext.loads(row[-1]) if _puts(op)]
             own = step["payload"]["record"].get("id", "")
             for id_ in dict.fromkeys([*undone, own] if step is line else [own]):
                 found += [records.as_object(record) for record in _to_tell(c, id_)]
     # What was closed or opened again stands as it is now, too.
-    for link in _links(json.loads(row[-1])):
+    for link in _links(jsontext.loads(row[-1])):
         found += [records.as_object(record) for record in _to_tell(c, link["id"])]
     return found
 

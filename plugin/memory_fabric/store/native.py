@@ -7,7 +7,6 @@ HTML comment lines, which the client strips and does not count (measured, docs/h
 from __future__ import annotations
 
 import os
-import re
 
 from memory_fabric.errors import StoreReadOnly, StoreUnavailable
 from memory_fabric.models import said
@@ -39,7 +38,7 @@ MAX_SLUG_CHARS = 200
 # Somebody else wrote between our reading and our replacing: read again, so many times.
 ATTEMPTS = 5
 
-_ID = r"<!-- id: ([0-9a-f-]{36}) -->"
+_ID, _ID_ENDS, _ID_CHARS = "<!-- id: ", " -->", frozenset("0123456789abcdef-")
 
 
 class NativeNotes(Value):
@@ -91,7 +90,9 @@ def locate(config_dir: str, project_root: str, switched_on: bool) -> NativeNotes
 
 def slug_of(path: str) -> str:
     """The client's folder name for a path: `-` for every UTF-16 unit but A-Z, a-z, 0-9."""
-    return re.sub(r"[^A-Za-z0-9]", lambda m: "-" if m.group() < "\U00010000" else "--", path)
+    return "".join(
+        c if c.isascii() and c.isalnum() else "-" if c < "\U00010000" else "--" for c in path
+    )
 
 
 def promote(notes: NativeNotes, records: Sequence[Record], lock: str) -> tuple[str, ...]:
@@ -171,9 +172,9 @@ def _fence_at(lines: list[str], at: int) -> tuple[int, list[str], list[str]]:
     ids: list[str] = []
     foreign: list[str] = []
     while at < end:
-        said = re.fullmatch(_ID, _marker(lines[at + 1])) if at + 1 < end else None
-        if said and lines[at].startswith("- ["):
-            ids.append(said.group(1))
+        id_ = _id_in(_marker(lines[at + 1])) if at + 1 < end else ""
+        if id_ and lines[at].startswith("- ["):
+            ids.append(id_)
             at += 2
         elif closed:
             foreign.append(lines[at])
@@ -220,6 +221,13 @@ def _lines(text: str) -> list[str]:
     """The lines with their ends; only a line feed ends one."""
     *whole, rest = text.split("\n")
     return [line + "\n" for line in whole] + ([rest] if rest else [])
+
+
+def _id_in(marker: str) -> str:
+    """The id that the marker names; empty if it is another line."""
+    id_ = marker[len(_ID) : -len(_ID_ENDS)]
+    known = len(id_) == 36 and _ID_CHARS.issuperset(id_)
+    return id_ if known and marker == f"{_ID}{id_}{_ID_ENDS}" else ""
 
 
 def _marker(line: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from _functools import partial  # type: ignore[import-not-found]  # `functools` loads more
 
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError

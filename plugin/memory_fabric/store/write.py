@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from memory_fabric import jsontext
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Operation, Provenance
 from memory_fabric.store import integrity
@@ -79,9 +78,9 @@ def apply_within(
             (
                 operation.id,
                 operation.kind,
-                json.dumps(operation.payload, ensure_ascii=False),
-                json.dumps(inverse, ensure_ascii=False),
-                json.dumps(operation.provenance._asdict(), ensure_ascii=False),
+                jsontext.dumps(operation.payload, ensure_ascii=False),
+                jsontext.dumps(inverse, ensure_ascii=False),
+                jsontext.dumps(operation.provenance._asdict(), ensure_ascii=False),
                 operation.provenance.session,
                 operation.provenance.at,
             ),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from memory_fabric.fabric.closing.wording import content_stems, key_of
 from memory_fabric.fabric.expressions import pattern
 from memory_fabric.text import STOPWORDS, stem, words
@@ -82,7 +80,7 @@ def change(clause: str) -> Change | None:
         return None
     about = clause[: raised.start("name")] + " " + _weighed(clause[raised.end() :])
     name = raised["name"]
-    subject = content_stems(re.sub(_VERSIONED, " ", about)) - _SETTINGS - _stems(name)
+    subject = content_stems(pattern(_VERSIONED, 0).sub(" ", about)) - _SETTINGS - _stems(name)
     return Change(subject, name=key_of(name), new=raised["version"], ends=_ends(clause))
 
 
@@ -125,7 +123,7 @@ def _holds_version(text: str, changed: Change) -> bool:
 
 def _weighed(tail: str) -> str:
     """What is behind counts up to the next clause; a weak word there says: not all."""
-    tail = re.split(r"[,;]|\.\s", tail)[0]
+    tail = pattern(r"[,;]|\.\s", 0).split(tail)[0]
     return tail if content_stems(tail) or not set(words(tail)) - STOPWORDS else f"{tail} elsewhere"
 
 

@@ -6,8 +6,6 @@ later clause, or without a name ("icons are no longer inlined").
 
 from __future__ import annotations
 
-import re
-
 from memory_fabric.fabric.closing.leavings import COMPARED, DENIED, LEAVINGS, LEFT, MOVED, WHOLLY
 from memory_fabric.fabric.closing.wording import (
     GENERIC,
@@ -20,6 +18,10 @@ from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.vocabulary import TECHNOLOGIES
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 # Behind whose match alone it is said what for: what stands before is not the subject.
 _GONE = (
@@ -130,7 +132,7 @@ def departure(clause: str) -> Departure | None:
             match = pattern(expression).search(clause)
             if not match or pattern(DENIED).search(clause[: match.start()]):
                 continue
-            left = [_keys(name) for name in re.split(r",? (?:and|or) |, ", match["left"])]
+            left = [_keys(name) for name in pattern(r",? (?:and|or) |, ", 0).split(match["left"])]
             if any(left):
                 now = how is COMPARED and pattern(r"\bnow\b").search(clause)
                 front = "" if place is None else clause[: match.start(place)]
@@ -151,7 +153,7 @@ def _keys(name: str) -> frozenset[str]:
 
 def _use(front: str, clause: str, match: re.Match[str]) -> frozenset[str]:
     """Stems of what something is left for: the thing moved, in front, and the place behind."""
-    before = re.sub(r"(?:\b(?:the|our|a|an|plain|just|using) )+$", "", front)
+    before = pattern(r"(?:\b(?:the|our|a|an|plain|just|using) )+$", 0).sub("", front)
     before = pattern(_LINKS + r"\s*$").sub("", before)
     before = pattern(r" to [^,;:]*? from\s*$").sub("", before)
     tail = clause[match.end("left") :]
@@ -174,16 +176,18 @@ def _without_replacement(before: str) -> str:
 
 def _behind(tail: str, matched: str) -> frozenset[str]:
     """Stems of "for sessions", "in the new service"; weak words count, for they say: not all."""
-    tail = re.sub(r"^ (?:any ?more|any longer|entirely|completely)\b", "", tail)
-    if re.match(r"(?:.* )?(?:left|ditch\w*|swapp?\w*(?: out)?) ", matched):
+    tail = pattern(r"^ (?:any ?more|any longer|entirely|completely)\b", 0).sub("", tail)
+    if pattern(r"(?:.* )?(?:left|ditch\w*|swapp?\w*(?: out)?) ", 0).match(matched):
         tail = pattern(_FOR_NAME).sub("", tail)
     shorter = pattern(_RUN).sub("", tail)
     if shorter != tail:
-        placed = re.match(r" (?:in|on|at) (\S+)$", shorter)
+        placed = pattern(r" (?:in|on|at) (\S+)$", 0).match(shorter)
         shorter = "" if placed and name_key(placed[1]) in TECHNOLOGIES else shorter
     shorter = pattern(_FOR_REASON).sub("", shorter)
-    shorter = re.split(r"[,;:.](?:$|\s(?!(?:for|in|on|at|only) ))", shorter)[0]
-    phrase = re.search(r"(?:\(| (?:for|in|on|from|at|across|during|over(?! to)|only)\b).*", shorter)
+    shorter = pattern(r"[,;:.](?:$|\s(?!(?:for|in|on|at|only) ))", 0).split(shorter)[0]
+    phrase = pattern(r"(?:\(| (?:for|in|on|from|at|across|during|over(?! to)|only)\b).*", 0).search(
+        shorter
+    )
     if not phrase:
         return frozenset()
     found = [w for w in words(phrase[0]) if w not in STOPWORDS and w not in GENERIC]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from memory_fabric.fabric.closing.wording import END, NAME, keys_of
 from memory_fabric.fabric.expressions import pattern
 
@@ -78,7 +76,9 @@ def left_behind(text: str) -> tuple[str, list[frozenset[str]], list[tuple[int, i
             continue
         span = match.span("left")
         left = [
-            keys for keys in map(keys_of, re.split(r",? (?:and|or) |, ", match["left"])) if keys
+            keys
+            for keys in map(keys_of, pattern(r",? (?:and|or) |, ", 0).split(match["left"]))
+            if keys
         ]
         also = pattern(r"\A(?: and|,) (?:the )?([\w.+#-]+)(?= (?:to|onto|with|by|for)\b|$)")
         more = also.search(text[span[1] :])

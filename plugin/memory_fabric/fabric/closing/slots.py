@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from memory_fabric.fabric.closing.wording import key_of
 from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.extract import extract
@@ -37,12 +35,12 @@ _DROPPED_IN_SLOTS = frozenset(
 
 def slot_of(text: str) -> tuple[tuple[str, ...], str]:
     """The subject and the value of a sentence that sets exactly one value."""
-    text = re.sub(_NOT_THAT, "", text)
+    text = pattern(_NOT_THAT, 0).sub("", text)
     return _number_slot(text) or _named_slot(text) or ((), "")
 
 
 def _number_slot(text: str) -> tuple[tuple[str, ...], str] | None:
-    tokens = re.findall(r"\d[\d._]*|[A-Za-z][\w-]*|[:=]", text.lower())
+    tokens = pattern(r"\d[\d._]*|[A-Za-z][\w-]*|[:=]", 0).findall(text.lower())
     tokens = ["is" if t in (":", "=", "are") else t for t in tokens if t not in _DROPPED_IN_SLOTS]
     tokens = [t for i, t in enumerate(tokens) if i == 0 or t != tokens[i - 1]]
     numbers = [i for i, t in enumerate(tokens) if t[0].isdigit()]

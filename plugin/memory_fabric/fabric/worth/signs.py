@@ -5,16 +5,15 @@ Names of things count as one sign each, so that no subject is learned, only ways
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from memory_fabric.fabric import sections
 from memory_fabric.fabric.clauses import without_lead_in
+from memory_fabric.fabric.expressions import pattern
 from memory_fabric.fabric.mentions import mentions
 from memory_fabric.fabric.modality import is_status, modality
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Sequence
 
     from memory_fabric.fabric.clauses import Parts
@@ -71,9 +70,8 @@ _IMPERATIVES = frozenset(
 _STANDING = frozenset("always never must not avoid prefer only".split())
 
 
-@cache
 def _token_pattern() -> re.Pattern[str]:
-    return re.compile(r"`[^`]{1,80}`|[A-Za-z][A-Za-z'_./:@-]*|\d[\d.,]*|[^\sA-Za-z\d]")
+    return pattern(r"`[^`]{1,80}`|[A-Za-z][A-Za-z'_./:@-]*|\d[\d.,]*|[^\sA-Za-z\d]", 0)
 
 
 def tokens(sentence: str) -> list[str]:
@@ -214,4 +212,4 @@ def _kinds(words: Iterable[str]) -> list[str]:
 
 
 def _plain_words(text: str) -> list[str]:
-    return re.findall(r"[a-z]+", text)
+    return pattern(r"[a-z]+", 0).findall(text)

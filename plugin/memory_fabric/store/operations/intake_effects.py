@@ -5,7 +5,7 @@ The row in `intake` keeps the text as it came; what was made of it are operation
 
 from __future__ import annotations
 
-import json
+from memory_fabric import jsontext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,15 +29,15 @@ def ingest(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
     `outcome` in the payload is that of a text that had been worked off before it was dropped.
     """
     value = payload["ingest"]
-    key, body = str(value.get("idempotency_key") or ""), json.dumps(value, ensure_ascii=False)
+    key, body = str(value.get("idempotency_key") or ""), jsontext.dumps(value, ensure_ascii=False)
     summed = digest(value)
     if key:
         known = c.execute(
             "SELECT id, digest, body, result FROM intake WHERE key = ?", (key,)
         ).fetchone()
         if known and known[0] != payload["id"]:
-            said = {"id": known[0], "repeated": True, "ingest": json.loads(known[2])}
-            said |= {"length": json.loads(known[3]).get("length", 0)} if known[3] else {}
+            said = {"id": known[0], "repeated": True, "ingest": jsontext.loads(known[2])}
+            said |= {"length": jsontext.loads(known[3]).get("length", 0)} if known[3] else {}
             return said | ({} if known[1] == summed else {"conflict": True}), []
     outcome = payload.get("outcome")
     added = c.execute(
@@ -45,7 +45,7 @@ def ingest(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
         "ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(payload["id"], key, summed, body, DONE if outcome else WAITING, ""),
-            *(json.dumps(outcome) if outcome else "", by.at, by.at if outcome else ""),
+            *(jsontext.dumps(outcome) if outcome else "", by.at, by.at if outcome else ""),
         ),
     ).rowcount
     if not added:
@@ -59,7 +59,7 @@ def ingested(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
     changed = c.execute(
         "UPDATE intake SET state = ?, worker = '', leased_until = '', error = '', result = ?, "
         "ended_at = ? WHERE id = ? AND state <> ?",
-        (DONE, json.dumps(payload["outcome"]), by.at, payload["id"], DONE),
+        (DONE, jsontext.dumps(payload["outcome"]), by.at, payload["id"], DONE),
     ).rowcount
     return {"done": changed > 0}, []
 
@@ -72,16 +72,16 @@ def drop_ingests(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenan
         if row is None:
             continue
         gone += c.execute("DELETE FROM intake WHERE id = ?", (id_,)).rowcount
-        again = {"id": id_, "ingest": json.loads(row[0])}
-        again |= {"outcome": json.loads(row[2])} if row[1] == DONE else {}
+        again = {"id": id_, "ingest": jsontext.loads(row[0])}
+        again |= {"outcome": jsontext.loads(row[2])} if row[1] == DONE else {}
         back.append({"kind": "ingest", "payload": again})
     return {"dropped": gone}, back
 
 
 def digest(value: Mapping[str, Any]) -> str:
     """What tells one content from another under the same key."""
-    import hashlib  # half a bare start: only where something comes in
+    from memory_fabric.digests import sha256  # only where something comes in
 
     content = {name: part for name, part in value.items() if name not in _ASIDE}
-    text = json.dumps(content, ensure_ascii=False, sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    text = jsontext.dumps(content, ensure_ascii=False, sort_keys=True)
+    return sha256(text.encode("utf-8", "replace"))

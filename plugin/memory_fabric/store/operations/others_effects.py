@@ -7,8 +7,7 @@ logged: the journal keeps the text, and what is read of it is undone by letting 
 
 from __future__ import annotations
 
-import json
-
+from memory_fabric import jsontext
 from memory_fabric.models import HAS_OTHERS, OTHERS, Record
 from memory_fabric.store import records
 from memory_fabric.store.operations import record_effects
@@ -55,7 +54,7 @@ def take_in(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -
         gone += sum(_let_go(c, id_, pinned=False) for id_ in missing if id_ not in elsewhere)
     kept = {id_: sum_ for id_, sum_ in before.items() if id_ in here} | dict(payload["sums"])
     _note(c, STAMP + place, payload["stamp"])
-    _note(c, LINES + place, json.dumps(kept))
+    _note(c, LINES + place, jsontext.dumps(kept))
     _note(c, UNREADABLE + place, str(payload["unreadable"]))
     if taken:
         _note(c, HAS_OTHERS, "1")
@@ -75,7 +74,7 @@ def let_go(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
 def sums(c: sqlite3.Connection, place: str) -> dict[str, int]:
     """Checksums of the lines that were read of a journal, by id."""
     row = c.execute("SELECT value FROM meta WHERE key = ?", (LINES + place,)).fetchone()
-    return dict(json.loads(row[0])) if row else {}
+    return dict(jsontext.loads(row[0])) if row else {}
 
 
 def is_of_others(record: Record) -> bool:

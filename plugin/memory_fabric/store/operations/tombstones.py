@@ -122,6 +122,6 @@ def _any(c: sqlite3.Connection) -> bool:
 
 
 def _digest(text: str) -> str:
-    import hashlib  # half a bare start: only where something was forgotten
+    from memory_fabric.digests import sha256  # only where something was forgotten
 
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return sha256(text.encode("utf-8", "replace"))
