@@ -20,12 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memory_fabric import dispatcher
 from memory_fabric.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 GIVE_UP_S = 120
 # They end the process themselves, or read its own streams by number.
-ENDING = ("hook", "mcp", "serve")
+ENDING = ("mcp", "serve")
 COMPLETING = "_MEMORY_FABRIC_COMPLETE"
 
 
@@ -50,6 +51,10 @@ def run_here(
     alone = threading.current_thread() is threading.main_thread()  # threads share an environment
     if not alone or COMPLETING in environ or (words and words[0] in ENDING):
         return run_process(words, environ, folder, stdin)
+    if tuple(words) == ("hook",):  # the process would end itself; all before that is the same
+        with _shell(environ, folder, *(io.TextIOWrapper(io.BytesIO()) for _ in range(3))):
+            reply = dispatcher.run(stdin.encode("utf-8", "surrogateescape"), os.environ)
+        return Done(0, reply.decode(), "")
     given = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogateescape")), "utf-8")
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with _shell(environ, folder, given, out, err), warnings.catch_warnings():

@@ -1,8 +1,9 @@
-"""Examples of a property in one run: few by default, all with `scripts/test --thorough`."""
+"""How much of the many is tried in one run: some by default, all with `scripts/test --thorough`."""
 
 from __future__ import annotations
 
 import os
+import random
 
 FEW = 25
 IS_THOROUGH = bool(os.environ.get("THOROUGH"))
@@ -11,3 +12,11 @@ IS_THOROUGH = bool(os.environ.get("THOROUGH"))
 def examples(most: int = 100) -> int:
     """Return `most` in a thorough run, else at most a few."""
     return most if IS_THOROUGH else min(most, FEW)
+
+
+def first_and_stride() -> tuple[int, int]:
+    """Return where a walk over numbered steps begins and how far it goes each time.
+
+    All steps in a thorough run, else every third, from a first one that differs from run to run.
+    """
+    return (1, 1) if IS_THOROUGH else (random.randint(1, 3), 3)

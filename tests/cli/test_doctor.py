@@ -26,7 +26,7 @@ from cli.shell import ROOT, Shell
 def test_the_last_session_is_the_last_in_which_a_hook_ran(enabled: Shell) -> None:
     none = look(enabled)["last session"]
     event = {"hook_event_name": "SessionStart", "session_id": "s-1", "source": "startup"}
-    enabled.run("hook", stdin=json.dumps(event), CLAUDE_PROJECT_DIR=str(enabled.project))
+    enabled.start("hook", stdin=json.dumps(event), CLAUDE_PROJECT_DIR=str(enabled.project))
 
     seen = look(enabled)["last session"]
 

@@ -26,6 +26,26 @@ TOOLS = ("cat", "dirname", "head", "mkdir", "mv", "readlink", "rm")
 PROMPT = b'{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"hello"}'
 START = b'{"session_id":"s","hook_event_name":"SessionStart","source":"startup"}'
 
+# Does of uv what an installation needs, in a tenth of the time that pip takes: fetches the wheels
+# of a lock from the index, compares their hashes, unpacks them.
+QUICK_UV = """\
+import hashlib, io, os, re, sys, urllib.request, zipfile
+from pathlib import Path
+if sys.argv[1:4] != ["pip", "install", "--python"]:
+    sys.exit(2)
+environment = Path(sys.argv[4]).parent.parent
+(site,) = environment.glob("lib/python*/site-packages")
+index = os.environ["PIP_INDEX_URL"]
+for line in Path(sys.argv[-1]).read_text().splitlines():
+    name, version, wanted = re.fullmatch(r"(\\S+)==(\\S+) --hash=sha256:(\\w+)", line).groups()
+    page = urllib.request.urlopen(f"{index}/{name}/").read().decode()
+    (address,) = re.findall(f'href="([^"]*/{name}-{version}-[^"]*[.]whl)"', page)
+    body = urllib.request.urlopen(index.removesuffix("/simple") + address).read()
+    if hashlib.sha256(body).hexdigest() != wanted:
+        sys.exit("hash mismatch")
+    zipfile.ZipFile(io.BytesIO(body)).extractall(site)
+"""
+
 # Stands where the dispatcher stands and tells what the door gave it.
 REPORTER = """\
 import json, os, resource, sys, zlib
@@ -84,6 +104,12 @@ def make_tools(folder: str) -> str:
 def shim(path: str) -> str:
     """A version manager's kind of `python3`: a script that starts the real one."""
     return executable(path, f'#!/bin/sh\nexec {shlex.quote(PYTHON)} "$@"\n')
+
+
+def quick_uv(path: str) -> str:
+    """A program uv that installs one-line wheels at once."""
+    command = f'{shlex.quote(PYTHON)} -I -S -c {shlex.quote(QUICK_UV)} "$@"'
+    return executable(path, f"#!/bin/sh\nexec {command}\n")
 
 
 def old_python(path: str) -> str:

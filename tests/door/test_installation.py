@@ -26,6 +26,7 @@ from door.support import (
     make_root,
     make_source_archive,
     make_wheel,
+    quick_uv,
     read,
     run,
     until,
@@ -80,7 +81,10 @@ class Index:
 
 
 class Site:
-    """A plugin root with its runtime folder, an index, and the installer's three questions."""
+    """A plugin root with its runtime folder, an index, and the installer's three questions.
+
+    Packages come by a quick uv; tests about what pip does take it away (`use_pip`).
+    """
 
     def __init__(self, base: str, index: Index) -> None:
         self.index = index
@@ -91,13 +95,18 @@ class Site:
         self.script = os.path.join(self.root, "plugin", "memory_fabric", "installation.py")
         self.python = PYTHON
         self.environ = {
-            "PATH": "/usr/bin:/bin",
+            "PATH": f"{os.path.join(base, 'quick')}:/usr/bin:/bin",
             "HOME": self.home,
             "PIP_CONFIG_FILE": os.devnull,
             "PIP_INDEX_URL": index.url,
             "PIP_NO_CACHE_DIR": "1",
         }
+        quick_uv(os.path.join(base, "quick", "uv"))
         self.require("1.0")
+
+    def use_pip(self) -> None:
+        """Let there be no uv."""
+        self.environ["PATH"] = "/usr/bin:/bin"
 
     def require(self, version: str) -> None:
         """The release needs this version of tinypkg."""
@@ -176,6 +185,7 @@ def closed_port() -> str:
 
 
 def test_an_installation_is_quick_to_start_detached_and_done_once(site: Site) -> None:
+    site.use_pip()
     assert site.installed() is None
     assert site.start() is True
     site.finished()
@@ -221,6 +231,8 @@ def test_of_many_starts_at_once_one_installs(site: Site) -> None:
 def test_one_killed_half_way_frees_the_lock_and_the_next_succeeds(
     site: Site, whole_group: bool
 ) -> None:
+    if not whole_group:
+        site.use_pip()
     site.index.open.clear()
     assert site.start() is True
     until(lambda: bool(site.index.asked), "pip asks the index")
@@ -331,6 +343,7 @@ def test_an_environment_that_a_server_holds_survives_the_update(site: Site) -> N
 
 
 def test_offline_the_reason_is_written_down_and_it_backs_off(site: Site) -> None:
+    site.use_pip()
     offline = closed_port()
 
     assert site.start(PIP_INDEX_URL=offline) is True
@@ -373,6 +386,7 @@ def test_another_release_does_not_wait_for_the_back_off(site: Site) -> None:
 
 
 def test_a_package_with_another_hash_is_refused(site: Site) -> None:
+    site.use_pip()
     make_wheel(site.index.folder, "1.0")
     path = os.path.join(site.index.folder, "tinypkg-1.0-py3-none-any.whl")
     with open(path, "ab") as wheel:
@@ -434,6 +448,7 @@ def test_waiting_ends_with_its_time_while_the_installation_goes_on(site: Site) -
 
 
 def test_the_sessions_own_settings_steer_nothing(site: Site, tmp_path: Path) -> None:
+    site.use_pip()
     elsewhere = str(tmp_path / "elsewhere")
 
     site.start(PIP_TARGET=elsewhere, PIP_USER="1", PYTHONHOME=elsewhere, VIRTUAL_ENV=elsewhere)
@@ -445,6 +460,7 @@ def test_the_sessions_own_settings_steer_nothing(site: Site, tmp_path: Path) -> 
 
 
 def test_the_environment_can_add_nothing_to_what_is_installed(site: Site, tmp_path: Path) -> None:
+    site.use_pip()
     more = write(str(tmp_path / "more.txt"), "unheard-of==1.0 --hash=sha256:" + "0" * 64 + "\n")
     log, elsewhere = str(tmp_path / "log"), str(tmp_path / "elsewhere")
     config = write(str(tmp_path / "pip.conf"), f"[global]\nlog = {log}\ntarget = {elsewhere}\n")
@@ -457,6 +473,7 @@ def test_the_environment_can_add_nothing_to_what_is_installed(site: Site, tmp_pa
 
 
 def test_an_index_that_the_projects_settings_name_is_not_asked(site: Site, tmp_path: Path) -> None:
+    site.use_pip()
     project, theirs = tmp_path / "project", Index(str(tmp_path / "theirs"))
     settings = {"env": {"PIP_EXTRA_INDEX_URL": theirs.url}}
     write(str(project / ".claude/settings.json"), json.dumps(settings))
@@ -559,6 +576,7 @@ def read_log(site: Site) -> list[str]:
 
 
 def test_a_python_without_venv_is_told_what_helps(site: Site, tmp_path: Path) -> None:
+    site.use_pip()
     site.python = other_interpreter(str(tmp_path / "other"), without="ensurepip")
 
     site.start()

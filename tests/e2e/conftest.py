@@ -16,6 +16,15 @@ def marketplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return clone(tmp_path_factory.mktemp("clone") / "memory-fabric")
 
 
+@pytest.fixture(scope="session")
+def installed_home(tmp_path_factory: pytest.TempPathFactory, marketplace: Path) -> Iterator[Home]:
+    """A home with the plugin installed by the client, which others are copied from."""
+    home = Home(tmp_path_factory.mktemp("installed") / "machine")
+    home.install(marketplace)
+    yield home
+    home.close()
+
+
 @pytest.fixture
 def empty_home(tmp_path: Path) -> Iterator[Home]:
     """A home in which nothing is installed."""
@@ -25,7 +34,7 @@ def empty_home(tmp_path: Path) -> Iterator[Home]:
 
 
 @pytest.fixture
-def new_home(tmp_path: Path, marketplace: Path) -> Iterator[Callable[[], Home]]:
+def new_home(tmp_path: Path, installed_home: Home) -> Iterator[Callable[[], Home]]:
     """Makes homes with the plugin installed, which installs its packages by itself.
 
     A hook fails open, so a broken one looks like a silent one: afterwards the logs must be empty.
@@ -34,7 +43,7 @@ def new_home(tmp_path: Path, marketplace: Path) -> Iterator[Callable[[], Home]]:
 
     def make() -> Home:
         home = Home(tmp_path / f"machine-{len(made)}")
-        home.install(marketplace)
+        home.copy_from(installed_home)
         made.append(home)
         return home
 

@@ -15,10 +15,11 @@ import pytest
 from cli.shell import Shell
 from memory_fabric.servers.http.openapi import document
 from servers.http_door import INGEST, Serving, serving
+from thorough import IS_THOROUGH
 
 HERE = Path(__file__).parent
 # Of each operation; how long the whole may take on a slow machine.
-EXAMPLES, GIVE_UP_S = 15, 120
+EXAMPLES, GIVE_UP_S = 15 if IS_THOROUGH else 5, 120
 
 
 @pytest.fixture(scope="module")

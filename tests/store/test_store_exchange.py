@@ -207,9 +207,10 @@ def test_a_legacy_name_with_lines_in_it_is_read_as_lines(world: World) -> None:
     assert told.entities == 2
 
 
-def test_progress_rises_to_the_whole(world: World) -> None:
+def test_progress_rises_to_the_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "BATCH_LINES", 10)
     path = world.root / "memory.jsonl"
-    path.write_bytes(b"\n".join(person(f"p{i}", "x" * 20_000) for i in range(500)))
+    path.write_bytes(b"\n".join(person(f"p{i}", "x") for i in range(50)))
     seen: list[tuple[int, int]] = []
 
     memory = world.memory()

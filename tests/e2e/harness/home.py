@@ -134,6 +134,18 @@ class Home:
         self.claude("plugin", "marketplace", "add", str(marketplace))
         self.claude("plugin", "install", PLUGIN)
 
+    def copy_from(self, installed: Home) -> None:
+        """Become a copy of a home in which the plugin was installed, with paths of this one.
+
+        Two starts of the client cost more than most of the sessions that follow them.
+        """
+        shutil.rmtree(self.path)
+        shutil.copytree(installed.path, self.path, symlinks=True)
+        for path in (*self.config.glob("*.json"), *self.config.glob(".*.json")):
+            _replace(path, str(installed.root), str(self.root))
+        for path in (self.config / "plugins").glob("*.json"):
+            _replace(path, str(installed.root), str(self.root))
+
     def bring_packages(self) -> None:
         """Give the server this interpreter's packages, and keep the hooks from installing any.
 
@@ -201,6 +213,10 @@ def _stream_command(debug_file: Path) -> Sequence[str]:
         *("--output-format", "stream-json", "--verbose", "--include-hook-events"),
         *("--debug-file", str(debug_file)),
     )
+
+
+def _replace(path: Path, old: str, new: str) -> None:
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
 
 
 def _path_without_our_own_venv() -> str:
