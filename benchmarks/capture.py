@@ -22,8 +22,8 @@ from typing import Any
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "plugin"))
 
-from memory_fabric.fabric.mentions import mentions  # noqa: E402
-from memory_fabric.fabric.remember import found_in  # noqa: E402
+from memory_fabric.capture.mentions import mentions  # noqa: E402
+from memory_fabric.capture.remember import found_in  # noqa: E402
 from memory_fabric.models import PROMOTED_FROM, STORED_FROM, Record  # noqa: E402
 from memory_fabric.text import without_injected  # noqa: E402
 

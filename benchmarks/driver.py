@@ -27,7 +27,7 @@ VENV = os.path.join(ROOT, ".venv", "bin")
 REFERENCE = os.path.join(
     ROOT, "tests/e2e/node_modules/@modelcontextprotocol/server-memory/dist/index.js"
 )
-SERVE = "from memory_fabric.servers.mcp_stdio import main; main()"
+SERVE = "from memory_fabric.servers.mcp.stdio_server import main; main()"
 PROTOCOL = "2025-11-25"
 QUEUES = ("graph-queue.jsonl", "graph-queue.claimed.jsonl")
 GRAPH_URI = "memory://knowledge-graph"

@@ -326,13 +326,13 @@ def _environ(folder: str) -> dict[str, str]:
 
 def _look_installed(data_dir: str) -> None:
     """Stand in for the server's environment: an installation beside the clock would be measured."""
-    from memory_fabric import installation
+    from memory_fabric.setup import packages
 
-    environment = installation.environment_folder(data_dir, ROOT)
+    environment = packages.environment_folder(data_dir, ROOT)
     if environment:
         os.makedirs(os.path.join(environment, "bin"))
         os.symlink(interpreter(), os.path.join(environment, "bin", "python"))
-        with open(os.path.join(environment, installation.MARKER), "w", encoding="utf-8"):
+        with open(os.path.join(environment, packages.MARKER), "w", encoding="utf-8"):
             pass
 
 

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 import conversations
 from baselines import BASELINES
-from memory_fabric.fabric import rank, relevance
-from memory_fabric.fabric.core import Fabric
+from memory_fabric.recall import rank, relevance
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.semantic.measure import Measure, measure_for
 from scoring import interval, mean, recall_at, reciprocal_rank
 

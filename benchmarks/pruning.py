@@ -31,10 +31,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "plugin"))
 
 from memory_fabric.config import read_settings  # noqa: E402
-from memory_fabric.fabric import execute  # noqa: E402
-from memory_fabric.fabric.core import Fabric  # noqa: E402
 from memory_fabric.models import Provenance  # noqa: E402
-from memory_fabric.store import matching  # noqa: E402
+from memory_fabric.recall import retrieve  # noqa: E402
+from memory_fabric.recall.pipeline import Fabric  # noqa: E402
+from memory_fabric.store import fts_query  # noqa: E402
 from memory_fabric.store.memory import Memory  # noqa: E402
 from scoring import mean  # noqa: E402
 
@@ -190,7 +190,7 @@ def scaled(scale: float, *, prunes: bool = True) -> Iterator[list[str]]:
     the expressions that the observations were asked for.
     """
     asked: list[str] = []
-    tell = matching.telling
+    tell = fts_query.telling
 
     def telling(db: Any, index: str, groups: Any, limit: int, phrases: Any = ()) -> str:
         found = tell(db, index, groups, max(1, round(limit * scale)), phrases)
@@ -199,12 +199,12 @@ def scaled(scale: float, *, prunes: bool = True) -> Iterator[list[str]]:
         return found
 
     changes: dict[str, int] = {
-        name: max(1, round(getattr(matching, name) * scale))
+        name: max(1, round(getattr(fts_query, name) * scale))
         for name in ("COMMON_FROM_ROWS", "RANKED_ROWS", "COUNTED_ROWS", "SAMPLED_ROWS")
     }
     if not prunes:
         changes["RANKED_ROWS"] = UNPRUNED
-    with changed(matching, **changes), changed(execute, telling=telling):
+    with changed(fts_query, **changes), changed(retrieve, telling=telling):
         yield asked
 
 
@@ -225,7 +225,7 @@ def changed(module: Any, **values: int | Callable[..., Any]) -> Iterator[None]:
 def settings(options: argparse.Namespace) -> Iterator[None]:
     """What the options say of matching's settings."""
     with changed(
-        matching,
+        fts_query,
         SPARE=options.spare,
         MAX_IN_QUORUM=options.quorum,
         RANKED_ROWS=options.ranked,
@@ -280,9 +280,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--as", dest="like", type=int, default=100_000, help="rows (100,000)")
     parser.add_argument("--questions", type=int, default=300, help="of each kind (300)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--spare", type=int, default=matching.SPARE)
-    parser.add_argument("--quorum", type=int, default=matching.MAX_IN_QUORUM)
-    parser.add_argument("--ranked", type=int, default=matching.RANKED_ROWS)
+    parser.add_argument("--spare", type=int, default=fts_query.SPARE)
+    parser.add_argument("--quorum", type=int, default=fts_query.MAX_IN_QUORUM)
+    parser.add_argument("--ranked", type=int, default=fts_query.RANKED_ROWS)
     options = parser.parse_args(arguments)
     if not 0 < options.questions <= options.rows:
         parser.error("as many rows as questions are needed, and one of each")

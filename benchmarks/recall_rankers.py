@@ -17,10 +17,10 @@ from baselines import BASELINES
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "plugin"))
 
+from memory_fabric.capture.remember import store  # noqa: E402
 from memory_fabric.config import read_settings  # noqa: E402
-from memory_fabric.fabric.core import Fabric  # noqa: E402
-from memory_fabric.fabric.remember import store  # noqa: E402
 from memory_fabric.models import Entity, Provenance, Record  # noqa: E402
+from memory_fabric.recall.pipeline import Fabric  # noqa: E402
 from memory_fabric.semantic.measure import measure_for  # noqa: E402
 from memory_fabric.store.memory import Memory  # noqa: E402
 

@@ -32,7 +32,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from credentials import Chance, Planted, block, made
 from halves import HALVES, Half
 from lookalikes import filled
-from memory_fabric.redact import redact
+from memory_fabric.redaction.redact import redact
 
 EACH = 60
 MAX_LEFT = 7

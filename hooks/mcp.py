@@ -8,6 +8,6 @@ data = os.environ.get("CLAUDE_PLUGIN_DATA", "")
 if data and not os.access(os.path.join(root, "plugin", "memory_fabric"), os.W_OK):
     sys.pycache_prefix = os.path.join(data, "pycache")
 sys.path.append(os.path.join(root, "plugin"))
-from memory_fabric.servers.mcp_stdio import main  # noqa: E402 - found only now
+from memory_fabric.servers.mcp.stdio_server import main  # noqa: E402 - found only now
 
 main()

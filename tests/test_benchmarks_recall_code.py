@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES
-from memory_fabric.redact import redact
+from memory_fabric.redaction.redact import redact
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 MODULES = ("recall_code", "recall_rankers", "recall_set")

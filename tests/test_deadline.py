@@ -11,9 +11,9 @@ import pytest
 
 from house import House
 from memory_fabric import deadline, dispatcher
+from memory_fabric.capture.capture import capture
 from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import DeadlinePassed
-from memory_fabric.fabric.capture import capture
 from memory_fabric.store import files
 from memory_fabric.store.log import late_events
 

@@ -28,7 +28,7 @@ from memory_fabric.store.log import late_events
 
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
 
     Handler = Callable[[Event, WorkTable], Reply | None]
 

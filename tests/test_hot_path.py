@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from memory_fabric import installation
 from memory_fabric.dispatcher import FORWARDS, HANDLERS
 from memory_fabric.ids import new_id
+from memory_fabric.setup import packages
 from replay.door import ROOT, TESTS, Door
 
 # Each costs half a bare start or more (design: start-up is the budget).
@@ -30,7 +30,12 @@ NETWORK = frozenset(("socket", "_socket", "ssl", "asyncio", "http", "urllib"))
 # What only domains need.
 OF_ROOMS = frozenset(
     f"memory_fabric.{name}"
-    for name in ("fabric.domains", "store.confined", "store.confining", "store.callers")
+    for name in (
+        "recall.agent_domains",
+        "store.domains.scoped_memory",
+        "store.domains.views",
+        "store.domains.callers",
+    )
 )
 DELAYING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart")
 
@@ -79,7 +84,7 @@ def modules_after(door: Door, name: str, tmp_path: Path, **fields: Any) -> set[s
     script = str(TESTS / "replay" / "sys_modules.py")
     subprocess.run(
         [
-            installation.base_interpreter(),
+            packages.base_interpreter(),
             "-I",
             "-S",
             script,
@@ -123,9 +128,9 @@ def test_no_hook_loads_it_where_a_receiver_is_named_either(
 ) -> None:
     modules = modules_after(receiving, name, tmp_path)
 
-    assert modules & (NETWORK | {"memory_fabric.sender"}) == set()
+    assert modules & (NETWORK | {"memory_fabric.forwarding.sender"}) == set()
     has_part = any(handler in FORWARDERS for handler in NAMES[name])
-    assert ("memory_fabric.forwarding" in modules) == has_part
+    assert ("memory_fabric.forwarding.trigger" in modules) == has_part
     if name in DELAYING:
         assert modules & SLOW == set()
 
@@ -137,7 +142,7 @@ def test_without_a_receiver_no_hook_loads_what_forwards(
     modules = modules_after(door, name, tmp_path)
 
     forwarding = {f"memory_fabric.handlers.{handler}" for handler in FORWARDERS}
-    forwarding |= {"memory_fabric.forwarding", "memory_fabric.sender"}
+    forwarding |= {"memory_fabric.forwarding.trigger", "memory_fabric.forwarding.sender"}
     assert modules & forwarding == set()
 
 
@@ -160,7 +165,7 @@ def test_recall_for_a_prompt_spares_what_it_can_do_without(
     door: Door, tmp_path: Path, prompt: str
 ) -> None:
     modules = modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt)
-    assert "memory_fabric.fabric.rank" in modules
+    assert "memory_fabric.recall.rank" in modules
     assert modules & SPARED == set()
 
 
@@ -196,7 +201,7 @@ def test_native_notes_are_not_read_where_a_person_waits(
     touched = (tmp_path / f"{name}.txt.opened").read_text("utf-8").split("\n")
     assert str(door.project / ".git") + "/config" in touched
     assert [path for path in touched if str(folder) in path] == []
-    assert "memory_fabric.store.notes" not in modules
+    assert "memory_fabric.store.tiers.client_memory_files" not in modules
 
 
 @pytest.mark.parametrize(
@@ -213,7 +218,7 @@ def test_what_capture_compiled_once_is_not_compiled_again(door: Door, tmp_path: 
 
     modules = modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt)
 
-    assert "memory_fabric.fabric.remember" in modules
+    assert "memory_fabric.capture.remember" in modules
     assert modules & {"re", "enum", "json", "functools", "collections"} == set()
 
 
@@ -226,15 +231,18 @@ def test_a_start_beside_another_session_loads_nothing_that_captures(
 
     modules = modules_after(door, "SessionStart", tmp_path)
 
-    assert "memory_fabric.handlers.catch_up" in modules
-    assert modules & {"memory_fabric.fabric.remember", "memory_fabric.transcript"} == set()
+    assert "memory_fabric.session.catch_up" in modules
+    assert (
+        modules & {"memory_fabric.capture.remember", "memory_fabric.clients.claude_code.transcript"}
+        == set()
+    )
 
 
 def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(
     door: Door, tmp_path: Path
 ) -> None:
     [project] = (door.memory / "projects").iterdir()
-    reading = "memory_fabric.store.sharing.reading"
+    reading = "memory_fabric.store.sharing.claims_read"
     assert reading not in modules_after(door, "SessionStart", tmp_path)
     (door.memory / "share.json").write_text(json.dumps({project.name: True}))
     line = {"id": new_id(), "type": "decision", "what": "Use Kafka for the events", "author": "bob"}
@@ -262,7 +270,7 @@ def test_what_notes_a_call_is_loaded_for_agents_only(door: Door, tmp_path: Path)
     by_agent = modules_after(door, "PreToolUse", tmp_path, agent_type="poem-writer", **recall)
 
     assert own & OF_ROOMS == set()
-    assert by_agent & OF_ROOMS == {"memory_fabric.store.callers"}
+    assert by_agent & OF_ROOMS == {"memory_fabric.store.domains.callers"}
     assert by_agent & SLOW == set()
 
 
@@ -292,7 +300,7 @@ def test_the_second_hook_compiles_nothing(tmp_path: Path) -> None:
 def _loaded_from(door: Door, root: Path) -> list[str]:
     """Files from which a prompt's hook took our modules, by the interpreter's own account."""
     done = subprocess.run(
-        [installation.base_interpreter(), "-I", "-S", "-v", str(root / "hooks/dispatch.py")],
+        [packages.base_interpreter(), "-I", "-S", "-v", str(root / "hooks/dispatch.py")],
         input=b'{"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Redis?"}',
         env=door.environ,
         capture_output=True,

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.given import NOW
 from house import House
 from memory_fabric import imitations
 from memory_fabric.cli.show import printable
-from memory_fabric.fabric.render import render
 from memory_fabric.models import Hit
+from memory_fabric.recall.render import render
 from memory_fabric.text import FENCE_TAGS, GUARDED_TAGS, HIDDEN, neutralised
+from recall.given import NOW
 
 TAGS = sorted({*GUARDED_TAGS, *FENCE_TAGS, "antml:invoke", "system_reminder", "function_results"})
 ALIKE = {

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric import installation
-from memory_fabric.cli import aging
-from memory_fabric.cli.commands import COMMANDS
-from memory_fabric.fabric.staleness import DEFAULT_DAYS, STALE_AFTER_DAYS
+from memory_fabric.cli.commands import prune
+from memory_fabric.cli.registry import COMMANDS
+from memory_fabric.recall.staleness import DEFAULT_DAYS, STALE_AFTER_DAYS
+from memory_fabric.setup import packages as installation
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -116,8 +116,8 @@ def test_every_variable_of_the_settings_stands_in_the_configuration_page() -> No
 @pytest.mark.parametrize(
     "told",
     [
-        aging.NOTHING,
-        str(aging.stale.__doc__),
+        prune.NOTHING,
+        str(prune.stale.__doc__),
         re.findall(r"No memory is deleted.*?never\.", TIERS, re.DOTALL)[0],
     ],
     ids=["stale", "help", "tiers"],

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.cli.commands import COMMANDS
-from memory_fabric.servers.schema import TOOLS
+from memory_fabric.cli.registry import COMMANDS
+from memory_fabric.servers.mcp.schema import TOOLS
 
 SKILLS = Path(__file__).parents[1] / "skills"
 PAGES = sorted(SKILLS.rglob("*.md"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.rooms import Rooms, domain_name, read_rooms
+from memory_fabric.domain_config import Rooms, domain_name, read_rooms
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -222,7 +222,7 @@ def _roots(
 def _receiver(environ: Mapping[str, str], complaints: list[str]) -> tuple[str, str]:
     if not any(environ.get(address) for address, _ in RECEIVERS):
         return "", ""
-    from memory_fabric.forward_address import read_address  # nothing of it where nothing is sent
+    from memory_fabric.forward_target import read_address  # nothing of it where nothing is sent
 
     return read_address(environ, RECEIVERS, complaints)
 

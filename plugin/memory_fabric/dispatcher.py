@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
     from memory_fabric.store.memory import Memory
 
     Handle = Callable[[Event, WorkTable], Reply | None]
@@ -164,7 +164,7 @@ def main() -> None:
     gc.disable()  # the process ends before a cycle of garbage could matter
     try:
         _serve(os.environ)
-        expressions = sys.modules.get("memory_fabric.fabric.expressions")
+        expressions = sys.modules.get("memory_fabric.language.patterns")
         if expressions is not None:  # an event in which somebody's words were read
             expressions.keep()
     finally:  # not the interpreter's own way out: it costs half a bare start and could still fail
@@ -268,7 +268,9 @@ def _without_secrets(reply: Reply) -> Reply:
     """The reply whose context no rule of today would redact."""
     if not reply.context:
         return reply
-    from memory_fabric.suspicion import block_without_secrets  # most replies have no context
+    from memory_fabric.redaction.prefilter import (
+        block_without_secrets,
+    )  # most replies have no context
 
     return reply._replace(context=block_without_secrets(reply.context))
 
@@ -353,12 +355,17 @@ def _replies(
 
 
 def _table(event: Event, memory: Memory) -> WorkTable:
-    from memory_fabric.fabric.table import WorkTable, seen_by  # late: an unusable event needs none
+    from memory_fabric.recall.request_context import (
+        WorkTable,
+        seen_by,
+    )  # late: an unusable event needs none
 
     memory = seen_by(memory, event.agent_type)
     if not HANDLERS[event.name].recalls:
         return WorkTable(memory, timestamp(), event.agent_type)
-    from memory_fabric.fabric.core import Fabric  # late: the stages of recall cost their imports
+    from memory_fabric.recall.pipeline import (
+        Fabric,
+    )  # late: the stages of recall cost their imports
 
     return Fabric(memory, timestamp(), agent_type=event.agent_type)
 
@@ -369,12 +376,12 @@ def _trouble(event_name: str, memory: Memory) -> Reply:
         return Reply()
     if not memory.failures and event_name != "Stop":
         return Reply()
-    from memory_fabric.store import trouble  # late: it is rare
+    from memory_fabric.store.health import alerts  # late: it is rare
 
     places = (memory.settings.home, memory.settings.data_dir)
     if event_name == "Stop":  # which tried all tiers
-        trouble.over(memory.failures, places)
-    text = trouble.news(
+        alerts.over(memory.failures, places)
+    text = alerts.news(
         memory.failures,
         places,
         only_refused=event_name == "UserPromptSubmit",

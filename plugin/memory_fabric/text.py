@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from memory_fabric.memo import Memo
+from memory_fabric.cache import Memo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

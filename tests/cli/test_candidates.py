@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cli.shell import Shell
+from memory_fabric.capture.remember import remember_text, store
 from memory_fabric.config import read_settings
-from memory_fabric.fabric.remember import remember_text, store
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store.memory import Memory
 

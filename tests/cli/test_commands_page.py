@@ -13,8 +13,8 @@ import typer
 
 from cli.shell import Shell
 from memory_fabric.cli.app import build
-from memory_fabric.cli.commands import COMMANDS
-from memory_fabric.cli.helping import divided, fenced, laid_out
+from memory_fabric.cli.help import divided, fenced, laid_out
+from memory_fabric.cli.registry import COMMANDS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
 NAMES = [command.name for command in COMMANDS]

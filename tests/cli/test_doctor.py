@@ -97,8 +97,8 @@ def test_a_package_without_its_plugin_says_so_and_cannot_prove(
             "handlers/auto_remember.py",
             {"canary by Stop", "canary in decisions.jsonl", "canary in MEMORY.md"},
         ),
-        ("servers/mcp_stdio.py", {"canary by the server"}),
-        ("cli/forgetting.py", {"canary is forgotten"}),
+        ("servers/mcp/stdio_server.py", {"canary by the server"}),
+        ("cli/commands/forget.py", {"canary is forgotten"}),
     ],
 )
 def test_the_canary_dies_where_a_part_of_the_plugin_is_broken(

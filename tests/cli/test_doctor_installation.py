@@ -14,7 +14,7 @@ from cli.doctoring import (
 )
 from cli.shell import ROOT, Shell
 from door.support import PYTHON, make_root, old_python, python_without_fts5, until
-from memory_fabric import installation
+from memory_fabric.setup import packages
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_an_installation_that_broke_off_is_begun_again(
 
     found = look(shell, **plugin)["packages"]
     fixed = look(shell, "--fix", **plugin)["packages"]
-    until(lambda: not installation.is_running(data), "the installation ends")
+    until(lambda: not packages.is_running(data), "the installation ends")
 
     assert found["state"] == "warning" and found["fixable"] and half.name in found["told"]
     assert "started again" in fixed["mended"][0]
@@ -114,7 +114,7 @@ def test_a_failed_installation_is_a_fault_and_its_back_off_ends_with_fix(
 
     found = look(shell, **plugin)["packages"]
     look(shell, "--fix", **plugin)
-    until(lambda: not installation.is_running(str(data)), "the installation ends")
+    until(lambda: not packages.is_running(str(data)), "the installation ends")
 
     assert found["state"] == "fault" and "No network." in found["told"]
-    assert "No network." not in installation.last_error(str(data))
+    assert "No network." not in packages.last_error(str(data))

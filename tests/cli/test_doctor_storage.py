@@ -12,7 +12,7 @@ from cli.doctoring import (
 from cli.shell import Shell
 from memory_fabric.config import read_settings
 from memory_fabric.models import Operation, Provenance
-from memory_fabric.store import files, journal, seal
+from memory_fabric.store import files, journal, signing
 from memory_fabric.store.memory import Memory
 
 
@@ -96,7 +96,7 @@ def test_changes_that_wait_are_applied(enabled: Shell) -> None:
         said,
         "project",
     )
-    journal.enqueue(memory.queue_folder("project"), operation, seal.key_of(memory.settings.home))
+    journal.enqueue(memory.queue_folder("project"), operation, signing.key_of(memory.settings.home))
     memory.close()
 
     found = look(enabled)["queue"]

@@ -12,7 +12,7 @@ from memory_fabric import __version__
 
 
 def test_help_lists_every_command(shell: Shell) -> None:
-    from memory_fabric.cli.commands import COMMANDS
+    from memory_fabric.cli.registry import COMMANDS
 
     done = shell.run("--help")
 
@@ -24,7 +24,7 @@ def test_help_lists_every_command(shell: Shell) -> None:
 def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
     from importlib import import_module
 
-    from memory_fabric.cli.commands import COMMANDS
+    from memory_fabric.cli.registry import COMMANDS
 
     for command in COMMANDS:
         module = import_module(f"memory_fabric.cli.{command.module}")
@@ -137,7 +137,7 @@ def loaded_by(*words: str) -> set[str]:
 
 
 def test_the_list_of_commands_loads_none_of_them_and_nothing_of_the_store() -> None:
-    from memory_fabric.cli.commands import COMMANDS
+    from memory_fabric.cli.registry import COMMANDS
 
     for words in ([], ["--help"], ["rember"]):
         loaded = loaded_by(*words)
@@ -149,7 +149,7 @@ def test_the_list_of_commands_loads_none_of_them_and_nothing_of_the_store() -> N
 
 @pytest.mark.parametrize("words", [("recall", "--help"), ("project", "--help")])
 def test_a_commands_help_loads_neither_the_completion_nor_tables(words: tuple[str, ...]) -> None:
-    assert not {"memory_fabric.cli.completing", "rich.table"} & loaded_by(*words)
+    assert not {"memory_fabric.cli.commands.completion", "rich.table"} & loaded_by(*words)
 
 
 @pytest.mark.parametrize("heavy", ["mcp", "memory_fabric.fabric", "memory_fabric.handlers"])

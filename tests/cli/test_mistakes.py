@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli.shell import GIVE_UP_S, ROOT, Done, Shell
-from memory_fabric.cli.commands import COMMANDS
+from memory_fabric.cli.registry import COMMANDS
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance
 from memory_fabric.store.memory import Memory
@@ -420,8 +420,8 @@ def test_no_file_may_grow(shell: Shell) -> None:
 BROKEN = """\
 import sys
 sys.path.insert(0, {plugin!r})
-import memory_fabric.cli.here
-del memory_fabric.cli.here.settings
+import memory_fabric.cli.environment
+del memory_fabric.cli.environment.settings
 from memory_fabric.cli.main import main
 sys.exit(main({words!r}))
 """

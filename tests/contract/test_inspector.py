@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from contract.sides import MODULES, installed, node
-from memory_fabric.servers.schema import TOOLS
+from memory_fabric.servers.mcp.schema import TOOLS
 from memory_fabric.store.memory import Memory
 from servers.doors import SAID_BY, environment, settings
 

@@ -36,7 +36,7 @@ from contract.stories import (
     unrelate,
     unsay,
 )
-from memory_fabric.store.graph_file.recent import WINDOW_S
+from memory_fabric.store.graph_file.own_writes import WINDOW_S
 from servers.doors import Process
 
 PATIENCE_S = 20

@@ -69,8 +69,10 @@ def make_root(folder: str) -> str:
     os.makedirs(package)
     for name in ("hooks", "bin"):
         shutil.copytree(os.path.join(ROOT, name), os.path.join(folder, name))
-    for name in ("installation.py", "installer.py"):
-        shutil.copy(os.path.join(ROOT, "plugin", "memory_fabric", name), package)
+    os.makedirs(os.path.join(package, "setup"))
+    for name in ("__init__.py", "packages.py", "install_packages.py"):
+        source = os.path.join(ROOT, "plugin", "memory_fabric", "setup", name)
+        shutil.copy(source, os.path.join(package, "setup"))
     write(os.path.join(package, "__init__.py"), "")
     write(os.path.join(package, "dispatcher.py"), REPORTER)
     return folder

@@ -44,7 +44,7 @@ def ready(door: Door) -> Door:
     write(os.path.join(package, "cli", "__init__.py"), "")
     write(os.path.join(package, "cli", "main.py"), COMMAND_LINE)
     write(os.path.join(package, "servers", "__init__.py"), "")
-    write(os.path.join(package, "servers", "mcp_stdio.py"), SERVER)
+    write(os.path.join(package, "servers", "mcp", "stdio_server.py"), SERVER)
     write(os.path.join(door.root, "plugin", "requirements.lock"), "# needs nothing\n")
     door.extra = {"MEMORY_FABRIC_PYTHON": sys.executable, "PIP_CONFIG_FILE": os.devnull}
     return door
@@ -233,7 +233,7 @@ def test_a_running_program_holds_its_environment(ready: Door) -> None:
     environment = os.path.dirname(os.path.dirname(first["executable"]))
     command = [os.path.join(ready.root, "bin", "memory-fabric"), "status"]
     program = (
-        "import sys; sys.path.append(sys.argv[1]); import memory_fabric.installation as i; "
+        "import sys; sys.path.append(sys.argv[1]); import memory_fabric.setup.packages as i; "
         "print(i.held(sys.argv[2]))"
     )
 

@@ -33,7 +33,8 @@ from door.support import (
     without_root_powers,
     write,
 )
-from memory_fabric import installation, installer
+from memory_fabric.setup import install_packages as installer
+from memory_fabric.setup import packages
 
 
 class Index:
@@ -92,7 +93,7 @@ class Site:
         os.makedirs(self.home)
         self.data = os.path.join(base, "plugin data")
         self.root = make_root(os.path.join(base, "plugin root"))
-        self.script = os.path.join(self.root, "plugin", "memory_fabric", "installation.py")
+        self.script = os.path.join(self.root, "plugin", "memory_fabric", "setup", "packages.py")
         self.python = PYTHON
         self.environ = {
             "PATH": f"{os.path.join(base, 'quick')}:/usr/bin:/bin",
@@ -117,7 +118,7 @@ class Site:
         """A bare process that prints the JSON of an expression about `i`, the installation."""
         program = (
             "import json, sys; sys.path.append(sys.argv[1]); data, root = sys.argv[2:4]\n"
-            f"import memory_fabric.installation as i; print(json.dumps({expression}))"
+            f"import memory_fabric.setup.packages as i; print(json.dumps({expression}))"
         )
         source = os.path.join(self.root, "plugin")
         return [self.python, "-I", "-S", "-c", program, source, self.data, self.root]
@@ -621,7 +622,7 @@ def test_the_real_lock_installs_what_every_command_imports_and_little_else(site:
     python = site.installed()
     assert python
     size_b = disk_usage(os.path.dirname(os.path.dirname(python)))
-    assert size_b <= installation.SIZE_MB * 1_000_000
+    assert size_b <= packages.SIZE_MB * 1_000_000
     assert len(re.findall(r"^[a-z0-9-]+==", read(lock), re.MULTILINE)) <= 12
     imports = run([python, "-I", "-c", IMPORTS, os.path.join(ROOT, "plugin")], {})
     assert imports.returncode == 0, imports.stderr.decode()
@@ -657,5 +658,5 @@ def test_without_a_plugin_root_no_file_of_the_current_folder_says_what_to_instal
     (tmp_path / "plugin" / "requirements.lock").write_text("somebodys-package==1.0\n")
     monkeypatch.chdir(tmp_path)
 
-    assert installation.start(str(tmp_path / "data"), "") is False
+    assert packages.start(str(tmp_path / "data"), "") is False
     assert not (tmp_path / "data").exists()

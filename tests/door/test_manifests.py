@@ -11,7 +11,7 @@ from typing import Any
 import memory_fabric
 from door.support import ROOT, read, read_json
 from memory_fabric.dispatcher import HANDLERS
-from memory_fabric.servers.schema import TOOLS
+from memory_fabric.servers.mcp.schema import TOOLS
 
 HOOK = "${CLAUDE_PLUGIN_ROOT}/hooks/launch"
 

@@ -16,7 +16,7 @@ import pytest
 from e2e.harness.home import PLUGIN, Home, clone
 from e2e.harness.result import Result, blocks
 from e2e.harness.script import Script, call
-from memory_fabric import installation
+from memory_fabric.setup import packages
 
 pytestmark = pytest.mark.e2e
 
@@ -116,7 +116,7 @@ def test_a_first_session_is_served_while_the_packages_take_two_minutes(
         result = session.end()
 
     try:
-        assert installation.is_running(str(home.data)) and not home.installed
+        assert packages.is_running(str(home.data)) and not home.installed
         assert {server["status"] for server in servers(result)} == {"connected"}
         assert "It terminates TLS." in result.main_texts[-1]
     finally:

@@ -9,7 +9,7 @@ import pytest
 
 from house import House
 from memory_fabric.cli.main import main
-from memory_fabric.store import seal
+from memory_fabric.store import signing
 
 GIANT_BYTES = 1_500_000_000
 DECIDED = "We decided to use PostgreSQL for the shop because SQLite locks."
@@ -85,7 +85,7 @@ def test_a_memory_md_that_is_a_pipe_is_named_and_the_rest_works(house: House) ->
 
 def test_a_key_that_is_a_pipe_is_refused_and_not_replaced(house: House) -> None:
     a_day(house)
-    key = house.fabric_home / seal.KEY
+    key = house.fabric_home / signing.KEY
     pipe(key)
     house.fire("Stop", "session-3", last_assistant_message="Done.")
     assert key.is_fifo()

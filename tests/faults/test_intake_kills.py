@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.endpoint import Ingest
+from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
-from memory_fabric.store import graph, intake
+from memory_fabric.store import graph, ingest_queue
 from memory_fabric.store.memory import Memory
 from store.support import World, database
 from thorough import first_and_stride
@@ -40,8 +40,8 @@ connect, _sqlite3.connect = _sqlite3.connect, watched
 import time
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance
-from memory_fabric.servers.queue_worker import Worker
-from memory_fabric.store import intake
+from memory_fabric.ingest.worker import Worker
+from memory_fabric.store import ingest_queue as intake
 from memory_fabric.store.memory import Memory
 settings = read_settings(os.environ, {})
 """
@@ -112,7 +112,7 @@ def remembered(memory: Memory) -> dict[str, Any]:
         ),
         "aliases": sorted(db.rows("SELECT alias FROM aliases")),
         "intake": db.rows("SELECT id, state, error FROM intake ORDER BY seq"),
-        "results": [p.records for p in intake.listed(memory, ("done",))],
+        "results": [p.records for p in ingest_queue.listed(memory, ("done",))],
     }
 
 
@@ -124,7 +124,7 @@ def world(tmp_path: Path) -> World:
 def accepted(world: World, kept: Path) -> Path:
     """A copy of the world in which the texts wait."""
     memory = world.memory()
-    intake.accept(memory, TEXTS, Provenance("ingest", trust="tool"))
+    ingest_queue.accept(memory, TEXTS, Provenance("ingest", trust="tool"))
     memory.close()
     shutil.copytree(world.root, kept, symlinks=True)
     return kept
@@ -178,7 +178,7 @@ def test_who_is_killed_while_accepting_has_accepted_all_or_nothing(
         put_back(world, kept)
         assert run(world, ACCEPT, fatal).returncode == -signal.SIGKILL
         memory = world.memory()
-        assert intake.backlog(memory).waiting in (0, 3)
+        assert ingest_queue.backlog(memory).waiting in (0, 3)
         memory.close()
         assert printed(world, ACCEPT)[0] == "3"
-        assert intake.backlog(world.memory()).waiting == 3
+        assert ingest_queue.backlog(world.memory()).waiting == 3

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from house import House
-from memory_fabric.fabric.remember import store
+from memory_fabric.capture.remember import store
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Entity, Provenance, Record
-from memory_fabric.store import maintenance, sessions, tiers
-from memory_fabric.store.history import undoing
+from memory_fabric.store import sessions
+from memory_fabric.store.health import maintenance
+from memory_fabric.store.history import undo
+from memory_fabric.store.tiers import sync
 
 SAID = "The invoice exporter keeps its templates in the billing bucket"
 ASKED = "Where does the invoice exporter keep its templates, in which billing bucket?"
@@ -183,9 +185,9 @@ def test_candidates_leave_after_their_days_and_records_stay(house: House) -> Non
     hear(house, "The mailer reads its queue name from the vault")
     hear(house, "The mailer reads its queue name from the vault", "session-2")
     memory = house.memory()
-    tiers.expire_candidates(memory, "2000-01-01")
+    sync.expire_candidates(memory, "2000-01-01")
     assert sorted(r.status for r in memory.find_records("1")) == ["active", "candidate"]
-    tiers.expire_candidates(memory, "9999")
+    sync.expire_candidates(memory, "9999")
     assert [r.status for r in memory.find_records("1")] == ["active"]
     memory.close()
     assert maintenance.CANDIDATES_KEPT_DAYS == 90
@@ -198,7 +200,7 @@ def test_the_sighting_that_made_it_a_record_can_be_undone(house: House) -> None:
     hear(house)
     hear(house, session="session-2")
     memory = house.memory()
-    undoing.undo(memory, [undoing.last(memory)], Provenance("cli", trust="user"))
+    undo.undo(memory, [undo.last(memory)], Provenance("cli", trust="user"))
     memory.close()
 
     assert statuses(house) == ["candidate"]

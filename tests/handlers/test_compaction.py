@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from house import House
-from memory_fabric.handlers.work_in_hand import changed_files, open_items, read_files
+from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn, read_turns
 from memory_fabric.models import Provenance, Record
-from memory_fabric.transcript import ToolResult, ToolUse, Turn, read_turns
+from memory_fabric.session.working_state import changed_files, open_items, read_files
 
 EVENTS = Path(__file__).resolve().parents[1] / "events"
 DECISION = "Let's use PostgreSQL for the analytics DB because the team knows it."

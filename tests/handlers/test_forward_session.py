@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from house import House
-from memory_fabric import sender, transcript
+from memory_fabric.clients.claude_code import transcript
+from memory_fabric.forwarding import sender
 from memory_fabric.handlers.forward_session import BETWEEN
 from memory_fabric.store import files, spool
-from memory_fabric.store.purge import purging
+from memory_fabric.store.forget import purge
 
 URL = "http://127.0.0.1:9/v1/memory/ingest"
 TOKEN = "ghp_" + "A1b2C3d4E5f6" * 3
@@ -429,7 +430,7 @@ class TestPurging:
         ]
         assert held == []
         assert [body["session_summary"] for body in bodies(named)][-1].endswith("Something else.")
-        assert purging.pending(home) == ""
+        assert purge.pending(home) == ""
 
 
 class Read:

@@ -12,7 +12,7 @@ import pytest
 from house import House
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Entity, Provenance, Record, Relation
-from memory_fabric.store import maintenance
+from memory_fabric.store.health import maintenance
 
 LOCAL = "The staging freeze of the invoice exporter ends on Friday"
 USERS = "Always write commit messages in the imperative mood"

@@ -10,7 +10,7 @@ import pytest
 from house import House
 from memory_fabric import dispatcher
 from memory_fabric.cli.main import main
-from memory_fabric.store import projects
+from memory_fabric.store.projects import identity
 
 REMOTE = '[remote "origin"]\n\turl = git@example.com:acme/shop.git\n'
 HERE, THERE = "We decided to use Redis for sessions.", "We decided to use Kafka for the events."
@@ -106,9 +106,9 @@ def test_the_model_links_nothing(
     for name, value in {**house.environ, "CLAUDECODE": "1"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(clones.second)
-    before = projects.read_registry(str(house.fabric_home))
+    before = identity.read_registry(str(house.fabric_home))
     house.fire("SessionStart", "s", source="startup")
-    apart = projects.read_registry(str(house.fabric_home))
+    apart = identity.read_registry(str(house.fabric_home))
     wanted = next(iter(before.keys.values()))
 
     for words in (["link", wanted], ["link"], ["split"], ["undo"]):
@@ -119,7 +119,7 @@ def test_the_model_links_nothing(
     clones.types("list")
 
     assert "/memory-fabric:project link" in capsys.readouterr().err
-    assert projects.read_registry(str(house.fabric_home)) == apart
+    assert identity.read_registry(str(house.fabric_home)) == apart
     monkeypatch.delenv("CLAUDECODE")
     assert main(["project", "link", wanted, "--yes"]) == 0
 

@@ -15,7 +15,7 @@ ASKED = "Which database holds the order archive?"
 def told(house: House, record: Record, *, trust: str = "user") -> None:
     memory = house.memory()
     by = Provenance("cli", trust=trust, session="session-9")
-    from memory_fabric.fabric.remember import store
+    from memory_fabric.capture.remember import store
 
     assert store(memory, [record], by)
     memory.close()

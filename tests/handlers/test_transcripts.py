@@ -13,9 +13,9 @@ import pytest
 
 from house import House
 from memory_fabric import ids
-from memory_fabric.fabric import remember
-from memory_fabric.handlers import catch_up
+from memory_fabric.capture import remember
 from memory_fabric.models import Provenance
+from memory_fabric.session import catch_up
 
 DECISION = "Let's use PostgreSQL for the analytics DB because the team knows it."
 FOUND = "The root cause was that the connection pool was never closed."

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from house import House
-from memory_fabric.store import callers
+from memory_fabric.store.domains import callers
 
 EVENTS = Path(__file__).resolve().parents[1] / "events"
 WALLS = """

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fabric.given import USER, open_memory
 from house import House
+from memory_fabric.capture import remember, unreadable
+from memory_fabric.capture.closing import supersede
+from memory_fabric.capture.closing.departures import something_stays
+from memory_fabric.capture.extract import extract
+from memory_fabric.capture.unreadable import Unread
 from memory_fabric.cli.main import main
-from memory_fabric.fabric import boundary, remember
-from memory_fabric.fabric.boundary import Unread
-from memory_fabric.fabric.closing import supersede
-from memory_fabric.fabric.closing.departures import something_stays
-from memory_fabric.fabric.extract import extract
 from memory_fabric.models import Record
-from memory_fabric.store import unread as counted
+from memory_fabric.store.health import unreadable_counts as counted
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.settings_file import settings_of
+from recall.given import USER, open_memory
 
 # As records of decisions are written: an opening, a clause, a tail.
 OPENINGS = (
@@ -133,7 +133,7 @@ def test_what_is_no_sentences_fault_goes_through(tmp_path: Path) -> None:
 
     with pytest.raises(TimeoutError):
         Unread().attempt(None, locked)
-    assert not {OSError, MemoryError, Exception} & set(boundary.FAULTS)
+    assert not {OSError, MemoryError, Exception} & set(unreadable.FAULTS)
 
 
 @settings(max_examples=15)

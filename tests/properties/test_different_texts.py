@@ -9,15 +9,16 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from fabric.given import NOW, USER, open_memory
+from memory_fabric.capture import remember
 from memory_fabric.cli.main import main
-from memory_fabric.endpoint import Ingest
-from memory_fabric.fabric import ingest, remember
-from memory_fabric.fabric.core import Fabric
-from memory_fabric.fabric.dedupe import dedupe
+from memory_fabric.ingest import parts
+from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Hit, Record
-from memory_fabric.store.intake import Claimed
+from memory_fabric.recall.dedupe import dedupe
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.store.ingest_queue import Claimed
 from memory_fabric.text import same_form
+from recall.given import NOW, USER, open_memory
 
 LOOKALIKES = {"a": "а", "e": "е", "o": "ο", "i": "ı", "s": "ѕ"}
 PAIRS = [
@@ -101,7 +102,7 @@ def test_ingest_keeps_both_of_two_stated_decisions(pair: tuple[str, str]) -> Non
     assume(same_form(texts[0]) != same_form(texts[1]))
     came = Claimed("i1", Ingest("", key_decisions=texts), 1, NOW)
 
-    assert [record.what for record in ingest.records(came, [], {})] == list(texts)
+    assert [record.what for record in parts.records(came, [], {})] == list(texts)
 
 
 def test_a_prompt_that_names_two_of_a_kind_leaves_two_records() -> None:

@@ -16,7 +16,7 @@ from memory_fabric.models import Entity, Graph, Provenance, Relation
 from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
-from memory_fabric.store.graph_file.taking_over import take_over
+from memory_fabric.store.graph_file.merge_external import take_over
 from memory_fabric.store.memory import Memory
 from store.support import World
 from thorough import examples

@@ -15,16 +15,16 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fabric.given import NOW, open_memory
-from memory_fabric.fabric import filters as filtering
-from memory_fabric.fabric.core import Fabric
+from memory_fabric.domain_config import domain_name
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Provenance, Record, Relation
-from memory_fabric.rooms import domain_name
+from memory_fabric.recall import filters as filtering
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store import conditions, graph
-from memory_fabric.store.confined import within
 from memory_fabric.store.database import Database
+from memory_fabric.store.domains.scoped_memory import within
 from memory_fabric.store.memory import Memory
+from recall.given import NOW, open_memory
 from thorough import examples
 
 OWN = "project"

@@ -9,10 +9,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from memory_fabric.endpoint import Ingest
+from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance
-from memory_fabric.store import intake
-from memory_fabric.store.intake import Accepted
+from memory_fabric.store import ingest_queue
+from memory_fabric.store.ingest_queue import Accepted
 from store.support import World
 
 BY = Provenance("ingest", trust="tool")
@@ -40,7 +40,7 @@ class Queue(RuleBasedStateMachine):
 
     @rule(key=st.sampled_from(["", "a", "b"]))
     def accept(self, key: str) -> None:
-        (told,) = intake.accept(self.memory, [Ingest("text", idempotency_key=key)], BY)
+        (told,) = ingest_queue.accept(self.memory, [Ingest("text", idempotency_key=key)], BY)
         assert isinstance(told, Accepted)
         assert told.repeated == (key in self.keys)
         if key:
@@ -50,13 +50,13 @@ class Queue(RuleBasedStateMachine):
 
     @rule(name=worker)
     def claim(self, name: str) -> None:
-        found = intake.claim(self.memory, name, self.now, LEASE_S)
+        found = ingest_queue.claim(self.memory, name, self.now, LEASE_S)
         if found is None:
             return
         _, until = self.held.get(found.id, ("", 0.0))
         assert until <= self.now + 0.001, "claimed from its owner"
         assert found.id not in self.done
-        assert found.attempts <= intake.MAX_ATTEMPTS
+        assert found.attempts <= ingest_queue.MAX_ATTEMPTS
         self.held[found.id] = (name, self.now + LEASE_S)
 
     @rule(name=worker, ends=st.sampled_from(["finish", "fail", "give back", "note"]))
@@ -64,14 +64,14 @@ class Queue(RuleBasedStateMachine):
         for id_ in self.accepted:
             is_his = self.held.get(id_, ("", 0.0))[0] == name
             if ends == "finish":
-                done = intake.finish(self.memory, id_, name, {})
+                done = ingest_queue.finish(self.memory, id_, name, {})
                 self.done |= {id_} if done else set()
             elif ends == "fail":
-                done = intake.fail(self.memory, id_, name, "boom", self.now)
+                done = ingest_queue.fail(self.memory, id_, name, "boom", self.now)
             elif ends == "give back":
-                done = intake.give_back(self.memory, id_, name, "full", self.now)
+                done = ingest_queue.give_back(self.memory, id_, name, "full", self.now)
             else:
-                done = intake.note(self.memory, id_, name, {}, self.now + LEASE_S)
+                done = ingest_queue.note(self.memory, id_, name, {}, self.now + LEASE_S)
             assert done == is_his
             if is_his and ends == "note":
                 self.held[id_] = (name, self.now + LEASE_S)
@@ -84,18 +84,20 @@ class Queue(RuleBasedStateMachine):
 
     @rule()
     def retry_the_dead(self) -> None:
-        dead = [one.id for one in intake.listed(self.memory, ("dead",))]
-        assert intake.retry(self.memory, dead, self.now) == len(dead)
+        dead = [one.id for one in ingest_queue.listed(self.memory, ("dead",))]
+        assert ingest_queue.retry(self.memory, dead, self.now) == len(dead)
 
     @invariant()
     def nothing_is_lost(self) -> None:
-        texts = {one.id: one.state for one in intake.listed(self.memory, intake.STATES, 1000)}
+        texts = {
+            one.id: one.state for one in ingest_queue.listed(self.memory, ingest_queue.STATES, 1000)
+        }
         assert list(texts) == self.accepted
         assert {id_ for id_, state in texts.items() if state == "done"} == self.done
         dead = {id_ for id_, state in texts.items() if state == "dead"}
         self.held = {id_: held for id_, held in self.held.items() if id_ not in dead}
         assert {id_ for id_, state in texts.items() if state == "working"} == set(self.held)
-        left = intake.backlog(self.memory)
+        left = ingest_queue.backlog(self.memory)
         assert left.waiting + left.working + left.dead + len(self.done) == len(self.accepted)
 
 

@@ -18,33 +18,28 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from memory_fabric.capture import opposites
+from memory_fabric.capture.known_names import KnownNames
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.fabric import opposites, review
-from memory_fabric.fabric.core import Fabric, answer_as_json
-from memory_fabric.fabric.explain import explain
-from memory_fabric.fabric.known_names import KnownNames
 from memory_fabric.handlers import load_context
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Filters, Provenance, Record, Relation
-from memory_fabric.servers import graph_tools, history_tools, own_tools
-from memory_fabric.store import (
-    ages,
-    by_domain,
-    candidates,
-    finding,
-    forgetting,
-    graph,
-    health,
-    integrity,
-    merging,
-    notes,
-    overview,
-    search,
-)
-from memory_fabric.store.confined import within
+from memory_fabric.recall import retention
+from memory_fabric.recall.explain import explain
+from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
+from memory_fabric.store import entity_search, graph, invariants, search
+from memory_fabric.store import merge as merging
+from memory_fabric.store.domains import counts
+from memory_fabric.store.domains.scoped_memory import within
+from memory_fabric.store.forget import plan
 from memory_fabric.store.graph_file import exchange
-from memory_fabric.store.history import changes, naming, tracing, undoing
+from memory_fabric.store.health import status
+from memory_fabric.store.history import candidates, changes, last_mentions, resolve, trace
+from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers import client_memory_files
+from memory_fabric.viewer import overview
 from memory_fabric.viewer.picture import picture
 from store.support import World
 
@@ -241,11 +236,11 @@ class Rooms(RuleBasedStateMachine):
     @rule(domain=domains, name=names)
     def forget_named(self, domain: str, name: str) -> None:
         try:
-            found = forgetting.find(self.memory, name)
+            found = plan.find(self.memory, name)
         except NotFound:
             return
         self.speak(domain, name)
-        forgetting.forget(self.memory, found, self.by(domain))
+        plan.forget(self.memory, found, self.by(domain))
 
     @rule(number=numbers)
     def undo(self, number: int) -> None:
@@ -292,7 +287,7 @@ def recalled(room: Memory, _ids: list[str]) -> Iterable[Any]:
         for depth, session in ((0, ""), (2, "s1")):
             answer = fabric.recall(question, limit=50, depth=depth, session=session, explain=True)
             yield answer_as_json(answer) | {"query": "", "filters": "", "label": "", "notes": ""}
-        outcome = own_tools.recall(room, {"query": question, "limit": 50}, Provenance("mcp"))
+        outcome = memory_tools.recall(room, {"query": question, "limit": 50}, Provenance("mcp"))
         yield [line for line in outcome.texts[0].split("\n") if line.startswith(("-", "Path"))]
 
 
@@ -313,16 +308,19 @@ def by_tools(room: Memory, _ids: list[str]) -> Iterable[Any]:
         yield graph_tools.search_nodes(room, {"query": query}, said_by)
     yield graph_tools.whole_graph(room)
     for database in room.databases():
-        yield finding.find(database, "use redis"), list(finding.holding(database, "redis"))
-        yield list(finding.holding(database, "use redis"))
+        yield (
+            entity_search.find(database, "use redis"),
+            list(entity_search.holding(database, "redis")),
+        )
+        yield list(entity_search.holding(database, "use redis"))
 
 
 def histories(room: Memory, ids: list[str]) -> Iterable[Any]:
-    yield tracing.history(room, None, 100)
+    yield trace.history(room, None, 100)
     for name in (*NAMES, "Redis", *ids, "generalmark1alias"):
-        yield tracing.history(room, name, 100), tried(tracing.why, room, name)
+        yield trace.history(room, name, 100), tried(trace.why, room, name)
         yield tried(history_tools.history, room, {"name": name}, Provenance("mcp"))
-        yield tried(forgetting.find, room, name), naming.entities_meant(room, name)
+        yield tried(plan.find, room, name), resolve.entities_meant(room, name)
     yield tried(undoing.last, room)
     for domain in room.domains or ():
         yield tried(undoing.of_session, room, f"{domain}mark0")
@@ -331,20 +329,23 @@ def histories(room: Memory, ids: list[str]) -> Iterable[Any]:
 def pictures(room: Memory, _ids: list[str]) -> Iterable[Any]:
     yield overview.overview(room)
     yield picture(room, NOW)
-    yield health.tiers(room, 0.0)[0]
+    yield status.tiers(room, 0.0)[0]
 
 
 def lists(room: Memory, ids: list[str]) -> Iterable[Any]:
     yield room.find_records("1"), candidates.waiting(room), merging.all_aliases(room)
     yield [opposites.opposites(room, record) for record in room.find_records("1")]
     yield list(KnownNames(room, "Use Redis with " + " ".join(NAMES)).values())
-    yield notes.candidates(room, Filters())[0], review.stale(room, "2030-01-01", limit=99)
+    yield (
+        client_memory_files.candidates(room, Filters())[0],
+        retention.stale(room, "2030-01-01", limit=99),
+    )
     yield exchange.export_lines(room.databases())
     for database in room.databases():
-        yield integrity.orphans(database), integrity.variants(database)
-        yield integrity.alias_conflicts(database), by_domain.by_domain([database], 9).first
-        aged = [*ages.entities(database, "9"), *ages.records(database, "9", NOW)]
-        yield [ages.told(database, one, 200) for one in aged]
+        yield invariants.orphans(database), invariants.variants(database)
+        yield invariants.alias_conflicts(database), counts.by_domain([database], 9).first
+        aged = [*last_mentions.entities(database, "9"), *last_mentions.records(database, "9", NOW)]
+        yield [last_mentions.told(database, one, 200) for one in aged]
         yield search.records_by_id(database, ids or ["x"]), search.recent(database, 99)
         yield search.episodes(database, '"redis"', 99, neighbours=True)
         for table in ("records", "episodes", "aliases", "operations", "intake"):

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.errors import NotFound
-from memory_fabric.fabric import review
 from memory_fabric.models import Provenance
+from memory_fabric.recall import retention
 from memory_fabric.store.graph_file import exchange
-from memory_fabric.store.history import changes, undoing
+from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
 from properties.test_store_operations import PAYLOADS, check_full_text, seen
 from store.support import World
@@ -49,15 +49,15 @@ def test_the_undo_of_a_prune_gives_the_same_bytes_and_rows(
         fill(memory, steps)
         before = exchange.export_lines(memory.databases())
         rows = [seen(database) for database in memory.databases()]
-        report = review.stale(memory, NOW, limit=limit, older_than=older_than)
+        report = retention.stale(memory, NOW, limit=limit, older_than=older_than)
 
-        kept, review.BATCH = review.BATCH, batch
-        pruned = review.prune(memory, report.shown, BY, NOW)
-        review.BATCH = kept
-        left = review.stale(memory, NOW, limit=100, older_than=older_than)
+        kept, retention.BATCH = retention.BATCH, batch
+        pruned = retention.prune(memory, report.shown, BY, NOW)
+        retention.BATCH = kept
+        left = retention.stale(memory, NOW, limit=100, older_than=older_than)
         if pruned.undo:
             change = changes.by_id(memory, pruned.undo)
-            undoing.undo(memory, changes.together(memory, change), BY)
+            undo.undo(memory, changes.together(memory, change), BY)
 
         gone = {s.aged for s in pruned.gone}
         assert gone == {s.aged for s in report.shown} and not pruned.stayed
@@ -78,7 +78,7 @@ def test_nothing_pinned_and_nothing_younger_than_the_least_limit_is_stale(steps:
         memory = World(Path(folder)).memory()
         fill(memory, steps)
 
-        report = review.stale(memory, NOW, limit=1000)
+        report = retention.stale(memory, NOW, limit=1000)
 
         pinned = {
             (database.kind, row[0])

@@ -13,20 +13,21 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from fabric.given import NOW, USER, open_memory, pagination_graph, remember
 from memory_fabric.config import read_settings
-from memory_fabric.fabric import concepts, parse, push
-from memory_fabric.fabric.core import Fabric, answer_as_json
-from memory_fabric.fabric.execute import GRAPH_MISSING, GRAPH_REQUIRED
-from memory_fabric.store import matching
+from memory_fabric.language import concepts
+from memory_fabric.recall import inject, parse
+from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.recall.retrieve import GRAPH_MISSING, GRAPH_REQUIRED
+from memory_fabric.store import fts_query
 from memory_fabric.store.memory import Memory
+from recall.given import NOW, USER, open_memory, pagination_graph, remember
 from replay.door import Door
 
 LIMIT = 7
 # Two databases with four sources each, near words, walks and cross references among them.
 MOST_STATEMENTS = 160
 # In a large store each spelling of each word is counted first, in each index of each database.
-MOST_COUNTED = 2 * 2 * 3 * (matching.MAX_TERMS * 2 + matching.MAX_IN_QUORUM)
+MOST_COUNTED = 2 * 2 * 3 * (fts_query.MAX_TERMS * 2 + fts_query.MAX_IN_QUORUM)
 # Calls of Python functions in one recall or push; the longest text read makes half as many.
 MOST_CALLS = 400_000
 
@@ -110,7 +111,7 @@ def fabric(
     """A real store; as `large` it is asked as one of a million rows would be."""
     if request.param == "large":
         for name in ("COMMON_FROM_ROWS", "RANKED_ROWS", "COUNTED_ROWS", "SAMPLED_ROWS"):
-            monkeypatch.setattr(matching, name, 1)
+            monkeypatch.setattr(fts_query, name, 1)
     return Fabric(memory, NOW)
 
 
@@ -144,18 +145,18 @@ def ask_everything(fabric: Fabric, text: str) -> list[list[str]]:
     with traced(fabric.memory) as statements:
         pushed = fabric.push_for_prompt(text)
     made.append(statements)
-    assert len(pushed.ids) <= push.MAX_HITS
-    assert len(pushed.text.encode().decode()) <= push.PROMPT_CHARS
+    assert len(pushed.ids) <= inject.MAX_HITS
+    assert len(pushed.text.encode().decode()) <= inject.PROMPT_CHARS
     with traced(fabric.memory) as statements:
         given = fabric.push_for_agent(text[:300], [text, f"Task\n{text}"])
     made.append(statements)
-    assert len(given.text.encode().decode()) <= push.AGENT_CHARS
+    assert len(given.text.encode().decode()) <= inject.AGENT_CHARS
     return made
 
 
 def most(fabric: Fabric) -> int:
     memory = fabric.memory
-    is_large = matching.COMMON_FROM_ROWS == 1
+    is_large = fts_query.COMMON_FROM_ROWS == 1
     assert len(memory.databases()) == 2
     return MOST_STATEMENTS + (MOST_COUNTED if is_large else 0)
 
@@ -208,7 +209,7 @@ def test_a_prompt_of_a_megabyte_costs_no_more_than_its_first_part(
     assert len(asked.terms) <= parse.MAX_TERMS
     assert len(asked.text) <= parse.MAX_CHARS
     for statement in (s for statements in whole for s in statements if " MATCH " in s):
-        assert statement.count('"') <= 2 * matching.MAX_TERMS * matching.MAX_IN_QUORUM
+        assert statement.count('"') <= 2 * fts_query.MAX_TERMS * fts_query.MAX_IN_QUORUM
 
 
 @pytest.mark.parametrize("kind", huge)

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.fabric.boost import boost
-from memory_fabric.fabric.dedupe import collapse, dedupe
-from memory_fabric.fabric.moments import days_between
-from memory_fabric.fabric.normalize import normalize
-from memory_fabric.fabric.parse import MAX_HINTS, MAX_TERMS, parse
-from memory_fabric.fabric.push import above_floor, choose
-from memory_fabric.fabric.rank import rank
-from memory_fabric.fabric.render import render
-from memory_fabric.fabric.staleness import mark_stale
-from memory_fabric.fabric.times import boundary, ranges
-from memory_fabric.fabric.traverse import MAX_DEPTH, walk
+from memory_fabric.language.time_hints import days_between
+from memory_fabric.language.times import boundary, ranges
 from memory_fabric.models import Hit, Relation
+from memory_fabric.recall.boost import boost
+from memory_fabric.recall.dedupe import collapse, dedupe
+from memory_fabric.recall.inject import above_floor, choose
+from memory_fabric.recall.normalize import normalize
+from memory_fabric.recall.parse import MAX_HINTS, MAX_TERMS, parse
+from memory_fabric.recall.rank import rank
+from memory_fabric.recall.render import render
+from memory_fabric.recall.staleness import mark_stale
+from memory_fabric.recall.traverse import MAX_DEPTH, walk
 from memory_fabric.store.search import Candidate
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, same_form, words
 

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory_fabric.store.forget import scrub_log
+from memory_fabric.store.forget.scrub_log import Gone
 from memory_fabric.store.operations import shapes
-from memory_fabric.store.purge import scrubbing
-from memory_fabric.store.purge.scrubbing import Gone
 from properties.test_store_operations import IDS, databases
 from properties.test_undo_properties import STEPS, Change, all_done, undone
 from thorough import examples
@@ -41,8 +41,8 @@ def test_what_is_left_of_an_operation_has_its_shape_and_no_word_of_it(
         for id_ in all_done(db, changes):
             undone(db, id_)
         for kind, payload, inverse in db.rows("SELECT kind, payload, inverse FROM operations"):
-            left = scrubbing.without(kind, json.loads(payload), GONE)
-            steps = scrubbing.without_steps(json.loads(inverse), GONE)
+            left = scrub_log.without(kind, json.loads(payload), GONE)
+            steps = scrub_log.without_steps(json.loads(inverse), GONE)
             for kind_, part in [(kind, left)] * (left is not None) + [
                 (step["kind"], step["payload"]) for step in steps
             ]:
@@ -61,8 +61,8 @@ def test_what_is_left_of_an_operation_has_its_shape_and_none_of_the_words(
         for id_ in all_done(db, changes):
             undone(db, id_)
         for kind, payload, inverse in db.rows("SELECT kind, payload, inverse FROM operations"):
-            left = scrubbing.without(kind, json.loads(payload), gone)
-            steps = scrubbing.without_steps(json.loads(inverse), gone)
+            left = scrub_log.without(kind, json.loads(payload), gone)
+            steps = scrub_log.without_steps(json.loads(inverse), gone)
             for kind_, part in [(kind, left)] * (left is not None) + [
                 (step["kind"], step["payload"]) for step in steps
             ]:
@@ -76,4 +76,4 @@ def test_an_operation_that_does_not_concern_it_stays_the_same_object(
     changes: list[Change],
 ) -> None:
     for (kind, payload), _ in changes:
-        assert scrubbing.without(kind, payload, Gone(names=frozenset(("nobody",)))) is payload
+        assert scrub_log.without(kind, payload, Gone(names=frozenset(("nobody",)))) is payload

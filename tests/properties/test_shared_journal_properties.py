@@ -14,7 +14,7 @@ from memory_fabric import ids
 from memory_fabric.models import RECORD_TYPES, Record
 from memory_fabric.store import journal
 from memory_fabric.store.records import as_object
-from memory_fabric.store.sharing import others, place, reading, switch
+from memory_fabric.store.sharing import claims_read, location, remote_records, switch
 from store.support import USER, World, database, pagination
 from thorough import examples
 
@@ -62,14 +62,14 @@ def test_whatever_the_file_holds_ours_stays_and_theirs_are_claims(
             _holds(memory, own, graph)
             # Reading the same again changes nothing, and our own line can still be read.
             before = memory.find_records("1")
-            others.take_in(memory)
+            remote_records.take_in(memory)
             assert memory.find_records("1") == before
         memory.remember(Record("note", "A new word of ours", confidence=0.6), USER)
         memory.flush()
-        kept = [p for p in place.files_of(memory) if b"A new word of ours" in _bytes(p)]
+        kept = [p for p in location.files_of(memory) if b"A new word of ours" in _bytes(p)]
         assert len(kept) == 1 and _bytes(kept[0]).endswith(b"}\n")
         _holds(memory, own, _graph(memory))
-        others.let_go(memory)
+        remote_records.let_go(memory)
         assert all(r.trust == "user" for r in memory.find_records("1"))
         assert memory.failures == []
         memory.close()
@@ -80,14 +80,16 @@ def test_what_is_read_is_bounded_and_whole(state: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "decisions.jsonl"
         path.write_bytes(state)
-        found = reading.read(str(path))
+        found = claims_read.read(str(path))
         assert found is not None
         assert len({claim.id for claim in found.claims}) == len(found.claims)
         assert found.unreadable == len(found.numbers)
         for claim in found.claims:
             if claim.record:
-                text = reading.record_of(claim)
-                assert len(text["what"]) <= reading.MAX_WHAT_CHARS and text["what"].isprintable()
+                text = claims_read.record_of(claim)
+                assert (
+                    len(text["what"]) <= claims_read.MAX_WHAT_CHARS and text["what"].isprintable()
+                )
                 assert not set("[]·<>|\n") & set(text["author"] + text["domain"])
 
 

@@ -10,8 +10,8 @@ from urllib.parse import quote, quote_plus
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_fabric.store.purge.scrubbing import marked, marked_json
-from memory_fabric.store.purge.sought import MARK, Needle, Sought
+from memory_fabric.store.forget.scrub_log import marked, marked_json
+from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 
 Spelling = Callable[[str], str]
 SPELLINGS: tuple[Spelling, ...] = (

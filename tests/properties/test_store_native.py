@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.models import Record
-from memory_fabric.store.native import BEGIN, BEGIN_JOINED, END, HEADING, parse, rewritten
+from memory_fabric.store.tiers.memory_md import BEGIN, BEGIN_JOINED, END, HEADING, parse, rewritten
 
 IDS = [f"01a1fc36-f640-7ceb-bdf0-{i:012x}" for i in range(6)]
 RECORDS = st.lists(

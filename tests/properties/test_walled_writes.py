@@ -14,8 +14,8 @@ from memory_fabric.config import read_settings
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import new_id
 from memory_fabric.models import Entity, Provenance, Record, Relation
-from memory_fabric.store.confined import within
-from memory_fabric.store.history import changes, undoing
+from memory_fabric.store.domains.scoped_memory import within
+from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
 from thorough import examples
 
@@ -150,7 +150,7 @@ class Walls(RuleBasedStateMachine):
         inside = within(self.memory, (domain,))
         inside.write("create_entities", {"entities": [entity]}, by(domain))
         last = changes.read_all(self.memory, limit=1)
-        undoing.undo(self.memory, last, Provenance("cli", "user"))
+        undo.undo(self.memory, last, Provenance("cli", "user"))
         assert self.rows("") == before
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memory_fabric import installation
+from memory_fabric.setup import packages
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
@@ -55,7 +55,7 @@ class Door:
         for path in (self.user_home, self.project, self.data):
             path.mkdir(parents=True, exist_ok=True)
         # The client's own search for Python is another test's subject, and slow.
-        (self.data / "interpreter").write_text(installation.base_interpreter() + "\n", "utf-8")
+        (self.data / "interpreter").write_text(packages.base_interpreter() + "\n", "utf-8")
         self.environ = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.user_home),
@@ -130,12 +130,12 @@ class Door:
 
     def _look_installed(self) -> None:
         """Stand in for the environment of the server, so that no SessionStart installs one."""
-        environment = installation.environment_folder(str(self.data), str(self.root))
+        environment = packages.environment_folder(str(self.data), str(self.root))
         if environment is not None:
             python = Path(environment) / "bin" / "python"
             python.parent.mkdir(parents=True, exist_ok=True)
-            python.symlink_to(installation.base_interpreter())
-            (Path(environment) / installation.MARKER).touch()
+            python.symlink_to(packages.base_interpreter())
+            (Path(environment) / packages.MARKER).touch()
 
     def _transcript(self, path: str | None, recording: str) -> None:
         if path:

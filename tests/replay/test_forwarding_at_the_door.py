@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from door.support import until
-from memory_fabric.sender import LOCK
+from memory_fabric.forwarding.sender import LOCK
 from memory_fabric.store import spool
 from memory_fabric.store.files import Locked
 from receiver import Receiver, Request, Says

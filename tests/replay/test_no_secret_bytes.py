@@ -24,7 +24,7 @@ from replay.door import ROOT, Door
 
 Way = Callable[[Door, str], None]
 DECISION = "We decided to use {} for the API key of Stripe because it works."
-SERVE = "from memory_fabric.servers.mcp_stdio import main; main()"
+SERVE = "from memory_fabric.servers.mcp.stdio_server import main; main()"
 
 
 @pytest.fixture

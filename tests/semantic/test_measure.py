@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memory_fabric import extras
 from memory_fabric.config import Settings, read_settings
 from memory_fabric.semantic import place
 from memory_fabric.semantic.measure import OFF, ON, Measure, measure_for, state
+from memory_fabric.setup import extras
 from semantic import extra
 
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabric.given import NOW, USER, open_memory
-from memory_fabric.fabric.core import Fabric
+from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.semantic import place
 from memory_fabric.semantic.measure import measure_for
 from memory_fabric.semantic.model import MAX_CHARS, Model
 from memory_fabric.semantic.similarity import similarities
+from recall.given import NOW, USER, open_memory
 from semantic import extra
 from thorough import examples
 

@@ -19,8 +19,8 @@ from mcp_types import jsonrpc_message_adapter
 
 from memory_fabric.config import Settings, read_settings
 from memory_fabric.models import Provenance
-from memory_fabric.servers.mcp_server import MemoryServer
-from memory_fabric.servers.session import Session
+from memory_fabric.servers.mcp.sdk_server import MemoryServer
+from memory_fabric.servers.mcp.session import Session
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 
@@ -34,7 +34,7 @@ BARE = [
     os.path.realpath(sys.executable),
     *("-I", "-S", "-c"),
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from memory_fabric.servers import mcp_stdio; mcp_stdio.main()",
+    "from memory_fabric.servers.mcp import stdio_server as mcp_stdio; mcp_stdio.main()",
     str(PLUGIN),
 ]
 
@@ -133,7 +133,11 @@ class Process:
     def __init__(self, home: Path, *, cwd: str = ".", without: str = "", **more: str) -> None:
         variables = environment(home, **more)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from memory_fabric.servers.mcp_stdio import main; main()"],
+            [
+                sys.executable,
+                "-c",
+                "from memory_fabric.servers.mcp.stdio_server import main; main()",
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

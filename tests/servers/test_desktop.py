@@ -101,7 +101,7 @@ def test_it_lies_in_the_users_database_and_nowhere_else(tmp_path: Path) -> None:
 
 
 def test_the_page_asks_for_the_five_kinds_of_facts_and_names_tools_that_exist() -> None:
-    from memory_fabric.servers.schema import TOOLS
+    from memory_fabric.servers.mcp.schema import TOOLS
 
     block = re.search(r"```text\n(.*?)```", PAGE, re.DOTALL)
     assert block is not None

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from memory_fabric.servers.http.ingest_body import IngestBody, ingest_in
-from memory_fabric.servers.http.replies import Refused
+from memory_fabric.servers.http.responses import Refused
 
 KIND = "application/json"
 TEXT = some.text(some.characters(exclude_categories=["Cs"], exclude_characters="\0"))

@@ -15,11 +15,11 @@ import pytest
 
 from cli.shell import Shell
 from memory_fabric.errors import BadInput
+from memory_fabric.servers.http import kept_keys
+from memory_fabric.servers.http.allowed_hosts import Names
 from memory_fabric.servers.http.keys import LOOK_EVERY_S, NOBODY, Keys
-from memory_fabric.servers.http.names import Names
-from memory_fabric.servers.http.rate import Rate
-from memory_fabric.servers.protocol import GRAPH_URI
-from memory_fabric.store import serve_keys
+from memory_fabric.servers.http.rate_limit import Rate
+from memory_fabric.servers.mcp.protocol import GRAPH_URI
 from servers.http_door import GIVE_UP_S, INGEST, Reply, Serving, serving
 
 LEGACY = "2025-06-18"
@@ -40,25 +40,25 @@ class Clock:
 
 def test_keys_tell_their_holders_apart_and_strangers_from_all(tmp_path: Path) -> None:
     home = str(tmp_path)
-    first, second = serve_keys.make(home, "first"), serve_keys.make(home, "second")
+    first, second = kept_keys.make(home, "first"), kept_keys.make(home, "second")
     keys = Keys(home)
 
     holders = {keys.holder(key) for key in (first, second, keys.lasting)}
 
     assert len(holders) == 3 and NOBODY not in holders
-    for stranger in ("", first[:-1], first + "x", serve_keys.digest_of(first), "ä"):
+    for stranger in ("", first[:-1], first + "x", kept_keys.digest_of(first), "ä"):
         assert keys.holder(stranger) == NOBODY
 
 
 def test_a_cookie_is_good_as_long_as_the_key_that_opened_it(tmp_path: Path) -> None:
     home, clock = str(tmp_path), Clock()
-    laptop, phone = serve_keys.make(home, "laptop"), serve_keys.make(home, "phone")
+    laptop, phone = kept_keys.make(home, "laptop"), kept_keys.make(home, "phone")
     keys = Keys(home, clock=clock)
     openers = [keys.opener(key) for key in (laptop, phone, keys.lasting, keys.once())]
     cookies = [keys.cookie(one) for one in openers]
 
     before = [keys.holder_by_cookie(one) for one in cookies]
-    serve_keys.drop(home, "laptop")
+    kept_keys.drop(home, "laptop")
     clock.now += LOOK_EVERY_S
     after = [keys.holder_by_cookie(one) for one in cookies]
 
@@ -71,7 +71,7 @@ def test_a_cookie_is_no_key_a_key_no_cookie_and_another_start_knows_neither(
     tmp_path: Path,
 ) -> None:
     home = str(tmp_path)
-    kept = serve_keys.make(home, "laptop")
+    kept = kept_keys.make(home, "laptop")
     keys, other = Keys(home), Keys(home)
     cookie = keys.cookie(keys.opener(kept))
 
@@ -86,11 +86,11 @@ def test_a_key_made_or_dropped_meanwhile_counts_soon(tmp_path: Path) -> None:
     keys = Keys(home, clock=clock)
     needed = [keys.are_needed]
 
-    key = serve_keys.make(home, "late")
+    key = kept_keys.make(home, "late")
     clock.now += LOOK_EVERY_S
     holders = [keys.holder(key)]
     needed.append(keys.are_needed)
-    serve_keys.drop(home, "late")
+    kept_keys.drop(home, "late")
     clock.now += LOOK_EVERY_S
     holders.append(keys.holder(key))
 
@@ -100,10 +100,10 @@ def test_a_key_made_or_dropped_meanwhile_counts_soon(tmp_path: Path) -> None:
 
 def test_dropping_the_last_key_does_not_open_the_door(tmp_path: Path) -> None:
     home, clock = str(tmp_path), Clock()
-    serve_keys.make(home, "last")
+    kept_keys.make(home, "last")
     keys = Keys(home, clock=clock)
 
-    serve_keys.drop(home, "last")
+    kept_keys.drop(home, "last")
     clock.now += LOOK_EVERY_S
 
     assert keys.are_needed and not keys.has_kept
@@ -113,10 +113,10 @@ def test_a_file_damaged_meanwhile_leaves_the_keys_that_were_known(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home, clock = str(tmp_path), Clock()
-    key = serve_keys.make(home, "known")
+    key = kept_keys.make(home, "known")
     keys = Keys(home, clock=clock)
 
-    Path(serve_keys.path_in(home)).write_text("{", "utf-8")
+    Path(kept_keys.path_in(home)).write_text("{", "utf-8")
     clock.now += LOOK_EVERY_S
 
     assert keys.holder(key) != NOBODY and keys.are_needed
@@ -350,7 +350,7 @@ def test_more_than_the_rate_is_told_when_to_come_again(tmp_path: Path) -> None:
 def test_a_damaged_file_of_keys_keeps_the_server_from_starting(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.memory.mkdir(parents=True)
-    Path(serve_keys.path_in(str(shell.memory))).write_text("{", "utf-8")
+    Path(kept_keys.path_in(str(shell.memory))).write_text("{", "utf-8")
 
     done = shell.run("serve", "--port", "0")
 

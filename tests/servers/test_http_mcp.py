@@ -16,9 +16,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ResourceUpdatedNotification
 
 from cli.shell import Shell
-from memory_fabric.servers.http.mcp_door import MAX_BYTES
-from memory_fabric.servers.protocol import GRAPH_URI
-from memory_fabric.servers.schema import TOOLS
+from memory_fabric.servers.http.mcp_endpoint import MAX_BYTES
+from memory_fabric.servers.mcp.protocol import GRAPH_URI
+from memory_fabric.servers.mcp.schema import TOOLS
 from servers.doors import run, texts
 from servers.http_door import Reply, Serving, serving
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.shell import Shell
-from memory_fabric.endpoint import MAX_NAME_CHARS
+from memory_fabric.ingest_protocol import MAX_NAME_CHARS
 from servers.http_door import Serving, serving
 from store.support import token
 

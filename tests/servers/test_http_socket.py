@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
-from memory_fabric.servers.http.places import SocketFile
+from memory_fabric.servers.http.listen_sockets import SocketFile
 from servers.http_door import GIVE_UP_S, INGEST, Serving, serving
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp.client.client import Client
 
-from memory_fabric.servers import history_tools
+from memory_fabric.servers.mcp import history_tools
 from servers.doors import connected, run, texts
 from store.support import TOOL, World, database
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.servers.protocol import INSTRUCTIONS
-from memory_fabric.servers.schema import TOOLS
+from memory_fabric.servers.mcp.protocol import INSTRUCTIONS
+from memory_fabric.servers.mcp.schema import TOOLS
 from servers.doors import BARE, PROTOCOL, Process, environment
 
 METHOD_NOT_FOUND = -32601
-SERVE = [sys.executable, "-c", "from memory_fabric.servers.mcp_stdio import main; main()"]
+SERVE = [sys.executable, "-c", "from memory_fabric.servers.mcp.stdio_server import main; main()"]
 
 
 def entity(name: str) -> dict[str, Any]:
@@ -191,12 +191,12 @@ def test_lines_that_are_no_messages_do_not_end_the_server(tmp_path: Path) -> Non
 def test_mem_20_stray_prints_go_to_standard_error(tmp_path: Path) -> None:
     chatty = (
         "import os\n"
-        "from memory_fabric.servers import graph_tools, tools\n"
+        "from memory_fabric.servers.mcp import graph_tools, tools\n"
         "def chat(memory, arguments, said_by):\n"
         "    print('to stdout'); os.write(1, b'to fd 1'); os.system('echo from a child')\n"
         "    return graph_tools.read_graph(memory, arguments, said_by)\n"
         "tools.CALLS['read_graph'] = chat\n"
-        "from memory_fabric.servers.mcp_stdio import main; main()\n"
+        "from memory_fabric.servers.mcp.stdio_server import main; main()\n"
     )
     client = {"name": "pipe", "version": "0"}
     greeting = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
@@ -310,9 +310,9 @@ def test_what_import_brings_in_a_folder_is_there_for_the_server_of_that_folder(
 def test_what_only_calls_need_is_not_loaded_before_the_greeting(tmp_path: Path) -> None:
     looked = (
         "import sys\n"
-        "from memory_fabric.servers import mcp_stdio\n"
+        "from memory_fabric.servers.mcp import stdio_server as mcp_stdio\n"
         "late = ('asyncio', 'enum', 'json', 're', 'sqlite3', 'typing',\n"
-        "        'memory_fabric.servers.tools', 'memory_fabric.store.memory')\n"
+        "        'memory_fabric.servers.mcp.tools', 'memory_fabric.store.memory')\n"
         "print([name for name in late if name in sys.modules])\n"
     )
 

@@ -12,8 +12,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import INVALID_PARAMS, ResourceUpdatedNotification
 
-from memory_fabric.servers.protocol import GRAPH_URI
-from memory_fabric.servers.watching import EVERY_S
+from memory_fabric.servers.mcp.change_notifications import EVERY_S
+from memory_fabric.servers.mcp.protocol import GRAPH_URI
 from servers.doors import Process, connected, run
 
 API = {"entities": [{"name": "api", "entityType": "component", "observations": ["in Go"]}]}

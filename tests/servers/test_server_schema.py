@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.servers.protocol import INSTRUCTIONS
-from memory_fabric.servers.schema import NINE, TOOLS, Tool, listed
+from memory_fabric.servers.mcp.protocol import INSTRUCTIONS
+from memory_fabric.servers.mcp.schema import NINE, TOOLS, Tool, listed
 from servers.doors import connected, run
 
 RECORDED = json.loads(

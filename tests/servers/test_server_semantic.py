@@ -67,7 +67,7 @@ def test_bare_python_finds_the_extra_where_it_was_put(tmp_path: Path) -> None:
 
 
 def test_the_server_starts_without_numpy(tmp_path: Path) -> None:
-    script = "import sys, memory_fabric.servers.mcp_stdio, memory_fabric.servers.own_tools; "
+    script = "import sys; from memory_fabric.servers.mcp import memory_tools, stdio_server; "
     script += "sys.exit(bool({'numpy', 'tokenizers'} & set(sys.modules)))"
 
     done = subprocess.run([sys.executable, "-c", script], env=environment(tmp_path / "home"))

@@ -17,11 +17,11 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter, methods, version
 from pydantic import ValidationError
 
-from memory_fabric.servers import protocol
-from memory_fabric.servers.jsonrpc import INVALID_PARAMS, Fault
-from memory_fabric.servers.mcp_server import MemoryServer
-from memory_fabric.servers.session import HANDSHAKE, MODERN, Session
-from memory_fabric.servers.stdio import Output, lines
+from memory_fabric.servers.mcp import protocol
+from memory_fabric.servers.mcp.jsonrpc import INVALID_PARAMS, Fault
+from memory_fabric.servers.mcp.sdk_server import MemoryServer
+from memory_fabric.servers.mcp.session import HANDSHAKE, MODERN, Session
+from memory_fabric.servers.mcp.stdio import Output, lines
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 from servers import doors

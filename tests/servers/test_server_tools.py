@@ -11,7 +11,7 @@ import pytest
 from mcp.client.client import Client
 
 from memory_fabric.models import Provenance
-from memory_fabric.servers import tools
+from memory_fabric.servers.mcp import tools
 from memory_fabric.store import switches
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.servers.schema import NINE, TOOLS, Tool
+from memory_fabric.servers.mcp.schema import NINE, TOOLS, Tool
 
 PAGE = (Path(__file__).parents[2] / "docs/server-tools.md").read_text("utf-8")
 OURS, _, THE_NINE = PAGE.partition("## The nine")

@@ -13,7 +13,7 @@ import pytest
 
 from memory_fabric import ids
 from memory_fabric.models import Provenance, Record
-from memory_fabric.store.sharing import reading
+from memory_fabric.store.sharing import claims_read
 from replay.door import OUT_OF_TIME
 from sharing.people import LOCAL, Person, team
 
@@ -217,7 +217,7 @@ def test_a_flood_displaces_nothing_of_ours(ann: Person) -> None:
     memory = ann.memory()
     rows = memory.databases()[0].rows("SELECT count(*) FROM records WHERE source = 'journal'")
     memory.close()
-    assert rows == [(reading.MAX_RECORDS,)]
+    assert rows == [(claims_read.MAX_RECORDS,)]
     ours = [line for line in asked.splitlines() if "warmed" in line and "claimed" not in line]
     assert ours and asked.count("as claimed") <= 2
     assert any(r["metadata"].get("trust") == "assistant" for r in found)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Project
-from memory_fabric.store import notices, projects
-from memory_fabric.store.projects import find_project
+from memory_fabric.store import notices
+from memory_fabric.store.projects import identity
+from memory_fabric.store.projects.identity import find_project
 
 REMOTE = "git@example.com:acme/billing.git"
 
@@ -51,7 +52,7 @@ class Desk:
     def told(self) -> str:
         """What waits to be said."""
         said = []
-        for name in sorted(projects.project_ids(self.home)):
+        for name in sorted(identity.project_ids(self.home)):
             said += notices.take(self.home, name)
         return "\n".join(said)
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_fabric.clients.claude_code import hooks_json, json_text, manifest, set_up
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.store.joining import hooks_part, json_text, remembered, setting_up
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = "/opt/memory-fabric/hooks/launch"
@@ -23,7 +23,7 @@ GROUPS: dict[str, list[Any]] = {
     "SessionStart": [{"hooks": [HOOK]}],
     "PreToolUse": [{"matcher": "Agent|Task", "hooks": [HOOK]}],
 }
-OURS = hooks_part.launcher_test()
+OURS = hooks_json.launcher_test()
 # Sets up, and is killed before the given one of all calls that change a file or a folder.
 KILLED = """
 import os, signal, sys
@@ -36,7 +36,7 @@ def count(event, arguments):
         left -= 1
         if left < 0:
             os.kill(os.getpid(), signal.SIGKILL)
-from memory_fabric.store.joining import setting_up
+from memory_fabric.clients.claude_code import set_up as setting_up
 change = setting_up.with_hooks(home, path, root)
 sys.addaudithook(count)
 setting_up.apply(home, change)
@@ -75,7 +75,7 @@ def texts(draw: st.DrawFn) -> str:
 
 @given(texts())
 def test_what_goes_in_comes_out_byte_for_byte(text: str) -> None:
-    done = hooks_part.with_hooks(text, GROUPS, "settings.json")
+    done = hooks_json.with_hooks(text, GROUPS, "settings.json")
 
     assert json_text.undo(done.text, done.edits) == text
 
@@ -85,7 +85,7 @@ def test_everything_else_stays_and_ours_stands_behind_it(text: str) -> None:
     before = json.loads(text.removeprefix(json_text.BOM))
 
     done = json.loads(
-        hooks_part.with_hooks(text, GROUPS, "settings.json").text.removeprefix(json_text.BOM)
+        hooks_json.with_hooks(text, GROUPS, "settings.json").text.removeprefix(json_text.BOM)
     )
 
     own = before.get("hooks", {})
@@ -97,9 +97,9 @@ def test_everything_else_stays_and_ours_stands_behind_it(text: str) -> None:
 
 @given(texts())
 def test_only_ours_is_taken_out_of_a_text_that_was_changed_since(text: str) -> None:
-    inside = hooks_part.with_hooks(text, GROUPS, "settings.json").text
+    inside = hooks_json.with_hooks(text, GROUPS, "settings.json").text
 
-    done = hooks_part.without_hooks(inside, OURS, "settings.json").text
+    done = hooks_json.without_hooks(inside, OURS, "settings.json").text
 
     before, after = (json.loads(t.removeprefix(json_text.BOM)) for t in (text, done))
     kept = {event: groups for event, groups in before.pop("hooks", {}).items() if groups}
@@ -110,7 +110,7 @@ def test_only_ours_is_taken_out_of_a_text_that_was_changed_since(text: str) -> N
 
 @given(texts())
 def test_line_ends_and_indentation_are_those_of_the_text(text: str) -> None:
-    done = hooks_part.with_hooks(text, GROUPS, "settings.json").text
+    done = hooks_json.with_hooks(text, GROUPS, "settings.json").text
 
     assert done.count("\r\n") == (done.count("\n") if "\r\n" in text else 0)
     body = text.strip(json_text.AROUND)
@@ -121,7 +121,7 @@ def test_line_ends_and_indentation_are_those_of_the_text(text: str) -> None:
 def test_a_new_member_is_moved_in_like_its_siblings() -> None:
     text = '{\n\t"model": "x",\n\t"hooks": {\n\t\t"Stop": []\n\t}\n}\n'
 
-    done = hooks_part.with_hooks(text, {"Stop": [THEIRS]}, "settings.json").text
+    done = hooks_json.with_hooks(text, {"Stop": [THEIRS]}, "settings.json").text
 
     assert '\n\t\t"Stop": [\n\t\t\t{\n\t\t\t\t"hooks": [\n' in done
     assert done.endswith("\n\t\t\t}\n\t\t]\n\t}\n}\n")
@@ -131,7 +131,7 @@ def test_a_hook_of_ours_beside_others_in_one_group_goes_alone() -> None:
     other = {"type": "command", "command": "echo"}
     text = json.dumps({"hooks": {"Stop": [{"hooks": [other, HOOK, other]}]}}, indent=2)
 
-    done = hooks_part.without_hooks(text, OURS, "settings.json").text
+    done = hooks_json.without_hooks(text, OURS, "settings.json").text
 
     assert json.loads(done) == {"hooks": {"Stop": [{"hooks": [other, other]}]}}
 
@@ -149,7 +149,7 @@ def test_a_hook_of_ours_beside_others_in_one_group_goes_alone() -> None:
 )
 def test_what_is_no_settings_file_is_refused_with_its_line(text: str, said: str) -> None:
     with pytest.raises(BadInput, match="left as it is") as caught:
-        hooks_part.with_hooks(text, GROUPS, "settings.json")
+        hooks_json.with_hooks(text, GROUPS, "settings.json")
 
     assert said in str(caught.value)
 
@@ -159,21 +159,21 @@ def test_a_file_that_changed_between_the_preview_and_the_yes_is_left_alone(
 ) -> None:
     path, home = tmp_path / "settings.json", str(tmp_path / "home")
     path.write_bytes(b"{}")
-    change = setting_up.with_hooks(home, str(path), str(ROOT))
+    change = set_up.with_hooks(home, str(path), str(ROOT))
     path.write_bytes(b'{"model": "x"}')
 
     with pytest.raises(StoreUnavailable, match="changed meanwhile"):
-        setting_up.apply(home, change)
+        set_up.apply(home, change)
 
     assert path.read_bytes() == b'{"model": "x"}'
-    assert remembered.marks(home) == []
+    assert manifest.marks(home) == []
 
 
 def test_no_key_of_the_file_is_copied_into_our_home(tmp_path: Path) -> None:
     path, home = tmp_path / "settings.json", tmp_path / "home"
     path.write_text('{"env": {"TOKEN": "not-for-others"}}', "utf-8")
 
-    setting_up.apply(str(home), setting_up.with_hooks(str(home), str(path), str(ROOT)))
+    set_up.apply(str(home), set_up.with_hooks(str(home), str(path), str(ROOT)))
 
     assert "not-for-others" not in (home / "setup.json").read_text("utf-8")
     assert (home / "setup.json").stat().st_mode & 0o777 == 0o600
@@ -186,9 +186,9 @@ def test_a_link_to_the_settings_stays_a_link_and_a_mode_stays(tmp_path: Path) ->
     link.symlink_to(real)
     home = str(tmp_path / "home")
 
-    setting_up.apply(home, setting_up.with_hooks(home, str(link), str(ROOT)))
+    set_up.apply(home, set_up.with_hooks(home, str(link), str(ROOT)))
     written = real.read_bytes()
-    setting_up.apply(home, setting_up.without_hooks(home, str(link), str(ROOT)))
+    set_up.apply(home, set_up.without_hooks(home, str(link), str(ROOT)))
 
     assert link.is_symlink()
     assert b"hooks/launch" in written
@@ -201,10 +201,10 @@ def test_a_note_that_somebody_broke_is_left_out_and_the_hooks_still_come_out(
 ) -> None:
     path, home = tmp_path / "settings.json", tmp_path / "home"
     path.write_bytes(b'{"model": "x"}\n')
-    setting_up.apply(str(home), setting_up.with_hooks(str(home), str(path), str(ROOT)))
+    set_up.apply(str(home), set_up.with_hooks(str(home), str(path), str(ROOT)))
     (home / "setup.json").write_text('{"marks": [{"path": 1}, "x"]}', "utf-8")
 
-    setting_up.apply(str(home), setting_up.without_hooks(str(home), str(path), str(ROOT)))
+    set_up.apply(str(home), set_up.without_hooks(str(home), str(path), str(ROOT)))
 
     assert json.loads(path.read_bytes()) == {"model": "x"}
 
@@ -217,9 +217,9 @@ def test_a_foreign_hook_without_a_command_is_not_taken_for_ours(
     before = json.dumps({"hooks": {"Stop": [{"hooks": [foreign]}]}})
     path.write_text(before, "utf-8")
 
-    setting_up.apply(home, setting_up.with_hooks(home, str(path), str(ROOT)))
+    set_up.apply(home, set_up.with_hooks(home, str(path), str(ROOT)))
     written = json.loads(path.read_bytes())
-    setting_up.apply(home, setting_up.without_hooks(home, str(path), str(ROOT)))
+    set_up.apply(home, set_up.without_hooks(home, str(path), str(ROOT)))
 
     assert written["hooks"]["Stop"][0] == {"hooks": [foreign]}
     assert path.read_text("utf-8") == before
@@ -234,18 +234,18 @@ def test_a_foreign_server_without_a_command_is_not_taken_for_ours(
     path.write_text(before, "utf-8")
 
     with pytest.raises(BadInput, match="has a server named memory already"):
-        setting_up.with_server(home, str(path), str(ROOT))
+        set_up.with_server(home, str(path), str(ROOT))
 
-    assert setting_up.without_server(home, str(path), str(ROOT)).is_none
+    assert set_up.without_server(home, str(path), str(ROOT)).is_none
 
 
 def test_a_blank_file_is_filled_and_blank_again(tmp_path: Path) -> None:
     path, home = tmp_path / "settings.json", str(tmp_path / "home")
     path.write_bytes(b" \n\t\n")
 
-    setting_up.apply(home, setting_up.with_hooks(home, str(path), str(ROOT)))
+    set_up.apply(home, set_up.with_hooks(home, str(path), str(ROOT)))
     written = path.read_bytes()
-    setting_up.apply(home, setting_up.without_hooks(home, str(path), str(ROOT)))
+    set_up.apply(home, set_up.without_hooks(home, str(path), str(ROOT)))
 
     assert b"hooks/launch" in written
     assert path.read_bytes() == b" \n\t\n"
@@ -253,7 +253,7 @@ def test_a_blank_file_is_filled_and_blank_again(tmp_path: Path) -> None:
 
 def test_a_number_beyond_reading_is_refused() -> None:
     with pytest.raises(BadInput, match="Exceeds the limit"):
-        hooks_part.read('{"a": ' + "9" * 5000 + "}", "settings.json")
+        hooks_json.read('{"a": ' + "9" * 5000 + "}", "settings.json")
 
 
 @pytest.mark.parametrize("before", [None, b"", b'{"hooks": {}}', b"{}"])
@@ -273,9 +273,9 @@ def test_a_setup_that_was_killed_at_any_moment_is_taken_back_byte_for_byte(
             env={**os.environ, "PYTHONPATH": str(ROOT / "plugin")},
         ).returncode
         left = path.read_bytes() if path.exists() else None
-        change = setting_up.without_hooks(str(home), str(path), str(ROOT))
+        change = set_up.without_hooks(str(home), str(path), str(ROOT))
         if not change.is_none:
-            setting_up.apply(str(home), change)
+            set_up.apply(str(home), change)
 
         assert left == before or (left and b"hooks/launch" in left)
         assert (path.read_bytes() if path.exists() else None) == before
@@ -287,11 +287,11 @@ def test_a_setup_that_was_killed_at_any_moment_is_taken_back_byte_for_byte(
 
 def test_a_file_that_we_made_and_somebody_linked_elsewhere_keeps_its_link(tmp_path: Path) -> None:
     path, moved, home = tmp_path / "settings.json", tmp_path / "dotfiles.json", str(tmp_path / "h")
-    setting_up.apply(home, setting_up.with_hooks(home, str(path), str(ROOT)))
+    set_up.apply(home, set_up.with_hooks(home, str(path), str(ROOT)))
     path.rename(moved)
     path.symlink_to(moved)
 
-    setting_up.apply(home, setting_up.without_hooks(home, str(path), str(ROOT)))
+    set_up.apply(home, set_up.without_hooks(home, str(path), str(ROOT)))
 
     assert path.is_symlink()
     assert json.loads(moved.read_bytes()) == {}
@@ -303,11 +303,11 @@ def test_a_file_is_known_by_each_of_its_names(tmp_path: Path) -> None:
     link.symlink_to(real)
     (real / "settings.json").write_bytes(b'{"a":1}')
     by_link, by_name = str(link / "settings.json"), str(real / "settings.json")
-    setting_up.apply(home, setting_up.with_hooks(home, by_link, str(ROOT)))
+    set_up.apply(home, set_up.with_hooks(home, by_link, str(ROOT)))
 
-    change = setting_up.without_hooks(home, by_name, str(ROOT))
-    setting_up.apply(home, change)
+    change = set_up.without_hooks(home, by_name, str(ROOT))
+    set_up.apply(home, change)
 
     assert change.restores
     assert (real / "settings.json").read_bytes() == b'{"a":1}'
-    assert remembered.marks(home) == []
+    assert manifest.marks(home) == []

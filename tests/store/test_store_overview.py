@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Entity
-from memory_fabric.store import overview as module
 from memory_fabric.store.database import Database
-from memory_fabric.store.history.undoing import undo
-from memory_fabric.store.overview import overview
+from memory_fabric.store.history.undo import undo
+from memory_fabric.viewer import overview as module
+from memory_fabric.viewer.overview import overview
 from store.support import TOOL, USER, World, create, decision, entity, pagination, relation
 
 

@@ -9,25 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.clients.claude_code.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
-from memory_fabric.handlers.copied_turns import sorted_out
 from memory_fabric.models import Entity, Provenance
-from memory_fabric.store import (
-    backup,
-    forgetting,
-    graph,
-    journal,
-    log,
-    merging,
-    notices,
-    repair,
-    sessions,
-    spool,
-)
+from memory_fabric.session.turn_dedup import sorted_out
+from memory_fabric.store import backup, graph, journal, log, merge, notices, repair, sessions, spool
+from memory_fabric.store.forget import plan, purge_files, purge_rows
+from memory_fabric.store.forget import purge as purging
+from memory_fabric.store.forget.spellings import Needle, Sought
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.purge import purge_files, purge_rows, purging
-from memory_fabric.store.purge.sought import Needle, Sought
-from memory_fabric.transcript import Turn
 from store.support import (
     TOOL,
     USER,
@@ -92,7 +82,7 @@ def filled(world: World, words: str) -> None:
     create(memory, entity("gate", f"opens with {words}", "has two wings", kind=f"door {words}"))
     create(memory, entity(words))
     create(memory, entity("wall", "is high"))
-    merging.add_aliases(memory, "wall", [f"{words} wall"], BY)
+    merge.add_aliases(memory, "wall", [f"{words} wall"], BY)
     for kind in ("stands by", f"opens by {words}"):
         memory.write("create_relations", {"relations": [relation("gate", kind, "wall")]}, TOOL)
     say(memory, f"The gate is {words.upper()}, and the shop listens on 8080.", words, "Hello!")
@@ -105,7 +95,7 @@ def filled(world: World, words: str) -> None:
     sessions.note_task(db, "t1", "s1", "writer", f"Try {words}", AT)
     memory.flush()
     backup.make(db.path)
-    forgetting.forget(memory, forgetting.find(memory, "two wings"), BY)
+    plan.forget(memory, plan.find(memory, "two wings"), BY)
     notices.leave(memory.settings.home, f"Remembered: {words}")
     log.note(memory.settings.home, "", f"could not read {words}")
     item = {"idempotency_key": "k1", "session_summary": f"We use {words}"}
@@ -294,8 +284,8 @@ def test_a_turn_is_forgotten_by_its_id_and_stays_away(world: World) -> None:
     with database(memory).transaction() as c:
         c.execute("UPDATE episodes SET uuid = '0199aaaa-0000-7000-8000-00000000beef' WHERE id = 1")
 
-    found = forgetting.find(memory, "0000beef")
-    gone = forgetting.forget(memory, found, BY)
+    found = plan.find(memory, "0000beef")
+    gone = plan.forget(memory, found, BY)
     again = {"id": "0199aaaa-0000-7000-8000-00000000beef", "session": "s1", "role": "user"}
     turn = again | {"text": "The port is 8080.", "created_at": AT}
     memory.write("add_episodes", {"episodes": [turn]}, TOOL)

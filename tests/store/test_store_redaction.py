@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Entity, Provenance, Record, Relation
-from memory_fabric.store import journal, log, notices, sessions, tiers
+from memory_fabric.store import journal, log, notices, sessions
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers import sync
 from store.support import USER, World, create, database, decision, entity, relation, token
 
 NOW = "2026-01-15T10:00:00.000Z"
@@ -88,7 +89,7 @@ def test_no_file_holds_the_secret(
     memory = world.memory()
     way(memory, secret)
     memory.flush()
-    tiers.backup_when_due(memory)
+    sync.backup_when_due(memory)
     if not still_open:
         memory.close()
     assert memory.failures == []
@@ -132,7 +133,7 @@ def test_all_files_are_their_owners_only(tmp_path: Path) -> None:
     memory = world.memory()
     memory.remember(decision(confidence=0.9), USER)
     memory.flush()
-    tiers.backup_when_due(memory)
+    sync.backup_when_due(memory)
     notices.leave(str(world.home), "x")
     log.note(str(world.home), "", "x")
     ours = [world.home, *world.home.rglob("*"), world.local, *world.local.rglob("*")]

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import backup, database, files, graph, repair, tiers
+from memory_fabric.store import backup, database, files, graph, repair
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers import sync
 from store.support import USER, World, create, entity, names, pagination
 from store.support import database as opened
 
@@ -223,11 +224,11 @@ def test_a_damaged_database_gives_no_backup_and_removes_none(world: World) -> No
 def test_a_backup_is_due_once_a_day(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
-    assert len(tiers.backup_when_due(memory)) == 1
-    assert tiers.backup_when_due(memory) == []
+    assert len(sync.backup_when_due(memory)) == 1
+    assert sync.backup_when_due(memory) == []
     [copy] = backup.every(opened(memory).path)
     os.utime(copy, (0, 0))
-    assert len(tiers.backup_when_due(memory)) == 1
+    assert len(sync.backup_when_due(memory)) == 1
 
 
 def test_without_backups_there_is_no_age(tmp_path: Path) -> None:

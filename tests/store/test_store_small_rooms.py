@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.config import PARTS
-from memory_fabric.store import backup, log, maintenance, notices, sessions, switches, tiers
+from memory_fabric.store import backup, log, notices, sessions, switches
 from memory_fabric.store.files import Locked
+from memory_fabric.store.health import maintenance
+from memory_fabric.store.tiers import sync
 from store.support import USER, World, create, database, decision, entity
 
 # --- notices -------------------------------------------------------------------------------------
@@ -142,7 +144,7 @@ def test_a_session_still_in_use_keeps_what_it_holds_for_itself(tmp_path: Path) -
         sessions.touch(database(memory), session, seen_at)
         by = USER._replace(at="2026-01-01", session=session)
         memory.remember(decision(f"Try it in {session}", scope="local"), by)
-    tiers.expire_local(memory, "2026-05-01")
+    sync.expire_local(memory, "2026-05-01")
     assert [r.what for r in memory.find_records("1")] == ["Try it in resumed"]
 
 
@@ -151,7 +153,7 @@ def test_keeping_no_turns_drops_all(tmp_path: Path) -> None:
     turn = {"id": "u", "session": "s", "role": "user", "text": "x", "created_at": "2026-01-01"}
     memory.write("add_episodes", {"episodes": [turn]}, USER)
     db = database(memory)
-    tiers.expire_episodes(memory, "9999")
+    sync.expire_episodes(memory, "9999")
     assert db.rows("SELECT * FROM episodes") == []
 
 

@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.models import TRUST_ORDER, Entity, Provenance, Record
-from memory_fabric.store import forgetting, repair, search
+from memory_fabric.store import repair, search
 from memory_fabric.store.files import read_lines
-from memory_fabric.store.history import changes, tracing, undoing
+from memory_fabric.store.forget import plan, purge
+from memory_fabric.store.history import changes, trace
+from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.purge import purging
 from store.support import USER, World, database, decision
 from thorough import examples
 
@@ -141,7 +142,7 @@ def test_a_purge_of_the_newer_one_leaves_the_older_open_and_no_word_of_it(memory
     old, new = both(memory)
     memory.flush()
 
-    purging.purge(memory, forgetting.find(memory, new.id), USER)
+    purge.purge(memory, plan.find(memory, new.id), USER)
 
     assert now(memory, old).superseded_by == ""
     lines = Path(memory.journal_of("project")).read_text()
@@ -152,7 +153,7 @@ def test_a_purge_of_the_older_one_leaves_the_newer_whole(memory: Memory) -> None
     old, new = both(memory)
     memory.flush()
 
-    purging.purge(memory, forgetting.find(memory, old.id), USER)
+    purge.purge(memory, plan.find(memory, old.id), USER)
 
     assert now(memory, new).what == POSTGRES.what
     kept = read_lines(memory.journal_of("project"))[0]
@@ -325,6 +326,6 @@ def test_observations_of_a_closed_record_bear_its_link(memory: Memory) -> None:
 def test_history_tells_what_replaced_what(memory: Memory) -> None:
     old, new = both(memory)
 
-    told = [one.what for one in tracing.history(memory, old.id, 10)]
+    told = [one.what for one in trace.history(memory, old.id, 10)]
     assert f"in the place of {old.id.replace('-', '')[-8:]}" in told[0]
     assert now(memory, new).id in {c.payload["record"]["id"] for c in changes.read_all(memory)}

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from memory_fabric import models, text
-from memory_fabric.fabric import explain, rank
-from memory_fabric.store import health
+from memory_fabric.recall import explain, rank
+from memory_fabric.store.health import status
 from memory_fabric.viewer import page, picture
 from viewer.conftest import Opener
 from viewer.pictures import Pictured
@@ -81,7 +81,7 @@ def test_every_type_that_memory_knows_has_a_look_in_light_and_dark() -> None:
     ("file", "name", "known"),
     [
         ("model.js", "TRUSTS", {*models.TRUST_ORDER, ""}),
-        ("status.js", "STATES", {health.HEALTHY, health.DEGRADED, health.UNAVAILABLE}),
+        ("status.js", "STATES", {status.HEALTHY, status.DEGRADED, status.UNAVAILABLE}),
         ("status.js", "TIER_WORDS", {"graph", "local", "native"}),
         ("entity.js", "SCOPES", {*picture.SCOPES.values(), picture.BOTH}),
     ],

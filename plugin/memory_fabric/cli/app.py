@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from memory_fabric import __version__
-from memory_fabric.cli.commands import COMMANDS, Command
-from memory_fabric.cli.helping import laid_out, told_by
+from memory_fabric.cli.help import laid_out, told_by
+from memory_fabric.cli.registry import COMMANDS, Command
 
 EPILOG = "Exit codes: 0 done, 1 failed, 2 wrong use, 3 nothing found."
 

@@ -39,9 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     closed = _fill_closed_streams()
     if len(given) == 1 and given[0] in DOORS:  # programs start these all day: no command line
-        from memory_fabric.cli import doors
+        from memory_fabric.cli import entry_points
 
-        return doors.open_door(given[0])
+        return entry_points.open_door(given[0])
     if closed:
         return _say(
             "standard output is closed; nothing was done. Send it to /dev/null instead.", FAILED
@@ -70,14 +70,14 @@ def _run(given: list[str]) -> int:
     import typer
 
     from memory_fabric.cli.app import build, listing
-    from memory_fabric.cli.commands import COMMANDS
+    from memory_fabric.cli.registry import COMMANDS
 
     words = given
     if COMPLETING in os.environ:
-        from memory_fabric.cli import completing
+        from memory_fabric.cli.commands import completion
 
-        completing.prepare()
-        words = completing.line()[1:]
+        completion.prepare()
+        words = completion.line()[1:]
     first = next((word for word in words if not word.startswith("-")), "")
     asked = [c.name for c in COMMANDS if c.name == first]
     app = build(asked) if asked else listing()

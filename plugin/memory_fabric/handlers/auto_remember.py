@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from memory_fabric import deadline, events
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-from memory_fabric.handlers import wording
-from memory_fabric.handlers.follow_transcript import TRANSCRIPT, follow
-from memory_fabric.handlers.speaking import speak
 from memory_fabric.reply import Reply
+from memory_fabric.session import notice_texts
+from memory_fabric.session.follow_transcript import TRANSCRIPT, follow
+from memory_fabric.session.remember_turn import speak
 from memory_fabric.store import notices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.models import Record
+    from memory_fabric.recall.request_context import WorkTable
 
 
 def handle(event: Event, fabric: WorkTable) -> Reply | None:
@@ -35,8 +35,8 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     memory.flush()
     # A turn that goes on is not interrupted: what waits is told when it ends.
     waiting = [] if events.stop_active(event) else _waiting(fabric)
-    told = [wording.problem(text, memory.settings) for text in waiting]
-    parts = [wording.remembered(new, memory.settings), *told]
+    told = [notice_texts.problem(text, memory.settings) for text in waiting]
+    parts = [notice_texts.remembered(new, memory.settings), *told]
     notice = " · ".join(part for part in parts if part)
     return Reply(notice=notice) if notice else None
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from memory_fabric import events
+from memory_fabric.clients.claude_code.mcp_servers import is_our_server
 from memory_fabric.errors import NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
 from memory_fabric.store import graph, write
-from memory_fabric.store.clients import is_our_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
     from memory_fabric.store.memory import Memory
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.fabric.correction_cues import may_correct
-from memory_fabric.fabric.cues import has_cue
-from memory_fabric.handlers import wording
+from memory_fabric.capture.correction_cues import may_correct
+from memory_fabric.capture.cues import has_cue
 from memory_fabric.reply import Reply
+from memory_fabric.session import notice_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
 
 
 def handle(event: Event, fabric: WorkTable) -> Reply | None:
@@ -25,11 +25,11 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     prompt = events.prompt(event)
     if not (has_cue(prompt) or may_correct(prompt)):
         return None
-    from memory_fabric.handlers.speaking import speak  # only behind the cue check
+    from memory_fabric.session.remember_turn import speak  # only behind the cue check
 
     new = speak(fabric, event.session, "user", prompt)
     settings = fabric.memory.settings
-    told = [wording.remembered(new, settings)]
-    told += [wording.problem(text, settings) for text in fabric.memory.told]
+    told = [notice_texts.remembered(new, settings)]
+    told += [notice_texts.problem(text, settings) for text in fabric.memory.told]
     notice = " · ".join(part for part in told if part)
     return Reply(notice=notice) if notice else None

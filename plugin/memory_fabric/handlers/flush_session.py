@@ -6,16 +6,17 @@ import os
 
 from memory_fabric import deadline
 from memory_fabric.errors import DeadlinePassed
-from memory_fabric.handlers.follow_transcript import TRANSCRIPT, follow, is_behind, read_to
-from memory_fabric.handlers.take_notes import conclude
 from memory_fabric.models import Provenance
 from memory_fabric.reply import Reply
-from memory_fabric.store import maintenance, sessions
+from memory_fabric.session.follow_transcript import TRANSCRIPT, follow, is_behind, read_to
+from memory_fabric.session.session_record import conclude
+from memory_fabric.store import sessions
+from memory_fabric.store.health import maintenance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
 
 # The client gives all SessionEnd hooks together about 1.5 s.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 
-from memory_fabric import endpoint, events, forwarding, ids
+from memory_fabric import events, ids, ingest_protocol
+from memory_fabric.clients.claude_code.transcript import last_said
 from memory_fabric.config import captures
-from memory_fabric.fabric.domains import SESSION
-from memory_fabric.handlers import wording
+from memory_fabric.forwarding import trigger
+from memory_fabric.recall.agent_domains import SESSION
+from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.reply import Reply
+from memory_fabric.session import notice_texts
 from memory_fabric.store import notices, spool
 from memory_fabric.store.spool import SpoolFull
-from memory_fabric.suspicion import without_secrets
 from memory_fabric.text import cut, without_controls, without_injected
-from memory_fabric.transcript import last_said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
     from memory_fabric.store.memory import Memory
 
 MAX_MESSAGES = 10
 SENT_BY = "`/memory-fabric:memory sync` sends what waits and says what is wrong."
-BETWEEN = f"\n\n{endpoint.BETWEEN}\n\n"
+BETWEEN = f"\n\n{ingest_protocol.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
 # So much is looked at before it is redacted: a cut must not hide what a secret is known by.
 MAX_READ_CHARS = 256 << 10
@@ -44,12 +45,12 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
         return None  # what an agent's own context was compacted to, its session did not say
     may_speak = event.name == "Stop"
     texts, mark = _messages(event) if may_speak else _summary(event)
-    told = forwarding.news(memory.settings) if may_speak else ""
+    told = trigger.news(memory.settings) if may_speak else ""
     if texts:
         body = _body(fabric, event, texts, mark)
         told = _keep(memory, body, may_speak=may_speak) or told
-    notice = wording.problem(told, memory.settings)
-    return Reply(notice=notice, receipts=forwarding.receipts(memory.settings))
+    notice = notice_texts.problem(told, memory.settings)
+    return Reply(notice=notice, receipts=trigger.receipts(memory.settings))
 
 
 def _messages(event: Event) -> tuple[list[str], str]:
@@ -66,7 +67,7 @@ def _messages(event: Event) -> tuple[list[str], str]:
 
 
 def _summary(event: Event) -> tuple[list[str], str]:
-    from memory_fabric.fabric.summaries import said_in  # of this event only
+    from memory_fabric.session.compaction_summary import said_in  # of this event only
 
     text = _fit(said_in(events.compact_summary(event)), MAX_SUMMARY_CHARS)
     return [text] if text else [], text
@@ -85,8 +86,8 @@ def _body(fabric: WorkTable, event: Event, texts: Sequence[str], mark: str) -> d
         "session_summary": BETWEEN.join(texts),
         "key_decisions": [],
         "domain": room.domain if room.isolated else SESSION,
-        "source_model": endpoint.LEFT_OUT.source_model,
-        "confidence": endpoint.LEFT_OUT.confidence,
+        "source_model": ingest_protocol.LEFT_OUT.source_model,
+        "confidence": ingest_protocol.LEFT_OUT.confidence,
         "project": without_secrets(project),
         "session_id": event.session[:200],
         "idempotency_key": ids.id_for(f"{event.name}\n{event.session}\n{mark}"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from memory_fabric import forwarding
-from memory_fabric.handlers import wording
+from memory_fabric.forwarding import trigger
 from memory_fabric.reply import Reply
+from memory_fabric.session import notice_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
 
 
 def handle(event: Event, fabric: WorkTable) -> Reply | None:
@@ -17,6 +17,6 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     sender is started if something waits and is due. At a start it tells of a new receiver.
     """
     settings = fabric.memory.settings
-    told = forwarding.news(settings) if event.name == "SessionStart" else ""
-    notice = wording.problem(told, settings)
-    return Reply(notice=notice, receipts=forwarding.receipts(settings))
+    told = trigger.news(settings) if event.name == "SessionStart" else ""
+    notice = notice_texts.problem(told, settings)
+    return Reply(notice=notice, receipts=trigger.receipts(settings))

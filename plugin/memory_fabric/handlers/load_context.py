@@ -5,22 +5,24 @@ from __future__ import annotations
 import os
 import time
 
-from memory_fabric import deadline, events, ids, installation, jsontext
+from memory_fabric import deadline, events, ids, jsontext
 from memory_fabric.errors import DeadlinePassed, FabricError
-from memory_fabric.fabric import render
-from memory_fabric.handlers import wording
-from memory_fabric.handlers.ledger import Ledger
 from memory_fabric.models import OTHERS
+from memory_fabric.recall import render
 from memory_fabric.reply import Reply
-from memory_fabric.store import notices, projects, sessions
+from memory_fabric.session import notice_texts
+from memory_fabric.session.ledger import Ledger
+from memory_fabric.setup import packages
+from memory_fabric.store import notices, sessions
+from memory_fabric.store.projects import identity
 from memory_fabric.store.sharing import switch
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.models import Record
+    from memory_fabric.recall.request_context import WorkTable
     from memory_fabric.store.memory import Memory
 
 STANDING_TYPES = ("decision", "constraint", "preference", "pattern", "antipattern")
@@ -43,7 +45,7 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     if events.source(event) == "compact":
         return None
     memory = fabric.memory
-    installation.start(memory.settings.data_dir, memory.settings.plugin_root)
+    packages.start(memory.settings.data_dir, memory.settings.plugin_root)
     limit = deadline.current()
     try:
         with limit.part(ORDER_SHARE):
@@ -53,10 +55,10 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     except (FabricError, OSError) as error:  # another process writes: the next start will do it
         memory.fail(f"order: {error}")
     block = session_block(event, fabric)
-    told = [wording.problem(text, memory.settings) for text in _told(memory)]
+    told = [notice_texts.problem(text, memory.settings) for text in _told(memory)]
     if notices.once(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
-        told.append(wording.welcome(memory.settings, local))
+        told.append(notice_texts.welcome(memory.settings, local))
     notice = " · ".join(part for part in told if part)
     return block.reply._replace(notice=notice)
 
@@ -139,29 +141,29 @@ def left_open(memory: Memory, event: Event) -> Record | None:
 
 def _put_in_order(event: Event, fabric: WorkTable) -> None:
     memory = fabric.memory.whole  # whoever comes: what waits is everybody's
-    from memory_fabric.store import tiers  # on the session's first event only
+    from memory_fabric.store.tiers import sync  # on the session's first event only
 
-    tiers.confirm_shown(memory)
+    sync.confirm_shown(memory)
     if not memory.settings.writes:
         return
     if event.agent_type or memory.settings.domain or memory.settings.rooms.configured:
         _note_launch(memory, event, fabric.now)
     if any(os.path.exists(memory.queue_path(kind)) for kind in ("project", "user")):
-        tiers.drain(memory)
+        sync.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
         _take_in(memory)
     database = memory.session_database()
     if memory.project is not None and memory.settings.attended:
         _say_what_is_missing(memory)
     if sessions.unfinished(database, event.session, fabric.now, 1):
-        from memory_fabric.handlers.catch_up import catch_up  # rare: another one runs, or broke off
+        from memory_fabric.session.catch_up import catch_up  # rare: another one runs, or broke off
 
         catch_up(fabric, event)
 
 
 def _note_launch(memory: Memory, event: Event, now: str) -> None:
     """Who catches up on this session knows as what it ran, and where."""
-    from memory_fabric.handlers.follow_transcript import launched  # most have one room only
+    from memory_fabric.session.follow_transcript import launched  # most have one room only
 
     database = memory.session_database()
     sessions.touch(database, event.session, now, event.transcript_path)
@@ -172,10 +174,10 @@ def _note_launch(memory: Memory, event: Event, now: str) -> None:
 
 def _take_in(memory: Memory) -> None:
     """What others wrote since; what there is too much of for a start, Stop takes."""
-    from memory_fabric.store.sharing import others  # only where somebody shares
+    from memory_fabric.store.sharing import remote_records  # only where somebody shares
 
     try:
-        others.take_in(memory, most=others.MAX_AT_START)
+        remote_records.take_in(memory, most=remote_records.MAX_AT_START)
     except (FabricError, OSError) as error:
         memory.fail(f"shared journal: {error}")
 
@@ -184,20 +186,20 @@ def _say_what_is_missing(memory: Memory) -> None:
     """Tell once of a project's folder in home that is gone, and of a journal that has more than
     memory.
     """
-    from memory_fabric.store import own_lines
+    from memory_fabric.store.projects import own_lines
 
     try:
-        is_gone = projects.has_lost_card(memory.settings.home, memory.switched_by[1])
+        is_gone = identity.has_lost_card(memory.settings.home, memory.switched_by[1])
         now, before = own_lines.looked_at(memory)
         if now == before and not is_gone:
             return
-        from memory_fabric.store import adopting  # the journal changed outside a session
+        from memory_fabric.store.sharing import adoption  # the journal changed outside a session
 
-        found = adopting.missing(memory, max_bytes=adopting.MAX_AT_START_BYTES)
+        found = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
         if found is not None:
-            memory.told.append(adopting.sentence(found))
+            memory.told.append(adoption.sentence(found))
         if is_gone:
-            memory.told.append(adopting.restored_card(memory))
+            memory.told.append(adoption.restored_card(memory))
         own_lines.note_looked_at(memory)
     except OSError as error:
         memory.fail(f"journal (project): {error}")
@@ -211,7 +213,7 @@ def _told(memory: Memory) -> list[str]:
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
         waiting = []
-    failed = installation.last_error(memory.settings.data_dir)
+    failed = packages.last_error(memory.settings.data_dir)
     # What of a wall was misspelt does not stand.
     wrong = memory.settings.complaints
     return [*memory.told, *wrong, *waiting, *([failed] if failed else [])]

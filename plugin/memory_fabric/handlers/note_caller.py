@@ -7,7 +7,7 @@ from memory_fabric import events
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
 
 
 def handle(event: Event, fabric: WorkTable) -> None:
@@ -24,7 +24,7 @@ def handle(event: Event, fabric: WorkTable) -> None:
     rooms = settings.rooms
     if not (event.agent_type or rooms.isolated or rooms.isolated_agents):
         return
-    from memory_fabric.store import callers  # most calls are the session's own
+    from memory_fabric.store.domains import callers  # most calls are the session's own
 
     caller = callers.Caller(event.session, event.agent_id, event.agent_type)
     callers.note(settings.home, call, caller)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.fabric.errands import text_of
+from memory_fabric.language.task_terms import text_of
 from memory_fabric.store import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
 
 TOOLS = frozenset(("Agent", "Task"))
 DEFAULT_AGENT = "general-purpose"
@@ -26,7 +26,7 @@ def handle(event: Event, fabric: WorkTable) -> None:
     kind = asked.get("subagent_type")
     if not isinstance(prompt, str) or not prompt.strip():
         return
-    from memory_fabric.suspicion import without_secrets  # not for calls of other tools
+    from memory_fabric.redaction.prefilter import without_secrets  # not for calls of other tools
 
     database = fabric.memory.session_database()
     sessions.note_task(

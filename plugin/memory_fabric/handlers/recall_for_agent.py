@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from memory_fabric.handlers.ledger import Ledger
 from memory_fabric.reply import Reply
+from memory_fabric.session.ledger import Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.recall.pipeline import Fabric
 
 # Measured (docs/decisions/0009): the client's own searching agents start without MEMORY.md.
 WITHOUT_NATIVE_NOTES = frozenset(("explore", "plan"))
@@ -48,7 +48,7 @@ def _in_room(fabric: Fabric) -> Fabric:
     room = fabric.room
     if not room.stated:
         return fabric
-    from memory_fabric.store.confined import within  # most memories are never confined
+    from memory_fabric.store.domains.scoped_memory import within  # most memories are never confined
 
     seen = within(fabric.memory, (room.domain,))
     return type(fabric)(seen, fabric.now, fabric.similarity, agent_type=fabric.agent_type)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.handlers.ledger import Ledger
 from memory_fabric.reply import Reply
+from memory_fabric.session.ledger import Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.core import Fabric
+    from memory_fabric.recall.pipeline import Fabric
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.fabric import remember
-from memory_fabric.fabric.domains import SESSION
-from memory_fabric.fabric.summaries import said_in
+from memory_fabric.capture import remember
 from memory_fabric.models import Provenance
+from memory_fabric.recall.agent_domains import SESSION
+from memory_fabric.session.compaction_summary import said_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
 
 
 def handle(event: Event, fabric: WorkTable) -> None:

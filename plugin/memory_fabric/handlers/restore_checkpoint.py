@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.fabric.checkpoint import block
-from memory_fabric.handlers.ledger import Ledger
 from memory_fabric.handlers.load_context import standing
 from memory_fabric.reply import Reply
-from memory_fabric.store import tiers
+from memory_fabric.session.checkpoint import block
+from memory_fabric.session.ledger import Ledger
+from memory_fabric.store.tiers import sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
     from memory_fabric.models import Record
+    from memory_fabric.recall.request_context import WorkTable
 
 
 # What binds the rest of the work comes before what was noted on the way.
@@ -49,7 +49,7 @@ def _worth_restoring(
     through a compaction.
     """
     memory = fabric.memory
-    tiers.confirm_shown(memory)
+    sync.confirm_shown(memory)
     own = memory.find_records(f"{HOLDS} AND type <> 'session' AND session = ?", (session,), MAX_OWN)
     own.sort(key=lambda record: record.type not in BINDING)
     pinned = memory.find_records(f"{HOLDS} AND scope <> 'local' AND pinned = 1", (), MAX_PINNED)

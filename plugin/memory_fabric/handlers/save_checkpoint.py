@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 
 from memory_fabric import ids
-from memory_fabric.fabric.checkpoint import checkpoint
-from memory_fabric.handlers.follow_transcript import follow, table_of
-from memory_fabric.handlers.work_in_hand import changed_files, open_items, read_files
+from memory_fabric.clients.claude_code.transcript import read_turns
+from memory_fabric.session.checkpoint import checkpoint
+from memory_fabric.session.follow_transcript import follow, table_of
+from memory_fabric.session.working_state import changed_files, open_items, read_files
 from memory_fabric.store import sessions
-from memory_fabric.transcript import read_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
 
 # The end of the transcript in which the open task and the files in work are looked for.
 TAIL_BYTES = 2 << 20

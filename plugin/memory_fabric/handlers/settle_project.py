@@ -10,7 +10,7 @@ from memory_fabric.reply import Reply
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.fabric.table import WorkTable
+    from memory_fabric.recall.request_context import WorkTable
     from memory_fabric.store.memory import Memory
 
 SKILL = "memory-fabric:project"
@@ -42,10 +42,10 @@ def _done(memory: Memory, action: str, wanted: str) -> str:
     try:
         if action == "adopt":
             return _adopted(memory, wanted)
-        from memory_fabric.store import settling  # only when somebody settles
+        from memory_fabric.store.projects import link  # only when somebody settles
 
-        plan = settling.plan(memory, action, wanted)
-        came = settling.settle(memory, plan, TYPED)
+        plan = link.plan(memory, action, wanted)
+        came = link.settle(memory, plan, TYPED)
     except (FabricError, OSError) as error:
         return f"Nothing was changed: {error}"
     brought = f" What it remembered came along ({came} records and entities)." if came else ""
@@ -54,14 +54,14 @@ def _done(memory: Memory, action: str, wanted: str) -> str:
 
 
 def _adopted(memory: Memory, author: str) -> str:
-    from memory_fabric.store import adopting  # only when somebody has lost his home
+    from memory_fabric.store.sharing import adoption  # only when somebody has lost his home
 
-    found = adopting.missing(memory, author)
+    found = adoption.missing(memory, author)
     if found is None:
         return "The journal of this folder has nothing that memory lacks."
     if not found.lines:
-        return f"Nothing was changed: {adopting.sentence(found)}"
-    came = adopting.adopt(memory, found, TYPED)
+        return f"Nothing was changed: {adoption.sentence(found)}"
+    came = adoption.adopt(memory, found, TYPED)
     memory.flush()
     left = "".join(
         f" {count} by {name or 'nobody named'} stay where they are."

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from memory_fabric import extras
 from memory_fabric.semantic import place
+from memory_fabric.setup import extras
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

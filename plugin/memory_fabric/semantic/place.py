@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-from memory_fabric import extras, installation
+from memory_fabric.setup import extras, packages
 
 KIND = "semantic"
 # What stands in its folder once that is whole.
-MARKER = installation.MARKER
+MARKER = packages.MARKER
 PACKAGES = ("numpy", "tokenizers", "wordllama")
 WEIGHTS = os.path.join("weights", "l2_supercat_256.safetensors")
 TOKENIZER = os.path.join("tokenizers", "l2_supercat_tokenizer_config.json")

@@ -10,7 +10,7 @@ import os
 from memory_fabric import deadline, jsontext
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import OTHERS
-from memory_fabric.store import files, records, seal, write
+from memory_fabric.store import files, records, signing, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def enqueue(folder: str, operation: Operation, key: bytes, timeout_s: float = 1.
     prepare_folder(folder)
     path = os.path.join(folder, QUEUE)
     line = write.as_object(operation)
-    line |= {"signature": seal.signature(line, key)}
+    line |= {"signature": signing.signature(line, key)}
     size = len(files.line_of(line).encode("utf-8", "replace"))
     if size > MAX_LINE_BYTES:
         raise files.TooLarge(f"{operation.kind} for {path}", MAX_LINE_BYTES)
@@ -341,7 +341,7 @@ def _is_foreign(path: str, key: bytes) -> bool:
         if number == MAX_HEAD_LINES or read > MAX_LINE_BYTES:
             break
         read += len(line)
-        if b'"signature"' in line and seal.is_ours(files.parsed(_text_of(line)) or {}, key):
+        if b'"signature"' in line and signing.is_ours(files.parsed(_text_of(line)) or {}, key):
             return False
     return True
 
@@ -353,7 +353,7 @@ def _text_of(line: bytes) -> str:
 def _is_applied(line: str, key: bytes, apply: Callable[[Operation], object]) -> bool:
     """Whether the line is an operation of ours and the graph took it; False when it never will."""
     value = files.parsed(line) or {}
-    if not seal.is_ours(value, key):
+    if not signing.is_ours(value, key):
         return False
     operation = write.from_object(value)
     if operation is None:

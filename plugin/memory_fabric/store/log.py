@@ -22,7 +22,9 @@ OUT_OF_TIME = ": out of time: "
 
 def note(home: str, data_dir: str, line: str) -> None:
     """Append one line with the time; never raises. Home, else the data folder, else stderr."""
-    from memory_fabric.redact import redact  # its expressions cost: only who fails pays them
+    from memory_fabric.redaction.redact import (
+        redact,
+    )  # its expressions cost: only who fails pays them
 
     said = redact(" ".join(line.split())[:MAX_LINE_CHARS])
     stamped = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime()) + said
@@ -53,7 +55,7 @@ def late_events(folders: Iterable[str]) -> dict[str, int]:
 
 def keep_traceback(home: str, trace: str) -> str:
     """Append the traceback of a fault of ours; its file, or nothing where none can be written."""
-    from memory_fabric.redact import redact  # as above
+    from memory_fabric.redaction.redact import redact  # as above
 
     folder = os.path.join(home, "logs")
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -11,7 +11,7 @@ import os
 from memory_fabric import deadline, ids
 from memory_fabric.errors import DeadlinePassed, FabricError, StoreCorrupt, StoreUnavailable
 from memory_fabric.models import CANDIDATE_FROM, PROMOTED_FROM, Operation, Record, Trust
-from memory_fabric.store import files, projects, switches
+from memory_fabric.store import files, switches
 from memory_fabric.store.database import (
     Database,
     expect_file,
@@ -21,6 +21,7 @@ from memory_fabric.store.database import (
     open_database,
     translated,
 )
+from memory_fabric.store.projects import identity
 from memory_fabric.store.sqlite import sqlite3
 
 TYPE_CHECKING = False
@@ -116,7 +117,7 @@ class Memory:
 
         The registry is read again where it changed since the last question.
         """
-        stamp = projects.registry_stamp(self.settings.home)
+        stamp = identity.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
         if not os.path.isdir(self.settings.project_dir):
@@ -128,7 +129,7 @@ class Memory:
     def path_of(self, kind: str) -> str:
         """Where the database of a kind lies; without a project all is in the user's."""
         if kind == "project" and self.project:
-            return os.path.join(projects.folder_of(self.settings.home, self.project.id), "graph.db")
+            return os.path.join(identity.folder_of(self.settings.home, self.project.id), "graph.db")
         return os.path.join(self.settings.home, "user.db")
 
     def journal_of(self, kind: str) -> str:
@@ -266,7 +267,9 @@ class Memory:
             valid_from=record.valid_from or by.at,
         )
         if record.scope == "global":
-            from memory_fabric.store.anonymise import anonymised  # rare, and never on a prompt
+            from memory_fabric.store.tiers.anonymise import (
+                anonymised,
+            )  # rare, and never on a prompt
 
             record = anonymised(record, self)
             by = by._replace(author="", origin="", session="", agent="")
@@ -322,9 +325,9 @@ class Memory:
         A part that fails is named in `failures`, the others go on; nothing is lost, it is done next
         time.
         """
-        from memory_fabric.store import tiers  # not on the prompt path
+        from memory_fabric.store.tiers import sync  # not on the prompt path
 
-        tiers.flush(self)
+        sync.flush(self)
 
     def native_ids(self, session_started_at: str) -> frozenset[str]:
         """Ids of records that this project's MEMORY.md already showed when the session began."""
@@ -441,7 +444,7 @@ class Memory:
         return apply(database, operation, is_new=is_new)
 
     def _enqueue(self, operation: Operation, error: FabricError) -> None:
-        from memory_fabric.store import journal, seal, write  # only with a graph that fails
+        from memory_fabric.store import journal, signing, write  # only with a graph that fails
 
         self.fail(f"graph ({operation.store}): {error}")
         if write.is_local(operation):  # it must not outlive its session in a file
@@ -451,7 +454,7 @@ class Memory:
         folders = [self.queue_folder(kind) for kind in kinds]
         for folder in dict.fromkeys(folders):
             try:
-                journal.enqueue(folder, operation, seal.key_of(self.settings.home), QUEUE_S)
+                journal.enqueue(folder, operation, signing.key_of(self.settings.home), QUEUE_S)
                 return
             except (OSError, TimeoutError) as problem:
                 self.fail(f"queue {folder}: {problem}")
@@ -476,4 +479,4 @@ class Memory:
 
 def _project_of(settings: Settings) -> Project | None:
     trust = Trust(settings.claims == "trust", settings.trusted_roots)
-    return projects.find_project(settings.home, settings.project_dir, settings.user_home, trust)
+    return identity.find_project(settings.home, settings.project_dir, settings.user_home, trust)

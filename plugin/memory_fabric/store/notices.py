@@ -22,7 +22,9 @@ def leave(home: str, text: str, *, place: str = "", about: str = "") -> None:
     With `place` (a project's id) it waits for a session's start there. `about` is the id of the
     record that it is about, by which it can be withdrawn.
     """
-    from memory_fabric.redact import redact  # its expressions cost: only who speaks pays them
+    from memory_fabric.redaction.redact import (
+        redact,
+    )  # its expressions cost: only who speaks pays them
 
     more = {"place": place, "about": about} if place or about else {}
     path = os.path.join(home, NOTICES)

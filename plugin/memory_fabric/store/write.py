@@ -5,10 +5,10 @@ from __future__ import annotations
 from memory_fabric import jsontext
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Operation, Provenance
-from memory_fabric.store import integrity
+from memory_fabric.redaction.prefilter import object_without_secrets, without_secrets
+from memory_fabric.store import invariants
 from memory_fabric.store.operations import shapes
 from memory_fabric.store.operations.effects import EFFECTS
-from memory_fabric.suspicion import object_without_secrets, without_secrets
 from memory_fabric.text import encodable, unfenced
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ def apply_within(
     if done.fetchone():
         return {"applied_before": True}
     result, inverse = EFFECTS[operation.kind](connection, operation.payload, operation.provenance)
-    result |= integrity.verify(connection, operation.kind, operation.payload, result)
+    result |= invariants.verify(connection, operation.kind, operation.payload, result)
     idle = _changed_nothing(result, inverse) or (is_new and _deleted_nothing(result, inverse))
     if is_logged(operation) and not idle:
         connection.execute(

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory_fabric import __version__, suspicion
-from memory_fabric.fabric.moments import days_between, parsed
-from memory_fabric.fabric.staleness import is_stale
+from memory_fabric import __version__
 from memory_fabric.ids import short_id
+from memory_fabric.language.time_hints import days_between, parsed
 from memory_fabric.models import TRUST_ORDER, Record
-from memory_fabric.store import health
-from memory_fabric.store.history import telling
+from memory_fabric.recall.staleness import is_stale
+from memory_fabric.redaction import prefilter
+from memory_fabric.store.health import status
+from memory_fabric.store.history import describe
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.overview import Edge, Node, Overview, Remark, Step, overview
 from memory_fabric.text import neutralised
+from memory_fabric.viewer.overview import Edge, Node, Overview, Remark, Step, overview
 
 SCOPES = {"project": "team", "user": "user"}
 BOTH = "both"
@@ -39,10 +40,10 @@ def picture(memory: Memory, now: str) -> dict[str, Any]:
         "relations": [_relation(edge) for edge in seen.edges],
         "records": [_record(record, seen, now) for record in seen.records],
         "changes": [_change(step) for step in seen.steps],
-        "tiers": [health.as_json(tier) for tier in health.tiers(memory, _seconds(now))],
+        "tiers": [status.as_json(tier) for tier in status.tiers(memory, _seconds(now))],
         "left_out": dict(seen.left_out),
     }
-    cleaned: dict[str, Any] = _shown(suspicion.all_without_secrets(whole, {}))
+    cleaned: dict[str, Any] = _shown(prefilter.all_without_secrets(whole, {}))
     return cleaned
 
 
@@ -133,7 +134,7 @@ def _change(step: Step) -> dict[str, Any]:
         "id": step.change.id,
         "short_id": short_id(step.change.id),
         "at": step.change.at,
-        "by": telling.who(step.change.by),
+        "by": describe.who(step.change.by),
         "what": step.what,
         "undone": step.change.undone,
         "entities": list(step.nodes),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 
-from memory_fabric.servers.http.replies import Refused
+from memory_fabric.servers.http.responses import Refused
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

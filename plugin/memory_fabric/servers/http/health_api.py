@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse, Response
 
-from memory_fabric.servers.http.replies import RETRY_AFTER_S
+from memory_fabric.servers.http.responses import RETRY_AFTER_S
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from memory_fabric.servers.http.intake import Intake
-    from memory_fabric.servers.http.worker import WorkerChild
+    from memory_fabric.servers.http.batching import Intake
+    from memory_fabric.servers.http.ingest_process import WorkerChild
 
 # Anybody may ask, so the disk is asked once a second at most; an answer that does not come is one.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0

@@ -12,14 +12,14 @@ from starlette.responses import Response
 
 from memory_fabric.servers.http.bodies import whole_body
 from memory_fabric.servers.http.ingest_body import ingest_in
-from memory_fabric.servers.http.replies import Refused, of_error, refusal
-from memory_fabric.store.intake import IdempotencyConflict
+from memory_fabric.servers.http.responses import Refused, of_error, refusal
+from memory_fabric.store.ingest_queue import IdempotencyConflict
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from memory_fabric.servers.http.intake import Intake
+    from memory_fabric.servers.http.batching import Intake
 
 
 class IngestDoor:

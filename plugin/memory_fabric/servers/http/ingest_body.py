@@ -23,16 +23,16 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from memory_fabric.endpoint import (
+from memory_fabric.ids import timestamp
+from memory_fabric.ingest_protocol import (
     LEFT_OUT,
     MAX_DECISION_CHARS,
     MAX_DECISIONS,
     MAX_NAME_CHARS,
     Ingest,
 )
-from memory_fabric.fabric.domains import stated_name
-from memory_fabric.ids import timestamp
-from memory_fabric.servers.http.replies import Refused
+from memory_fabric.recall.agent_domains import stated_name
+from memory_fabric.servers.http.responses import Refused
 from memory_fabric.text import encodable
 
 # A clock may go wrong by so much, a zone by less.

@@ -9,12 +9,12 @@ from secrets import token_bytes, token_urlsafe
 from typing import TYPE_CHECKING
 
 from memory_fabric.errors import FabricError
-from memory_fabric.store import serve_keys
+from memory_fabric.servers.http import kept_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memory_fabric.store.serve_keys import KeptKey
+    from memory_fabric.servers.http.kept_keys import KeptKey
 
 KEY_BYTES = 32
 # A key that was made or dropped counts within this time; looking costs a question to the disk.
@@ -39,8 +39,8 @@ class Keys:
         self._secret = token_bytes(KEY_BYTES)
         self._once: list[str] = []
         self._home, self._clock, self._strict = home, clock, strict
-        self._stamp = serve_keys.stamp(home)
-        self._know(serve_keys.kept(home))
+        self._stamp = kept_keys.stamp(home)
+        self._know(kept_keys.kept(home))
         self._looked_at = clock()
 
     def once(self) -> str:
@@ -67,7 +67,7 @@ class Keys:
         It is compared with every key in constant time: how long that takes tells nothing of them.
         """
         self._look()
-        hashed = serve_keys.digest_of(given)
+        hashed = kept_keys.digest_of(given)
         found = NOBODY
         for one in self._kept:
             if compare_digest(one.digest, hashed):
@@ -116,11 +116,11 @@ class Keys:
         if now - self._looked_at < LOOK_EVERY_S:
             return
         self._looked_at = now
-        stamp = serve_keys.stamp(self._home)
+        stamp = kept_keys.stamp(self._home)
         if stamp == self._stamp:
             return
         try:
-            kept = serve_keys.kept(self._home)
+            kept = kept_keys.kept(self._home)
         except FabricError as error:
             print(f"memory-fabric: {error}", file=sys.stderr)  # noqa: T201
         else:

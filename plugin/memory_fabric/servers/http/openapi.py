@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field
 
 from memory_fabric import __version__
-from memory_fabric.endpoint import MAX_NAME_CHARS
-from memory_fabric.fabric.filters import TIMES
-from memory_fabric.fabric.parse import TYPES
+from memory_fabric.ingest_protocol import MAX_NAME_CHARS
 from memory_fabric.models import SCOPES
+from memory_fabric.recall.filters import TIMES
+from memory_fabric.recall.parse import TYPES
 from memory_fabric.servers.http.ingest_body import IngestBody
 
 if TYPE_CHECKING:

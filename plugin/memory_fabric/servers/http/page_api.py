@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from memory_fabric import ids
-from memory_fabric.servers.http import questions
-from memory_fabric.servers.http.questions import number_in, text_in
+from memory_fabric.servers.http import query_params
+from memory_fabric.servers.http.query_params import number_in, text_in
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -28,31 +28,31 @@ class PageApi:
 
     async def picture(self, request: Request) -> Response:
         """Everything that is remembered."""
-        return await questions.answer(self._store, lambda: _picture)
+        return await query_params.answer(self._store, lambda: _picture)
 
     async def recall(self, request: Request) -> Response:
         """What `recall --explain --json` prints for `q`, with `limit` and `as_of`."""
 
-        def asked() -> questions.Job:
+        def asked() -> query_params.Job:
             text, as_of = text_in(request, "q"), text_in(request, "as_of")
             limit = number_in(request, "limit", 1, MAX_LIMIT, DEFAULT_HITS)
             return lambda memory: _recall(memory, text, limit, as_of)
 
-        return await questions.answer(self._store, asked)
+        return await query_params.answer(self._store, asked)
 
     async def history(self, request: Request) -> Response:
         """What `history NAME --json` prints for `name`, with `limit`."""
 
-        def asked() -> questions.Job:
+        def asked() -> query_params.Job:
             name = text_in(request, "name")
             limit = number_in(request, "limit", 1, MAX_LIMIT, DEFAULT_CHANGES)
             return lambda memory: _history(memory, name, limit)
 
-        return await questions.answer(self._store, asked)
+        return await query_params.answer(self._store, asked)
 
     async def status(self, request: Request) -> Response:
         """How the tiers are."""
-        return await questions.answer(self._store, lambda: _status)
+        return await query_params.answer(self._store, lambda: _status)
 
 
 def _picture(memory: Memory) -> dict[str, Any]:
@@ -62,8 +62,9 @@ def _picture(memory: Memory) -> dict[str, Any]:
 
 
 def _recall(memory: Memory, text: str, limit: int, as_of: str) -> dict[str, Any]:
-    from memory_fabric.fabric import explain, times
-    from memory_fabric.fabric.core import Fabric, answer_as_json
+    from memory_fabric.language import times
+    from memory_fabric.recall import explain
+    from memory_fabric.recall.pipeline import Fabric, answer_as_json
     from memory_fabric.semantic.measure import measure_for
 
     now = ids.timestamp()
@@ -76,12 +77,12 @@ def _recall(memory: Memory, text: str, limit: int, as_of: str) -> dict[str, Any]
 
 
 def _history(memory: Memory, name: str, limit: int) -> list[dict[str, Any]]:
-    from memory_fabric.store.history import tracing
+    from memory_fabric.store.history import trace
 
-    return [tracing.as_json(told) for told in tracing.history(memory, name or None, limit)]
+    return [trace.as_json(told) for told in trace.history(memory, name or None, limit)]
 
 
 def _status(memory: Memory) -> dict[str, Any]:
-    from memory_fabric.store import health
+    from memory_fabric.store.health import status as health
 
     return {"tiers": [health.as_json(tier) for tier in health.tiers(memory, time.time())]}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
-from memory_fabric.servers.http import questions
+from memory_fabric.servers.http import query_params
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,26 +29,29 @@ class RecallApi:
     async def recall(self, request: Request) -> Response:
         """The best memories for `q`; without it the newest."""
 
-        def asked() -> questions.Job:
-            from memory_fabric.fabric import filters  # with the first question
+        def asked() -> query_params.Job:
+            from memory_fabric.recall import filters  # with the first question
 
-            fields = {field: questions.texts_in(request, field) for field in filters.KEYS}
+            fields = {field: query_params.texts_in(request, field) for field in filters.KEYS}
             unknown = set(request.query_params) - {*fields, QUESTION, LIMIT, DEPTH, AS_OF}
             if unknown:
                 known = ", ".join((QUESTION, LIMIT, DEPTH, AS_OF, *filters.KEYS))
-                name = questions.shown(min(unknown))
+                name = query_params.shown(min(unknown))
                 raise BadInput(name, f"{name} is no field.", remedy=f"Fields are {known}.")
-            text, as_of = questions.text_in(request, QUESTION), questions.text_in(request, AS_OF)
-            limit = questions.number_in(request, LIMIT, 1, MAX_LIMIT, DEFAULT_LIMIT)
-            depth = questions.number_in(request, DEPTH, 0, MAX_DEPTH, 0)
+            text, as_of = (
+                query_params.text_in(request, QUESTION),
+                query_params.text_in(request, AS_OF),
+            )
+            limit = query_params.number_in(request, LIMIT, 1, MAX_LIMIT, DEFAULT_LIMIT)
+            depth = query_params.number_in(request, DEPTH, 0, MAX_DEPTH, 0)
             now = ids.timestamp()
             given = {name: _stated(values) for name, values in fields.items() if values}
             stated = filters.stated(given, now, field="")
 
             def job(memory: Memory) -> dict[str, Any]:
-                from memory_fabric.fabric import times
-                from memory_fabric.fabric.core import Fabric, answer_as_json
-                from memory_fabric.fabric.domains import seen_by_process
+                from memory_fabric.language import times
+                from memory_fabric.recall.agent_domains import seen_by_process
+                from memory_fabric.recall.pipeline import Fabric, answer_as_json
                 from memory_fabric.semantic.measure import measure_for
 
                 then = times.stated(as_of, now, AS_OF) if as_of else ""
@@ -60,7 +63,7 @@ class RecallApi:
 
             return job
 
-        return await questions.answer(self._store, asked)
+        return await query_params.answer(self._store, asked)
 
 
 def _stated(values: list[str]) -> str | list[str]:

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Graph, Relation
-from memory_fabric.redact import redact
+from memory_fabric.redaction.redact import redact
 from memory_fabric.store import files, graph, write
 from memory_fabric.values import Value
 

@@ -16,14 +16,14 @@ import time
 from memory_fabric import ids
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Graph, Operation, Provenance
-from memory_fabric.store import backup, files, graph, tiers
+from memory_fabric.store import backup, file_locations, files, graph
 from memory_fabric.store.database import translated
-from memory_fabric.store.graph_file import agreement, exchange, recent
-from memory_fabric.store.graph_file.agreement import NOTHING, State
-from memory_fabric.store.graph_file.taking_over import take_over
+from memory_fabric.store.graph_file import exchange, own_writes, sync_state
+from memory_fabric.store.graph_file.merge_external import take_over
+from memory_fabric.store.graph_file.sync_state import NOTHING, State
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.purge import places
 from memory_fabric.store.sqlite import sqlite3
+from memory_fabric.store.tiers import sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.store.database import Database
-    from memory_fabric.store.graph_file.agreement import Marked, Signature
+    from memory_fabric.store.graph_file.sync_state import Marked, Signature
     from memory_fabric.store.protocols import Memory as AnyMemory
 
     Tell = Callable[[str], object]
@@ -85,7 +85,7 @@ def home_of(home: str, path: str) -> str:
     """Where the database and all else of a mirrored file lies."""
     real = os.path.realpath(path)
     name = _PLAIN.sub("-", os.path.basename(real))[:40]
-    return os.path.join(home, places.SERVED, f"{ids.checksum(real):08x}-{name}")
+    return os.path.join(home, file_locations.SERVED, f"{ids.checksum(real):08x}-{name}")
 
 
 class Mirror:
@@ -154,7 +154,7 @@ class Mirror:
         self.look_in_s = 0.0
         self.refresh(memory)
         db = memory.database("user", create=False)
-        if db is None or not agreement.is_ahead(db, agreement.state_of(db)):
+        if db is None or not sync_state.is_ahead(db, sync_state.state_of(db)):
             self.behind = False
             return
         self.behind = True
@@ -196,20 +196,20 @@ class Mirror:
     def _replaced(self, memory: AnyMemory, is_gone: Test) -> bool:
         """Whether the file now holds what the database does; False if it changed under us."""
         db = _database(memory)
-        state = agreement.state_of(db) or NOTHING
+        state = sync_state.state_of(db) or NOTHING
         held, seq, operation = _snapshot(db)
-        before = agreement.lines_of(self.home, state)
+        before = sync_state.lines_of(self.home, state)
         lines, marked = self._rendered(held, before, is_gone)
         content = exchange.content_of(lines)
         digest = _digest_of(content)
         # First what was agreed on, under the name of the new content: whoever finds that content
         # in the file knows it for ours, even if we die before the end.
-        agreement.keep_lines(self.home, State(None, digest, seq, operation), marked)
+        sync_state.keep_lines(self.home, State(None, digest, seq, operation), marked)
         if digest != state.digest:
             _must_be_writable(self.path)
-            known = recent.of(db)
-            recent.keep(db, known.after(_of_graph(before), _of_graph(marked), time.time()))
-            self.look_in_s = recent.WINDOW_S
+            known = own_writes.of(db)
+            own_writes.keep(db, known.after(_of_graph(before), _of_graph(marked), time.time()))
+            self.look_in_s = own_writes.WINDOW_S
             still = lambda: _signature(self.path) == state.signature  # noqa: E731
             if not files.write_atomic(self.path, content, still=still):
                 return False
@@ -217,7 +217,7 @@ class Mirror:
         written = _signature(self.path)
         is_ours = self._digest() == digest and _signature(self.path) == written
         self._seen = written if is_ours else UNSEEN
-        agreement.agree(db, self.home, State(self._seen, digest, seq, operation))
+        sync_state.agree(db, self.home, State(self._seen, digest, seq, operation))
         return True
 
     def _rendered(self, held: Graph, before: Marked, is_gone: Test) -> tuple[list[bytes], Marked]:
@@ -264,21 +264,21 @@ class Mirror:
         digest = self._digest() if seen else ""
         agreed = state or NOTHING
         if state is None or digest != state.digest:
-            ours = agreement.cut_off(db, self.home, digest) if state else None
+            ours = sync_state.cut_off(db, self.home, digest) if state else None
             if ours is None:
                 written_s = seen[1] / 1e9 if seen else time.time()
                 kept = self._merge(memory, db, state, digest, written_s)
                 agreed = agreed._replace(owed=agreed.owed or kept)
             agreed = ours or agreed
             self.behind = self.behind or agreed.owed
-        agreement.agree(db, self.home, agreed._replace(signature=seen, digest=digest))
+        sync_state.agree(db, self.home, agreed._replace(signature=seen, digest=digest))
         self._saved = False
 
     def _merge(
         self, memory: AnyMemory, db: Database, state: State | None, digest: str, written_s: float
     ) -> bool:
         """Do to the database what others did to the file; whether the file lacks what is ours."""
-        before = agreement.lines_of(self.home, state)
+        before = sync_state.lines_of(self.home, state)
         now, bad = self._read_lines(before)
         if any(before.values()) and not any(now.values()):
             self._save_first(db)
@@ -291,11 +291,11 @@ class Mirror:
                 self._tell_once(f"{self.path}: {name!r} was forgotten on request and stays away")
             return result
 
-        ours = recent.of(db).unknown_at(written_s)
-        kept = take_over(db, apply, before, now, lambda: agreement.disagree(db), ours)
+        ours = own_writes.of(db).unknown_at(written_s)
+        kept = take_over(db, apply, before, now, lambda: sync_state.disagree(db), ours)
         if bad:
             self._set_aside(bad)
-        agreement.keep_lines(self.home, (state or NOTHING)._replace(digest=digest), now)
+        sync_state.keep_lines(self.home, (state or NOTHING)._replace(digest=digest), now)
         return kept
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
@@ -362,7 +362,7 @@ class Mirror:
 def _note_served(home: str, path: str, tell: Tell) -> None:
     """So that a purge elsewhere can name the file."""
     try:
-        places.note_served(home, path)
+        file_locations.note_served(home, path)
     except OSError as error:
         tell(f"{home} cannot be written: {_why(error)}")
 
@@ -370,7 +370,7 @@ def _note_served(home: str, path: str, tell: Tell) -> None:
 def _back_up(memory: AnyMemory, tell: Tell) -> None:
     """A backup when one is due: no session of a client ends over this memory."""
     try:
-        tiers.backup_when_due(memory)
+        sync.backup_when_due(memory)
     except (OSError, sqlite3.Error) as error:
         tell(f"no backup of {memory.path_of('user')} was made: {error}")
 
@@ -384,7 +384,7 @@ def _database(memory: AnyMemory) -> Database:
 def _agreed(memory: AnyMemory) -> State | None:
     """What was agreed on when the file was read by anyone; None when it never was."""
     db = memory.database("user", create=False)
-    return agreement.state_of(db) if db else None
+    return sync_state.state_of(db) if db else None
 
 
 def _of_graph(lines: Marked) -> list[bytes]:

@@ -5,7 +5,8 @@ The inverse of a deletion is `restore` with the whole rows; what was forgotten m
 
 from __future__ import annotations
 
-from memory_fabric.store.operations import returns, rows
+from memory_fabric.store.operations import restore as returns
+from memory_fabric.store.operations import rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from memory_fabric.models import Provenance
 from memory_fabric.store.operations import (
     deletions,
     forget_effects,
-    intake_effects,
+    ingest_effects,
     merge_effects,
     others_effects,
     record_effects,
-    returns,
+    restore,
     rows,
     supersede_effects,
     tombstones,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Result = tuple[dict[str, Any], list[dict[str, Any]]]
     Effect = Callable[[sqlite3.Connection, Mapping[str, Any], Provenance], Result]
-    Adopted = list[returns.Group]
+    Adopted = list[restore.Group]
 
 
 def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -65,7 +65,7 @@ def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
     ]
     inverse = [_unsaid(said, by, apart=apart)]
     inverse += [_op("remove_orphans", entityNames=[e["name"] for e in created])]
-    inverse += [*returns.op(adopted), *tombstones.set_again(graves.lifted)]
+    inverse += [*restore.op(adopted), *tombstones.set_again(graves.lifted)]
     return _also({"entities": created, "merged": merged}, graves), inverse
 
 
@@ -93,7 +93,7 @@ def create_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
         else:
             _adopt_relation(c, adopted, relation, only)
     inverse = [_op("delete_relations", relations=created), _op("remove_orphans", entityNames=ends)]
-    inverse += [*returns.op(adopted), *tombstones.set_again(graves.lifted)]
+    inverse += [*restore.op(adopted), *tombstones.set_again(graves.lifted)]
     return _also({"relations": created, "created_ends": ends}, graves), inverse
 
 
@@ -119,7 +119,7 @@ def add_observations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
         {"entityName": r["entityName"], "observations": r["addedObservations"]} for r in results
     ]
     inverse = [_unsaid(undo, by, apart=apart)]
-    inverse += [*returns.op(adopted), *tombstones.set_again(graves.lifted)]
+    inverse += [*restore.op(adopted), *tombstones.set_again(graves.lifted)]
     return _also({"results": results}, graves), inverse
 
 
@@ -189,9 +189,9 @@ EFFECTS: dict[str, Effect] = {
     "add_episodes": add_episodes,
     "take_in": others_effects.take_in,
     "let_go": others_effects.let_go,
-    "ingest": intake_effects.ingest,
-    "ingested": intake_effects.ingested,
-    "drop_ingests": intake_effects.drop_ingests,
+    "ingest": ingest_effects.ingest,
+    "ingested": ingest_effects.ingested,
+    "drop_ingests": ingest_effects.drop_ingests,
 }
 
 
@@ -220,7 +220,7 @@ def _adopt_relation(
 def _take(c: sqlite3.Connection, adopted: Adopted, mine: rows.Rows) -> None:
     rows.hand_to(c, mine, "")
     for table, some in mine.items():
-        adopted += [returns.group(table, [row | {"record": ""}], [row]) for row in some]
+        adopted += [restore.group(table, [row | {"record": ""}], [row]) for row in some]
 
 
 def _lacking(

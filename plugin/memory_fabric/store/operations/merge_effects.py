@@ -6,7 +6,7 @@ The graph tools keep names exactly; capture and recall find an entity by its ali
 from __future__ import annotations
 
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.store.operations import returns, rows
+from memory_fabric.store.operations import restore, rows
 from memory_fabric.store.operations.tombstones import of_observation, set_again
 from memory_fabric.text import name_key
 
@@ -74,19 +74,19 @@ def merge(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> 
     groups = [_one_entity(c, into, names), *_sayings(c, into, names), *_edges(c, into, names)]
     lifted = _lifted(c, into, groups)
     latest = max(row["updated_at"] for row in groups[0]["out"]["entities"])
-    back = returns.replace(c, groups, by)
+    back = restore.replace(c, groups, by)
     c.execute("UPDATE entities SET updated_at = ? WHERE name = ?", (latest, into))
     told = {"into": into, "merged": names, "observations": 0, "relations": 0}
     for group in groups[1:]:
         for table in ("observations", "relations"):
             told[table] += len(group["in"][table])
-    return told, returns.op(back) + set_again(lifted)
+    return told, restore.op(back) + set_again(lifted)
 
 
 def replace_rows(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """Rows in the place of others: what takes back `merge`, as far as they are still there."""
-    back = returns.replace(c, payload["groups"], by)
-    return {"replaced": len(back)}, returns.op(back)
+    back = restore.replace(c, payload["groups"], by)
+    return {"replaced": len(back)}, restore.op(back)
 
 
 def _existing(c: sqlite3.Connection, name: str) -> int:
@@ -124,24 +124,24 @@ def _taken(c: sqlite3.Connection, entity: int, other: str) -> BadInput | None:
     return None
 
 
-def _one_entity(c: sqlite3.Connection, into: str, names: Sequence[str]) -> returns.Group:
+def _one_entity(c: sqlite3.Connection, into: str, names: Sequence[str]) -> restore.Group:
     """The group that leaves one entity of several, which bears the names of all."""
     out = [row for name in (into, *names) for row in rows.entities(c, "e.name = ?", (name,))]
     aliases = [pair for row in out for pair in row["aliases"]]
     aliases += [[name_key(name), name] for name in names]
     record = "" if any(not row["record"] for row in out) else out[0]["record"]
     unique = list({pair[0]: pair for pair in reversed(aliases)}.values())[::-1]
-    return returns.group("entities", out, [out[0] | {"record": record, "aliases": unique}])
+    return restore.group("entities", out, [out[0] | {"record": record, "aliases": unique}])
 
 
-def _sayings(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[returns.Group]:
+def _sayings(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
     found = [row for n in (into, *names) for row in rows.observations(c, "e.name = ?", (n,))]
     return _moved(
         "observations", found, lambda row: row | {"entity": into}, lambda row: row["text"]
     )
 
 
-def _edges(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[returns.Group]:
+def _edges(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
     ours = {into, *names}
     found: dict[int, Row] = {}
     for name in ours:
@@ -156,13 +156,13 @@ def _edges(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[retur
         now = moved(row)
         return now["from"], now["relationType"], now["to"]
 
-    gone = [returns.group("relations", [row], []) for row in inner]
+    gone = [restore.group("relations", [row], []) for row in inner]
     return gone + _moved("relations", outer, moved, sense)
 
 
 def _moved(
     table: str, found: Iterable[Row], moved: Callable[[Row], Row], sense: Callable[[Row], Any]
-) -> list[returns.Group]:
+) -> list[restore.Group]:
     """Groups that move rows, those of one sense into one row; what stays as it is has none."""
     alike: dict[Any, list[Row]] = {}
     for row in sorted(found, key=lambda row: int(row["id"])):
@@ -175,11 +175,11 @@ def _moved(
         claims = sorted({id_ for row in same for id_ in row["claims"]})
         one = moved(first) | {"record": record, "claims": claims}
         if same != [one]:
-            groups.append(returns.group(table, same, [one]))
+            groups.append(restore.group(table, same, [one]))
     return groups
 
 
-def _lifted(c: sqlite3.Connection, into: str, groups: Iterable[returns.Group]) -> list[list[Any]]:
+def _lifted(c: sqlite3.Connection, into: str, groups: Iterable[restore.Group]) -> list[list[Any]]:
     """Tombstones that are gone because a person moves what lives elsewhere to their place."""
     lifted: list[list[Any]] = []
     if not c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone():

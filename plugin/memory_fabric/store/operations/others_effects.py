@@ -11,7 +11,7 @@ from memory_fabric import jsontext
 from memory_fabric.models import HAS_OTHERS, OTHERS, Record
 from memory_fabric.store import records
 from memory_fabric.store.operations import record_effects
-from memory_fabric.store.sharing.keys import LINES, STAMP, UNREADABLE
+from memory_fabric.store.operations.read_marks import LINES, STAMP, UNREADABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from memory_fabric.models import (
     stated_at,
 )
 from memory_fabric.store import records
-from memory_fabric.store.operations import returns, rows, sightings, supersede_effects, tombstones
+from memory_fabric.store.operations import occurrences, restore, rows, supersede_effects, tombstones
 from memory_fabric.text import same_form
 from memory_fabric.values import Value
 
@@ -79,7 +79,7 @@ def _remembered(c: sqlite3.Connection, new: Record, by: Provenance, *, echo: boo
     second = len(sessions) > len(seen) and bool(new.session)
     stored = _strengthened(old, new, second)
     if not echo:
-        stored = stored._replace(evidence=sightings.counted(old, new, new.session in seen))
+        stored = stored._replace(evidence=occurrences.counted(old, new, new.session in seen))
     if stored == old and sessions == seen:
         return _told(old, repeated=True), []
     change = _replace(c, old, stored, sessions)
@@ -104,7 +104,7 @@ def put_record(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance
         back = _op("forget", ids=[record.id], bury=False)
     else:
         back = _put_op(old, seen, change.lifted)
-    return told, [*returns.op(change.groups), back, *change.undo]
+    return told, [*restore.op(change.groups), back, *change.undo]
 
 
 def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -167,7 +167,7 @@ def _replace(
     records.put(c, new, sessions)
     if old_rows is None:
         return Change(lifted, undo=tuple(tombstones.set_again(_land(c, new))))
-    _, groups = returns.put_back(c, old_rows, by or _said_by(new), claim_again=True)
+    _, groups = restore.put_back(c, old_rows, by or _said_by(new), claim_again=True)
     return Change(lifted, tuple(groups))
 
 

@@ -1,0 +1,1 @@
+"""Capture: from what was said to records, entities and relations."""

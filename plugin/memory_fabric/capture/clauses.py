@@ -1,0 +1,249 @@
+"""The parts of a sentence that a record keeps: the clause, its reason, what it was chosen over."""
+
+from __future__ import annotations
+
+from memory_fabric.language.patterns import pattern
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
+# What opens a sentence without belonging to it.
+_LEAD_IN = (
+    r"(?:(?:ok(?:ay)?|yes|yep|yup|yeah|nope|no(?=[,!])|right|sure|so|and|but|also|well|agreed?|good|great|"
+    r"perfect|cool|hmm+|mmk|alright|actually|lastly|finally|fine|thanks|oh|uh+|note(?: that)?|"
+    r"never mind|i changed my mind|fyi|please|btw|for the record|to be clear|in general|generally|"
+    r"instead(?! of\b)|therefore|thus|additionally|however|of course|nah)(?:[\s,.!:…—-]+|$)){1,5}"
+)
+# The first words of all of these: most sentences have none, and compile nothing.
+_LEAD_WORDS = frozenset(
+    """ok okay yes yep yup yeah nope no right sure so and but also well agree agreed good great
+    perfect cool hm hmm hmmm mmk alright actually lastly finally fine thanks oh uh uhh uhhh note
+    never i fyi please btw for to in generally instead therefore thus additionally however of
+    nah""".split()
+)
+# Where one clause ends and another begins, to the left of what was found and to its right.
+# The colon in the mark of a removed secret introduces nothing.
+_LEFT = (
+    r"; | — | – |, but |,? so (?!that\b)|, and (?=(?:we|i|the|let's|use)\b)|(?<!\[redacted): |"
+    r"… ?|\.\.\. ?|\) "
+)
+_RIGHT = (
+    r",? because$|; | — | – | - (?=[a-z])|, but |,? so (?=(?:we|i|it|that|the|this|let's|you|"
+    r"they)\b)|, which |\.\.\.|…|, and (?=(?:we|i|it|the|that|this|let's|you|they)\b)|"
+    r", (?=(?:ensuring|making|giving|allowing|meaning|where|located|named|called|defined)\b)"
+)
+_REASON = (
+    r",? (?:(?:because(?! of)|since(?! (?:then|last|v?\d|yesterday|the (?:last|beginning|start)))|"
+    r"cause|'cause|given that|so that|in order to|due to|because of|otherwise|weil|damit|denn|"
+    r"porque|ya que|para que|puesto que|parce que|car|afin (?:de|que)|puisque|pois|já que)\s+|"
+    r"as (?=(?:it|this|that|they|we|there)\b)|so (?=(?:we|it|they|users?|nothing|no one) (?:can|"
+    r"could|don't|doesn't|won't|never|stay|keep|always)\b)|to (?=(?:avoid|prevent|keep|reduce|"
+    r"ensure|make|be|improve|simplify|minimi[sz]e|allow|guarantee|save|protect|shrink|stop)\b)|"
+    r"da (?=(?:wir|es|das|die|der|sie)\b)|para (?=(?:evitar|que|não)\b))|"
+    r"[，,]?\s?(?:因为|以避免|以便|"
+    r"，由于)|때문에 |왜냐하면 |なぜなら"
+)
+_TAKES_TO = frozenset(
+    """decided want wants wanted going agreed chose chosen prefer prefers like likes need needs
+    opted committed ought have has try plan planned able allowed required hate ready is are was were
+    not continue started how meant supposed free easy hard""".split()
+)
+_REASON_FIRST = (
+    r"^(?:because|since|given(?: that)?|as|due to|weil|da|como|puesto que|puisque|comme|já que|"
+    r"因为|"
+    r"由于)\s?(?P<why>[^,，]{6,200})[,，]\s?(?P<rest>\S.*)"
+)
+_NEXT_REASON = (
+    r"^(?:because|cause|since|otherwise|that way|this way|the (?:main |only )?reason(?: is| being|"
+    r":)|reason(?:ing|s)?:|rationale:|why:|(?:this|it|they|that|these)(?: also| just| only|"
+    r" really)? (?:gives?|makes?|keeps?|avoids?|prevents?|allows?|lets?|means|ensures?|breaks?|"
+    r"causes?|saves?|reduces?|simplifies|provides?|defeats?|hides?|leaks?|fails?|gets?|ends? up|"
+    r"doesn't|isn't|aren't|don't)|that's because|it's because|we need|we had|weil|denn|porque|"
+    r"parce que|因为)\b,?\s*"
+)
+_MENDED = r"\b(?:fix(?:ed|es)|solv(?:ed|es)|resolv(?:ed|es)|cured|helped|did the trick)\b"
+_KEPT_REASON_WORDS = ("this ", "it ", "they ", "that ", "these ", "we ")
+_OVER = (
+    r"(?:\binstead of|\brather than|\bas opposed to|\ban ?statt|\bstatt|\ben lugar de|\ben vez de|"
+    r"\bau lieu de|\bplutôt que|\bem vez de|而不是)\s?(?P<over>.{1,120})"
+)
+_OVER_CHOICE = (
+    r"\b(?:cho(?:se|sen|ose)|prefer(?:s|red)?|favou?r(?:s|ed)?|picked|selected|go(?:ing)? with|"
+    r"went with|use[ds]?|using|opted for|take|adopt(?:ed)?|settled on|it's)\b.{1,80}? (?:over|"
+    r"not|never) (?P<over>.{1,100})"
+)
+_FROM_TO = r"\b(?:from|away from|off(?: of)?) (?P<over>(?:\S+ ){1,6}?)(?:on)?to (?=\S)"
+_REPLACED = r"\breplac(?:e|ed|ing) (?P<over>(?:\S+ ){1,6}?)(?:with|by) (?=\S)"
+_REJECTED = (
+    r"\b(?:rejected|ruled out|decided against|no longer use|stopped using)(?: using)? "
+    r"(?P<over>.{2,80})|\b(?:don't|do not) use (?P<gone>.{2,80}?) any ?(?:more|longer)\b|"
+    r"\b(?:dropped|ditched|retired|abandoned|removed) (?P<dropped>.{2,60}?) in favou?r of\b"
+)
+# "Avoid X" names an alternative only where the sentence also says what to take.
+_REJECTED_FOR = (
+    r"(?<!to )\b(?:avoid|don't use|do not use|never use|won't use|will not use|"
+    r"stop using)(?: using)? (?P<over>.{2,80}?)(?=[,;.:—](?: and| but)? use |.{0,80}\binstead\b)"
+)
+# Each way of rejecting, and words of which one stands in all that it matches.
+_OVER_FORMS = (
+    (_OVER, ("instead", "rather", "opposed", "statt", "lugar", "vez", "lieu", "plutôt", "而不是")),
+    (_OVER_CHOICE, (" over ", " not ", " never ")),
+    (_FROM_TO, ("from", "off")),
+    (_REPLACED, ("replac",)),
+    (_REJECTED, ("reject", "ruled", "against", "longer", "stopped", "more", "favo")),
+    (_REJECTED_FOR, ("avoid", "use ", "using")),
+)
+_DECLINED = (
+    r"\b(?:not|won't|don't)(?: \w+)? (?:want|use|implement|fetch|build|add|take|keep|run|store|"
+    r"adopt) (?P<over>.{2,80})"
+)
+_OVER_END = (
+    r"[,;:()。，；]|\.(?:\s|$)| — | – | - | (?:because|since|as|so|we|to avoid|to keep|to prevent|"
+    r"for|in|when|where|if|on|at|which|that|due|unless|with|weil|porque|pour|para|parce|car)\b|因为|$"
+)
+
+
+class Parts(Value):
+    """What a record keeps of a sentence."""
+
+    what: str
+    why: str = ""
+    over: tuple[str, ...] = ()
+
+
+def without_lead_in(sentence: str) -> str:
+    """The sentence without "OK, so", "Yes," and their kin at its beginning."""
+    if sentence.partition(" ")[0].strip(".,!:;…—-").lower() not in _LEAD_WORDS:
+        return sentence
+    match = pattern(_LEAD_IN).match(sentence)
+    rest = sentence[match.end() :] if match else sentence
+    return rest if len(rest) >= 8 else sentence
+
+
+def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
+    """The clause around `start:end` of the sentence, its reason and its rejected alternatives.
+
+    With `whole` the clause begins at `start`; else it reaches back to where the clause begins.
+    """
+    sentence, why = sentence.rstrip(" .。!"), ""
+    first = pattern(_REASON_FIRST).match(sentence)
+    if first and first.start("rest") <= start:
+        left, why = first.start("rest"), first.group("why").strip()
+    else:
+        left = start if whole else _left(sentence, start)
+    right = _right(sentence, max(end, left + 8))
+    reason = _reason_marker(sentence, max(left + 6, start))
+    # A "because" after "unless" gives the reason of the exception, not of the rule.
+    if reason and " unless " not in sentence[left : reason.start()]:
+        right = min(right, reason.start())
+        why = why or _reason(sentence, reason)
+    if not why and not whole:
+        why = _consequence(sentence, left)
+    what = _trimmed(sentence[left:right])
+    over = over_in(sentence[left:]) or (over_in(sentence) if whole else ())
+    return Parts(what, why, tuple(name for name in over if name != what))
+
+
+def _left(sentence: str, start: int) -> int:
+    left = 0
+    for match in pattern(_LEFT).finditer(sentence, 0, start + 1):
+        if match.end() <= start:
+            left = match.end()
+    return left
+
+
+def _right(sentence: str, end: int) -> int:
+    match = pattern(_RIGHT).search(sentence, min(end, len(sentence)))
+    return match.start() if match else len(sentence)
+
+
+def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
+    """The first marker of a reason; the "to" of "decided to keep" opens no purpose."""
+    for match in pattern(_REASON).finditer(sentence, start):
+        before = sentence[: match.start()].rstrip(" ,").rpartition(" ")[2].lower()
+        if match.group().strip(" ,").lower() != "to" or before not in _TAKES_TO:
+            return match
+    return None
+
+
+def _reason(sentence: str, marker: re.Match[str]) -> str:
+    """What follows the marker; a purpose keeps its "to", since it cannot stand without."""
+    word = marker.group().strip(" ,").lower()
+    start = marker.start() + marker.group().find("to") if word == "to" else marker.end()
+    tail = sentence[start:]
+    stop = pattern(r"; | — |, (?:but|and) (?:we|i|let's)\b|, so \w").search(tail)
+    if stop and pattern(_MENDED).search(tail, stop.end()):
+        return _trimmed(tail)  # what helped belongs to the reason
+    return _trimmed(tail[: stop.start()] if stop else tail)
+
+
+def _consequence(sentence: str, left: int) -> str:
+    """`X, so let's use Y`: what stands before the "so" is the reason."""
+    head = sentence[:left].rstrip().lower()
+    if not head.endswith((" so", ",so")) or len(head) < 15:
+        return ""
+    before = without_lead_in(sentence[: len(head) - 2].rstrip(" ,"))
+    return _trimmed(before) if len(before.split()) >= 3 else ""
+
+
+def reason_of_next(sentence: str) -> str:
+    """The reason, where the sentence after a decision gives one, else empty."""
+    match = pattern(_NEXT_REASON).match(sentence)
+    if not match:
+        return ""
+    keeps = sentence.lower().startswith(_KEPT_REASON_WORDS)
+    return _trimmed(sentence if keeps else sentence[match.end() :])
+
+
+def over_in(clause: str) -> tuple[str, ...]:
+    """The rejected alternatives that a clause names, shortest form, each once."""
+    found: list[str] = []
+    folded = clause.lower()
+    for expression, words in _OVER_FORMS:
+        if not any(word in folded for word in words):
+            continue
+        match = pattern(expression).search(clause)
+        if match:
+            found += _names(next(filter(None, match.groups())))
+    return tuple(dict.fromkeys(found))[:4]
+
+
+def declined_in(sentence: str) -> tuple[str, ...]:
+    """What a sentence says no to; the next one, with "instead", says what is taken."""
+    match = pattern(_DECLINED).search(sentence)
+    return tuple(_names(match.group("over")))[:2] if match else ()
+
+
+def named_after_use(rule: str) -> tuple[str, ...]:
+    """What a rule that begins with "use" is about: "Use npm or yarn in packages" -> npm, yarn."""
+    return tuple(_names(rule[4:])[:4]) if rule.lower().startswith("use ") else ()
+
+
+def _names(text: str) -> list[str]:
+    end = pattern(_OVER_END).search(text)
+    text = text[: end.start()] if end else text
+    names = []
+    for name in pattern(r",? (?:or|and|oder|ou|y|e) |, ").split(text):
+        name = pattern(r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) ").sub(
+            "", name
+        )
+        name = _trimmed(name)
+        if (
+            len(name) > 1
+            and len(name.split()) <= 8
+            and name.lower() not in ("it", "that", "this", "them", "an", "the")
+        ):
+            names.append(name)
+    return names
+
+
+def _trimmed(text: str) -> str:
+    """The text without blanks, stops and unpaired signs at its ends."""
+    text = text.strip(" \t.,;:。，；—–-")
+    if text[:1] in "([" and text.count("(") + text.count("[") > text.count(")") + text.count("]"):
+        text = text[1:]
+    if text[-1:] in ")]" and text.count(")") + text.count("]") > text.count("(") + text.count("["):
+        text = text[:-1]
+    return text.strip(" .,;:") if text.count('"') != 1 else text.replace('"', "").strip(" .,;:")

@@ -1,0 +1,117 @@
+"""What a command's output says: whether it failed, and the line that tells why."""
+
+from __future__ import annotations
+
+from memory_fabric.language.patterns import pattern
+from memory_fabric.text import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
+# The ends of an output tell; between them stands what was repeated.
+MAX_HEAD_CHARS, MAX_TAIL_CHARS = 32 << 10, 32 << 10
+MAX_LINE_CHARS = 2000
+# The client's own words for what no command said: refused, interrupted, cut off.
+NOT_ITS_FAULT = (
+    "[Request interrupted",
+    "The user doesn't want to",
+    "The user wants to",
+    "User rejected",
+    "User declined",
+    "Permission to use",
+    "Permission for this",
+    "Claude requested permissions",
+    "This command requires approval",
+    "<tool_use_error>",
+    "Command timed out",
+    "Command was aborted",
+    "Request was aborted",
+    "Tool use was cancelled",
+    "Hook PreToolUse",
+    "PreToolUse:",
+    "Blocked by hook",
+)
+# Ended by a signal, or never begun: 124 timed out, 126 not allowed, 127 not there, 130 Ctrl-C …
+_OUTSIDE_STATUS = frozenset("124 126 127 129 130 137 141 143 255".split())
+_STATUS = "Exit code "
+# In a report of a run: that something failed, or that all passed.
+_FAILED = (
+    r"\b[1-9]\d{0,6} (?:tests? |examples? )?(?:failed|failures?|failing|errors?)\b"
+    r"|^FAILED\b|\bBUILD FAILED\b|^npm ERR!|^make: \*\*\*|^Traceback \(most|^--- FAIL:"
+    r"|^error(?:\[|:)|: error\b|\bFAILURES!|test result: FAILED|^FAIL\b"
+)
+_PASSED = (
+    r"\b[1-9]\d{0,6} (?:tests? |examples? )?pass(?:ed|ing)\b|^OK\b|\b0 (?:failures|errors|failed)\b"
+    r"|\bBUILD SUCCESS|^Success: no issues|^All checks passed|test result: ok|^ok\s+\S"
+)
+# In the order in which they are looked for; the flag says whether the last one counts.
+_TELLING = (
+    (r"^E {2,}(?=\S)(?!assert\b.{0,80}$)", False),
+    (r"^E {2,}(?=\S)", False),
+    (r"\berror(?:\[\w+\]|\s[A-Z]{1,5}\d+)?:|^\s*Error:", False),
+    (r"^(?:\w+\.){0,8}\w*(?:Error|Exception|Interrupt|Warning|Fault)\b(?::|$)", True),
+    (r"^npm (?:ERR!|error) ", False),
+    (r"^(?:panic|fatal|FATAL|thread '.{0,80}' panicked)\b", False),
+    (r"^\s*(?:--- FAIL|not ok|FAIL(?:ED)?)\b", False),
+    (r"\b(?:error|Error|ERROR|cannot|Cannot|undefined|not found)\b", False),
+)
+_EMPTY_WORDS = (
+    r"^Exit code \d+$|^[=\-_*~#.\s]+$|^=+ .{0,200} =+$"
+    r"|^npm (?:ERR!|error) (?:A complete log|code |errno )"
+    r"|^make(?:\[\d+\])?: |^\d+ (?:failed|passed|errors?)\b|^Found \d+ error|^error Command failed"
+    r"|^Process completed|^The command "
+)
+_COLOURS = r"\x1b\[[0-9;]{0,16}[A-Za-z]"
+
+
+def is_no_failure(output: str) -> bool:
+    """Whether an answer marked as an error is about something else than what the command does."""
+    head = output.lstrip().removeprefix("Error: ").lstrip()
+    if head.startswith(NOT_ITS_FAULT) or "Command timed out after" in head[:2000]:
+        return True
+    if head.startswith(_STATUS):
+        return head[len(_STATUS) :].split(None, 1)[:1] != [] and (
+            head[len(_STATUS) :].split(None, 1)[0] in _OUTSIDE_STATUS
+        )
+    return "has been denied" in head[:300] or "interrupted by user" in head[:300]
+
+
+def outcome(output: str) -> bool | None:
+    """Whether a report says that all passed; None where it says nothing sure."""
+    lines = _lines(output)
+    if any(_pattern(_FAILED).search(line) for line in lines):
+        return False
+    return True if any(_pattern(_PASSED).search(line) for line in lines) else None
+
+
+def telling_line(output: str) -> str:
+    """The one line of an output that says best what is wrong, without what marks it; or ''.
+
+    The assertion or exception of a test, the first error of a compiler; else the last line that
+    says anything.
+    """
+    lines = [line for line in _lines(output) if not _pattern(_EMPTY_WORDS).match(line.strip())]
+    for expression, last in _TELLING:
+        for line in reversed(lines) if last else lines:
+            if _pattern(expression).search(line):
+                return _plain(line)
+    return _plain(lines[-1]) if lines else ""
+
+
+def _plain(line: str) -> str:
+    for lead in ("E  ", "npm ERR! ", "npm error "):
+        line = line.removeprefix(lead)
+    return one_line(line)
+
+
+def _lines(output: str) -> list[str]:
+    if len(output) > MAX_HEAD_CHARS + MAX_TAIL_CHARS:
+        output = f"{output[:MAX_HEAD_CHARS]}\n{output[-MAX_TAIL_CHARS:]}"
+    if "\x1b" in output:
+        output = _pattern(_COLOURS).sub("", output)
+    return [line[:MAX_LINE_CHARS].rstrip() for line in output.splitlines() if line.strip()]
+
+
+def _pattern(expression: str) -> re.Pattern[str]:
+    return pattern(expression, 0)

@@ -1,0 +1,20 @@
+"""Whether a record may hold beyond its project: only marked; it is made global when asked."""
+
+from __future__ import annotations
+
+from memory_fabric.language.vocabulary import entity_type
+from memory_fabric.models import GENERALIZABLE_FROM
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memory_fabric.models import Entity
+
+KINDS = ("technology", "pattern")
+
+
+def is_generalizable(confidence: float, why: str, entities: Iterable[Entity]) -> bool:
+    """Sure enough, with a reason, and about a technology or pattern that everybody knows."""
+    named = any(entity_type(entity.name) in KINDS for entity in entities)
+    return confidence >= GENERALIZABLE_FROM and bool(why) and named

@@ -1,0 +1,397 @@
+"""Names of people, companies and places in what is stated for every project.
+
+Names that are surely one give way to a neutral word. A capitalised word that nobody can place
+is not guessed about: the statement is refused, and says which word. Replacing it would turn
+"Run Zephyr first" into nonsense that is then given to every project; keeping it could name a
+customer. In backticks a word is a term of the trade. Scripts without capitals show nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory_fabric.errors import BadInput
+from memory_fabric.language.ordinary_words import WORDS
+from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
+from memory_fabric.store.tiers.anonymise import COMMON_USERS, TELLING_TYPES, anonymised
+from memory_fabric.text import name_key
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.models import Record
+    from memory_fabric.store.memory import Memory
+
+SOMEONE, COMPANY, PLACE = "someone", "a company", "a place"
+# A token is a term in backticks, a word with what joins its parts, or a sign.
+_TOKEN = re.compile(r"`[^`\n]{0,200}`|\w(?:[\w'’&+#/.@-]{0,60}[\w+#])?|\S")
+_STARTS = frozenset(".!?:;*•>|#\"“”‘'«»([{—–-→")
+_ACRONYM = re.compile(r"[A-Z0-9&/+.#-]{1,12}s?")
+# What a company's name ends in; read with their capitals.
+_SUFFIXES = frozenset(
+    """Corp Corporation Inc Incorporated Ltd Limited LLC LLP PLC Plc GmbH AG KG OHG SE SA SAS
+    SARL SRL SpA BV NV AB Oy Oyj ApS KK Pty Pte Holding Holdings Bank University Universität
+    Consulting Ministry Hospital Airlines Insurance""".split()
+)
+_COMPANY_CUES = frozenset(
+    """customer customers client company supplier vendor employer startup firm competitor
+    kunde firma""".split()
+)
+_PERSON_CUES = frozenset(
+    """by ask asks asked tell tells told ping thank thanks cc mr mrs ms dr prof herr frau user
+    colleague manager boss cto ceo cfo teammate coworker author assignee reviewer maintainer
+    von""".split()
+)
+_SAYING = frozenset(
+    """says said found finds told tells wants wanted prefers preferred decided approved
+    reviewed asked insists thinks thought wrote reported noticed""".split()
+)
+_NAMED = frozenset(
+    """pattern patterns principle principles law laws rule theorem algorithm notation
+    architecture""".split()
+)
+_PARTICLES = frozenset("van von de der den da di la le bin al".split())
+# Vendors, calendars and languages: everybody's.
+_COMMON = frozenset(
+    """amazon android anthropic apache apple azure chrome cloud edge excel facebook firefox
+    google hetzner intel linux mac meta microsoft mozilla nvidia openai oracle safari unicode
+    unix windows monday tuesday wednesday thursday friday saturday sunday january february
+    march april june july august september october november december english german french
+    spanish italian chinese japanese korean arabic latin greek cyrillic roman boolean bayesian
+    gaussian euclidean cartesian fibonacci pareto dockerfile makefile jenkinsfile internet
+    christmas bash posix agile scrum kanban lambda""".split()
+)
+_GIVEN = frozenset(
+    """aaron abdul abigail adam adrian ahmed aisha alan albert alejandro alex alexander
+    alexandra alexei ali alice alicia amanda amelia amit amy ana anastasia anders andrea
+    andreas andrew andy angela anil anita anjali ann anna anne annabel antoine antonio anton
+    arjun arthur astrid barbara beatrice ben benjamin bernd bob boris brandon brian bruno
+    camille carl carla carlos carmen caroline catherine charles charlotte chen chris christian
+    christina christine christopher claire claudia colin daniel daniela david deborah deepak
+    denis diana diego dieter dimitri dmitri dominic donald doris dorothy eduardo edward elena
+    eleanor elias elisabeth elizabeth emily emma eric erik ernst esther eva evelyn fatima
+    felix fernando florian francesca francesco francois frederik fritz gabriel george gerd
+    gerhard giovanni giulia gregory guillaume gustav hannah hans harald harold hassan heidi
+    heike heinrich helen helena henrik henry hiroshi holger hugo ibrahim igor ines ingrid
+    irina isabel isabella ivan jacob jacques jakob james jan jane janet jennifer jens jeremy
+    jean jerome jessica jessie jim joachim joan joanna joao joe johan johanna john johannes
+    jonas jonathan jorge jose josef joseph joshua juan juergen julian julien jürgen kai karen
+    karin karl katarina kate katherine kathrin kenji kevin khalid klaus konrad kumar kunal
+    lars laura laurent lena leon leonardo lewis liam lina linda lisa louis louise luca lucas
+    lucia luis luisa lukas magnus manfred manuel marc marco marcus margaret maria marie marina
+    mario marion markus martin martina matteo matthew matthias maurice mehmet mei melanie
+    michael michaela michel miguel mikael mohamed mohammed monica monika muhammad nadia nancy
+    natalia natalie nathan nicolas nicole nikita nikolai nina nora oleg oliver olivia olga
+    omar oscar otto pablo pamela patricia patrick paul paula pavel pedro peter petra philip
+    philipp pierre pieter priya rachel rafael rahul rainer rajesh ralf ravi rebecca renate
+    ricardo richard robert roberto roger roland ronald rosa ruth ryan sabine sally samantha
+    samuel sandra sanjay sarah sebastian sergei sergey sergio sharon sigrid silvia simon sofia
+    sonja sophia sophie stefan steffen stephanie stephen steve steven sunil susan susanne sven
+    svetlana takashi tanja tatiana teresa theodor theresa thomas tim timothy tobias tom tomas
+    tyler ulrich ulrike ursula uwe valentina vera victor victoria viktor vikram vincent
+    vladimir walter werner wilhelm william wolfgang xavier yasmin yusuf yuki yuri yvonne
+    zoe""".split()
+)
+# Given names that are words, too: a name only where something else says so.
+_AMBIGUOUS = frozenset(
+    """art bill chase dawn dean drew faith frank gene grace grant guy hope jack joy mark max
+    may miles nick pat ray rich rob rose sue will""".split()
+)
+_PLACES = frozenset(
+    """afghanistan algeria argentina armenia australia austria bangladesh belgium bolivia
+    brazil bulgaria cambodia cameroon canada chile china colombia croatia cuba cyprus denmark
+    ecuador egypt england estonia ethiopia finland france germany ghana greece hungary iceland
+    india indonesia iran iraq ireland israel italy japan kazakhstan kenya kuwait latvia
+    lebanon lithuania luxembourg malaysia mexico morocco nepal netherlands nigeria norway
+    pakistan peru philippines poland portugal qatar romania russia scotland serbia singapore
+    slovakia slovenia spain sweden switzerland syria taiwan thailand tunisia turkey uganda
+    ukraine uruguay venezuela vietnam wales deutschland frankreich österreich schweiz españa
+    italia amsterdam ankara athens atlanta auckland bangalore bangkok barcelona beijing beirut
+    belgrade bengaluru berlin bogota boston bratislava brisbane brussels bucharest budapest
+    cairo calgary chennai chicago cologne copenhagen dallas delhi denver detroit dubai dublin
+    düsseldorf edinburgh frankfurt geneva glasgow hamburg hanoi helsinki houston hyderabad
+    istanbul jakarta jerusalem johannesburg karachi kiev kyiv köln lagos leipzig lima lisbon
+    ljubljana london lyon madrid manchester manila marseille melbourne miami milan minsk
+    montreal moscow mumbai munich münchen nairobi naples osaka oslo ottawa paris philadelphia
+    prague pune riga rome rotterdam santiago seattle seoul shanghai shenzhen sofia stockholm
+    stuttgart sydney taipei tallinn tehran tokyo toronto tunis vancouver vienna vilnius warsaw
+    wien zagreb zurich zürich""".split()
+)
+_LONG_PLACES = frozenset(
+    """new york|san francisco|los angeles|united states|united kingdom|hong kong|buenos aires|sao
+    paulo|são paulo|new zealand|south africa|saudi arabia|south korea|tel aviv|kuala lumpur|cape
+    town|mexico city|rio de janeiro|new delhi|palo alto|mountain view|silicon valley|las
+    vegas|washington dc""".replace("\n    ", " ").split("|")
+)
+_GERMAN = frozenset("der die das und ist nicht ein eine für mit immer den dem von zu auf".split())
+
+_ENGLISH = frozenset(
+    "the a an to is are and or for of in on with not never always use about we by before".split()
+)
+_ENDINGS = (
+    ("s", ""),
+    ("es", ""),
+    ("ies", "y"),
+    ("ed", "e"),
+    ("ied", "y"),
+    ("d", ""),
+    ("ing", "e"),
+    ("er", "e"),
+    ("ers", "e"),
+    ("ation", "e"),
+    ("ness", ""),
+    ("ment", ""),
+    ("able", "e"),
+    ("ion", "e"),
+    ("n't", ""),
+    ("'t", ""),
+    ("'re", ""),
+)
+# "our a place office" is "our place office".
+_DOUBLED = re.compile(
+    r"\b(the|an?|our|my|your|their|this|that|every|each|customer|client|jump) "
+    r"an? (place|host|company)\b",
+    re.IGNORECASE,
+)
+
+
+class Token(Value):
+    """A word or sign of a text, from `at` to `end`, and whether a sentence may begin with it."""
+
+    text: str
+    at: int
+    end: int
+    begins: bool = False
+
+
+def for_everybody(record: Record, memory: Memory) -> Record:
+    """The record without names of people, companies and places, besides what anonymised removes.
+
+    Raises BadInput for words that may be such a name, or may not.
+    """
+    record = anonymised(record, memory)
+    unsure: list[str] = []
+
+    def clean(text: str) -> str:
+        cleaned, words = without_names(text)
+        unsure.extend(words)
+        return cleaned
+
+    def is_harmless(name: str) -> bool:
+        return without_names(f"about {name}") == (f"about {name}", [])
+
+    record = record._replace(
+        what=clean(record.what),
+        why=clean(record.why),
+        alternatives=tuple(clean(a) for a in record.alternatives),
+        constraints=tuple(clean(c) for c in record.constraints),
+        tradeoffs=tuple(clean(t) for t in record.tradeoffs),
+        category=clean(record.category),
+        entities=tuple(
+            e for e in record.entities if e.type not in TELLING_TYPES and is_harmless(e.name)
+        ),
+    )
+    if unsure:
+        named = ", ".join(dict.fromkeys(unsure))
+        raise BadInput(
+            "text",
+            f"What is global is shown in every project, and this may name somebody: {named}.",
+            remedy="Leave it out, or write a term of the trade in backticks: "
+            f"`{unsure[0]}`. In any other scope it may stay.",
+        )
+    kept = {e.name for e in record.entities}
+    relations = tuple(r for r in record.relations if r.source in kept and r.target in kept)
+    return record._replace(relations=relations)
+
+
+def without_names(text: str) -> tuple[str, list[str]]:
+    """Return the text with neutral words for what is surely a name, and the words that may be one.
+
+    Of a text in German, whose nouns have capitals, no word is unsure; in other languages than
+    English only those within a sentence.
+    """
+    tokens = _tokens(text)
+    said = {t.text.lower() for t in tokens}
+    plain = [t.text for t in tokens if t.text.isalpha() and t.text.islower()]
+    is_german = len(said & _GERMAN) >= 2
+    is_foreign = len(plain) > 1 and sum(map(_is_ordinary, plain)) <= len(plain) / 2
+    is_english = bool(said & _ENGLISH) or not is_foreign
+    pieces: list[str] = []
+    unsure: list[str] = []
+    done = at = 0
+    while at < len(tokens):
+        end = _run_end(text, tokens, at)
+        if end == at:
+            if _is_account(tokens, at):
+                pieces += [text[done : tokens[at].at], SOMEONE]
+                done = tokens[at].end
+            at += 1
+            continue
+        run, after = tokens[at:end], tokens[end].text.lower() if end < len(tokens) else ""
+        spans = _names(run, _cue(tokens, at), after)
+        for first, last, instead in spans:
+            pieces += [text[done : run[first].at], instead, _ending(run[last].text)]
+            done = run[last].end
+        named = {i for first, last, _ in spans for i in range(first, last + 1)}
+        if not is_german:
+            unsure += _unsure(run, named, after, is_english)
+        at = end
+    return _DOUBLED.sub(r"\1 \2", "".join(pieces) + text[done:]), unsure
+
+
+def _tokens(text: str) -> list[Token]:
+    found: list[Token] = []
+    before = "."
+    end = 0
+    for match in _TOKEN.finditer(text):
+        begins = before in _STARTS or "\n" in text[end : match.start()] or before.endswith(".")
+        found.append(Token(match.group(), match.start(), match.end(), begins))
+        before, end = match.group(), match.end()
+    return found
+
+
+def _run_end(text: str, tokens: Sequence[Token], at: int) -> int:
+    """Where the words with a capital end that follow one another from here on."""
+    end = at
+    while end < len(tokens) and (end == at or not tokens[end].begins):
+        word = tokens[end].text
+        is_inner = word in _PARTICLES or word == "&"
+        after = tokens[end + 1].text if end + 1 < len(tokens) else ""
+        if not (word[:1].isupper() or (end > at and is_inner and after[:1].isupper())):
+            break
+        if end > at and text[tokens[end - 1].end : tokens[end].at].strip(" "):
+            break
+        end += 1
+    return end
+
+
+def _cue(tokens: Sequence[Token], at: int) -> str:
+    """The word before a name, "dr" of "Dr." too."""
+    if at > 1 and tokens[at - 1].text == ".":
+        return tokens[at - 2].text.lower()
+    return tokens[at - 1].text.lower() if at else ""
+
+
+def _is_account(tokens: Sequence[Token], at: int) -> bool:
+    """True for the lower-case name of an account: "user rkapoor"."""
+    word = tokens[at].text
+    return (
+        _cue(tokens, at) in ("user", "username")
+        and word.isalpha()
+        and word not in COMMON_USERS
+        and not (_is_ordinary(word) or _is_known(word))
+    )
+
+
+def _names(run: Sequence[Token], cue: str, after: str) -> list[tuple[int, int, str]]:
+    """What of these words is surely a name: first, last, and the word instead."""
+    words = [_plain(token.text) for token in run]
+    last = len(words) - 1
+    skips = int(run[0].begins and last > 1 and _is_ordinary(words[0]))
+    for i in range(last, 0, -1):
+        if words[i].rstrip(".") in _SUFFIXES and not all(map(_is_known, words[skips:i])):
+            return [(skips, i, COMPANY)]
+    if not _is_known(words[0]):
+        if cue in _COMPANY_CUES:
+            return [(0, last, COMPANY)]
+        if cue in _PERSON_CUES and (not _is_ordinary(words[0]) or words[0].lower() in _AMBIGUOUS):
+            return [(0, last, SOMEONE)]
+    if last and words[0].lower().rstrip(".") in _PERSON_CUES and not _is_known(words[1]):
+        return [(1, last, SOMEONE)]  # "Dr Okafor", "Ask Bob"
+    found = _people(words) or _places(words)
+    if not found and after in _SAYING and not any(map(_is_placed, words)):
+        return [(0, last, SOMEONE)]
+    return found
+
+
+def _people(words: Sequence[str]) -> list[tuple[int, int, str]]:
+    for i, word in enumerate(words):
+        given, end = word.split("-")[0].lower(), i
+        while end + 1 < len(words) and not _is_known(words[end + 1]):
+            end += 1
+        follows = end > i
+        if given in _GIVEN and (follows or not _is_known(word)):
+            return [(i, end, SOMEONE)]
+        if given in _AMBIGUOUS and follows and not _is_ordinary(words[i + 1]):
+            return [(i, end, SOMEONE)]
+    return []
+
+
+def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
+    found: list[tuple[int, int, str]] = []
+    for i, word in enumerate(words):
+        if any(first <= i <= last for first, last, _ in found):
+            continue
+        pair = f"{word} {words[i + 1]}".lower() if i + 1 < len(words) else ""
+        if pair in _LONG_PLACES:
+            found.append((i, i + 1, PLACE))
+        elif word.lower() in _PLACES and name_key(word) not in TECHNOLOGIES:
+            found.append((i, i, PLACE))
+    return found
+
+
+def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool) -> list[str]:
+    """Words that may name somebody, those that follow one another together."""
+    words = [_plain(token.text) for token in run]
+    if after in _NAMED or any(word.lower() in _NAMED for word in words):
+        return []  # "the Strangler Fig pattern", "Conway's Law"
+    if name_key("".join(words)) in TECHNOLOGIES or name_key("".join(words)) in PATTERNS:
+        return []
+    found: list[list[str]] = []
+    before = False
+    for i, (token, word) in enumerate(zip(run, words, strict=True)):
+        # What follows a known name is a part of that product: "Redis Cluster".
+        ok = i in named or before or _is_known(word) or word in _PARTICLES or word == "&"
+        if token.begins:
+            ok = ok or not is_english or _is_ordinary(word)
+        else:
+            ok = ok or (_is_ordinary(word) and word.lower() not in _AMBIGUOUS)
+        if not ok and found and found[-1] and i and words[i - 1] == found[-1][-1]:
+            found[-1].append(word)
+        elif not ok:
+            found.append([word])
+        before = i not in named and (name_key(word) in TECHNOLOGIES or word.lower() in _COMMON)
+    return [" ".join(words) for words in found]
+
+
+def _is_placed(word: str) -> bool:
+    return _is_known(word) or _is_ordinary(word)
+
+
+def _is_known(word: str) -> bool:
+    """True for technologies, acronyms, and what is written as only a program or a header is."""
+    if name_key(word) in TECHNOLOGIES or name_key(word) in PATTERNS or word.lower() in _COMMON:
+        return True
+    if _ACRONYM.fullmatch(word) or not word[:1].isalpha():
+        return True
+    parts = word.split("-")
+    if len(parts) > 1:
+        return not any(part.lower() in _GIVEN or part.lower() in _PLACES for part in parts) and (
+            all(part[:1].isupper() for part in parts) or _is_ordinary(parts[0])
+        )
+    return any(not c.isalpha() for c in word) or not word[1:].islower()
+
+
+def _is_ordinary(word: str) -> bool:
+    """True for a common English word in any of its regular forms."""
+    word = word.lower().split("-")[0]
+    if len(word) < 2 or word in WORDS or word in _PERSON_CUES:
+        return True
+    for ending, instead in _ENDINGS:
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 1:
+            doubled = stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem
+            if not WORDS.isdisjoint((stem + instead, stem, doubled)):
+                return True
+    return False
+
+
+def _plain(word: str) -> str:
+    """The word without what says whose: "Bob's" is Bob."""
+    return word.replace("’", "'").removesuffix("'s").removesuffix("'")
+
+
+def _ending(word: str) -> str:
+    return word[len(_plain(word)) :]

@@ -1,0 +1,257 @@
+"""From a text to what is stored of it: captured, joined to known entities, given to the store."""
+
+from __future__ import annotations
+
+from memory_fabric import deadline, ids
+from memory_fabric.capture.aliases import aliases_in
+from memory_fabric.capture.capture import capture
+from memory_fabric.capture.closing.older import closed_by
+from memory_fabric.capture.confidence import confidence
+from memory_fabric.capture.correction_cues import CATEGORY as CORRECTION
+from memory_fabric.capture.correction_cues import may_correct
+from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.capture.polarity import is_denied, is_left
+from memory_fabric.capture.unreadable import Unread
+from memory_fabric.config import captures
+from memory_fabric.language.vocabulary import entity_type
+from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.store.graph import entities_by_key
+from memory_fabric.store.memory import USER_SCOPES
+from memory_fabric.store.operations.occurrences import CORRECTED
+from memory_fabric.store.records import key_of, say_the_same
+from memory_fabric.text import cut, name_key, without_controls, without_injected, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory_fabric.config import Settings
+    from memory_fabric.store.memory import Memory
+
+# What one message may bring; more is a paste, or a report that should be read, not remembered.
+MAX_RECORDS_PER_TEXT = 12
+MAX_TEXT_CHARS = 16 << 10
+# "No, ", "Actually, also ": what may stand before the sentence that a record keeps.
+MAX_OPENING_CHARS = 40
+# What "the project chose X" may be about.
+CHOSEN_TYPES = frozenset(("technology", "pattern", "tool", "component"))
+
+
+def trust_for(settings: Settings, stated: str) -> str:
+    """The trust that captured text deserves here; empty when nothing may be captured.
+
+    Unattended sessions speak with the assistant's trust unless configured; CI is not remembered.
+    """
+    if not captures(settings):
+        return ""
+    return stated if settings.attended or settings.capture_unattended == "full" else "assistant"
+
+
+def remember_text(
+    memory: Memory,
+    text: str,
+    speaker: str,
+    provenance: Provenance,
+    said_at: str = "",
+    *,
+    known_in: str = "",
+) -> list[Record]:
+    """Store what the text holds; returns the records that are new and active, in order.
+
+    `speaker` is user, assistant, subagent or summary; `said_at` is when it was said, if that was
+    earlier than now. What the domain `known_in` holds in the same words is said there again, not
+    anew in that of the provenance. Raises StoreUnavailable when something could neither be stored
+    nor queued.
+    """
+    # Before names are read out of it: one alone would not look like a secret.
+    text = without_secrets(without_injected(text))
+    unread = Unread()
+    found = found_in(text, speaker, KnownNames(memory, text), unread)
+    unread.tell(memory)
+    found = [record._replace(valid_from=said_at) for record in found]
+    if known_in in ("", provenance.domain):
+        return store(memory, found, provenance, text)
+    known = [record for record in found if _is_known(memory, record, known_in)]
+    new = store(memory, [r for r in found if r not in known], provenance, text)
+    return [*store(memory, known, provenance._replace(domain=known_in), text), *new]
+
+
+def _is_known(memory: Memory, record: Record, domain: str) -> bool:
+    """Whether a domain holds the record in the same words."""
+    same = "key = ? AND scope = ? AND domain = ? AND superseded_by = '' AND valid_to = ''"
+    found = memory.find_records(same, (key_of(record), record.scope, domain))
+    return any(say_the_same(known, record) for known in found)
+
+
+def found_in(
+    text: str, speaker: str, known: Mapping[str, str] = {}, unread: Unread | None = None
+) -> list[Record]:
+    """The records and candidates that one text may bring, a user's corrections among them.
+
+    Nothing is stored. What cannot be read is counted in `unread`.
+    """
+    unread = unread or Unread()
+    found = capture(text, speaker=speaker, known=known, unread=unread)
+    if speaker == "user" and may_correct(text):
+        from memory_fabric.capture.corrections import corrections, joined  # only behind its cues
+
+        corrected = unread.attempt([], corrections, text, known)
+        found = unread.attempt(found, joined, found, corrected)
+    return _most_sure(found)
+
+
+def store(
+    memory: Memory, found: Sequence[Record], provenance: Provenance, text: str = ""
+) -> list[Record]:
+    """Store records, each with what it closes; returns those that are new and active.
+
+    `text` is what they were found in, if they were: how a sentence opens may say more than it.
+    """
+    stated = []
+    for record in found:
+        deadline.current().check("the last record")
+        stated.append(state(memory, record, provenance, text))
+    return [
+        record
+        for record, is_new in stated
+        if record is not None and is_new and record.confidence >= STORED_FROM
+    ]
+
+
+def state(
+    memory: Memory, record: Record, provenance: Provenance, text: str = ""
+) -> tuple[Record | None, bool]:
+    """A record as memory has it now, and whether it is new; with what it closes, as in `store`.
+
+    None where it was forgotten and nobody may bring it back now, where it is too unsure, or where
+    nothing but a secret was said.
+    """
+    if "[redacted: " in record.what:
+        from memory_fabric.redaction.redact import (
+            says_only_secrets,
+        )  # only who stated one pays for it
+
+        if says_only_secrets(record.what):
+            return None, False
+    id_, unread = record.id or ids.new_id(), Unread()
+    if record.scope == "global":
+        from memory_fabric.capture.identifying_names import (
+            for_everybody,
+        )  # rare, and never in a hook
+
+        record = for_everybody(record, memory)
+    record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
+    opened = unread.attempt((), opening, text, record.what)
+    stored = _remembered(memory, record, provenance, opened, unread)
+    is_new = stored is not None and stored.id == id_
+    if stored is not None and is_new and stored.confidence >= STORED_FROM:
+        unread.attempt(None, _learn_aliases, memory, stored, provenance)
+    unread.tell(memory)
+    return stored, is_new
+
+
+def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
+    """A candidate as a record, since somebody vouches for it; it closes what it replaces."""
+    sure = confidence(explicit=True, by_user=True, reason=bool(candidate.why))
+    record = candidate._replace(confidence=max(candidate.confidence, sure))
+    unread = Unread()
+    closed = unread.attempt([], closed_by, memory, record, provenance)
+    unread.tell(memory)
+    return memory.remember(record, provenance, closed)
+
+
+def _remembered(
+    memory: Memory, record: Record, by: Provenance, opened: tuple[str, ...], unread: Unread
+) -> Record | None:
+    """The record as stored, in the words of the one that it repeats; a correction is counted."""
+    said_at, is_correction = record.valid_from, record.category == CORRECTION
+    unsure = record.confidence < STORED_FROM
+    if not (unsure or is_correction or said_at):
+        closed = unread.attempt([], closed_by, memory, record, by, opened)
+        return memory.remember(record, by, closed)
+    from memory_fabric.capture import witnesses  # what is said anew at a prompt has none
+
+    at = said_at or by.at or ids.timestamp()
+    if is_correction:
+        record = record._replace(evidence={CORRECTED: [at]})
+        opened = (*opened, "no")
+    record = unread.attempt(record, witnesses.in_known_words, memory, record, by)
+    # What stands as this session said it has closed what it closes.
+    stands = witnesses.stands(memory, record, by)
+    closed = [] if stands else unread.attempt([], closed_by, memory, record, by, opened)
+    echo = (unsure or bool(said_at)) and witnesses.is_echo(memory, record, by, said_at)
+    stored = memory.remember(record, by, closed, echo=echo)
+    if stored is not None and is_correction:
+        witnesses.propose(memory, stored, at)
+    return stored
+
+
+def _most_sure(found: Sequence[Record]) -> list[Record]:
+    """As many as one message may bring, in order; candidates only where room is left."""
+    sure = [r for r in found if r.confidence >= STORED_FROM][:MAX_RECORDS_PER_TEXT]
+    room = MAX_RECORDS_PER_TEXT - len(sure)
+    candidates = [r for r in found if r.confidence < STORED_FROM][:room]
+    return [r for r in found if r in sure or r in candidates]
+
+
+def opening(text: str, what: str) -> tuple[str, ...]:
+    """The words that open the sentence in which a record was found: "no", "also"; lower case."""
+    place = text.find(what) if text and what else -1
+    before = text[max(0, place - MAX_OPENING_CHARS) : max(0, place)]
+    for stop in (". ", "! ", "? ", "\n"):
+        before = before.rpartition(stop)[2]
+    return tuple(words(before))
+
+
+def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> None:
+    """Note what the record's own text calls its entities otherwise; what is taken stays."""
+    found = aliases_in(f"{record.what} {record.why}", [entity.name for entity in record.entities])
+    if not found or record.scope == "local":
+        return
+    kind = "user" if record.scope in USER_SCOPES else "project"
+    database = memory.database(kind, create=False)
+    if database is None:
+        return
+    for name, aliases in found.items():
+        known = entities_by_key(database, [name, *aliases])
+        free = [alias for alias in aliases if name_key(alias) not in known]
+        if free and name_key(name) in known:
+            payload = {"entity": known[name_key(name)].name, "aliases": free}
+            memory.write("alias", payload, provenance, store=kind)
+
+
+def _joined_to_project(record: Record, memory: Memory) -> Record:
+    """A decision with `project chose X` for the first thing it is about (BR-11)."""
+    if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
+        return record
+    rejected = {name_key(a) for a in record.alternatives}
+    chosen = next(
+        (
+            e.name
+            for e in record.entities
+            if e.type in CHOSEN_TYPES and name_key(e.name) not in rejected and _is_a_thing(e.name)
+        ),
+        "",
+    )
+    if not chosen or is_denied(record.what) or is_left(record.what):
+        return record
+    name = record.project or memory.project.name
+    return record._replace(
+        entities=(*record.entities, Entity(name, "project")),
+        relations=(*record.relations, Relation(name, "chose", chosen)),
+    )
+
+
+def _is_a_thing(name: str) -> bool:
+    """True if a name is known as a thing, or written like one; plain capitals may be a town, a
+    person or a company.
+    """
+    return bool(entity_type(name)) or not name.replace(" ", "").isalpha() or name.islower()
+
+
+def _bounded(record: Record) -> Record:
+    return record._replace(
+        what=cut(without_controls(record.what), MAX_TEXT_CHARS),
+        why=cut(without_controls(record.why), MAX_TEXT_CHARS),
+    )

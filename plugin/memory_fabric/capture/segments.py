@@ -1,0 +1,363 @@
+"""Sentences of a text and the role each plays: what somebody said, without what they only showed.
+
+Removed before anything is read: our own blocks, machine tags, comments, code fences, quotations,
+logs, traces, diffs, tables, templates. Every step is a pass over the lines; no step backtracks.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.language.patterns import pattern
+from memory_fabric.text import one_line, without_injected
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+MAX_CHARS = 65536
+# A longer "sentence" is a dump, not something said; the expressions after this stage rely on it.
+MAX_SENTENCE_CHARS = 700
+_WRAPPED_FROM = 55  # a line at least this long without an end is one that an editor wrapped
+_WRAPPED_LOWER_FROM = 30  # so is a shorter one that goes on in lower case
+_QUOTED_FROM_WORDS = 9  # a quotation this long is somebody else's words, a shorter one a name
+
+# What `redact` leaves of what was private: no part of what was said.
+_PRIVATE = "[redacted: private]"
+
+_MACHINE_TAGS = (
+    "local-command-stdout local-command-stderr local-command-caveat command-name command-message "
+    "command-args command-contents task-notification bash-input bash-stdout bash-stderr "
+    "system-reminder tool_use_error user-prompt-submit-hook function_results private analysis "
+    "example examples template ide_selection ide_opened_file ide_diagnostics attached_files "
+    "attached-files file_contents open_and_recently_viewed_files additional_data user_info"
+).split()
+_PASTE_LEADS = (
+    "review comment", "review feedback", "this comment", "this feedback", "review says",
+    "reviewer said", "reviewer says", "copilot says", "copilot said",
+    "here's the output", "here is the output", "i get this", "i got this", "error message",
+    "the log says", "stack trace", "look at this:",
+)  # fmt: skip
+_LOG_LEVELS = ("error", "warn", "warning", "info", "debug", "trace", "fatal", "critical")
+_TRACE_STARTS = (
+    "traceback (most recent call last)", 'file "', "at ", "caused by:", "panic:", "goroutine ",
+    "exit code", "npm err!", "error ts", "diff --git", "index ", "@@ ", "+++ ", "--- a", "--- b",
+    "tool use:", "result:",
+)  # fmt: skip
+_ABBREVIATIONS = frozenset(
+    "e.g i.e vs etc cf approx incl resp dr mr mrs ms st fig no vol al bzw z.b ca p.ej ej".split()
+)
+_QUESTION_STARTS = frozenset(
+    """which whose can could would should shall is are was were does did has had am may might isn't
+    aren't doesn't didn't won't wouldn't shouldn't couldn't can't""".split()
+)
+_SUBJECTS = frozenset(
+    """i you we they he she it this that these those there the a an our your my its anyone someone
+    anybody somebody""".split()
+)
+_QUESTION_ENDINGS = (", no", ", right", ", yeah", ", yes", ", ok", ", correct", ", huh", ", agreed")
+
+
+class Sentence(Value):
+    """One sentence as it was said, white space folded and emphasis marks removed.
+
+    `heading` is the nearest heading and `lead` the line that introduced the list it stands in,
+    both lower case; `opens` marks the first sentence of its paragraph or list item.
+    """
+
+    text: str
+    question: bool = False
+    bullet: bool = False
+    heading: str = ""
+    lead: str = ""
+    paragraph: int = 0
+    opens: bool = True
+
+
+class _Block(Value):
+    text: str
+    bullet: bool
+    heading: str
+    lead: str
+    paragraph: int
+
+
+def segments(text: str) -> list[Sentence]:
+    """The sentences that were said, in order; empty for a text that only shows things."""
+    said = _without_shown(text[:MAX_CHARS])
+    sentences: list[Sentence] = []
+    for block in _blocks(_prose_lines(said.splitlines())):
+        opens = True
+        for part in _split(block.text):
+            if 3 <= len(part) <= MAX_SENTENCE_CHARS:
+                sentences.append(
+                    Sentence(
+                        part, is_question(part), block.bullet, block.heading, block.lead,
+                        block.paragraph, opens,
+                    )
+                )  # fmt: skip
+                opens = False
+    return sentences
+
+
+def is_question(sentence: str) -> bool:
+    """Whether the sentence asks, with or without a question mark."""
+    bare = sentence.rstrip(" \"'*_)`.…!")
+    if bare.endswith(("?", "？")) or bare.lower().endswith(_QUESTION_ENDINGS):
+        return True
+    first, second = [*bare.lower().split(maxsplit=2), "", ""][:2]
+    if first in ("do", "have"):
+        return second in ("i", "you", "we", "they")
+    if first in ("what", "why", "how", "who", "where") and not bare.lower().startswith("what's"):
+        return second not in ("happened", "we", "i", "matters")
+    return first in _QUESTION_STARTS and second in _SUBJECTS
+
+
+def _without_shown(text: str) -> str:
+    text = without_injected(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = text.replace("’", "'").replace("‘", "'")
+    if "<" in text:
+        text = _without_span(text, "<!--", "-->")
+        for tag in _MACHINE_TAGS:
+            if f"<{tag}" in text:
+                text = _without_span(text, f"<{tag}>", f"</{tag}>")
+                text = _without_span(text, f"<{tag} ", f"</{tag}>")
+    return text.replace(_PRIVATE, "\n")
+
+
+def _without_span(text: str, opening: str, closing: str) -> str:
+    """The text without everything between two marks; to the end where the second is missing."""
+    kept: list[str] = []
+    place = 0
+    while True:
+        start = text.find(opening, place)
+        if start < 0:
+            kept.append(text[place:])
+            return "".join(kept)
+        kept.append(text[place:start])
+        end = text.find(closing, start)
+        if end < 0:
+            return "".join(kept)
+        kept.append("\n")
+        place = end + len(closing)
+
+
+def _prose_lines(lines: list[str]) -> list[str]:
+    """The lines that are prose; a dropped one leaves an empty line, which parts paragraphs."""
+    prose: list[str] = []
+    fence = ""
+    in_trace = False
+    in_paste = False
+    is_diff = any(line.startswith(("@@ ", "diff --git ")) for line in lines)
+    is_diff = is_diff or _looks_like_diff(lines)
+    for line in lines:
+        bare = line.strip()
+        if fence or bare.startswith(("```", "~~~")):
+            fence = _fence_after(fence, bare)
+            prose.append("")
+            continue
+        in_trace = bool(bare) and (in_trace or bare.lower().startswith("traceback (most"))
+        in_paste = _in_paste(in_paste, line, prose)
+        shown = in_trace or in_paste or _is_shown(line, bare)
+        prose.append("" if shown or (is_diff and line[:1] in ("+", "-", "@")) else line)
+    return prose
+
+
+def _fence_after(fence: str, bare: str) -> str:
+    """The fence that is open after this line; an open one is closed only by its own mark."""
+    if fence:
+        return "" if bare.startswith(fence) and not bare.strip("`~") else fence
+    return bare[:3]
+
+
+def _looks_like_diff(lines: list[str]) -> bool:
+    added = sum(1 for line in lines if line.startswith("+") and not line.startswith("+ "))
+    removed = sum(1 for line in lines if line.startswith("-") and not line.startswith("- "))
+    spaced = sum(1 for line in lines if line.startswith(("+  ", "-  ")))
+    return bool(added and (removed or spaced)) and added + removed + spaced > len(lines) // 3
+
+
+def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
+    """Whether this line belongs to what was pasted after a phrase that announces it.
+
+    A paste runs from the announcing line to a blank line that is followed by unindented text
+    which speaks for itself; this reader takes the whole following paragraph and no more.
+    """
+    bare = line.strip()
+    if open_already:
+        return bool(bare) or not _last_said(prose)
+    last = _last_said(prose).lower()
+    if not bare or not last:
+        return False
+    announced = last.rstrip(" ?").endswith((":", "this")) or last.endswith("?")
+    return announced and any(lead in last for lead in _PASTE_LEADS)
+
+
+def _last_said(prose: list[str]) -> str:
+    """The last line that is not blank, looking back over two blank ones at most."""
+    for line in prose[-1:-4:-1]:
+        if line.strip():
+            return line.strip()
+    return ""
+
+
+def _is_shown(line: str, bare: str) -> bool:
+    """Whether the line is a quotation, table, log, trace or code, and not prose."""
+    if not bare:
+        return False
+    if bare[0] in ">|" or bare.startswith(("$ ", "❯", "⎿", "⏺", "·", "│", "├", "└")):
+        return True
+    lowered = bare.lower()
+    if lowered.startswith(_TRACE_STARTS) and not lowered.startswith("at least"):
+        return not lowered.startswith(("at ", "index ")) or "(" in bare or ":" in bare
+    return _is_log(bare, lowered) or _is_code(line, bare)
+
+
+def _is_log(bare: str, lowered: str) -> bool:
+    head = lowered.lstrip("[(")
+    if head.startswith(_LOG_LEVELS):
+        word = head.split(maxsplit=1)[0]
+        if word.rstrip("]:") in _LOG_LEVELS and (bare[0] == "[" or bare[:4].isupper()):
+            return True
+    digits = sum(1 for character in bare[:24] if character.isdigit())
+    return digits >= 8 and any(sign in bare[:24] for sign in ":/-") and bare[0] in "[(0123456789"
+
+
+def _is_code(line: str, bare: str) -> bool:
+    if bare[-1] in "{};" or bare.endswith(("=>", "});", "},", "],", '",')):
+        return True
+    if bare.startswith(("import ", "from ", "def ", "class ", "const ", "func ", "return ")):
+        return bare[-1] not in ".!?" and any(sign in bare for sign in "=(.:")
+    signs = sum(1 for character in bare if character in "{}[]<>=;|\\/_")
+    if signs * 4 > len(bare) and "`" not in bare and bare[0] not in "-*#":
+        return True
+    indented = line.startswith(("    ", "\t"))
+    return indented and bare[0] not in "-*•0123456789" and any(sign in bare for sign in "=(){};<")
+
+
+def _blocks(lines: list[str]) -> Iterator[_Block]:
+    """Paragraphs and list items, wrapped lines joined, each under its heading and its lead."""
+    heading = lead = ""
+    paragraph = 0
+    open_lines: list[str] = []
+    bullet = False
+
+    def closed() -> list[_Block]:
+        nonlocal open_lines
+        text = one_line(_plain(" ".join(open_lines)))
+        open_lines = []
+        return [_Block(text, bullet, heading, lead if bullet else "", paragraph)] if text else []
+
+    for line in lines:
+        bare = line.strip()
+        title = _heading(bare)
+        starts_bullet = _bullet_length(bare)
+        if not bare or title or starts_bullet or not _continues(open_lines, bare):
+            done = closed()
+            yield from done
+            if done and not bullet:
+                lead = _lead(done[0].text)
+        if not bare:
+            paragraph += 1
+        elif title:
+            heading, lead, bullet = title.lower(), "", False
+            paragraph += 1
+        else:
+            if starts_bullet:
+                bullet = True
+            elif not open_lines and not line[0].isspace():
+                bullet = False
+            open_lines.append(bare[starts_bullet:])
+    yield from closed()
+
+
+def _lead(paragraph: str) -> str:
+    """The line that introduces what follows, empty where the paragraph stands by itself."""
+    bare = paragraph.lower().rstrip(" :")
+    if bare.endswith("because"):
+        return "because"
+    return bare.rpartition(". ")[2] if paragraph.endswith(":") else ""
+
+
+def _continues(open_lines: list[str], bare: str) -> bool:
+    """Whether the next line belongs to the paragraph: an editor wrapped the last one."""
+    if not open_lines:
+        return True
+    last = open_lines[-1]
+    if len(last) >= _WRAPPED_LOWER_FROM and bare[:1].islower() and last[-1] not in ".!?:":
+        return True
+    return len(last) >= _WRAPPED_FROM or last[-1] in ",;(" or last.endswith((" and", " or"))
+
+
+def _heading(bare: str) -> str:
+    """The title, where the line is a heading: hashes, or bold from end to end."""
+    if bare.startswith("#"):
+        title = bare.lstrip("#")
+        return title.strip(" #*:") if title[:1] == " " else ""
+    if bare.startswith("**") and bare.rstrip(":").endswith("**") and len(bare) <= 60:
+        title = bare.strip("*: ")
+        plain_title = "**" not in title and not title.endswith((".", "!"))
+        return title if plain_title and len(title.split()) <= 5 else ""
+    return ""
+
+
+def _bullet_length(bare: str) -> int:
+    """How many characters the bullet takes, 0 where the line is no list item."""
+    if bare[:2] in ("- ", "* ", "+ ", "• ", "– "):
+        return 2
+    mark, _, rest = bare.partition(" ")
+    if rest and 2 <= len(mark) <= 4 and mark[-1] in ".)" and mark[:-1].strip("(").isalnum():
+        return len(mark) + 1 if mark[0].isdigit() or len(mark.strip("(.)")) == 1 else 0
+    return 0
+
+
+def _plain(text: str) -> str:
+    """The text without marks of emphasis and without check boxes."""
+    if text[:4].lower() in ("[ ] ", "[x] "):
+        text = text[4:]
+    while text and text[0] > "\u2190" and not text[0].isalnum() and text[0] not in "「『《【（":
+        text = text[1:].lstrip()  # ticks, crosses, arrows and their kin before an item
+    return text.replace("**", "") if "*" in text else text
+
+
+def _end_pattern() -> re.Pattern[str]:
+    return pattern(r"[.!?…]{1,4}[\"')\]`*”]{0,3}(?=\s|$)|[。！？]", 0)
+
+
+def _split(text: str) -> Iterator[str]:
+    """The sentences of one block, long quotations left out."""
+    for piece in _without_quotations(text):
+        start = 0
+        for match in _end_pattern().finditer(piece):
+            if match.group()[0] in ".…" and not _ends_here(piece, start, match):
+                continue
+            yield piece[start : match.end()].strip()
+            start = match.end()
+        yield piece[start:].strip()
+
+
+def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether a full stop ends a sentence, and not an abbreviation, a number or a pause."""
+    if len(match.group().rstrip("\"')]`*”")) > 1:
+        follower = text[match.end() : match.end() + 2].strip()
+        return not follower or follower.isupper()
+    before = text[max(start, match.start() - 12) : match.start()].rpartition(" ")[2]
+    before = before.strip("(\"'*`").lower()
+    if before in _ABBREVIATIONS:
+        return False
+    return not (match.start() - start < 3 and (before.isdigit() or len(before) == 1))
+
+
+def _without_quotations(text: str) -> list[str]:
+    """The pieces around long quotations; an unpaired mark leaves the text whole."""
+    text = text.replace("“", '"').replace("”", '"')
+    parts = text.split('"')
+    if len(parts) < 3 or len(parts) % 2 == 0:
+        return [text]
+    pieces = [parts[0]]
+    for i in range(1, len(parts), 2):
+        if len(parts[i].split()) >= _QUOTED_FROM_WORDS:
+            pieces.append(parts[i + 1])
+        else:
+            pieces[-1] += f'"{parts[i]}"{parts[i + 1]}'
+    return pieces

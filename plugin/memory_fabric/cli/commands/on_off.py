@@ -1,0 +1,76 @@
+"""off, on: whether memory is read and written, everywhere or only here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memory_fabric.cli import environment, show
+from memory_fabric.errors import NotFound
+from memory_fabric.store import switches
+from memory_fabric.store.memory import Memory
+
+PARTS = {"read": "recall", "write": "capture"}
+Read = Annotated[bool, typer.Option("--read", help="Only recall, what the model is given.")]
+Write = Annotated[bool, typer.Option("--write", help="Only capture, what is stored.")]
+Here = Annotated[bool, typer.Option("--here", help="Only for the project of this folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="What holds now, as JSON.")]
+
+
+def off(
+    read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
+) -> int:
+    """Turn recall and capture off, everywhere; what is stored stays."""
+    return _turn(False, read, write, only_here, as_json)
+
+
+def on(
+    read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
+) -> int:
+    """Turn recall and capture on again; it says so when something else still keeps them off."""
+    return _turn(True, read, write, only_here, as_json)
+
+
+def _turn(to: bool, read: bool, write: bool, only_here: bool, as_json: bool) -> int:
+    parts = [name for name, wanted in (("read", read), ("write", write)) if wanted] or list(PARTS)
+    with environment.open_memory() as memory:
+        if only_here and memory.project is None:
+            raise NotFound("project", "There is no project here.", remedy="Leave out --here.")
+        place = memory.project.id if only_here and memory.project else switches.EVERYWHERE
+        before = switches.own(memory.settings.home, place)
+        switches.turn(memory.settings.home, place, parts, to)
+    with environment.open_memory() as memory:
+        changed = [part for part in parts if before[part] is not to]
+        if as_json:
+            reads, writes = memory.settings.reads, memory.settings.writes
+            show.json_out({"place": place, "reads": reads, "writes": writes, "changed": changed})
+        else:
+            _say(memory, to, parts, changed, only_here)
+    return 0
+
+
+def _say(memory: Memory, to: bool, parts: list[str], changed: list[str], only_here: bool) -> None:
+    where = f"for {memory.project.name}" if only_here and memory.project else "everywhere"
+    now = {"read": memory.settings.reads, "write": memory.settings.writes}
+    told = "; ".join(_sentence(part, to, part in changed) for part in parts)
+    stays = [f"; {PARTS[part]} stays {_on(now[part])}" for part in PARTS if part not in parts]
+    nothing = "" if changed else " Nothing was changed."
+    show.line(f"{told}, {where}{''.join(stays)}.{nothing}")
+    for part in parts:
+        if to and not now[part]:
+            show.complain(
+                f"{PARTS[part]} is still off here: by MEMORY_FABRIC, by config.toml, "
+                f"{'everywhere' if only_here else 'or for this project'} (memory-fabric on"
+                f"{'' if only_here else ' --here'})."
+            )
+
+
+def _sentence(part: str, to: bool, was_changed: bool) -> str:
+    if was_changed:
+        return f"{PARTS[part]} was {_on(not to)}, is {_on(to)} now"
+    return f"{PARTS[part]} was {_on(to)} already"
+
+
+def _on(switch: bool) -> str:
+    return "on" if switch else "off"

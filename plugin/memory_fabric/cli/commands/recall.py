@@ -1,0 +1,284 @@
+"""recall, load: what memory has to say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memory_fabric import ids
+from memory_fabric.cli import environment, formatting, show
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.models import Answer, Filters, Hit, as_reason
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.text import cut, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.text import Text
+
+    from memory_fabric.recall.pipeline import Fabric
+
+MAX_TEXT_CHARS = 400
+
+
+def recall(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="QUERY",
+            help="A question or words, with filters; left out: the newest.",
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="At most so many.")] = 10,
+    depth: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=3,
+            help="Walk the graph 1 to 3 steps from what the query names, and show the paths; "
+            "without it, questions about relations walk two.",
+        ),
+    ] = 0,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--domain", "--expert-domain", metavar="NAME", help="Only memories of this domain."
+        ),
+    ] = None,
+    project: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TAG",
+            help="Only what bears this tag; what has none bears this project's name. No other "
+            "project's memory is opened.",
+        ),
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="TYPE", help="Only this type: `decision`, `pattern` …"),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only what was said by an agent of this type."),
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SCOPE", help="Only this scope: team, user, global, local."),
+    ] = None,
+    session: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Only what was said in this session (its whole id)."),
+    ] = None,
+    since: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="Only what was said at that time or later: `2026-01-15`, `30d`."
+        ),
+    ] = "",
+    before: Annotated[
+        str, typer.Option(metavar="TIME", help="Only what was said before that time.")
+    ] = "",
+    as_of: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help='The answer as memory stood then: `2026-01-15`, `2026-01`, `30d`, `"last month"`.',
+        ),
+    ] = "",
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="For each result what its relevance and its score are made of, and whether a "
+            "prompt with these words would be given it, or why not; for a prompt that would bring "
+            "nothing, the reason.",
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="The answer as JSON: query, total_results, sources, results with id, text, score, "
+            "relevance, source, timestamp, entities, graph_relations, metadata; paths; failures; "
+            "notes. With `--explain` also the words searched for, `parts` and `score_parts` in the "
+            "metadata, `prompt` for each result, `silence`.",
+        ),
+    ] = False,
+) -> int:
+    """Find what is remembered, best first; without a query, the newest.
+
+    Filters are options or stand in the query: `type:decision`, `scope:user`,
+    `domain:code_reviewer`, `project:frontend`, `agent:`, `session:`, `since:2026-01-01`,
+    `before:2026-06-01`. All must hold; of an option that is repeated, and in the query of values
+    with commas between them (`type:decision,pattern`, `domain:"legal advisor"`), any. `in the
+    code_reviewer domain` filters, too, where memory has such a domain. An answer of one domain
+    stands under `[Domain-Filtered Memory (expert_domain=…)]`; where nothing meets the filters, that
+    is said, and nothing else is searched.
+
+    In the query may stand, besides, `as_of:2026-01-15` (what was on record then) and
+    `"an exact phrase"`. Where nothing holds the phrase, its words are searched for, and a note says
+    so. `-redis` leaves out what holds the word; what holds the word of "other than Redis" or
+    "except for Redis" comes later. Where MEMORY_FABRIC_DOMAIN names a domain that config.toml
+    isolates, nothing else is searched. Exit code 3 when nothing was found.
+
+        memory-fabric recall "which database for analytics?"
+        memory-fabric recall "type:antipattern pagination" --limit 3
+        memory-fabric recall "naming rules" --domain code_reviewer --project frontend
+    """
+    from memory_fabric.recall.agent_domains import seen_by_process
+    from memory_fabric.recall.pipeline import Fabric, answer_as_json
+    from memory_fabric.semantic.measure import measure_for
+
+    now, text = ids.timestamp(), " ".join(words or ())
+    then = _moment(as_of, now) if as_of else ""
+    filters = _stated(
+        now,
+        domain=domain,
+        project=project,
+        type=kind,
+        agent=agent,
+        scope=scope,
+        session=session,
+        since=since,
+        before=before,
+    )
+    with environment.open_memory() as memory:
+        fabric = Fabric(seen_by_process(memory), now, measure_for(memory.settings))
+        if explain and text:
+            return _explained(fabric, text, limit, depth, then, filters, as_json)
+        answer = fabric.recall(text, limit=limit, depth=depth, as_of=then, filters=filters)
+    # An unreadable note beside MEMORY.md is told below; memory itself was searched.
+    failed = [name for name in answer.failures if not name.startswith("native")]
+    if not answer.hits and failed:
+        raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
+    if as_json:
+        show.json_out(answer_as_json(answer))
+    else:
+        _show(answer)
+    return 0 if answer.hits else 3
+
+
+def _explained(
+    fabric: Fabric,
+    text: str,
+    limit: int,
+    depth: int,
+    as_of: str,
+    filters: Filters,
+    as_json: bool,
+) -> int:
+    from memory_fabric.cli import score_report
+    from memory_fabric.recall.explain import as_json as explained_as_json
+    from memory_fabric.recall.explain import explain_here
+    from memory_fabric.recall.pipeline import answer_as_json
+
+    told = explain_here(fabric, text, limit=limit, depth=depth, as_of=as_of, filters=filters)
+    if as_json:
+        show.json_out(explained_as_json(told, answer_as_json(told.answer)))
+    else:
+        _show_label(told.answer)
+        score_report.show_explanation(told)
+        _show_beside(told.answer)
+    return 0 if told.answer.hits else 3
+
+
+def load(as_json: show.AsJson = False) -> int:
+    """Show what a session is given at its start.
+
+    Pinned memories, then the last ten decisions, rules, preferences and patterns, then the newest
+    three questions and blockers that nothing has settled. Where MEMORY_FABRIC_DOMAIN names a domain
+    that config.toml isolates, what lies there alone.
+    """
+    from memory_fabric.handlers.load_context import open_points, standing
+    from memory_fabric.recall.agent_domains import seen_by_process
+    from memory_fabric.recall.render import recent_decisions
+
+    with environment.open_memory() as whole:
+        memory = seen_by_process(whole)
+        records, asked = standing(memory), open_points(memory)
+        failures = list(memory.failures)
+    text = recent_decisions(
+        [r for r in records if not r.pinned], pinned=[r for r in records if r.pinned], asked=asked
+    )
+    text = without_secrets(text)
+    if as_json:
+        show.json_out({"text": text, "failures": failures})
+    else:
+        show.block(text or "Nothing is remembered here yet.")
+    for failure in failures:
+        show.complain(failure)
+    return 0 if text else 1 if failures else 3
+
+
+def _stated(now: str, **options: Sequence[str] | str | None) -> Filters:
+    """The filters that options state. Raises BadInput that names one."""
+    from memory_fabric.recall import filters  # --help needs no fabric
+
+    given = {name: value for name, value in options.items() if value}
+    return filters.stated(given, now, field="--")
+
+
+def _moment(text: str, now: str) -> str:
+    from memory_fabric.language import times  # only for this option
+
+    return times.stated(text, now, "--as-of")
+
+
+def _show(answer: Answer) -> None:
+    _show_label(answer)
+    if answer.query.filters.as_of:
+        show.line(f"As memory stood on {formatting.when(answer.query.filters.as_of)}:", "dim")
+    if answer.hits:
+        show.table(("score", "kind", "date", "id", "memory"), [_row(hit) for hit in answer.hits])
+    else:
+        show.line("Nothing found.")
+    _show_beside(answer)
+
+
+def _show_label(answer: Answer) -> None:
+    from memory_fabric.recall.render import filter_label  # --help needs no fabric
+
+    label = filter_label(answer.query.filters)
+    if label:
+        show.line(label, "dim")
+
+
+def _show_beside(answer: Answer) -> None:
+    """The walked paths, how the question was read, and what could not be searched."""
+    from memory_fabric.recall.render import path_text  # --help needs no fabric
+
+    for path in answer.paths:
+        show.line(f"path: {path_text(path)}", "dim")
+    for note in answer.notes:
+        show.line(note, "dim")
+    for failure in answer.failures:
+        show.complain(f"not searched: {failure}")
+
+
+def _row(hit: Hit) -> tuple[str | Text, ...]:
+    from memory_fabric.recall.render import low_trust, replaced_by  # --help needs no fabric
+
+    known = hit.metadata
+    kind = str(known.get("type") or known.get("entityType") or hit.source)
+    marks = ["stale" if known.get("stale") else "", replaced_by(known)]
+    if known.get("trust") == "foreign":
+        marks.insert(0, low_trust("foreign", str(known.get("author") or "")))
+    marks = [mark for mark in marks if mark]
+    text = show.styled(cut(one_line(hit.text), MAX_TEXT_CHARS), "")
+    why = one_line(str(known.get("why") or ""))
+    if why and why not in hit.text:
+        text.append(show.printable(f" — {as_reason(cut(why, MAX_TEXT_CHARS))}"))
+    for mark in marks:
+        text.append(f"  [{mark}]", style="yellow")
+    return f"{hit.score:.2f}", kind, hit.timestamp[:10] or "—", _reference(hit), text
+
+
+def _reference(hit: Hit) -> str:
+    """How the hit can be named to why, pin, forget and history; a note by its file."""
+    source, _, identifier = hit.id.partition(":")
+    if hit.metadata.get("entityType") == "relation":
+        return "—"
+    return cut(identifier, 40) if source in ("graph", "native") else ids.short_id(identifier)

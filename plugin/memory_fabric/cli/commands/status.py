@@ -1,0 +1,199 @@
+"""status: how memory is."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import datetime
+from typing import Any
+
+from memory_fabric import __version__
+from memory_fabric.cli import environment, forwarding_report, show
+from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.store import ingest_queue
+from memory_fabric.store.health import status as health
+from memory_fabric.store.health import unreadable_counts
+from memory_fabric.store.ingest_queue import Backlog
+from memory_fabric.store.log import late_events
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import link
+from memory_fabric.store.sharing import location, remote_records
+from memory_fabric.text import many
+
+STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE: "red"}
+
+
+def status(as_json: show.AsJson = False) -> int:
+    """Show the three tiers, and what is wrong with them.
+
+    Each is healthy, degraded or unavailable, with the reason and what helps, and what it holds;
+    then whether recall, capture and sharing are on, how many records are of how many others, and
+    how many texts of other programs are not worked off (memory-fabric queue); and where sessions
+    are forwarded to, what waits for that, what was refused, and what went wrong. Sentences that
+    could not be read, and so left no memory, are counted.
+    Exit code 1 only when the graph is unavailable.
+    """
+    with environment.open_memory() as memory:
+        now_s = time.time()
+        tiers = health.tiers(memory, now_s)
+        if as_json:
+            show.json_out(_as_json(memory, tiers))
+        else:
+            _show(memory, tiers, now_s)
+    return 1 if tiers[0].state == health.UNAVAILABLE else 0
+
+
+def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
+    name = f"{memory.project.name} ({memory.project.id})" if memory.project else "none"
+    show.line(f"memory-fabric {__version__}, project {name}", style="bold")
+    show.line(f"recall is {_on(memory.settings.reads)}, capture is {_on(memory.settings.writes)}")
+    show.line(_sharing_line(memory))
+    asked = link.asked(memory)
+    if asked:
+        show.line(asked, style="yellow")
+    rows = [
+        (
+            t.name,
+            show.styled(t.state, STYLES[t.state]),
+            _counted(t.counts),
+            _ago(t.written_at, now_s),
+            _ago(t.read_at, now_s),
+        )
+        for t in tiers
+    ]
+    show.table(("tier", "state", "holds", "last write", "last read"), rows)
+    for tier in tiers:
+        for finding in tier.findings:
+            show.line(f"{tier.name}: {finding.reason} {finding.remedy}".rstrip())
+    show.facts((tier.name, tier.where) for tier in tiers)
+    queue, kept = tiers[0].queue, tiers[0].backup
+    if queue.count:
+        waits = f"{queue.count} changes wait for the graph, the oldest for {_span(queue.oldest_s)}."
+        show.line(waits, style="yellow")
+    for line in _intake_lines(memory):
+        show.line(line, style="yellow")
+    set_aside = unreadable_counts.count(memory)
+    if set_aside:
+        show.line(
+            f"{many(set_aside, 'sentence')} could not be read and left no memory; "
+            "logs/memory-fabric.log says where in the code."
+        )
+    for told in forwarding_report.lines(memory.settings, now_s):
+        show.line(told)
+    for told in _late_lines(memory):
+        show.line(told, style="yellow")
+    for complaint in memory.settings.complaints:
+        show.complain(complaint)
+    show.line(_backup_line(kept), style="dim")
+
+
+def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "project": memory.project._asdict() if memory.project else None,
+        "claims": link.asked(memory),
+        "home": memory.settings.home,
+        "reads": memory.settings.reads,
+        "writes": memory.settings.writes,
+        "sharing": _sharing(memory),
+        "intake": _intake(memory)._asdict(),
+        "unread_sentences": unreadable_counts.count(memory),
+        "forwarding": forwarding_report.as_json(memory.settings),
+        "out_of_time": _late(memory),
+        "complaints": list(memory.settings.complaints),
+        "tiers": [health.as_json(t) for t in tiers],
+    }
+
+
+def _sharing(memory: Memory) -> dict[str, Any]:
+    database = remote_records.of_project(memory)
+    path = location.shared_file(memory.project) if memory.project else ""
+    on = location.is_on(memory)
+    return {
+        "on": on,
+        "others": remote_records.count(memory),
+        "unreadable": remote_records.unreadable(database, path) if on and database else 0,
+    }
+
+
+def _intake(memory: Memory) -> Backlog:
+    """What other programs brought in; nothing where the graph cannot say: its tier does."""
+    try:
+        return ingest_queue.backlog(memory)
+    except (StoreUnavailable, DeadlinePassed):
+        return Backlog()
+
+
+def _late(memory: Memory) -> dict[str, int]:
+    """How many hooks had no time for all they had to do, by event."""
+    settings = memory.settings
+    folders = (os.path.join(settings.home, "logs"), settings.data_dir)
+    return late_events(folder for folder in folders if folder)
+
+
+def _late_lines(memory: Memory) -> list[str]:
+    late = _late(memory)
+    if not late:
+        return []
+    counted = ", ".join(f"{name} {number}" for name, number in sorted(late.items()))
+    return [f"Out of time, and left to a later event, since the log began: {counted}."]
+
+
+def _intake_lines(memory: Memory) -> list[str]:
+    left, lines = _intake(memory), []
+    if left.waiting or left.working:
+        waiting = many(left.waiting + left.working, "text")
+        lines.append(
+            f"Of what came in, {waiting} not worked off yet: memory-fabric serve does it, or "
+            "memory-fabric queue work --once."
+        )
+    if left.dead:
+        lines.append(
+            f"Of what came in, {many(left.dead, 'text')} could not be worked off: "
+            "memory-fabric queue shows why."
+        )
+    return lines
+
+
+def _sharing_line(memory: Memory) -> str:
+    known = _sharing(memory)
+    line = f"sharing by git is {_on(known['on'])}"
+    if known["others"]:
+        number, people = sum(known["others"].values()), len(known["others"])
+        line += f", {number} records of {people} others"
+    return line
+
+
+def _backup_line(kept: health.Backup | None) -> str:
+    if kept is None:
+        return "No backup yet; one is made at the end of a session, at most one a day."
+    read = {True: "verified now", False: "unreadable", None: "verified when it was made"}
+    return f"The newest backup is {_span(kept.age_s)} old, {read[kept.sound]}."
+
+
+def _ago(at: str, now_s: float) -> str:
+    """How long ago a time was, for people."""
+    if not at:
+        return "never"
+    try:
+        age_s = now_s - datetime.fromisoformat(at).timestamp()
+    except ValueError:
+        return at
+    return "now" if age_s < 1 else f"{_span(age_s)} ago"
+
+
+def _span(seconds: float) -> str:
+    """A span of time in its largest unit: 40 s, 12 min, 3 h, 5 d."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size or (unit == "min" and seconds >= size):
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(0.0, seconds):.0f} s"
+
+
+def _counted(counts: dict[str, int]) -> str:
+    held = [f"{name} {number}" for name, number in counts.items() if number]
+    return ", ".join(held) or "nothing yet"
+
+
+def _on(switch: bool) -> str:
+    return "on" if switch else "off"

@@ -1,0 +1,111 @@
+"""undo: take back a change, the last one, or all of a session."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from memory_fabric.cli import environment, show
+from memory_fabric.cli import formatting as named
+from memory_fabric.errors import BadInput
+from memory_fabric.ids import short_id
+from memory_fabric.store.history import changes, describe, trace
+from memory_fabric.store.history import undo as undoing
+from memory_fabric.store.history.changes import Change
+from memory_fabric.store.history.trace import Told
+from memory_fabric.store.history.undo import Undone
+from memory_fabric.store.memory import Memory
+
+
+def undo(
+    identifier: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ID",
+            help="The id of a change, as `memory-fabric history` shows it, or its end.",
+        ),
+    ] = None,
+    last: Annotated[
+        bool,
+        typer.Option("--last", help="Undo the last change that stands; again, the one before."),
+    ] = False,
+    session: Annotated[
+        str,
+        typer.Option(
+            metavar="ID",
+            help="Show all changes of a session, newest first; with `--yes` undo them.",
+        ),
+    ] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Undo what would be shown.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The changes, and what became of each, as JSON.")
+    ] = False,
+) -> int:
+    """Take back a change; what others added or forgot since stays.
+
+    An undo is a change, too, and can be undone by its id. Without an id and `--last` it only shows
+    what would be undone.
+    """
+    if sum(map(bool, (identifier, last, session))) > 1:
+        raise BadInput("--last", "An id, --last and --session mean different things.", remedy="")
+    with environment.open_memory() as memory:
+        chosen = _chosen(memory, identifier, session)
+        told = [trace.told(memory, change) for change in chosen]
+        done = bool(identifier or last or yes) and (yes or not session)
+        undone = undoing.undo(memory, chosen, environment.said_here()) if done else []
+    if as_json:
+        show.json_out(_as_json(told, undone))
+    elif done:
+        _say(told, undone)
+    else:
+        _show(told)
+    return 0 if not undone or any(one.by for one in undone) else 1
+
+
+def _chosen(memory: Memory, identifier: str | None, session: str) -> list[Change]:
+    if session:
+        return undoing.of_session(memory, session)
+    named = changes.by_id(memory, identifier) if identifier else undoing.last(memory)
+    return changes.together(memory, named)
+
+
+def _show(told: list[Told]) -> None:
+    rows = [
+        (
+            named.when(one.change.at),
+            short_id(one.change.id),
+            describe.who(one.change.by),
+            _with_reason(one, undoing.prospect(one.change)),
+        )
+        for one in told
+    ]
+    show.table(("when", "id", "by", "what"), rows)
+    show.line("This would be undone; nothing was changed. Say --yes to undo it.")
+
+
+def _say(told: list[Told], undone: list[Undone]) -> None:
+    for one, what in zip(undone, told, strict=True):
+        if one.by:
+            show.line(
+                f"Undone: {what.what.rstrip('.')}. memory-fabric undo {short_id(one.by)} does it "
+                "again."
+            )
+            if what.change.kind == "ingest":
+                show.line("Its turns stay, as those of sessions do, until they expire.")
+        else:
+            show.complain(f"not undone, {one.because}: {what.what}")
+
+
+def _with_reason(one: Told, because: str) -> str:
+    return f"{one.what} (stays: {because})" if because else one.what
+
+
+def _as_json(told: list[Told], undone: list[Undone]) -> dict[str, Any]:
+    fates = {one.change.id: one for one in undone}
+    rows = []
+    for one in told:
+        fate = fates.get(one.change.id)
+        because = fate.because if fate else undoing.prospect(one.change)
+        rows.append(trace.as_json(one) | {"undo": fate.by if fate else "", "because": because})
+    return {"undone": sum(bool(one.by) for one in undone), "changes": rows}

@@ -1,0 +1,1 @@
+"""The demonstration: two sessions in a sandbox."""

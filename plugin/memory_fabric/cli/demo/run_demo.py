@@ -1,0 +1,316 @@
+"""A two-session story through the real hooks, on a temporary home and project.
+
+    python3 -m memory_fabric.cli.demo.run_demo   (scripts/demo sets PYTHONPATH)
+
+Every box is one hook: the command of hooks.json, started as the client starts it. Under it stands
+what the hook stored, read back from the databases and files, and what the model would be given.
+Runs on Python alone. Ends with exit code 1 when the memory did not arrive.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from memory_fabric.cli.demo import story
+from memory_fabric.cli.demo.boxes import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Canvas
+from memory_fabric.cli.demo.sandbox import Door, Rang
+from memory_fabric.errors import FabricError
+from memory_fabric.ids import short_id, timestamp
+from memory_fabric.store import backup, files, journal
+from memory_fabric.store.health.maintenance import LOCK
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers import memory_md
+
+# The backup after a session's end is made by a process of its own.
+BACKUP_WAIT_S, POLL_S = 5.0, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What lies on disk at one moment."""
+
+    records: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    decisions: int = 0
+    notes: tuple[str, ...] = ()
+    checkpoint: str = ""
+
+
+class Demo:
+    """One telling of the story: what each hook stored and said, and whether it arrived."""
+
+    def __init__(self, door: Door, canvas: Canvas) -> None:
+        self.door, self.canvas = door, canvas
+        self.seen = Seen()
+        self.arrived: list[tuple[bool, str]] = []
+        # Of each prompt: what its hook took, and a bare start just before it, in seconds.
+        self.took: list[tuple[float, float]] = []
+
+    def tell(self) -> bool:
+        """The whole story; whether everything arrived."""
+        self.canvas.say("Each box is one hook, run as Claude Code runs it.")
+        self.canvas.say(
+            "stored: what is on disk now. model: what Claude is given. shown: your notice."
+        )
+        self._first_session()
+        self._second_session()
+        return self._verdict()
+
+    def _first_session(self) -> None:
+        session = story.FIRST
+        self.canvas.heading("Session 1: a day's work")
+        self._ring("SessionStart", session, source="startup")
+        self._prompt(session, story.DECISION)
+        self._prompt(session, story.RULE)
+        self._prompt(session, story.TASK)
+        _write_transcript(self.door, session)
+        self._ring("Stop", session, stop_hook_active=False, last_assistant_message=story.ANSWER)
+        self.canvas.heading("The conversation grows too long and is compacted")
+        self._ring("PreCompact", session, trigger="auto", custom_instructions=None)
+        back = self._ring("SessionStart", session, source="compact")
+        self._expect(story.CHOSEN in back.context, "the decision is back after the compaction")
+        self._ring("PostCompact", session, trigger="auto", compact_summary=story.SUMMARY)
+        self._ring("SessionEnd", session, reason="prompt_input_exit")
+        _wait_for_backup(self.door)
+
+    def _second_session(self) -> None:
+        session = story.SECOND
+        self.canvas.heading("Session 2: another day, an empty context")
+        start = self._ring("SessionStart", session, source="startup")
+        loaded = "\n".join((start.context, *self._client_loads()))
+        self._expect(story.CHOSEN in loaded, "session 2 starts with the decision of session 1")
+        asked = self._prompt(session, story.PARAPHRASE)
+        self._expect(story.LESSON in asked.context, "a problem met again brings its solution")
+        other = self._prompt(session, story.UNRELATED)
+        self._expect(not other.context, "an unrelated prompt brings nothing")
+        task = {
+            "subagent_type": story.AGENT,
+            "description": "migration",
+            "prompt": story.AGENT_TASK,
+        }
+        self._ring("PreToolUse", session, tool_name="Agent", tool_use_id="toolu_1", tool_input=task)
+        agent = self._ring("SubagentStart", session, agent_id="agent1", agent_type=story.AGENT)
+        loaded = "\n".join((agent.context, *self._client_loads()))
+        self._expect(story.CHOSEN in loaded, f"the subagent {story.AGENT} knows the decision")
+        self._expect(bool(agent.context), f"the subagent {story.AGENT} is given what it works on")
+
+    def _prompt(self, session: str, text: str) -> Rang:
+        bare_s = self.door.bare_start_s()
+        rang = self._ring("UserPromptSubmit", session, prompt=text)
+        self.took.append((rang.took_s, bare_s))
+        return rang
+
+    def _ring(self, name: str, session: str, **fields: Any) -> Rang:
+        rang = self.door.ring(self.door.event(name, session, **fields))
+        now = _look(self.door, session)
+        rows = [(who, text, BOLD) for who, text in _spoken(fields)]
+        rows += [(what, line, GREEN) for what, line in _difference(self.seen, now)]
+        rows.append(("model", rang.context or "(nothing)", CYAN if rang.context else DIM))
+        if rang.notice:
+            rows.append(("shown", rang.notice, YELLOW))
+        if rang.status or rang.errors:
+            rows.append(("fault", f"exit {rang.status} {rang.errors}", RED))
+        source = f" ({fields['source']})" if "source" in fields else ""
+        self.canvas.box(name + source, "", rows)
+        self.seen = now
+        return rang
+
+    def _client_loads(self) -> tuple[str, ...]:
+        """What the client itself puts before the model: MEMORY.md, shown in a box."""
+        text = files.read_text(_notes(self.door).path) or ""
+        kept = [line for line in text.splitlines() if not line.startswith("<!--")]
+        if any(kept):
+            rows = [("model", "\n".join(line for line in kept if line), CYAN)]
+            self.canvas.box("MEMORY.md", "loaded by Claude Code itself", rows)
+        return tuple(kept)
+
+    def _expect(self, arrived: bool, what: str) -> None:
+        self.arrived.append((arrived, what))
+
+    def _verdict(self) -> bool:
+        self.canvas.heading("What arrived")
+        for arrived, what in self.arrived:
+            mark = self.canvas.ink("✓", GREEN) if arrived else self.canvas.ink("✗", RED, BOLD)
+            self.canvas.say(f"  {mark} {what}")
+        self.canvas.say(self.canvas.ink(f"  {_cost(self.took)}", DIM))
+        for line in self.door.log():
+            self.canvas.say(self.canvas.ink(f"  log: {line}", DIM))
+        return all(arrived for arrived, _ in self.arrived)
+
+
+def main() -> int:
+    """Tell the story; 0 when everything arrived, 1 when not."""
+    canvas = Canvas()
+    root = os.environ.get("CLAUDE_PLUGIN_ROOT", "").rstrip("/") or _root()
+    if not os.path.exists(os.path.join(root, "hooks.json")):
+        sys.stderr.write("memory-fabric: the demo needs the plugin's folder, with hooks.json.\n")
+        return 1
+    folder = tempfile.mkdtemp(prefix="memory-fabric-demo-")
+    try:
+        door = Door(root, folder, story.PROJECT)
+        with door.without_installing():
+            arrived = Demo(door, canvas).tell()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if not arrived:
+        off = "MEMORY_FABRIC turns it off in this shell. " if not door.settings().reads else ""
+        canvas.say(f"\nThe memory did not arrive. {off}`memory-fabric doctor` says what is wrong.")
+        return 1
+    _invite(canvas, root)
+    return 0
+
+
+def _cost(took: list[tuple[float, float]]) -> str:
+    """The prompts' hooks in bare starts of the same moments, the median of them."""
+    ratio = statistics.median(hook_s / bare_s for hook_s, bare_s in took)
+    bare_s = statistics.median(bare_s for _, bare_s in took)
+    return (
+        f"A prompt's hook took {ratio:.1f} bare starts of Python, the median of {len(took)}; "
+        f"a bare start (python -I -S -c pass) took {bare_s * 1000:.0f} ms just now."
+    )
+
+
+def _invite(canvas: Canvas, root: str) -> None:
+    canvas.heading("Your turn")
+    canvas.say(f"  claude plugin marketplace add {root}")
+    canvas.say("  claude plugin install memory-fabric@memory-fabric")
+    canvas.say("")
+    canvas.say("This demo left nothing behind: its home and project are deleted again.")
+
+
+def _root() -> str:
+    return os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..", ".."))
+
+
+def _look(door: Door, session: str) -> Seen:
+    """What is stored now; nothing where it cannot be read."""
+    memory = Memory.open(door.settings())
+    try:
+        found = memory.find_records("1")
+        counts: dict[str, int] = {}
+        checkpoint = ""
+        for database in memory.databases():
+            for table in ("entities", "relations", "episodes"):
+                row = database.row(f"SELECT count(*) FROM {table}")
+                counts[table] = counts.get(table, 0) + (int(row[0]) if row else 0)
+            row = database.row("SELECT checkpoint FROM sessions WHERE id = ?", (session,))
+            checkpoint = str(row[0]) if row and row[0] else checkpoint
+        lines, _ = files.read_lines(_decisions(memory))
+    except FabricError:
+        return Seen()
+    finally:
+        memory.close()
+    shown = {
+        r.id: f"{r.type} {short_id(r.id)} ({r.confidence:.2f}, {r.trust}): {r.what}" for r in found
+    }
+    return Seen(shown, counts, len(lines), memory_md.shown_ids(_notes(door)), checkpoint)
+
+
+def _difference(before: Seen, now: Seen) -> list[tuple[str, str]]:
+    """What is new on disk: a word and a line each."""
+    rows = [
+        ("stronger" if id_ in before.records else "stored", text)
+        for id_, text in now.records.items()
+        if before.records.get(id_) != text
+    ]
+    grown = [
+        f"{number - before.counts.get(name, 0)} {name}"
+        for name, number in now.counts.items()
+        if number > before.counts.get(name, 0)
+    ]
+    if now.decisions > before.decisions:
+        grown.append(f"decisions.jsonl +{now.decisions - before.decisions}")
+    if set(now.notes) - set(before.notes):
+        grown.append(f"MEMORY.md +{len(set(now.notes) - set(before.notes))}")
+    if grown:
+        rows.append(("", "and " + ", ".join(grown)))
+    if now.checkpoint and now.checkpoint != before.checkpoint:
+        rows.append(("stored", "a checkpoint: the open task, the files, the last words"))
+    return rows
+
+
+def _spoken(fields: dict[str, Any]) -> list[tuple[str, str]]:
+    asked = fields.get("tool_input")
+    texts = (
+        ("you", fields.get("prompt")),
+        ("claude", fields.get("last_assistant_message")),
+        ("task", asked.get("prompt") if isinstance(asked, dict) else None),
+        ("summary", fields.get("compact_summary")),
+    )
+    return [(who, text) for who, text in texts if isinstance(text, str)]
+
+
+def _decisions(memory: Memory) -> str:
+    return os.path.join(memory.queue_folder("project"), journal.DECISIONS)
+
+
+def _notes(door: Door) -> memory_md.NativeNotes:
+    settings = door.settings()
+    return memory_md.locate(settings.config_dir, os.path.realpath(door.project), True)
+
+
+def _wait_for_backup(door: Door) -> None:
+    """Return when the detached process after the session's end has finished, or had no work."""
+    memory = Memory.open(door.settings())
+    paths = [database.path for database in memory.databases()]
+    memory.close()
+    give_up = time.monotonic() + BACKUP_WAIT_S
+    while not all(map(backup.every, paths)) and time.monotonic() < give_up:
+        time.sleep(POLL_S)
+    with files.Locked(os.path.join(door.settings().home, LOCK), BACKUP_WAIT_S):
+        return
+
+
+def _write_transcript(door: Door, session: str) -> None:
+    """What the client would have written of session 1: the prompts, a failing test, its repair."""
+    entries: list[dict[str, Any]] = []
+
+    def add(role: str, content: Any) -> None:
+        message = {"role": role, "content": content}
+        number = len(entries) + 1
+        entries.append(
+            {
+                "type": role,
+                "uuid": f"00000000-0000-4000-8000-{number:012d}",
+                "isSidechain": False,
+                "cwd": door.project,
+                "sessionId": session,
+                "timestamp": timestamp(),
+                "message": message,
+            }
+        )
+
+    for prompt in (story.DECISION, story.RULE, story.TASK):
+        add("user", prompt)
+    _run(add, "toolu_1", story.FAILING, story.FAILURE, failed=True)
+    changed = {"file_path": os.path.join(door.project, story.CHANGED_FILE)}
+    add("assistant", [{"type": "tool_use", "id": "toolu_2", "name": "Edit", "input": changed}])
+    add("user", [{"type": "tool_result", "tool_use_id": "toolu_2", "content": "done"}])
+    _run(add, "toolu_3", story.FAILING, "1 passed in 0.4 s", failed=False)
+    add("assistant", [{"type": "text", "text": story.ANSWER}])
+    path = door.transcript(session)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(entry) + "\n" for entry in entries)
+
+
+def _run(
+    add: Callable[[str, Any], None], tool: str, command: str, output: str, *, failed: bool
+) -> None:
+    asked = {"type": "tool_use", "id": tool, "name": "Bash", "input": {"command": command}}
+    add("assistant", [asked])
+    answer = {"type": "tool_result", "tool_use_id": tool, "content": output, "is_error": failed}
+    add("user", [answer])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+"""doctor --prove: a canary goes through the real hooks and the real server, and is forgotten."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import uuid
+from typing import Any
+
+from memory_fabric import ids
+from memory_fabric.cli.demo.sandbox import GIVE_UP_S, Door
+from memory_fabric.cli.doctor.finding import FAULT, OK, Check
+from memory_fabric.setup import packages
+from memory_fabric.store import sessions
+from memory_fabric.store.health import filesystem
+from memory_fabric.store.history.resolve import tiers_holding
+from memory_fabric.store.memory import Memory
+
+FIRST, SECOND, LAST = "prove-1", "prove-2", "prove-3"
+AGENT = "general-purpose"
+STATED = "We decided to use {canary} for the invoice archive because it never sleeps."
+ANSWERED = "Noted."
+ASKED = "What did we decide to use for the invoice archive?"
+TIERS = ("graph", "decisions.jsonl", "MEMORY.md")
+PROTOCOL = "2025-11-25"
+
+
+def prove(root: str) -> list[Check]:
+    """What became of the canary at each step; all in a scratch home that is deleted again.
+
+    Raises OSError when the hooks cannot be started.
+    """
+    folder = tempfile.mkdtemp(prefix="memory-fabric-prove-")
+    try:
+        door = Door(root, folder, "canary-cage")
+        with door.without_installing():
+            return _followed(door, f"heron{secrets.token_hex(4)}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _followed(door: Door, canary: str) -> list[Check]:
+    stated = door.ring(door.event("UserPromptSubmit", FIRST, prompt=STATED.format(canary=canary)))
+    asked = door.ring(door.event("UserPromptSubmit", SECOND, prompt=ASKED))
+    briefed = _briefed(door)
+    turn = _record(door, canary)
+    door.ring(door.event("Stop", FIRST, stop_hook_active=False, last_assistant_message="Done."))
+    found, held, kept = _stored(door, canary, turn)
+    trace = "; ".join([*door.log()[-3:], stated.errors, asked.errors]).strip("; ")
+    checks = [
+        _check("canary goes in", bool(found), f"stored in {stated.took_s * 1000:.0f} ms", trace),
+        _check(
+            "canary comes out",
+            canary in asked.context,
+            f"given to another session in {asked.took_s * 1000:.0f} ms",
+            trace,
+        ),
+        _check("canary at a subagent", canary in briefed, "given to it at its start", trace),
+        _check("canary by Stop", kept, "its turn is kept from the transcript", trace),
+        *(_check(f"canary in {tier}", tier in held, "there after Stop", trace) for tier in TIERS),
+        _served(door, f"gull{canary[5:]}"),
+    ]
+    return [*checks, _forgotten(door, canary, found)]
+
+
+def _briefed(door: Door) -> str:
+    """What a subagent is given whose task is the question."""
+    task = {"description": "look it up", "prompt": ASKED, "subagent_type": AGENT}
+    door.ring(
+        door.event("PreToolUse", SECOND, tool_name="Agent", tool_input=task, tool_use_id="prove")
+    )
+    return door.ring(
+        door.event("SubagentStart", SECOND, agent_id="prove", agent_type=AGENT)
+    ).context
+
+
+def _record(door: Door, canary: str) -> str:
+    """Write the transcript of the first session, as the client does; the id of the user's turn."""
+    said = (("user", STATED.format(canary=canary)), ("assistant", ANSWERED))
+    lines = [
+        {
+            "type": role,
+            "uuid": str(uuid.uuid4()),
+            "sessionId": FIRST,
+            "timestamp": ids.timestamp(),
+            "cwd": door.project,
+            "isSidechain": False,
+            "message": {
+                "role": role,
+                "content": [{"type": "text", "text": text}],
+            },
+        }
+        for role, text in said
+    ]
+    path = door.transcript(FIRST)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as transcript:
+        transcript.writelines(json.dumps(line) + "\n" for line in lines)
+    return str(lines[0]["uuid"])
+
+
+def _stored(door: Door, canary: str, turn: str) -> tuple[str, list[str], bool]:
+    """The record that holds the canary, which tiers hold it, and whether the turn is kept."""
+    memory = Memory.open(door.settings())
+    try:
+        found = [record.id for record in memory.find_records("1") if canary in record.what]
+        held = tiers_holding(memory, found[0]) if found else []
+        known = [sessions.known_turns(db, [(turn, "", "")])[0] for db in memory.databases()]
+        return found[0] if found else "", held, any(known)
+    finally:
+        memory.close()
+
+
+def _served(door: Door, canary: str) -> Check:
+    """Whether a bird of the server's own is created and found by its tools, as a client asks."""
+    name = "canary by the server"
+    noted = {"name": canary, "entityType": "canary", "observations": ["It never sleeps."]}
+    hello = {
+        "protocolVersion": PROTOCOL,
+        "capabilities": {},
+        "clientInfo": {"name": "memory-fabric doctor", "version": "1"},
+    }
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("initialize", hello),
+        ("tools/list", {}),
+        ("tools/call", {"name": "create_entities", "arguments": {"entities": [noted]}}),
+        ("tools/call", {"name": "search_nodes", "arguments": {"query": canary}}),
+    )
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in enumerate(calls)
+    ]
+    lines.insert(1, json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+    try:
+        done = _command(door, "mcp", said="\n".join(lines) + "\n")
+    except subprocess.TimeoutExpired:
+        return _check(name, False, "", f"the server gave no answer in {GIVE_UP_S} s")
+    answers = {a.get("id"): json.dumps(a.get("result")) for a in map(json.loads, _objects(done))}
+    created = "create_entities" in answers.get(1, "") and canary in answers.get(2, "")
+    well = created and canary in answers.get(3, "")
+    return _check(name, well, "created and found by its tools", _last_line(done.stderr))
+
+
+def _forgotten(door: Door, canary: str, record: str) -> Check:
+    """Whether it is gone from every file of ours, and stays away from another session."""
+    done = _command(door, "forget", record or canary, "--purge", "--yes")
+    asked = door.ring(door.event("UserPromptSubmit", LAST, prompt=ASKED))
+    memory = Memory.open(door.settings())
+    folders = [memory.settings.home, *([memory.project.local] if memory.project else [])]
+    memory.close()
+    left = filesystem.holding(canary, folders)
+    well = bool(record) and done.returncode == 0 and not left and canary not in asked.context
+    trace = _last_line(done.stderr) or ", ".join(left)
+    return _check("canary is forgotten", well, "in no file and given to nobody any more", trace)
+
+
+def _command(door: Door, *words: str, said: str = "") -> subprocess.CompletedProcess[str]:
+    """A command of this release, run by this Python in the scratch home."""
+    source = os.path.join(door.root, "plugin")
+    return subprocess.run(
+        [sys.executable, "-I", "-c", packages.ENTRY, source, *words],
+        input=said,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env=door.environ,
+        cwd=door.project,
+        timeout=GIVE_UP_S,
+        check=False,
+    )
+
+
+def _objects(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def _last_line(errors: str) -> str:
+    return (errors.strip().splitlines() or [""])[-1]
+
+
+def _check(name: str, well: bool, told: str, trace: str) -> Check:
+    if well:
+        return Check(name, OK, told)
+    return Check(name, FAULT, trace or "it is not there", "Run scripts/demo: it shows each hook.")

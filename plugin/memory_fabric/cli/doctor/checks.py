@@ -1,0 +1,138 @@
+"""All checks in one table: its order is the order in which they are shown."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from memory_fabric.cli import environment
+from memory_fabric.cli.doctor import (
+    client,
+    delivery,
+    fix,
+    forwarding,
+    installation,
+    running,
+    storage,
+)
+from memory_fabric.cli.doctor.finding import FAULT, OK, Check, Sight
+from memory_fabric.clients.claude_code import settings
+from memory_fabric.errors import FabricError
+
+Looking = Callable[[Sight], Check]
+INSTALLATION, CLIENT, WORK, STORAGE, CANARY, RECEIPTS = (
+    "Installation",
+    "Claude Code",
+    "At work",
+    "Storage",
+    "Canary",
+    "Delivery",
+)
+AREAS = (INSTALLATION, CLIENT, WORK, STORAGE, CANARY, RECEIPTS)
+FAILURES = (FabricError, OSError, sqlite3.Error)
+
+
+def client_version(sight: Sight) -> Check:
+    """The client's release."""
+    return client.version_check(delivery.version(sight))
+
+
+CHECKS: tuple[tuple[str, Looking], ...] = (
+    (INSTALLATION, installation.python),
+    (INSTALLATION, installation.interpreter),
+    (INSTALLATION, installation.packages),
+    (INSTALLATION, installation.plugin_files),
+    (INSTALLATION, installation.semantic),
+    (CLIENT, client_version),
+    (CLIENT, client.settings_files),
+    (CLIENT, client.hooks),
+    (CLIENT, client.plugin_folder),
+    (CLIENT, client.hook_events),
+    (CLIENT, client.hooks_allowed),
+    (CLIENT, client.servers),
+    (CLIENT, client.permission_rules),
+    (CLIENT, client.variables),
+    (WORK, running.switched),
+    (WORK, running.last_session),
+    (WORK, running.log),
+    (WORK, forwarding.receiver),
+    (WORK, forwarding.spooled),
+    (STORAGE, storage.home),
+    (STORAGE, storage.identity),
+    (STORAGE, storage.permissions),
+    (STORAGE, storage.disk),
+    (STORAGE, storage.file_system),
+    (STORAGE, storage.leftovers),
+    (STORAGE, storage.queue),
+    (STORAGE, storage.intake),
+    (STORAGE, storage.indexes),
+    (STORAGE, storage.backups),
+)
+
+
+@contextmanager
+def sight() -> Iterator[Sight]:
+    """What there is to look at from this folder."""
+    with environment.open_memory() as memory:
+        layers = tuple(settings.layers(memory.settings))
+        yield Sight(environment.settings(), layers, memory, time.time())
+
+
+def examine(seen: Sight) -> list[Check]:
+    """Every check of the installation, its area with it."""
+    found = [_looked(area, looking, seen) for area, looking in CHECKS]
+    return found + _each(STORAGE, "tiers", storage.tiers, seen)
+
+
+def receipts(seen: Sight) -> list[Check]:
+    """What the client's transcripts show."""
+    return _each(RECEIPTS, "receipts", delivery.checks, seen)
+
+
+def mend(found: Iterable[Check], seen: Sight) -> dict[str, tuple[str, ...]]:
+    """Mend what is not well and safe to mend; what was done, by the name of the check.
+
+    What cannot be mended says why, and stays as it is.
+    """
+    done: dict[str, tuple[str, ...]] = {}
+    taken: set[fix.Mend] = set()
+    for check in found:
+        mending = fix.MENDING.get(check.name)
+        if check.state == OK or not check.fixable or mending is None or mending in taken:
+            continue
+        taken.add(mending)
+        try:
+            done[check.name] = tuple(mending(seen))
+        except FAILURES as error:
+            seen.memory.fail(f"{check.name}: {error}")
+    return done
+
+
+def with_mended(found: Iterable[Check], done: dict[str, tuple[str, ...]]) -> list[Check]:
+    """The checks with what was done about each."""
+    return [replace(check, mended=done.get(check.name, ())) for check in found]
+
+
+def _looked(area: str, looking: Looking, seen: Sight) -> Check:
+    try:
+        return replace(looking(seen), area=area)
+    except FAILURES as error:
+        return _failed(area, looking.__name__.replace("_", " "), error)
+
+
+def _each(
+    area: str, name: str, looking: Callable[[Sight], list[Check]], seen: Sight
+) -> list[Check]:
+    try:
+        return [replace(check, area=area) for check in looking(seen)]
+    except FAILURES as error:
+        return [_failed(area, name, error)]
+
+
+def _failed(area: str, name: str, error: Exception) -> Check:
+    """A check that could not be made: what it stands on is damaged."""
+    remedy = "memory-fabric check says what is damaged."
+    return Check(name, FAULT, " ".join(str(error).split()), remedy, area=area)

@@ -1,0 +1,171 @@
+"""Receipts: what reached the model by the client's transcripts, beside what our ledger says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from memory_fabric.cli import formatting
+from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check, Sight
+from memory_fabric.clients.claude_code import receipts
+from memory_fabric.clients.claude_code import settings as client_settings
+from memory_fabric.clients.claude_code.receipts import Dialogue, Entry, Moment, Receipt
+from memory_fabric.ids import timestamp
+from memory_fabric.store.history import deliveries
+from memory_fabric.text import first_of, many
+
+SHOWN_RECEIPTS, SHOWN_WORDS, SHOWN_IDS, SHOWN_SESSIONS = 5, 5, 6, 3
+# The release stands in every entry: the end of the newest file tells it.
+VERSION_BYTES = 256 << 10
+DAYS = receipts.MAX_AGE_S // 86400
+NOT_RUN = (
+    "Start these sessions again: hooks are read at a session's start. Claude Code may pass hooks "
+    "over in a folder that it was not told to trust. See the checks of Claude Code above. Where "
+    "memory was switched off for a session, that looks the same."
+)
+NOT_ARRIVED = (
+    "claude --debug hooks shows what becomes of a hook's output; one that takes longer than its "
+    "timeout in hooks.json is dropped. A prompt that was taken back with Esc looks the same."
+)
+
+
+def version(sight: Sight) -> str:
+    """The client's release in the newest transcript of this project; empty when there is none."""
+    for file in receipts.files_of(_folders(sight), sight.now_s):
+        try:
+            entries = receipts.entries(file.path, VERSION_BYTES)
+            if told := receipts.dialogue(file.session, entries).version:
+                return told
+        except OSError:
+            continue  # removed meanwhile, or not ours to read
+    return ""
+
+
+def checks(sight: Sight) -> list[Check]:
+    """What the transcripts of the last days show; that there are none is no fault."""
+    dialogues = receipts.read(receipts.files_of(_folders(sight), sight.now_s))
+    databases = sight.memory.databases()
+    known, places = deliveries.sessions(databases), _places(sight)
+    dialogues = [
+        dialogue
+        for dialogue in dialogues
+        if dialogue.prompts and (dialogue.session in known or _lies_in(dialogue.folder, places))
+    ]
+    if not dialogues:
+        told = f"no transcript of this project with a prompt in it in the last {DAYS} days"
+        return [Check("receipts", OK, told)]
+    rows = deliveries.ledger(databases, timestamp(sight.now_s - receipts.MAX_AGE_S))
+    ledger = [Entry(*row) for row in rows]
+    return [
+        _delivered(dialogues),
+        _hooks_ran(sight, dialogues, known),
+        _arrived(receipts.moments(ledger, dialogues)),
+    ]
+
+
+def _folders(sight: Sight) -> list[str]:
+    """Where transcripts of this project lie: by its folders, and as the client told our hooks."""
+    settings, places = sight.settings, _places(sight)
+    kept = os.path.join(settings.config_dir, "projects", "")
+    told = deliveries.transcript_folders(sight.memory.databases())
+    return [
+        *(receipts.folder_of(settings.config_dir, path) for path in places),
+        *(folder for folder in told if folder.startswith(kept)),
+    ]
+
+
+def _places(sight: Sight) -> list[str]:
+    """The project's folders."""
+    here, project = sight.settings.project_dir, sight.memory.project
+    return [here, os.path.realpath(here), *([project.root] if project else [])]
+
+
+def _lies_in(folder: str, places: Iterable[str]) -> bool:
+    """Whether a session was begun in one of these places, or below; unknown counts as yes.
+
+    The client writes every odd character of a path as "-": projects can share a folder of it.
+    """
+    inside = os.path.join(folder, "")
+    return not folder or any(inside.startswith(os.path.join(place, "")) for place in places)
+
+
+def _delivered(dialogues: Sequence[Dialogue]) -> Check:
+    prompts = sum(len(dialogue.prompts) for dialogue in dialogues)
+    found = [(d, receipt) for d in dialogues for receipt in d.receipts]
+    with_prompt = sum(receipt.event == receipts.PROMPT for _, receipt in found)
+    mentioned = sum(bool(receipt.mentioned) for _, receipt in found)
+    began = len(found) - with_prompt
+    told = f"{with_prompt} of {many(prompts, 'prompt')} were given memories"
+    told += f", {began} more at a session's start or after a compaction" if began else ""
+    told += f"; answers mention {mentioned} of these {len(found)}" if found else ""
+    told += f" ({many(len(dialogues), 'session')} in {DAYS} days)"
+    newest = sorted(found, key=lambda pair: pair[1].at, reverse=True)[:SHOWN_RECEIPTS]
+    return Check("receipts", OK, told, details=tuple(_receipt(d, r) for d, r in newest))
+
+
+def _receipt(dialogue: Dialogue, receipt: Receipt) -> str:
+    where = "with a prompt" if receipt.event == receipts.PROMPT else f"at {receipt.event}"
+    given = first_of(receipt.references, SHOWN_IDS) or "nothing that has an id"
+    used = "no answer mentions it"
+    if receipt.mentioned:
+        whose = "the answer" if receipt.event == receipts.PROMPT else "an answer"
+        used = f"{whose} mentions it: {first_of(receipt.mentioned, SHOWN_WORDS)}"
+    return (
+        f"{formatting.when(receipt.at)}, session {dialogue.session[:8]}, {where}: {given}; {used}"
+    )
+
+
+def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], known: set[str]) -> Check:
+    """Sessions since the installation in which no hook left a trace."""
+    name, now = "hooks ran", sight.memory.settings
+    if not (now.reads and now.writes):
+        return Check(name, OK, "not looked at: memory is switched off here, or in part")
+    since = _installed(sight)
+    judged = [
+        dialogue
+        for dialogue in dialogues
+        if dialogue.session in known or (dialogue.whole and dialogue.first_at > since)
+    ]
+    silent = [d for d in judged if d.session not in known and not d.receipts]
+    if not silent:
+        told = f"in each of {many(len(judged), 'session')} since the installation"
+        return Check(name, OK, told)
+    told = (
+        f"the hooks did not run in {len(silent)} of {many(len(judged), 'session')}: "
+        f"{first_of([dialogue.session[:8] for dialogue in silent], SHOWN_SESSIONS)}"
+    )
+    newest = max(judged, key=lambda dialogue: dialogue.first_at)
+    return Check(name, FAULT if newest in silent else WARNING, told, NOT_RUN)
+
+
+def _installed(sight: Sight) -> str:
+    """Since when hooks should run here: when one first did, else when the plugin was installed.
+
+    Where neither is known, when the settings were last written: then or earlier it was.
+    """
+    first, _ = deliveries.span(sight.memory.databases())
+    if first:
+        return first
+    stated = client_settings.installed_at(sight.settings.config_dir)
+    changed = [timestamp(os.path.getmtime(x.path)) for x in sight.layers if os.path.exists(x.path)]
+    return stated or max(changed, default=timestamp(sight.now_s))
+
+
+def _arrived(moments: Sequence[Moment]) -> Check:
+    """What the ledger says was given and no transcript shows."""
+    name = "given and arrived"
+    lost = [moment for moment in moments if not moment.arrived]
+    if not moments:
+        return Check(name, OK, "the ledger has nothing that a transcript must show by now")
+    if not lost:
+        times = many(len(moments), "time")
+        return Check(name, OK, f"the transcripts show all that the ledger says: {times}")
+    told = f"given but never arrived: {len(lost)} of {many(len(moments), 'time')}"
+    state = FAULT if 2 * len(lost) >= len(moments) else WARNING
+    details = tuple(map(_moment, lost[-SHOWN_RECEIPTS:]))
+    return Check(name, state, told, NOT_ARRIVED, details=details)
+
+
+def _moment(moment: Moment) -> str:
+    memories = first_of([receipts.reference(memory) for memory in moment.memories], SHOWN_IDS)
+    return f"{formatting.when(moment.at)}, session {moment.session[:8]}: {memories}"

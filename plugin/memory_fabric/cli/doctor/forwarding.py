@@ -1,0 +1,34 @@
+"""Forwarding: who receives sessions and how safely, and what of it waits or was refused."""
+
+from __future__ import annotations
+
+from memory_fabric.cli import forwarding_report
+from memory_fabric.cli.doctor.finding import OK, WARNING, Check, Sight
+from memory_fabric.forwarding import trigger
+from memory_fabric.store import spool
+
+
+def receiver(sight: Sight) -> Check:
+    """Where sessions go, and whether others can read them on the way."""
+    url = sight.settings.forward_url
+    if not url:
+        return Check("forwarding", OK, "off: nothing leaves this machine")
+    if trigger.is_plain(url):
+        what = "the key and what is said" if sight.settings.forward_key else "what is said"
+        told = f"to {url}, in the clear: whoever is on the way can read {what}"
+        return Check("forwarding", WARNING, told, "Use an https address.")
+    return Check("forwarding", OK, f"to {url}")
+
+
+def spooled(sight: Sight) -> Check:
+    """What waits to be forwarded, and why; what the receiver refused."""
+    settings, name = sight.settings, "forwarded"
+    found = spool.backlog(settings.home, settings.forward_url)
+    told = forwarding_report.troubles(settings, found, sight.now_s)
+    quiet = settings.forward_url and not (found.rejected or found.dropped or found.elsewhere)
+    if told and not (quiet and not forwarding_report.is_failing(found)):
+        remedies = dict.fromkeys(t.remedy for t in told if t.remedy)
+        return Check(name, WARNING, " ".join(t.text for t in told), " ".join(remedies))
+    if found.waiting:
+        return Check(name, OK, forwarding_report.waits(found, sight.now_s))
+    return Check(name, OK, "nothing waits")

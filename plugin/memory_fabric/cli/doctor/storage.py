@@ -1,0 +1,192 @@
+"""Where memory lies: rights, room, file system, what waits, backups and the three tiers."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+
+from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check, Sight
+from memory_fabric.store import backup, journal, repair
+from memory_fabric.store import ingest_queue as intake_store
+from memory_fabric.store.files import size_of
+from memory_fabric.store.health import filesystem, status
+from memory_fabric.store.history.resolve import native_notes
+from memory_fabric.store.projects import cards, link
+from memory_fabric.store.projects import identity as projects
+from memory_fabric.store.sharing import location
+from memory_fabric.text import first_of, many
+
+TIER_STATES = {status.HEALTHY: OK, status.DEGRADED: WARNING, status.UNAVAILABLE: FAULT}
+LEAST_FREE_BYTES = 200 << 20
+OLD_BACKUP_S = 7 * 24 * 3600
+# Reading a larger index through would hold up whoever writes; `check` does it when asked.
+MAX_INDEXED_BYTES = 64 << 20
+# A worker takes seconds: what is older has none.
+OLD_INTAKE_S = 15 * 60
+SHOWN = 3
+
+
+def home(sight: Sight) -> Check:
+    """Whether memory can be written."""
+    path = sight.settings.home
+    found = filesystem.nearest(path)
+    if os.access(found, os.W_OK) and os.path.isdir(found):
+        return Check("home", OK, path)
+    return Check(
+        "home", FAULT, f"{found} cannot be written", "Check it, or set MEMORY_FABRIC_HOME."
+    )
+
+
+def permissions(sight: Sight) -> Check:
+    """Whether what is remembered is the owner's alone."""
+    paths = filesystem.everything(private_folders(sight))
+    foreign = filesystem.foreign(paths)
+    if foreign:
+        told = f"belongs to another user: {first_of(foreign, SHOWN)}"
+        return Check("permissions", FAULT, told, f'sudo chown -R "$USER" {foreign[0]}')
+    exposed = filesystem.exposed(paths)
+    if exposed:
+        told = f"others may read or write {first_of(exposed, SHOWN)}"
+        remedy = "memory-fabric doctor --fix takes their rights away."
+        return Check("permissions", WARNING, told, remedy, fixable=True)
+    return Check("permissions", OK, f"{len(paths)} files and folders, the owner's alone")
+
+
+def private_folders(sight: Sight) -> list[str]:
+    """The folders that nobody else may read: not the journal that git shares, ours or a team's."""
+    project = sight.memory.project
+    if project is None or location.is_on(sight.memory) or not location.is_hidden(project):
+        return [sight.settings.home]
+    return [sight.settings.home, project.local]
+
+
+def disk(sight: Sight) -> Check:
+    """Room for more."""
+    free = filesystem.free_bytes(sight.settings.home)
+    if free is None:
+        return Check("disk", OK, "this system does not say how much is free")
+    told = f"{free >> 20} MB free"
+    if free < LEAST_FREE_BYTES:
+        return Check("disk", WARNING, told, f"Free some: {LEAST_FREE_BYTES >> 20} MB are safe.")
+    return Check("disk", OK, told)
+
+
+def file_system(sight: Sight) -> Check:
+    """Whether several machines may write the databases: SQLite cannot keep them apart there."""
+    kind = filesystem.file_system(sight.settings.home)
+    if filesystem.is_shared(kind):
+        remedy = "Set MEMORY_FABRIC_HOME to a folder on a disk of this machine."
+        return Check("file system", WARNING, f"{kind}, shared between machines", remedy)
+    return Check("file system", OK, kind or "this system does not say")
+
+
+def leftovers(sight: Sight) -> Check:
+    """Half-written files of writers that were killed."""
+    paths = filesystem.everything(private_folders(sight))
+    left = filesystem.leftovers(paths, sight.now_s)
+    if left:
+        remedy = "memory-fabric doctor --fix takes them away."
+        return Check(
+            "leftovers", WARNING, f"half-written: {first_of(left, SHOWN)}", remedy, fixable=True
+        )
+    return Check("leftovers", OK, "none")
+
+
+def queue(sight: Sight) -> Check:
+    """Changes that wait for the graph, however few."""
+    waiting = 0
+    for folder in {sight.memory.queue_folder(kind) for kind in ("project", "user")}:
+        try:
+            waiting += len(journal.queued(folder)[0])
+        except OSError:
+            continue  # named by its tier
+    if waiting:
+        told = f"{waiting} changes wait for the graph"
+        return Check("queue", WARNING, told, "memory-fabric sync brings them in.", fixable=True)
+    return Check("queue", OK, "nothing waits")
+
+
+def intake(sight: Sight) -> Check:
+    """Texts of other programs that nobody works off, or that could not be."""
+    left = intake_store.backlog(sight.memory)
+    if left.dead:
+        told = f"of what came in, {many(left.dead, 'text')} failed for good: {left.last_error}"
+        remedy = "memory-fabric queue shows them; retry --all tries again, drop --all drops them."
+        return Check("intake", WARNING, told, remedy)
+    waiting = left.waiting + left.working
+    if waiting and _age_s(left.oldest_at, sight.now_s) > OLD_INTAKE_S:
+        told = f"of what came in, {many(waiting, 'text')} not worked off, the oldest since"
+        told += f" {left.oldest_at}"
+        told += f": {left.last_error}" if left.last_error else ""
+        return Check("intake", WARNING, told, "memory-fabric queue work --once works them off.")
+    return Check("intake", OK, f"waiting: {many(waiting, 'text')}" if waiting else "nothing waits")
+
+
+def _age_s(at: str, now_s: float) -> float:
+    return now_s - datetime.fromisoformat(at).timestamp() if at else 0.0
+
+
+def indexes(sight: Sight) -> Check:
+    """Whether searches find all that is there."""
+    unfit, large = [], []
+    for database in sight.memory.databases():
+        if size_of(database.path) > MAX_INDEXED_BYTES:
+            large.append(database.path)
+        elif not database.newer and not database.read_only:
+            unfit += [f"{table} in {database.path}" for table in repair.unfit_indexes(database)]
+    if unfit:
+        told = f"does not fit its texts: {first_of(unfit, SHOWN)}; searches miss some"
+        remedy = "memory-fabric doctor --fix makes it again."
+        return Check("indexes", WARNING, told, remedy, fixable=True)
+    if large:
+        return Check("indexes", OK, "too large to be read here: memory-fabric check does it")
+    return Check("indexes", OK, "all fit their texts")
+
+
+def backups(sight: Sight) -> Check:
+    """How much would be lost with the databases."""
+    databases = sight.memory.databases()
+    if not databases:
+        return Check("backups", OK, "nothing is stored yet")
+    ages = [backup.age_s(database.path) for database in databases]
+    known = [age for age in ages if age is not None]
+    told = "One is made at the end of a session, at most one a day."
+    if len(known) < len(ages):
+        return Check("backups", OK, f"none yet of {len(ages) - len(known)} databases. {told}")
+    days = max(known) / 86400
+    if max(known) > OLD_BACKUP_S:
+        told = f"the newest is {days:.0f} days old"
+        return Check("backups", WARNING, told, "memory-fabric backup makes one now.")
+    return Check("backups", OK, f"the newest is {days:.1f} days old")
+
+
+def identity(sight: Sight) -> Check:
+    """Identity of this folder, and the registry beside the projects' cards."""
+    home = sight.settings.home
+    hidden = cards.missing(projects.read_cards(home), projects.read_registry(home))
+    if hidden:
+        told = f"the registry lacks keys that projects have: {first_of(hidden, SHOWN)}"
+        return Check("project", WARNING, told, "memory-fabric check says more.")
+    asked = link.asked(sight.memory)
+    if asked:
+        told, _, remedy = asked.partition(". ")
+        return Check("project", WARNING, told, remedy)
+    found = sight.memory.project
+    return Check("project", OK, f"{found.name} ({found.id})" if found else "none here")
+
+
+def tiers(sight: Sight) -> list[Check]:
+    """The three tiers, as `memory-fabric status` sees them."""
+    return [_tier(sight, tier) for tier in status.tiers(sight.memory, sight.now_s)]
+
+
+def _tier(sight: Sight, tier: status.Tier) -> Check:
+    name, told = f"tier {tier.name}", "; ".join(f.reason for f in tier.findings) or tier.where
+    remedies = [finding.remedy for finding in tier.findings if finding.remedy]
+    state = TIER_STATES[tier.state]
+    if tier.name == "native" and sight.memory.project and native_notes(sight.memory).off_because:
+        # The client's own memory is somebody's choice, and the other two tiers hold all of it.
+        remedies = ["Recall works without it; take the setting out to have memories in MEMORY.md."]
+        state = WARNING
+    mended = any(finding.remedy in status.MENDED_BY_SYNC for finding in tier.findings)
+    return Check(name, state, told, " ".join(remedies), fixable=mended)

@@ -1,0 +1,129 @@
+"""How forwarding stands, for status and sync: what waits, what was refused, what went wrong."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memory_fabric.config import Settings
+from memory_fabric.store import spool
+from memory_fabric.store.spool import Backlog
+from memory_fabric.text import many
+
+ANOTHER = "Another process is sending, or tries again within seconds: nothing was sent from here."
+REACH = "Set MEMORY_FABRIC_FORWARD_URL to it and say memory-fabric sync, or delete them."
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A sentence on forwarding, and what helps where something is wrong."""
+
+    text: str
+    remedy: str = ""
+
+
+def lines(settings: Settings, now_s: float) -> list[str]:
+    """What `status` says; nothing where no receiver is named and nothing waits."""
+    found = spool.backlog(settings.home, settings.forward_url)
+    told = []
+    if settings.forward_url:
+        told.append(f"sessions are forwarded to {settings.forward_url}{_last(found, now_s)}")
+    return told + [f"{t.text} {t.remedy}".rstrip() for t in troubles(settings, found, now_s)]
+
+
+def troubles(settings: Settings, found: Backlog, now_s: float) -> list[Told]:
+    """What waits and why, and what is not going to arrive."""
+    told = []
+    if found.waiting:
+        told.append(Told(f"{waits(found, now_s)}.", _sends(settings)))
+    if is_failing(found):
+        when = ago(found.error_at, now_s)
+        told.append(
+            Told(f"Forwarding failed {when}: {found.last_error}{_next(found)}", found.remedy)
+        )
+    told += [
+        Told(f"Some wait for {other}, which is not the receiver here.", REACH)
+        for other in found.elsewhere
+    ]
+    if found.rejected:
+        reason = f", the last: {found.refusal.rstrip('.')}." if found.refusal else "."
+        place = os.path.join(spool.folder_of(settings.home), spool.REJECTED)
+        remedy = f"Each lies with its answer in {place}; delete what you have read."
+        told.append(Told(f"The receiver rejected {many(found.rejected, 'item')}{reason}", remedy))
+    if found.dropped:
+        lost = f"{many(found.dropped, 'time')} there was no room"
+        told.append(Told(f"{lost}: nothing was forwarded.", "Send or delete what lies there."))
+    return told
+
+
+def is_failing(found: Backlog) -> bool:
+    """Whether the last try went wrong and something still waits."""
+    return bool(found.last_error and found.waiting and found.error_at > found.last_success)
+
+
+def waits(found: Backlog, now_s: float) -> str:
+    """How much waits, and since when."""
+    return f"{many(found.waiting, 'item')} to forward, the oldest {ago(found.oldest_at, now_s)}"
+
+
+def ago(at: str, now_s: float) -> str:
+    """How long ago a time was: `40 s ago`."""
+    age_s = max(0.0, now_s - datetime.fromisoformat(at).timestamp())
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if age_s >= size:
+            return f"{age_s / size:.0f} {unit} ago"
+    return f"{age_s:.0f} s ago"
+
+
+def as_json(settings: Settings) -> dict[str, Any]:
+    """The same for programs."""
+    found = spool.backlog(settings.home, settings.forward_url)
+    return {"to": settings.forward_url, **found._asdict(), "elsewhere": list(found.elsewhere)}
+
+
+def send(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
+    """Send what waits now: what to say, the counts (none without a receiver), what failed."""
+    if not settings.forward_url or not spool.waiting(settings.home):
+        return "", None if not settings.forward_url else _counts(settings, 0, 0), []
+    from memory_fabric.forwarding import sender  # loads what can reach a network
+    from memory_fabric.forwarding.http_client import over_network
+
+    if not sender.may_send(settings):
+        return "", None, ["forward: nothing was sent: memory is switched off here."]
+    try:
+        done = sender.send_now(settings, over_network(settings), sender.Clock())
+    except TimeoutError:
+        return ANOTHER, _counts(settings, 0, 0), []
+    counts = _counts(settings, done.arrived, done.refused)
+    told = f"{done.arrived} forwarded, {counts['waiting']} wait still, {done.refused} rejected."
+    failed = []
+    if done.failure:
+        failed.append(f"forward: {done.failure.told} {done.failure.remedy}".rstrip())
+    if done.refused:
+        failed.append("forward: the receiver rejected some; memory-fabric status says more.")
+    return told, counts, failed
+
+
+def _next(found: Backlog) -> str:
+    if not found.next_at:
+        return ""
+    return f" The next try: {found.next_at[:16].replace('T', ' ')} UTC."
+
+
+def _counts(settings: Settings, arrived: int, refused: int) -> dict[str, int]:
+    left = len(spool.waiting(settings.home))
+    return {"sent": arrived, "rejected": refused, "waiting": left}
+
+
+def _last(found: Backlog, now_s: float) -> str:
+    if not found.last_success:
+        return "; nothing was sent yet"
+    return f"; the last arrived {ago(found.last_success, now_s)}"
+
+
+def _sends(settings: Settings) -> str:
+    if settings.forward_url:
+        return "memory-fabric sync sends them now."
+    return "No receiver is named here: set MEMORY_FABRIC_FORWARD_URL, or delete them."

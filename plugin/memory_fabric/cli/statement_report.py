@@ -1,0 +1,121 @@
+"""What remember made of a statement: for people, a few lines; for programs, the same facts."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, NamedTuple
+
+from memory_fabric.capture.opposites import as_line, opposites, outcome_of
+from memory_fabric.cli import formatting, show
+from memory_fabric.ids import short_id
+from memory_fabric.models import Record, stated_at
+from memory_fabric.store.history import resolve
+from memory_fabric.store.history.origin import Brought, brought
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import cut, many
+
+MAX_WHAT_CHARS = 400
+
+
+class Confirmation(NamedTuple):
+    """A record as it is stored, and all that whoever stated it should hear of it.
+
+    `left_out` counts characters that were cut away; with `lacks_lesson` it failed and nothing says
+    what to do instead.
+    """
+
+    record: Record
+    repeated: bool
+    brought: Brought
+    tiers: list[str]
+    replaced: list[Record]
+    opposite: list[Record]
+    failures: list[str]
+    left_out: int = 0
+    lacks_lesson: bool = False
+
+
+def confirmation(memory: Memory, stored: Record, *, repeated: bool) -> Confirmation:
+    """What the memory holds of a record that was just stated."""
+    return Confirmation(
+        stored,
+        repeated,
+        brought(memory, stored, repeated=repeated),
+        resolve.tiers_holding(memory, stored.id),
+        memory.find_records("superseded_by = ?", (stored.id,)),
+        opposites(memory, stored),
+        memory.failures,
+    )
+
+
+def as_json(told: Confirmation) -> dict[str, Any]:
+    """The confirmation for programs: the record, and beside it what became of it."""
+    whole = formatting.as_json(told.record) | {
+        "repeated": told.repeated,
+        "new_entities": list(told.brought.new),
+        "known_entities": list(told.brought.known),
+        "observations": told.brought.observations,
+        "tiers": told.tiers,
+        "replaces": [record.id for record in told.replaced],
+        "opposite": [_opposite(record) for record in told.opposite],
+        "left_out_chars": told.left_out,
+        "failures": told.failures,
+    }
+    return whole | ({"asks": "lesson"} if told.lacks_lesson else {})
+
+
+def show_confirmation(told: Confirmation) -> None:
+    """The confirmation for people; what did not work goes to standard error."""
+    stored = told.record
+    head = "Known already, now stronger" if told.repeated else "Remembered"
+    show.line(f"{head}: {stored.type} {short_id(stored.id)}", style="bold")
+    show.facts(
+        (
+            ("what", cut(stored.what, MAX_WHAT_CHARS)),
+            ("why", cut(stored.why, MAX_WHAT_CHARS)),
+            ("new entities", _entities(told, told.brought.new)),
+            ("known entities", _entities(told, told.brought.known)),
+            ("relations", "; ".join(f"{r.source} {r.type} {r.target}" for r in stored.relations)),
+            ("graph", _counted(told.brought)),
+            ("domain", stored.domain),
+            ("scope", f"{stored.scope}, confidence {stored.confidence:.2f}"),
+            ("in place of", "; ".join(f"{r.what} ({short_id(r.id)})" for r in told.replaced)),
+            ("lies in", ", ".join(told.tiers)),
+        )
+    )
+    for record in told.opposite:
+        show.line(as_line(record), style="yellow")
+    if told.lacks_lesson:
+        show.line(_how_to_add_a_lesson(stored))
+    for failure in told.failures:
+        show.complain(failure)
+
+
+def _opposite(record: Record) -> dict[str, str]:
+    return {
+        "id": record.id,
+        "short_id": short_id(record.id),
+        "date": stated_at(record)[:10],
+        "outcome": outcome_of(record),
+        "what": record.what,
+        "text": as_line(record),
+    }
+
+
+def _entities(told: Confirmation, names: tuple[str, ...]) -> str:
+    types = {entity.name: entity.type for entity in told.record.entities}
+    return ", ".join(f"{name} ({types.get(name, 'unknown')})" for name in names)
+
+
+def _counted(brought: Brought) -> str:
+    counts = (brought.observations, "observation"), (brought.relations, "relation")
+    return ", ".join(many(count, what) for count, what in counts if count)
+
+
+def _how_to_add_a_lesson(stored: Record) -> str:
+    """The command that completes a record: the same words, with what to do instead."""
+    stated = {"--scope": (stored.scope, "team"), "--domain": (stored.domain, "general")}
+    told = [f"{flag} {value}" for flag, (value, default) in stated.items() if value != default]
+    what = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
+    command = ["memory-fabric remember --failed --instead '…'", *told, what]
+    return f"No lesson is on record: what to do instead? Add it with {' '.join(command)}"

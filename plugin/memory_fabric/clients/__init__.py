@@ -1,0 +1,1 @@
+"""What memory-fabric knows of each client, one folder a client."""

@@ -1,0 +1,200 @@
+"""Our hooks in a text of settings.json, and our server in a text of .mcp.json: in, and out again.
+
+Pure: a text in, edits out. What is not ours is never touched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memory_fabric.clients.claude_code import json_text
+from memory_fabric.clients.claude_code.json_text import Edit, Part
+from memory_fabric.errors import BadInput
+
+HOOKS, SERVERS, SERVER = "hooks", "mcpServers", "memory"
+LAUNCHER = "/hooks/launch"
+PROGRAM = "/bin/memory-fabric"
+# In the path of a launcher or program of another copy of ours.
+OUR_MARK = "memory-fabric"
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A text after edits, and the edits in their order."""
+
+    text: str
+    edits: tuple[Edit, ...] = ()
+
+    def then(self, edit: Edit) -> Edited:
+        """After one more edit."""
+        return Edited(edit.applied(self.text), (*self.edits, edit))
+
+
+def with_hooks(text: str, groups: Mapping[str, list[Any]], path: str) -> Edited:
+    """The text with our hooks behind those that are there.
+
+    Raises BadInput for a text that is no settings file.
+    """
+    done = Edited(text)
+    for event, ours in groups.items():
+        root = read(done.text, path)
+        hooks = root.member(HOOKS)
+        if hooks is None:
+            return done.then(json_text.inserted(done.text, root, dict(groups), HOOKS))
+        _need(hooks, dict, "hooks", done.text, path)
+        listed = hooks.member(event)
+        if listed is None:
+            done = done.then(json_text.inserted(done.text, hooks, ours, event))
+            continue
+        _need(listed, list, f"hooks.{event}", done.text, path)
+        for group in ours:
+            again = _at(read(done.text, path), HOOKS, event)
+            done = done.then(json_text.inserted(done.text, again, group))
+    return done
+
+
+def without_hooks(text: str, ours: Callable[[str], bool], path: str) -> Edited:
+    """The text without the hooks whose command is ours; what is empty without them goes, too."""
+    done = Edited(text)
+    while (edit := _next_removal(done.text, read(done.text, path), ours)) is not None:
+        done = done.then(edit)
+    return done
+
+
+def hooks_of(text: str, ours: Callable[[str], bool], path: str) -> dict[str, list[Any]]:
+    """Our groups of hooks in the text by event, as they stand there."""
+    found: dict[str, list[Any]] = {}
+    for event, group in _groups(read(text, path)):
+        if any(ours(_command(hook.value)) for hook in _hooks(group)):
+            found.setdefault(event.name, []).append(group.value)
+    return found
+
+
+def with_server(text: str, server: Mapping[str, Any], path: str) -> Edited:
+    """The text with our server in it. Raises BadInput where a stranger has its name."""
+    root = read(text, path)
+    servers = root.member(SERVERS)
+    if servers is None:
+        edit = json_text.inserted(text, root, {SERVER: dict(server)}, SERVERS)
+        return Edited(text).then(edit)
+    _need(servers, dict, SERVERS, text, path)
+    if servers.member(SERVER) is not None:
+        raise BadInput(
+            "--mcp",
+            f"{path} has a server named {SERVER} already (line {_line(text, servers.start)} on); "
+            "nothing was changed.",
+            remedy="Take it out or rename it, or leave out --mcp.",
+        )
+    return Edited(text).then(json_text.inserted(text, servers, dict(server), SERVER))
+
+
+def without_server(text: str, ours: Callable[[str], bool], path: str) -> Edited:
+    """The text without our server; a table that is empty without it goes, too."""
+    root = read(text, path)
+    servers = root.member(SERVERS)
+    known = servers.member(SERVER) if servers else None
+    if servers is None or known is None or not ours(_command(known.value)):
+        return Edited(text)
+    if len(servers.parts) == 1:
+        return Edited(text).then(json_text.removed(text, root, servers))
+    return Edited(text).then(json_text.removed(text, servers, known))
+
+
+def read(text: str, path: str) -> Part:
+    """The object that a file of the client's holds. Raises BadInput that names the line."""
+    try:
+        found = json_text.read(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(
+            path,
+            f"{path}, line {error.lineno}: {error.msg}; it was left as it is.",
+            remedy="Correct that line (comments are not JSON), and try again.",
+        ) from error
+    except ValueError as error:  # a number beyond what Python reads
+        raise BadInput(path, f"{path}: {error}; it was left as it is.") from error
+    except RecursionError as error:
+        raise BadInput(path, f"{path} is nested too deeply; it was left as it is.") from error
+    _need(found, dict, "the file", text, path)
+    return found
+
+
+def launcher_test(*known: str) -> Callable[[str], bool]:
+    """Whether a command starts our hooks: one of those known, or that of another copy of ours."""
+    return lambda command: _is_one_of(command, known) or _ends(command, LAUNCHER)
+
+
+def program_test(*known: str) -> Callable[[str], bool]:
+    """Whether a command starts our server."""
+    return lambda command: _is_one_of(command, known) or _ends(command, PROGRAM)
+
+
+def _is_one_of(command: str, known: Collection[str]) -> bool:
+    """Whether it is a known command. A hook or server that has none is never ours."""
+    return bool(command) and command in known
+
+
+def _ends(command: str, end: str) -> bool:
+    return command.startswith("/") and command.endswith(end) and OUR_MARK in command
+
+
+def _next_removal(text: str, root: Part, ours: Callable[[str], bool]) -> Edit | None:
+    """The next edit that takes something of ours out, the outermost that holds nothing else."""
+    for event, group in _groups(root):
+        mine = [hook for hook in _hooks(group) if ours(_command(hook.value))]
+        if not mine:
+            continue
+        hooks = _at(root, HOOKS)
+        listed = group.member(HOOKS)
+        if listed is not None and len(listed.parts) > 1:
+            return json_text.removed(text, listed, mine[-1])
+        if len(event.parts) > 1:
+            return json_text.removed(text, event, group)
+        if len(hooks.parts) > 1:
+            return json_text.removed(text, hooks, event)
+        return json_text.removed(text, root, hooks)
+    return None
+
+
+def _groups(root: Part) -> Iterator[tuple[Part, Part]]:
+    """Each event's list with each of its groups."""
+    hooks = root.member(HOOKS)
+    for event in hooks.parts if hooks and isinstance(hooks.value, dict) else ():
+        for group in event.parts if isinstance(event.value, list) else ():
+            if isinstance(group.value, dict):
+                yield event, group
+
+
+def _hooks(group: Part) -> tuple[Part, ...]:
+    listed = group.member(HOOKS)
+    return listed.parts if listed and isinstance(listed.value, list) else ()
+
+
+def _command(value: Any) -> str:
+    command = value.get("command") if isinstance(value, dict) else None
+    return command if isinstance(command, str) else ""
+
+
+def _at(part: Part, *names: str) -> Part:
+    for name in names:
+        found = part.member(name)
+        assert found is not None, "it was there a moment ago"
+        part = found
+    return part
+
+
+def _need(part: Part, kind: type, what: str, text: str, path: str) -> None:
+    if not isinstance(part.value, kind):
+        expected = "an object" if kind is dict else "a list"
+        raise BadInput(
+            path,
+            f"{path}, line {_line(text, part.start)}: {what} must be {expected}; it was left as "
+            "it is.",
+            remedy="Correct it, and try again.",
+        )
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1

@@ -1,0 +1,269 @@
+"""Our hooks and our server in files of the client's, written and taken back byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memory_fabric.clients.claude_code import hooks_json, json_text, manifest
+from memory_fabric.clients.claude_code.hooks_json import Edited
+from memory_fabric.clients.claude_code.json_text import Edit
+from memory_fabric.clients.claude_code.manifest import Mark
+from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.store import files
+
+EMPTY = "{}\n"
+PLUGIN = "memory-fabric"
+VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
+MAX_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What would become of a file: its bytes now and then, None where there is none."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    mark: Mark | None = None
+    restores: bool = False
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing would change."""
+        return self.before == self.after
+
+
+def launcher(root: str) -> str:
+    """The absolute path of the hooks' launcher. Raises BadInput where it cannot be started."""
+    path = os.path.join(root, "hooks", "launch")
+    if not root or not os.access(path, os.X_OK):
+        raise BadInput(
+            "setup",
+            "The hooks are not beside this package.",
+            remedy="Run bin/memory-fabric setup in a checkout of memory-fabric.",
+        )
+    return path
+
+
+def hook_groups(root: str) -> dict[str, list[Any]]:
+    """The hooks of hooks.json with the launcher's absolute path, by event."""
+    text = files.read_text(os.path.join(root, "hooks.json")) or "{}"
+    place = json.dumps(root, ensure_ascii=False)[1:-1]
+    groups: dict[str, list[Any]] = json.loads(text.replace(VARIABLE, place))["hooks"]
+    return groups
+
+
+def with_hooks(home: str, path: str, root: str) -> Change:
+    """What would become of a settings file with our hooks; those of another copy of ours go.
+
+    Raises BadInput for what is no settings file, OSError.
+    """
+    command, groups = launcher(root), hook_groups(root)
+    ours = hooks_json.launcher_test(command, *_known_commands(home, path))
+
+    def put(text: str) -> Edited:
+        return hooks_json.with_hooks(text, groups, path)
+
+    before = _bytes_of(path)
+    if (
+        before
+        and before.strip()
+        and hooks_json.hooks_of(_text_of(before, path), ours, path) == groups
+    ):
+        return Change(path, before, before)
+    taken = without_hooks(home, path, root)
+    return _added(taken, put, Mark(path, manifest.HOOKS, command))
+
+
+def without_hooks(home: str, path: str, root: str) -> Change:
+    """What would become of a settings file without our hooks: its old bytes, if nobody changed it.
+
+    Raises BadInput, OSError.
+    """
+    own = os.path.join(root, "hooks", "launch") if root else ""
+    ours = hooks_json.launcher_test(own, *_known_commands(home, path))
+    return _taken(home, path, lambda text: hooks_json.without_hooks(text, ours, path))
+
+
+def with_server(home: str, path: str, root: str) -> Change:
+    """What would become of an .mcp.json with our server. Raises BadInput, OSError."""
+    program = os.path.join(root, "bin", "memory-fabric")
+    server = {"command": program, "args": ["mcp"]}
+    before = _bytes_of(path)
+    if before and before.strip():
+        known = hooks_json.read(_text_of(before, path), path).value.get(hooks_json.SERVERS)
+        if isinstance(known, dict) and known.get(hooks_json.SERVER) == server:
+            return Change(path, before, before)
+    taken = without_server(home, path, root)
+    return _added(
+        taken,
+        lambda text: hooks_json.with_server(text, server, path),
+        Mark(path, manifest.SERVER, program),
+    )
+
+
+def without_server(home: str, path: str, root: str) -> Change:
+    """What would become of an .mcp.json without our server. Raises BadInput, OSError."""
+    own = os.path.join(root, "bin", "memory-fabric") if root else ""
+    ours = hooks_json.program_test(own, *_known_commands(home, path))
+    return _taken(home, path, lambda text: hooks_json.without_server(text, ours, path))
+
+
+def apply(home: str, change: Change) -> None:
+    """Do it, unless somebody wrote the file meanwhile.
+
+    Raises StoreUnavailable then, OSError, TimeoutError.
+    """
+    with files.Locked(files.lock_path(home, change.path)):
+        if _bytes_of(change.path) != change.before:
+            raise _changed(change.path)
+        made = _missing_folders(change.path)
+        if change.after is None:
+            os.unlink(change.path)
+        else:
+            if change.mark and not change.restores:
+                manifest.expect(home, _with_folders(home, change.mark, made))
+            _make(made)
+            whole = files.write_atomic(
+                change.path, change.after, still=lambda: _bytes_of(change.path) == change.before
+            )
+            if not whole:
+                raise _changed(change.path)
+    _note(home, change, made)
+
+
+def may_hold_hooks(path: str) -> bool:
+    """Whether a launcher like ours is named in a file, by hand or by a setup we do not remember."""
+    return os.path.isfile(path) and hooks_json.LAUNCHER.encode() in (_bytes_of(path) or b"")
+
+
+def enabled_plugin(paths: list[str]) -> str:
+    """The last of these settings files that enables the plugin; empty when it is not enabled.
+
+    A later file overrides an earlier one, as in the client.
+    """
+    found = ""
+    for path in paths:
+        plugins = files.read_json(path).get("enabledPlugins")
+        for name, on in plugins.items() if isinstance(plugins, dict) else ():
+            if str(name).partition("@")[0] == PLUGIN:
+                found = path if on is True else ""
+    return found
+
+
+def _known_commands(home: str, path: str) -> list[str]:
+    return [known.command for known in manifest.marks_of(home, path)]
+
+
+def _taken(home: str, path: str, take: Callable[[str], Edited]) -> Change:
+    before = _bytes_of(path)
+    if before is None:
+        return Change(path, None, None)
+    known = _mark_that_fits(home, path, before)
+    if known:
+        text = json_text.undo(before.decode("utf-8"), known.edits)
+        after = text.encode("utf-8") if known.existed else None
+        return Change(path, before, after, known, restores=True)
+    if not before.strip():
+        return Change(path, before, before)
+    # Somebody changed it since: the rest of the text is theirs now.
+    return Change(path, before, take(_text_of(before, path)).text.encode("utf-8"))
+
+
+def _mark_that_fits(home: str, path: str, found: bytes) -> Mark | None:
+    """The mark that leads from these bytes to those before us.
+
+    A file that we made and that a link leads to by now was put elsewhere by somebody.
+    """
+    checksum = _checksum(found)
+    fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == checksum)
+    return next((mark for mark in fits if mark.existed or not os.path.islink(path)), None)
+
+
+def _added(taken: Change, put: Callable[[str], Edited], mark: Mark) -> Change:
+    """The change that adds to what `taken` leaves; its mark leads back to that."""
+    base = taken.after
+    text = "" if base is None else _text_of(base, taken.path)
+    start = Edit(0, text, EMPTY) if not text.strip() else None
+    done = put(start.applied(text) if start else text)
+    after = done.text.encode("utf-8")
+    edits = (start, *done.edits) if start else done.edits
+    folders = taken.mark.folders if taken.restores and taken.mark else ()
+    whole = Mark(
+        mark.path, mark.kind, mark.command, _checksum(after), base is not None, edits, folders
+    )
+    return Change(taken.path, taken.before, after, whole)
+
+
+def _note(home: str, change: Change, made: list[str]) -> None:
+    mark = change.mark
+    if mark is None or change.restores or change.after is None:
+        manifest.forget(home, change.path)
+        for folder in reversed(mark.folders if mark and change.after is None else ()):
+            _remove_if_empty(folder)
+        return
+    manifest.remember(home, _with_folders(home, mark, made))
+
+
+def _with_folders(home: str, mark: Mark, made: list[str]) -> Mark:
+    folders = (*mark.folders, *manifest.folders_made_above(home, mark.path), *made)
+    return replace(mark, folders=tuple(sorted(set(folders))))  # the outermost first
+
+
+def _bytes_of(path: str) -> bytes | None:
+    if not os.path.lexists(path):
+        return None
+    if os.path.isdir(path):
+        raise BadInput(path, f"{path} is a folder.", remedy="Name a file.")
+    if not os.path.isfile(path):
+        raise BadInput(path, f"{path} is no regular file.", remedy="Name a file.")
+    if files.size_of(path) > MAX_BYTES:
+        raise BadInput(path, f"{path} is too large for a settings file.", remedy="Name another.")
+    return files.read_bytes(path, MAX_BYTES)
+
+
+def _text_of(found: bytes, path: str) -> str:
+    try:
+        return found.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = found.count(b"\n", 0, error.start) + 1
+        raise BadInput(
+            path,
+            f"{path}, line {line}: not UTF-8; it was left as it is.",
+            remedy="Save it as UTF-8, and try again.",
+        ) from error
+
+
+def _checksum(found: bytes) -> str:
+    return hashlib.sha256(found).hexdigest()
+
+
+def _changed(path: str) -> StoreUnavailable:
+    return StoreUnavailable(
+        path, f"{path} was changed meanwhile and was left as it is.", remedy="Try again."
+    )
+
+
+def _missing_folders(path: str) -> list[str]:
+    """The folders above a path that do not exist, the outermost first."""
+    missing: list[str] = []
+    folder = os.path.dirname(path)
+    while folder and not os.path.lexists(folder):
+        missing.insert(0, folder)
+        folder = os.path.dirname(folder)
+    return missing
+
+
+def _make(folders: list[str]) -> None:
+    for folder in folders:
+        os.mkdir(folder)  # the client's folder, with the rights that it would give
+
+
+def _remove_if_empty(folder: str) -> None:
+    if os.path.isdir(folder) and not os.listdir(folder):
+        os.rmdir(folder)

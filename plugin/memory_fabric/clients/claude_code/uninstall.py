@@ -1,0 +1,135 @@
+"""What is ours outside the plugin, and how it goes: home, our lines in MEMORY.md, local folders.
+
+Of a project's folder only what we wrote goes; what git tracks belongs to all who share it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+
+from memory_fabric.config import Settings
+from memory_fabric.errors import BadInput
+from memory_fabric.models import Project
+from memory_fabric.store import file_locations, journal
+from memory_fabric.store.files import lock_path, read_text
+from memory_fabric.store.projects import own_lines
+from memory_fabric.store.projects.identity import LOCAL_FOLDER, REGISTRY
+from memory_fabric.store.sharing import location
+from memory_fabric.store.tiers import memory_md
+
+# What a folder must hold to be taken for our home: it is deleted as a whole. Others have a folder
+# `projects`, too.
+HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
+# What we write in a project's folder beside the files of git, each with its lock and what a
+# process that was killed left of a new version.
+OUR_NAMES = (
+    journal.DECISIONS,
+    own_lines.NAME,
+    journal.QUEUE,
+    journal.CLAIMED,
+    journal.BAD,
+    journal.REFUSED,
+)
+BESIDE = (".lock", ".tmp")
+OUR_IGNORES = (location.HIDDEN, location.VISIBLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """Everything of ours that exists: the home, notes with our lines, folders in projects."""
+
+    home: str
+    notes: tuple[memory_md.NativeNotes, ...]
+    folders: tuple[str, ...]
+
+
+def belongings(settings: Settings) -> Belongings:
+    """What lies where; an empty home is one that does not exist."""
+    roots = sorted({root for _, root in file_locations.roots(settings.home)})
+    found = [memory_md.locate(settings.config_dir, root, True) for root in roots]
+    unique = {note.path: note for note in found}
+    fenced = (n for n in unique.values() if memory_md.parse(read_text(n.path) or "").fenced)
+    folders = (os.path.join(root, LOCAL_FOLDER) for root in roots)
+    return Belongings(
+        settings.home if os.path.exists(settings.home) else "",
+        tuple(fenced),
+        tuple(path for path in folders if os.path.isdir(path) and not os.path.islink(path)),
+    )
+
+
+def check_home(path: str, within: str = "") -> None:
+    """Raises BadInput for what does not look like our home: the variable may be wrong.
+
+    Nor may a folder be deleted that has `within` in it.
+    """
+    inner, real = os.path.realpath(within), os.path.realpath(path)
+    if within and os.path.join(inner, "").startswith(os.path.join(real, "")):
+        raise BadInput(
+            "MEMORY_FABRIC_HOME",
+            f"{path} holds {within}, not only memory; nothing was changed.",
+            remedy="Say --keep-memory, and delete what is memory's yourself.",
+        )
+    if not any(os.path.exists(os.path.join(path, sign)) for sign in HOME_SIGNS):
+        raise BadInput(
+            "MEMORY_FABRIC_HOME",
+            f"{path} does not look like a home of memory-fabric; it was left alone.",
+            remedy="Delete it yourself if it is one.",
+        )
+
+
+def take_lines(home: str, note: memory_md.NativeNotes) -> None:
+    """Take our fence out of a MEMORY.md; a file that held nothing else goes.
+
+    Raises OSError, TimeoutError, StoreUnavailable.
+    """
+    memory_md.promote(note, (), lock_path(home, note.path))
+    if os.path.exists(note.path) and not os.path.getsize(note.path):
+        os.unlink(note.path)
+
+
+def take_folder(folder: str) -> list[str]:
+    """Take what is ours out of a project's folder, and the folder if nothing else lies there.
+
+    Returns what stays, each with its reason. Raises OSError.
+    """
+    tracked = _is_tracked(folder)
+    stays: list[str] = []
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if tracked and name in location.PASSED:
+            stays.append(f"{path} is tracked by git; git rm takes it out for all who share it.")
+        elif not _is_ours(name, path):
+            stays.append(f"{path} is not ours.")
+        elif os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+    for empty in (folder, os.path.dirname(folder)):
+        if not os.listdir(empty):
+            os.rmdir(empty)
+    return stays
+
+
+def take_home(path: str) -> None:
+    """Delete the home. Raises BadInput for a folder that is none, OSError."""
+    check_home(path)
+    shutil.rmtree(os.path.realpath(path))
+    if os.path.islink(path):
+        os.unlink(path)
+
+
+def _is_ours(name: str, path: str) -> bool:
+    if name == location.IGNORE:
+        return (read_text(path) or "").replace("\r\n", "\n") in OUR_IGNORES
+    if name == location.ATTRIBUTES:
+        return (read_text(path) or "").replace("\r\n", "\n") == location.UNITED
+    return name in OUR_NAMES or (name.startswith(OUR_NAMES) and name.endswith(BESIDE))
+
+
+def _is_tracked(folder: str) -> bool:
+    """Whether git tracks the shared journal of this folder."""
+    root = os.path.dirname(os.path.dirname(folder))
+    name = os.path.basename(root)
+    return location.is_tracked(Project("", name, root, folder, ()))

@@ -1,1 +1,0 @@
-"""The work table: recall (parse to rank) and remembering (capture, extract), without a clock."""

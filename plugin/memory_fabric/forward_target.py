@@ -1,0 +1,68 @@
+"""Where sessions are forwarded to: the address and the key, as they are stated and asked."""
+
+from __future__ import annotations
+
+from memory_fabric.ingest_protocol import PATH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+def read_address(
+    environ: Mapping[str, str], names: Iterable[tuple[str, str]], complaints: list[str]
+) -> tuple[str, str]:
+    """The address that sessions are forwarded to, and its key; none where one cannot be used.
+
+    `names` are the variables of an address and its key; the first address that is set counts.
+    """
+    for address, secret in names:
+        if not environ.get(address):
+            continue
+        url, wrong = ingest_address(environ[address].strip())
+        key = environ.get(secret, "").strip()
+        if wrong:
+            complaints.append(f"{address} {wrong}; nothing is forwarded")
+        elif any(not "!" <= c <= "~" for c in key):
+            complaints.append(f"{secret} holds a character that no key has; nothing is forwarded")
+        else:
+            return url, key
+        return "", ""
+    return "", ""
+
+
+def ingest_address(text: str) -> tuple[str, str]:
+    """The address as it is asked, with the path of ingest where it has none; and what is wrong."""
+    scheme, sign, rest = text.partition("://")
+    scheme = scheme.lower()
+    if not sign or scheme not in ("http", "https"):
+        return "", "must begin with http:// or https://"
+    if any(not "!" <= c <= "~" for c in text):
+        return "", "holds a character that no address has"
+    end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
+    host, path = rest[:end], rest[end:]
+    if "@" in host:
+        return "", "must not hold a name or a password: a variable of its own takes the key"
+    if "#" in path:
+        return "", "must not hold a #"
+    if not _names_host(host):
+        return "", "names no host, or a port that is none"
+    query = path[path.find("?") :] if "?" in path else ""
+    if path.removesuffix(query) in ("", "/"):
+        path = PATH + query
+    return f"{scheme}://{host.lower()}{path}", ""
+
+
+def _names_host(text: str) -> bool:
+    """Whether this is a name or a number of a host, with a port or without."""
+    if text.startswith("["):
+        name, closed, port = text[1:].partition("]")
+        fits = bool(closed) and bool(name) and all(c in "0123456789abcdefABCDEF:." for c in name)
+        port = port if fits else "none"
+    else:
+        name, sign, port = text.partition(":")
+        port = sign + port
+        fits = bool(name) and all(c.isalnum() or c in "-._" for c in name)
+    if not fits or not port:
+        return fits
+    return port[:1] == ":" and port[1:].isdigit() and 0 < int(port[1:]) < 1 << 16

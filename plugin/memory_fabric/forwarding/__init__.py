@@ -1,0 +1,1 @@
+"""Forwarding: send sessions to another machine."""

@@ -1,0 +1,209 @@
+"""The sender: what waits in the spool goes to the receiver, in a process that nobody waits for.
+
+One at a time, by a lock. An item's file goes only after the receiver said yes (2xx), so that a kill
+at any moment loses nothing; sent twice, an item has the same idempotency key. What the receiver
+refuses for good lies aside with its answer; whatever else goes wrong, the item stays and is tried
+again later: soon by this process, else by the next hook, or by `memory-fabric sync`.
+
+Standard library only: hooks run without the installed packages. `posting` asks the receiver.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from memory_fabric import ids
+from memory_fabric.config import Settings, read_settings
+from memory_fabric.forwarding.http_client import REFUSED, Answer, Post, over_network
+from memory_fabric.store import files, log, spool, switches
+from memory_fabric.store.settings_file import settings_of
+from memory_fabric.store.spool import Item
+from memory_fabric.values import Value
+
+LOCK = "sending.lock"
+# Back-off: doubled from the first to the last, each halved at most by chance.
+FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
+# The process itself waits so long between two tries, and lives so long; a hook starts the next.
+PATIENCE_S, LIFE_S = 10.0, 600.0
+# One item may be what a receiver stumbles over; after so many in a row it is the receiver.
+TRIES_OF_A_ROUND = 2
+
+
+class Sent(Value):
+    """What one run did: how many arrived, how many were refused for good, and what stopped it."""
+
+    arrived: int = 0
+    refused: int = 0
+    failure: Answer | None = None
+
+
+class Clock:
+    """The time, waiting and chance."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+    def wait(self, seconds: float) -> None:
+        """Come back so much later."""
+        time.sleep(seconds)
+
+    def chance(self) -> float:
+        """From 0 to 1."""
+        return random.random()
+
+
+def main() -> int:
+    """The detached process: send what waits, note what failed in the log."""
+    settings = read_settings(os.environ, {})
+    try:
+        settings = settings_of(os.environ)
+        if may_send(settings):
+            deliver(settings, over_network(settings), Clock())
+    except (OSError, TimeoutError, ValueError) as error:
+        log.note(settings.home, settings.data_dir, f"forward: {error}")
+        return 1
+    return 0
+
+
+def may_send(settings: Settings) -> bool:
+    """Whether a receiver is named and memory is not switched off everywhere."""
+    everywhere = switches.state(settings.home, switches.EVERYWHERE)
+    return bool(
+        settings.forward_url and settings.writes and not settings.ci and everywhere["write"]
+    )
+
+
+def deliver(settings: Settings, post: Post, clock: Clock) -> None:
+    """Send until nothing is due, or the next try is too far off to wait for it.
+
+    An item that came while the lock was held is seen after it is let go: its own sender has left.
+    Raises OSError, TimeoutError for a home that cannot be written.
+    """
+    home, give_up_s = settings.home, clock.now() + LIFE_S
+    held: set[str] = set()
+    while _has_work(settings, held, clock.now()):
+        lock = files.Locked(os.path.join(spool.folder_of(home), LOCK), 0)
+        try:
+            lock.__enter__()
+        except TimeoutError:
+            return  # another one is at it, and looks again before it ends
+        try:
+            delay_s = _round_after_round(settings, post, clock, held, give_up_s)
+        finally:
+            lock.__exit__()
+        if delay_s:
+            return
+
+
+def send_now(settings: Settings, post: Post, clock: Clock) -> Sent:
+    """One try with everything that waits, whatever was to be waited for.
+
+    Raises TimeoutError when another sender is at it, OSError.
+    """
+    with files.Locked(os.path.join(spool.folder_of(settings.home), LOCK), spool.LOCK_S):
+        done = _round(settings, post, clock, set())
+        _note(settings, done, clock)
+    return done
+
+
+def _has_work(settings: Settings, held: set[str], now_s: float) -> bool:
+    if not spool.is_due(settings.home, settings.forward_url, now_s):
+        return False
+    return any(item.id not in held for item in spool.waiting(settings.home))
+
+
+def _round_after_round(
+    settings: Settings, post: Post, clock: Clock, held: set[str], give_up_s: float
+) -> float:
+    """Seconds until the next try where it is too far off; 0 where nothing is left to do."""
+    while _has_work(settings, held, clock.now()):
+        delay_s = _note(settings, _round(settings, post, clock, held), clock)
+        if delay_s > PATIENCE_S or clock.now() + delay_s > give_up_s:
+            return delay_s
+        if delay_s:
+            clock.wait(delay_s)
+    return 0.0
+
+
+def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent:
+    """Each item once, oldest first, until the receiver itself is what fails."""
+    arrived = refused = tries = 0
+    failure: Answer | None = None
+    for item in spool.waiting(settings.home):
+        if item.id in held:
+            continue
+        letter = spool.read(item)
+        if not _is_for_now(settings, item, letter):
+            held.add(item.id)
+            continue
+        answer = post(spool.encoded(letter["body"]), item.key)
+        if 200 <= answer.status < 300:
+            spool.sent(settings.home, item, clock.now())
+            arrived, tries = arrived + 1, 0
+        elif answer.status in REFUSED:
+            spool.reject(settings.home, item, _kept(answer, clock.now()))
+            refused, tries = refused + 1, 0
+        else:
+            failure, tries = answer, tries + 1
+            if not _may_be_the_item(answer.status) or tries >= TRIES_OF_A_ROUND:
+                break
+    return Sent(arrived, refused, failure)
+
+
+def _is_for_now(settings: Settings, item: Item, letter: Mapping[str, Any]) -> bool:
+    """Whether an item is for this receiver and its project is not switched off."""
+    if not letter:
+        if os.path.exists(item.path):  # else it was erased meanwhile
+            spool.set_aside(settings.home, item, "An item could not be read and was set aside.")
+        return False
+    switched = switches.state(settings.home, str(letter.get("place", "")))
+    return bool(letter.get("to") == settings.forward_url and switched["write"])
+
+
+def _may_be_the_item(status: int) -> bool:
+    return status >= 500 and status != 503
+
+
+def _note(settings: Settings, done: Sent, clock: Clock) -> float:
+    """Note what a round came to; seconds until the next try, 0 after a success."""
+    home = settings.home
+    if not os.path.isdir(spool.folder_of(home)):
+        return 0.0  # uninstalled meanwhile: nothing of ours comes back
+    if done.failure is None:
+        if done.arrived or done.refused:
+            spool.note(home, to=settings.forward_url, failures=0, next_at=0)
+        return 0.0
+    before = spool.state(home)
+    known = before.get("failures") if before.get("to") == settings.forward_url else 0
+    failures = 1 if done.arrived or not isinstance(known, int) else known + 1
+    delay_s = delay_after(failures, done.failure.retry_after_s, clock.chance())
+    spool.note(
+        home,
+        to=settings.forward_url,
+        failures=failures,
+        next_at=clock.now() + delay_s,
+        last_error=done.failure.told,
+        remedy=done.failure.remedy,
+        error_at=ids.timestamp(clock.now()),
+    )
+    return delay_s
+
+
+def delay_after(failures: int, retry_after_s: float, chance: float) -> float:
+    """Seconds to the next try after so many failures in a row, never before the receiver asks."""
+    grown = min(LAST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(failures - 1, 30))
+    return min(max(grown * (0.5 + chance / 2), retry_after_s), float(spool.MAX_WAIT_S))
+
+
+def _kept(answer: Answer, now_s: float) -> dict[str, Any]:
+    return {
+        "status": answer.status,
+        "at": ids.timestamp(now_s),
+        "told": answer.told,
+        "text": answer.text,
+    }

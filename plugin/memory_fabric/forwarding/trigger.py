@@ -1,0 +1,97 @@
+"""Forwarding, as far as hooks have a part in it: whether the sender has work, and its quick start.
+
+    hook ── spool.add ──▶ forward/   ── start() ──▶ detached sender ── POST ──▶ the receiver
+
+Nothing here can reach a network; `sender` does, in a process of its own that nobody waits for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from memory_fabric import ids
+from memory_fabric.config import captures
+from memory_fabric.store import notices, spool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memory_fabric.config import Settings
+
+ENTRY = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from memory_fabric.forwarding import sender; sys.exit(sender.main())"
+)
+LOOPBACK = frozenset(("localhost", "::1"))
+
+
+def receipts(settings: Settings) -> tuple[Callable[[], None], ...]:
+    """What a hook does once its reply is out: start the sender if something is due."""
+    if not settings.forward_url or not captures(settings):
+        return ()
+    return (lambda: _start_when_due(settings),)
+
+
+def start(settings: Settings) -> int:
+    """Start the sender detached, and return its process id; it outlives the session.
+
+    The key travels in its environment, never among its arguments, which everybody may read.
+    """
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-I", "-S", "-c", ENTRY, root],
+        {
+            **os.environ,
+            "MEMORY_FABRIC_HOME": settings.home,
+            "MEMORY_FABRIC_FORWARD_URL": settings.forward_url,
+            "MEMORY_FABRIC_FORWARD_KEY": settings.forward_key,
+        },
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        ],
+        setsid=True,
+    )
+
+
+def news(settings: Settings) -> str:
+    """What a person is told once of each receiver, whoever named it; empty ever after."""
+    url = settings.forward_url
+    if not settings.attended or not captures(settings):
+        return ""  # nobody reads it, or nothing goes
+    if not notices.once(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
+        return ""
+    return (
+        f"what the assistant says here is forwarded to {url}, without secrets and private parts; "
+        "docs/forwarding.md says what exactly, and how to stop it"
+    )
+
+
+def _start_when_due(settings: Settings) -> None:
+    if spool.is_due(settings.home, settings.forward_url, time.time()):
+        start(settings)
+
+
+def host_of(url: str) -> str:
+    """The host of an address, with its port where one is stated."""
+    return url.partition("://")[2].partition("/")[0].partition("?")[0]
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is this machine itself."""
+    host = host_of(url)
+    if not host.endswith("]"):
+        name, sign, port = host.rpartition(":")
+        host = name if sign and port.isdigit() else host
+    name = host.strip("[]")
+    return name in LOOPBACK or (name.startswith("127.") and name.replace(".", "").isdigit())
+
+
+def is_plain(url: str) -> bool:
+    """Whether what is sent there can be read on the way: http to another machine."""
+    return url.startswith("http:") and not is_loopback(url)

@@ -1,0 +1,1 @@
+"""Ingest: texts from other programs, processed into memories."""

@@ -1,0 +1,1 @@
+"""Words of people: known names, synonyms, dates."""

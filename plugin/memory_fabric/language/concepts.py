@@ -1,0 +1,145 @@
+"""What a question is about, as concepts: one for each content word, under all its spellings.
+
+`execute` searches for the spellings, `normalize` and `push` measure how much of the question a
+memory covers.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.cache import Memo
+from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES, is_agent
+from memory_fabric.text import STOPWORDS, camel_parts, cjk_pairs, name_key, stem, words
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_fabric.models import Query
+
+# Words of every second prompt to a coding assistant: they say what to do, hardly about what.
+WEAK = frozenset(
+    """add adding added allow also always another answer app apply approach around ask avoid away
+    back bad based basic best better big bit bring build building built call case cases change
+    changed changes check clean code come comes common complete completely correct correctly could
+    create created creating current currently day days default delete different directory do done
+    easy edit either else end ensure entire error errors etc even every everything exactly example
+    existing explain extra fail failed failing fails far feature features file files find fine first
+    fix fixed fixing folder following found full function functions general give given giving good
+    great handle handled happen happened happens happy help implement implementation implemented
+    improve include including input instead issue issues keep kind know known last later least left
+    let lets like line lines list little load long look looking looks lot made main make makes
+    making many may maybe mean means method might missing modify month move much must name need
+    needed needs never new next nice nothing number old one open option output part people per
+    perform place point possible prefer problem problems project proper properly provide put
+    question quick quickly quite rather read ready real really recommend refactor remember remove
+    removed rename repo repository resolve result results return right run running runs said say
+    see seem seems set setting several shall show side simple simply since single small something
+    sort sound sounds source specific start started step steps still stop stuff sure take talk
+    tell test tests thing things think three time times today together told top total tried true
+    try trying turn two type understand update updated updates use used useful user users uses using
+    value values want wanted wants way week well whole wise without word work working works worth
+    would write writing wrong yeah year years yet""".split()
+)
+WEAK_STRENGTH, NUMBER_STRENGTH, NAME_STRENGTH = 0.3, 0.5, 1.3
+# An agent's name says whose memory is asked for; each of its words alone says little.
+AGENT_WORD_STRENGTH = 0.5
+# What people type for longer words, asked for in both forms.
+SHORT_FORMS = {
+    "db": "database",
+    "auth": "authentication",
+    "config": "configuration",
+    "env": "environment",
+    "docs": "documentation",
+    "deps": "dependencies",
+    "perf": "performance",
+    "prod": "production",
+    "infra": "infrastructure",
+    "i18n": "internationalization",
+    "a11y": "accessibility",
+}
+LONG_FORMS = {long: short for short, long in SHORT_FORMS.items()}
+# A name may be asked for in at most so many spellings.
+MAX_SPELLINGS = 6
+MAX_NAME_WORDS = 4
+MAX_NAMED_WORDS = 400
+
+
+class Concept(Value):
+    """One thing asked for. `spellings` are words to search for, `stems` what counts as a match."""
+
+    text: str
+    spellings: tuple[str, ...]
+    stems: frozenset[str]
+    strength: float = 1.0
+
+
+def concepts(query: Query) -> tuple[Concept, ...]:
+    """The concepts of a query: its terms, then the words of the agents it names."""
+    found: tuple[Concept, ...] = _OF_QUERY[query]
+    return found
+
+
+def _concepts(query: Query) -> tuple[Concept, ...]:
+    named = {hint.lower() for hint in query.entity_hints}
+    found: dict[str, Concept] = {}
+    for term in query.terms:
+        spellings = _spellings(term)
+        stems = frozenset(map(stem, spellings))
+        found.setdefault(stem(term), Concept(term, spellings, stems, _strength(term, named)))
+    for hint in query.entity_hints:
+        for word in words(hint) if is_agent(hint) else ():
+            concept = Concept(word, (word,), frozenset((stem(word),)), AGENT_WORD_STRENGTH)
+            found.setdefault(stem(word), concept)
+    return tuple(found.values())
+
+
+# Every stage of one recall asks for those of the same query.
+_OF_QUERY = Memo(_concepts, 8)
+
+
+def stems_of(text: str) -> set[str]:
+    """The stems of all words of a text, with the parts of CamelCase words and CJK pairs."""
+    return {stem(word) for word in index_words(text)}
+
+
+def index_words(text: str) -> list[str]:
+    """All words under which a text can be found."""
+    return words(text) + camel_parts(text) + cjk_pairs(text)
+
+
+def name_keys(text: str) -> frozenset[str]:
+    """Keys of all names that may stand in the text: runs of one to four words."""
+    found = words(text)[:MAX_NAMED_WORDS]
+    keys = set(found)
+    for count in range(2, MAX_NAME_WORDS + 1):
+        keys.update("".join(found[i : i + count]) for i in range(len(found) - count + 1))
+    for key in tuple(keys):
+        known = TECHNOLOGIES.get(key) or PATTERNS.get(key)
+        if known:
+            keys.add(name_key(known))
+    return frozenset(keys)
+
+
+def _known(term: str) -> str:
+    return TECHNOLOGIES.get(term) or PATTERNS.get(term) or ""
+
+
+def _spellings(term: str) -> tuple[str, ...]:
+    known = _known(term)
+    if not known:
+        other = SHORT_FORMS.get(term) or LONG_FORMS.get(term)
+        return (term, other) if other else (term,)
+    variants = [term, known.lower()]
+    for table in (TECHNOLOGIES, PATTERNS):
+        variants += [key for key, name in table.items() if name == known]
+    single = [v for v in dict.fromkeys(variants) if v.isalnum()]
+    return tuple(single[:MAX_SPELLINGS]) or (term,)
+
+
+def _strength(term: str, named: set[str]) -> float:
+    if len(term) == 1 and term.isascii():
+        return NUMBER_STRENGTH
+    if term in STOPWORDS or term in WEAK or stem(term) in WEAK:
+        return WEAK_STRENGTH
+    if term.isdigit():
+        return NUMBER_STRENGTH
+    return NAME_STRENGTH if term in named or _known(term) else 1.0

@@ -1,0 +1,1 @@
+"""Recall: from a question to ranked memories, and to what hooks inject."""

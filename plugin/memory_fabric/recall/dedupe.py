@@ -1,0 +1,169 @@
+"""One hit for what was remembered twice, and the mark that two sources agree (BR-3)."""
+
+from __future__ import annotations
+
+from memory_fabric.recall.normalize import most_relevant_first
+from memory_fabric.text import same_form, stem, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Hit
+
+DEFAULT_THRESHOLD = 0.85
+# Words that may be there or not in one and the same statement.
+FILLERS = frozenset(
+    """a actually all also am an are be been being certainly definitely did do does here i is it its
+    just my now our please really simply so surely that the then this was we were will would you
+    your""".split()
+)
+_SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
+# Texts that differ in one of these contradict each other, however much else they share.
+NEGATIONS = frozenset("not no never without don doesn didn isn aren won cannot avoid".split())
+
+
+def collapse(hits: Sequence[Hit]) -> list[Hit]:
+    """One hit for each id: copies of a record are not two witnesses. The order is kept.
+
+    The record itself speaks for its copies on entities; their entities and best relevance count.
+    """
+    found: dict[str, Hit] = {}
+    for hit in hits:
+        known = found.get(hit.id)
+        found[hit.id] = hit if known is None else _copies_joined(known, hit)
+    return list(found.values())
+
+
+def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hit]:
+    """Hits whose words differ enough, most relevant first; each merged with its near copies.
+
+    Two hits are near copies when the Jaccard similarity of their words exceeds `threshold`. The
+    merged hit has the text of the more relevant one, the entities of both, the metadata of the
+    other under `source_`, and `cross_validated` when their sessions or authors differ; what others
+    shared is no witness.
+    """
+    kept: list[Hit] = []
+    kept_words: list[frozenset[str]] = []
+    by_word: dict[str, list[int]] = {}
+    for hit in most_relevant_first(collapse(hits)):
+        found = frozenset(words(hit.text))
+        twin = _twin(hit, found, kept, kept_words, by_word, threshold)
+        if twin is None:
+            for word in found:
+                by_word.setdefault(word, []).append(len(kept))
+            kept.append(hit)
+            kept_words.append(found)
+        else:
+            kept[twin] = _merged(kept[twin], hit)
+    return kept
+
+
+def _twin(
+    hit: Hit,
+    found: frozenset[str],
+    kept: Sequence[Hit],
+    kept_words: Sequence[frozenset[str]],
+    by_word: Mapping[str, Sequence[int]],
+    threshold: float,
+) -> int | None:
+    """The place of the first kept hit that says the same; None for something new."""
+    shared: dict[int, int] = {}
+    for word in found:
+        for i in by_word.get(word, ()):
+            shared[i] = shared.get(i, 0) + 1
+    for i in sorted(shared):
+        union = len(found) + len(kept_words[i]) - shared[i]
+        if shared[i] > threshold * union and _may_merge(hit, kept[i]):
+            return i
+    return None
+
+
+def _may_merge(a: Hit, b: Hit) -> bool:
+    """True if two hits of nearly the same words are of one statement: one may say a little more.
+
+    A word in another's place, a denial, a number, a single letter or a name makes them two.
+    """
+    if is_superseded(a) != is_superseded(b):
+        return False
+    left, right = _tokens(a.text), _tokens(b.text)
+    telling = {word for token in left ^ right for word in words(token)}
+    names = {word for hit in (a, b) for name in hit.entities for word in words(name)}
+    if any(tells(word, names) for word in telling):
+        return False
+    stems = [{stem(token) for token in some if token not in FILLERS} for some in (left, right)]
+    return stems[0] <= stems[1] or stems[1] <= stems[0]
+
+
+def tells(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
+    """True if a word that only one of two texts holds makes them two statements."""
+    is_one_letter = len(word) == 1 and word not in FILLERS
+    return word in NEGATIONS or is_one_letter or word in names or any(map(str.isdigit, word))
+
+
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(token.strip(_SIGNS) for token in same_form(text).split()) - {""}
+
+
+def is_superseded(hit: Hit) -> bool:
+    """Whether something newer has taken this memory's place."""
+    return bool(hit.metadata.get("superseded_by"))
+
+
+def _copies_joined(first: Hit, other: Hit) -> Hit:
+    spoken = other if other.source == "records" and first.source != "records" else first
+    return spoken._replace(
+        relevance=max(first.relevance, other.relevance),
+        entities=tuple(dict.fromkeys(spoken.entities + first.entities + other.entities)),
+        metadata={
+            **spoken.metadata,
+            "coverage": max(_coverage(first), _coverage(other)),
+            "matched": list(dict.fromkeys([*_matched(first), *_matched(other)])),
+        },
+    )
+
+
+def _coverage(hit: Hit) -> float:
+    return float(hit.metadata.get("coverage", 0.0))
+
+
+def _matched(hit: Hit) -> Sequence[str]:
+    return tuple(hit.metadata.get("matched", ()))
+
+
+def is_of_others(hit: Hit) -> bool:
+    """Whether a shared journal of others brought it: it witnesses nothing, who wrote it may lie."""
+    return hit.metadata.get("trust") == "foreign"
+
+
+def _merged(kept: Hit, other: Hit) -> Hit:
+    if is_of_others(kept) and not is_of_others(other):  # what was said here speaks for its echo
+        kept, other = other._replace(relevance=max(kept.relevance, other.relevance)), kept
+    metadata: dict[str, Any] = dict(kept.metadata)
+    prefix = _free_prefix(metadata)
+    metadata |= {prefix + name: value for name, value in other.metadata.items()}
+    metadata |= {prefix + "id": other.id, prefix + "timestamp": other.timestamp}
+    if _are_two_witnesses(kept, other):
+        metadata["cross_validated"] = True
+    return kept._replace(
+        entities=tuple(dict.fromkeys(kept.entities + other.entities)), metadata=metadata
+    )
+
+
+def _free_prefix(metadata: Mapping[str, Any]) -> str:
+    """`source_`, and `source_2_`, `source_3_` … for the further ones."""
+    prefix, number = "source_", 1
+    while prefix + "id" in metadata:
+        number += 1
+        prefix = f"source_{number}_"
+    return prefix
+
+
+def _are_two_witnesses(a: Hit, b: Hit) -> bool:
+    if is_superseded(a) or is_superseded(b) or is_of_others(a) or is_of_others(b):
+        return False
+    return any(
+        a.metadata.get(who) and b.metadata.get(who) and a.metadata[who] != b.metadata[who]
+        for who in ("session", "author")
+    )

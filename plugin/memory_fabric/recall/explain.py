@@ -1,0 +1,143 @@
+"""Why recall answers as it does: the parts of each score, and the reason for each silence."""
+
+from __future__ import annotations
+
+from memory_fabric.language.concepts import concepts
+from memory_fabric.recall import inject
+from memory_fabric.recall.parse import parse
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.store import sessions
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Answer, Filters, Hit
+
+# Of a hit that a prompt would bring; the page compares with it.
+GIVEN = "would be given"
+NOT_NEAR_THE_BEST = "far less relevant than the best, or no room beside it"
+NOT_A_CANDIDATE = "not among the best candidates of a prompt, which looks less far"
+NO_SUBJECT = "no word of it says what it is about: a greeting, a nod, or an errand"
+A_PASTE = "it is mostly a log, a trace or code"
+NOTHING_ABOVE = "nothing remembered shares enough with it"
+NOTHING_FOUND = "nothing remembered holds any of its words"
+
+
+class Explanation(Value):
+    """An answer with the parts of its scores, and what a prompt with these words would be given.
+
+    `verdicts` says for each hit's id why a prompt would not bring it, '' for those that it would
+    bring; `silence` why it would bring nothing at all, '' when it brings something. `words` are
+    what was searched for, each with its strength.
+    """
+
+    answer: Answer
+    verdicts: Mapping[str, str] = {}
+    silence: str = ""
+    words: tuple[tuple[str, float], ...] = ()
+
+
+def explain(
+    fabric: Fabric,
+    text: str,
+    *,
+    limit: int,
+    depth: int = 0,
+    as_of: str = "",
+    filters: Filters | None = None,
+    session: str = "",
+    seen: Container[str] = frozenset(),
+    shown: Container[str] = frozenset(),
+    here: str = "",
+) -> Explanation:
+    """The answer to a question, explained; see Fabric.recall and Fabric.push for the rest.
+
+    Raises DeadlinePassed.
+    """
+    answer = fabric.recall(
+        text,
+        limit=limit,
+        depth=depth,
+        as_of=as_of,
+        filters=filters,
+        session=session,
+        explain=True,
+    )
+    words = tuple((c.text, c.strength) for c in concepts(answer.query))
+    query = parse(text, now=fabric.now, plain=True)
+    if inject.is_silent(query):
+        reason = A_PASTE if inject.is_paste(query.text) else NO_SUBJECT
+        return Explanation(
+            answer, dict.fromkeys((h.id for h in answer.hits), reason), reason, words
+        )
+    # They rank without a model, and see no filter but a domain that the words name.
+    hooks = Fabric(fabric.memory, fabric.now).in_room_named(text)
+    candidates = hooks.push_candidates(query, session=session)
+    against = inject.verdicts(candidates, query, seen=seen, shown=shown, here=here)
+    of_candidate = {hit.id: verdict for hit, verdict in zip(candidates, against, strict=True)}
+    pushed = hooks.push(text, session=session, seen=seen, shown=shown, here=here)
+    given = {hit.id for hit in pushed}
+    verdicts = {hit.id: _verdict(hit, of_candidate, given) for hit in answer.hits}
+    return Explanation(answer, verdicts, "" if given else _silence(against), words)
+
+
+def explain_here(
+    fabric: Fabric,
+    text: str,
+    *,
+    limit: int,
+    depth: int = 0,
+    as_of: str = "",
+    filters: Filters | None = None,
+) -> Explanation:
+    """The same with what the session of these settings, if there is one, has read already.
+
+    Raises DeadlinePassed and StoreUnavailable.
+    """
+    memory = fabric.memory
+    session = memory.settings.session
+    seen: Container[str] = frozenset()
+    here = ""
+    if session:
+        database = memory.session_database()
+        seen = sessions.injected(database, session, "")
+        here = "" if sessions.load_checkpoint(database, session) else session
+    return explain(
+        fabric,
+        text,
+        limit=limit,
+        depth=depth,
+        as_of=as_of,
+        filters=filters,
+        session=session,
+        seen=seen,
+        shown=memory.native_ids(fabric.now),
+        here=here,
+    )
+
+
+def as_json(explained: Explanation, answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer's JSON form with the explanation in it."""
+    hits = explained.answer.hits
+    results = [
+        {**result, "prompt": explained.verdicts.get(hit.id, "") or GIVEN}
+        for result, hit in zip(answer["results"], hits, strict=True)
+    ]
+    searched = [{"word": word, "strength": strength} for word, strength in explained.words]
+    return {**answer, "results": results, "searched": searched, "silence": explained.silence}
+
+
+def _silence(against: Sequence[str]) -> str:
+    known = [verdict for verdict in against if verdict in (inject.GIVEN, inject.SHOWN)]
+    if known:
+        return f"what it is about is known ({known[0]})"
+    return NOTHING_ABOVE if against else NOTHING_FOUND
+
+
+def _verdict(hit: Hit, of_candidate: Mapping[str, str], given: Container[str]) -> str:
+    if hit.id in given:
+        return ""
+    return of_candidate.get(hit.id, NOT_A_CANDIDATE) or NOT_NEAR_THE_BEST

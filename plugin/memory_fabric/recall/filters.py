@@ -1,0 +1,194 @@
+"""What a question is confined to: stated as values, brought together, said in words.
+
+Any of a field's values, all fields; what is stated beside a question and in it must both hold.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.domain_config import domain_name
+from memory_fabric.errors import BadInput
+from memory_fabric.ingest_protocol import MAX_NAME_CHARS
+from memory_fabric.models import SCOPES, Filters, Query
+from memory_fabric.recall.domain_mentions import WORD, named
+from memory_fabric.recall.parse import FILTER_FIELDS, TYPES, closed_values, parse, readable, time_of
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from memory_fabric.store.memory import Memory
+
+TIMES = ("since", "before")
+# What a caller may state, in the words of the brief (BR-19).
+KEYS = (*FILTER_FIELDS, *TIMES)
+OBJECT = "metadata_filters"
+MAX_VALUES = 50
+# How each field is called in an answer.
+NAMES = {
+    "domains": "expert_domain",
+    "projects": "project",
+    "types": "type",
+    "agents": "agent",
+    "scopes": "scope",
+    "sessions": "session",
+}
+GUESSED = "read as a question about the domain"
+TO_SEARCH_ALL = "without the word “domain” in it all domains are searched"
+_CLOSED = {"type": TYPES, "scope": SCOPES}
+
+
+class Asked(Value):
+    """A question with all its filters, which of them exclude each other, and what to say of how it
+    was read.
+    """
+
+    query: Query
+    against: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def asked(
+    text: str, memory: Memory, now: str, *, beside: Filters | None = None, as_of: str = ""
+) -> Asked:
+    """The question with the filters in it and those stated `beside` it.
+
+    Without a domain among them it is confined to one that it names in so many words, and to those
+    that can be read here, where these are not all.
+    """
+    query = parse(text, now=now)
+    whole, against = merged(query.filters, beside or Filters())
+    whole = whole._replace(as_of=as_of or whole.as_of)
+    notes = query.unread
+    if not whole.domains:
+        found = named(text, memory) if WORD in query.asked.lower() else None
+        if found is not None:
+            query = parse(found.rest, now=now)
+            notes = (*notes, f"{GUESSED} {found.domain} alone; {TO_SEARCH_ALL}")
+        whole = whole._replace(domains=(found.domain,) if found else memory.domains or ())
+    query = query._replace(text=readable(text), filters=whole)
+    return Asked(query, "; ".join(against), notes)
+
+
+def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
+    """The filters in an object of names and values: a text, or several of which any may hold.
+
+    `field` is what the caller calls the object, `--` where they are options, '' where they are
+    fields of their own. Raises BadInput that names the key.
+    """
+    fields: dict[str, list[str]] = {}
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        name = f"--{key}" if field == "--" else f"{field}.{key}".lstrip(".")
+        if key not in KEYS:
+            raise BadInput(name, f"{name} is no filter.", remedy=f"Known are {', '.join(KEYS)}.")
+        if key in TIMES:
+            found[key] = _moment(value, now, key, name)
+        else:
+            fields.setdefault(FILTER_FIELDS[key], []).extend(_values(value, key, name))
+    found |= {name: tuple(dict.fromkeys(values)) for name, values in fields.items()}
+    return Filters(**found)
+
+
+def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
+    """Both together, and the names of the fields in which no value meets both."""
+    whole: dict[str, Any] = {}
+    against: list[str] = []
+    for field, name in NAMES.items():
+        ours, theirs = getattr(first, field), getattr(second, field)
+        keys = {_key(field, value) for value in theirs}
+        both = tuple(value for value in ours if _key(field, value) in keys)
+        whole[field] = both if ours and theirs else ours or theirs
+        if ours and theirs and not both:
+            whole[field] = theirs
+            against.append(f"{name}={_listed(ours)} and {name}={_listed(theirs)}")
+    since, before = max(first.since, second.since), _earliest((first.before, second.before))
+    if since and before and since >= before:
+        against.append(f"since={since} and before={before}")
+    as_of = _earliest((first.as_of, second.as_of))
+    return Filters(**whole, since=since, before=before, as_of=as_of), tuple(against)
+
+
+def domains_of(filters: Filters) -> tuple[str, ...]:
+    """The names under which the wanted domains may be kept: as typed, and as we name them."""
+    names = (name for typed in filters.domains for name in (typed, domain_name(typed)))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def for_store(filters: Filters, memory: Memory) -> Filters:
+    """The filters as the store takes them: names of projects folded, with an empty one where what
+    has no tag is meant, too; without the domains, for which a memory is confined.
+    """
+    own = memory.project.name.casefold() if memory.project else ""
+    names = [name.casefold() for name in filters.projects]
+    untagged = [""] if own and own in names else []
+    return filters._replace(domains=(), projects=tuple(dict.fromkeys((*names, *untagged))))
+
+
+def as_object(filters: Filters) -> dict[str, Any]:
+    """The filters that are set, for programs; empty where none is. `as_of` is none of them."""
+    found: dict[str, Any] = {
+        name: list(getattr(filters, field)) for field, name in NAMES.items()
+    } | {name: getattr(filters, name) for name in TIMES}
+    return {name: value for name, value in found.items() if value}
+
+
+def described(filters: Filters) -> str:
+    """`expert_domain=code_reviewer, type=decision or pattern`; empty where no filter is set."""
+    parts = (
+        f"{name}={value if isinstance(value, str) else _listed(value)}"
+        for name, value in as_object(filters).items()
+    )
+    return ", ".join(parts)
+
+
+def _values(value: Any, key: str, name: str) -> list[str]:
+    values = value if isinstance(value, list | tuple) else [value]
+    if not values or len(values) > MAX_VALUES or not all(isinstance(v, str) for v in values):
+        raise BadInput(
+            name,
+            f"{name} must be a text or a list of 1 to {MAX_VALUES} texts.",
+            remedy="Numbers, objects and empty lists mean nothing there.",
+        )
+    texts = [text.strip() for text in values]
+    if any(not text or len(text) > MAX_NAME_CHARS for text in texts):
+        raise BadInput(name, f"{name}: a text must have 1 to {MAX_NAME_CHARS} characters.")
+    if FILTER_FIELDS[key] == "domains" and not all(map(domain_name, texts)):
+        raise BadInput(name, f"{name}: a domain must have a letter or a digit.")
+    if key not in _CLOSED:
+        return texts
+    known = closed_values(key, texts)
+    if not known:
+        raise BadInput(
+            name,
+            f"{name} does not know {_listed(texts)}.",
+            remedy=f"Known are {', '.join(sorted(_CLOSED[key]))}.",
+        )
+    return known
+
+
+def _moment(value: Any, now: str, key: str, name: str) -> str:
+    found = time_of(key, value, now) if isinstance(value, str) else ""
+    if not found:
+        raise BadInput(
+            name,
+            f"{name} must name a time, not {value!r}.",
+            remedy="For example 2026-01-31, 2026-01, 7d, yesterday.",
+        )
+    return found
+
+
+def _key(field: str, value: str) -> str:
+    """What makes two values of a field one."""
+    if field == "domains":
+        return domain_name(value) or value
+    return value.casefold() if field == "projects" else value
+
+
+def _earliest(moments: Iterable[str]) -> str:
+    return min(filter(None, moments), default="")
+
+
+def _listed(values: Iterable[str]) -> str:
+    return " or ".join(values)

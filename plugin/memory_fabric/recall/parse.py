@@ -1,0 +1,432 @@
+"""From what a person asks to a Query: terms, names, intent, the expected answer, filters (BR-1).
+
+Works on any text: whatever cannot be read as more is read as words.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.language.vocabulary import (
+    KNOWN_AGENTS,
+    ORDINARY,
+    PATTERN_HEADS,
+    PATTERNS,
+    TECHNOLOGIES,
+    is_agent,
+)
+from memory_fabric.models import DEFAULT_DEPTH, ENTITY_TYPES, RECORD_TYPES, SCOPES, Filters, Query
+from memory_fabric.text import (
+    STOPWORDS,
+    camel_parts,
+    encodable,
+    name_key,
+    terms,
+    without_injected,
+    words,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+MAX_CHARS = 64 << 10
+# A long prompt says what it wants at its ends; what lies between is mostly pasted.
+LONG_CHARS, HEAD_CHARS, TAIL_CHARS = 3000, 1600, 1000
+MAX_TOKENS = 2000
+MAX_TERMS, MAX_HINTS, MAX_PHRASES = 32, 16, 8
+# A name longer than this is pasted data.
+MAX_NAME_CHARS = 80
+
+FILTER_FIELDS = {
+    "domain": "domains",
+    "expert_domain": "domains",
+    "type": "types",
+    "agent": "agents",
+    "scope": "scopes",
+    "session": "sessions",
+    "project": "projects",
+}
+FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
+TYPES = RECORD_TYPES | ENTITY_TYPES
+# What a filter takes, for those that were read as words.
+_MEANINGS = {
+    "type": "takes decision, preference, pattern, problem and other types",
+    "scope": f"takes {', '.join(SCOPES)}",
+    "depth": "takes 1, 2 or 3",
+    **dict.fromkeys(("since", "before", "as_of"), "takes a time, such as 2026-01-31 or 7d"),
+}
+_TOO_LONG = f"takes names of at most {MAX_NAME_CHARS} characters"
+
+# The first row that shares a word with the question wins.
+INTENTS = (
+    ("relationship", frozenset("related relate relates relation relations relationship "
+     "relationships connected connection connections connects linked depends depend dependency "
+     "dependencies dependent".split())),
+    ("decision", frozenset("decide decided decision decisions choose chose chosen choice why "
+     "recommend recommended recommends recommendation rationale reason pick picked agreed settled "
+     "instead".split())),
+    ("problem", frozenset("problem problems issue issues bug bugs error errors fail fails failed "
+     "failing failure broke broken crash crashes blocked blocker blockers wrong".split())),
+    ("preference", frozenset("prefer prefers preferred preference preferences favourite favorite "
+     "like likes style convention conventions".split())),
+    ("pattern", frozenset("pattern patterns approach approaches practice practices antipattern "
+     "way standard architecture".split())),
+)  # fmt: skip
+RELATION_WORDS = INTENTS[0][1]
+# With a name beside them these ask for an edge of the graph, not only for words (BR-8).
+EDGE_WORDS = frozenset(
+    """use uses used using recommend recommends recommended require requires required enable
+    enables enabled block blocks blocked prefer prefers preferred chose choose chosen affect affects
+    affected own owns belongs""".split()
+)
+# In a question these ask how things were.
+PAST_WORDS = frozenset(
+    """was were had did previously formerly originally earlier historically before old former
+    previous past ago replaced superseded""".split()
+)
+# In the midst of work a test that "was slow" is no history, and "what must pass before a release"
+# neither: a prompt asks for the past by the first of these, or by one of the second where something
+# past is said, or nothing of today.
+LONG_PAST_WORDS = frozenset("previously formerly originally historically".split())
+EARLIER_WORDS, PAST_AUXILIARIES = frozenset(("before", "earlier")), frozenset(("did", "had"))
+PRESENT_WORDS = frozenset(
+    "should must can could do does will would is are need have has may might please i you".split()
+)
+# "The tool that is used to deploy" is of today.
+OF_TODAY = frozenset("is are be being been get gets getting was were".split())
+SUBJECTS = frozenset("i we they you it he she who that".split())
+_BREAKS = str.maketrans(
+    {**dict.fromkeys(",;()[]{}\"'`<>|“”‘’", " "), **dict.fromkeys("!?。！？", ". ")}
+)
+_BULLETS = frozenset("-*•–—+#")
+# What follows "how" in a question for a way, and in one for a number.
+_WAYS = tuple(f" how {word} " for word in "do to can should would could does".split())
+_AMOUNTS = tuple(f" how {word} " for word in "many much often long".split())
+_MOMENTS = (
+    " when ",
+    *(f" {w} {unit} " for w in ("what", "which") for unit in "date day month year time".split()),
+)
+_PERSONS = (" who ", " whom ", " whose ")
+
+
+def parse(
+    text: str,
+    *,
+    known_agents: frozenset[str] = KNOWN_AGENTS,
+    now: str = "",
+    plain: bool = False,
+) -> Query:
+    """What the text asks for. Never fails; reads up to 64 KB of it.
+
+    Relative times in filters (`since:7d`) need `now`, ISO 8601. With `plain` nothing is read as a
+    filter or phrase: the text was not written as a search.
+    """
+    text = readable(text)
+    asked, filters, depth, global_only, unread = (
+        (text, Filters(), 0, False, ()) if plain else _filters(text, now)
+    )
+    asked, phrases = (asked, ()) if plain else _phrases(asked)
+    asked, excluded, unasked = (asked, (), ()) if plain else _left_out(asked)
+    tokens = asked.translate(_BREAKS).split()
+    if len(tokens) > MAX_TOKENS:
+        tokens = tokens[: MAX_TOKENS // 2] + tokens[-MAX_TOKENS // 2 :]
+    agents = _agents(tokens, known_agents)
+    content = _content(asked, agents)
+    lowered = {token.strip(".:").lower() for token in tokens}
+    hints = _hints(tokens, agents)
+    return Query(
+        text=text,
+        terms=content,
+        phrases=phrases,
+        entity_hints=hints,
+        intent=_intent(lowered, asked),
+        answer_type=_answer_type(asked),
+        filters=filters,
+        traverse=bool(depth)
+        or _asks_for_edges(lowered, hints, is_question=not plain or "?" in text),
+        depth=depth or DEFAULT_DEPTH,
+        global_only=global_only,
+        past=(not plain or "?" in text) and _asks_for_the_past(tokens, lowered, plain=plain),
+        excluded=excluded,
+        unasked=unasked,
+        asked=asked,
+        unread=unread,
+    )
+
+
+def readable(text: str) -> str:
+    """At most 64 KB of the text, without NUL, lone surrogates, or blocks that hooks injected."""
+    return without_injected(encodable(text[:MAX_CHARS]).replace("\0", " "))
+
+
+def _filters(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, ...]]:
+    """The text without its filters, and what they say; a filter that means nothing stays words,
+    and that is said.
+    """
+    if ":" not in text and "@global" not in text:
+        return text, Filters(), 0, False, ()
+    kept: list[str] = []
+    unread: list[str] = []
+    found: dict[str, list[str]] = {}
+    for token in _split_filters(text):
+        name, colon, value = token.partition(":")
+        name = name.lower()
+        values = _filter_values(name, value, now) if colon else []
+        if values:
+            found.setdefault(name, []).extend(values)
+        elif token.lower() == "@global":
+            found["global"] = ["global"]
+        else:
+            kept.append(token)
+            bare = name.removeprefix("-")
+            if colon and value.strip('",') and bare in FILTER_NAMES:
+                unread.append(_unread(bare, token))
+    if not found:
+        return text, Filters(), 0, False, tuple(unread)
+    depth = int(found.get("depth", ["0"])[-1])
+    return " ".join(kept), _as_filters(found), depth, "global" in found, tuple(unread)
+
+
+def _unread(name: str, token: str) -> str:
+    """What to say of a filter that was read as words."""
+    shown = token if len(token) <= MAX_NAME_CHARS else f"{token[:MAX_NAME_CHARS]}…"
+    why = f"{name} {_MEANINGS.get(name, _TOO_LONG)}"
+    if token.startswith("-"):
+        why = "nothing can be left out by a filter"
+    return f"“{shown}” is no filter and was read as words: {why}"
+
+
+def _split_filters(text: str) -> list[str]:
+    import re  # only for a question that may hold filters
+
+    # A quoted value may hold spaces only right after a filter's colon or comma.
+    names, one = "|".join(sorted(FILTER_NAMES)), r'(?:"[^"\n]{1,200}"|[^\s",]+)'
+    pattern = rf"(?<!\S)(?:{names}):{one}(?:,{one})*,?(?!\S)|\S+"
+    return re.findall(pattern, text, re.IGNORECASE)
+
+
+def _filter_values(name: str, value: str, now: str) -> list[str]:
+    if name not in FILTER_NAMES or not value:
+        return []
+    if name in ("since", "before", "as_of"):
+        stamp = time_of(name, value.strip('"'), now)
+        return [stamp] if stamp else []
+    if name == "depth":
+        return [value] if value in ("1", "2", "3") else []
+    # Those of odd places are quoted, and may hold commas.
+    parts = value.split('"')
+    values = [
+        part for i, text in enumerate(parts) for part in ([text] if i % 2 else text.split(","))
+    ]
+    values = [part.strip() for part in values if part.strip()]
+    if any(len(part) > MAX_NAME_CHARS for part in values):
+        return []
+    return closed_values(name, values) if name in ("type", "scope") else values
+
+
+def time_of(name: str, value: str, now: str) -> str:
+    """The moment that the value of `since`, `before` or `as_of` means; '' for none."""
+    if not value or len(value) > MAX_NAME_CHARS:
+        return ""
+    from memory_fabric.language import times  # only for a filter of time
+
+    return times.moment(value, now) if name == "as_of" else times.boundary(value, now)
+
+
+def closed_values(name: str, values: Iterable[str]) -> list[str]:
+    """Types or scopes as we write them; none where any of them is none."""
+    lowered = [value.lower() for value in values]
+    known: Container[str] = SCOPES
+    if name == "type":
+        known, lowered = TYPES, [v if v in TYPES else v.removesuffix("s") for v in lowered]
+    return lowered if all(value in known for value in lowered) else []
+
+
+def _as_filters(found: dict[str, list[str]]) -> Filters:
+    fields: dict[str, list[str]] = {}
+    for name, field in FILTER_FIELDS.items():
+        fields.setdefault(field, []).extend(found.get(name, ()))
+    if "global" in found:
+        fields["scopes"] = ["global"]
+    unique = {field: tuple(dict.fromkeys(values)) for field, values in fields.items()}
+    return Filters(
+        **unique,
+        since=max(found.get("since", [""])),
+        before=min(found.get("before", [""])),
+        as_of=min(found.get("as_of", [""])),
+    )
+
+
+def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
+    if '"' not in text and "“" not in text:
+        return text, ()
+    import re  # only for a question with quotes
+
+    quoted = re.findall(r'"([^"\n]{2,200})"|“([^”\n]{2,200})”', text)
+    phrases = [" ".join((a or b).split()) for a, b in quoted]
+    phrases = [phrase for phrase in phrases if any(c.isalnum() for c in phrase)]
+    return text.replace('"', " "), tuple(dict.fromkeys(phrases))[:MAX_PHRASES]
+
+
+def _left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    from memory_fabric.recall.negations import left_out  # a prompt leaves nothing out
+
+    return left_out(text)
+
+
+def _agents(tokens: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:
+    """Agent names among the tokens, once each; `@database-engineer` counts."""
+    found: list[str] = []
+    for token in tokens:
+        name = token.strip("@.:*").lower()
+        if 2 < len(name) <= MAX_NAME_CHARS and (name in known or is_agent(name)):
+            found.append(name)
+    return tuple(dict.fromkeys(found))
+
+
+def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
+    """Content words in the order they were asked, those of agents' names left out."""
+    if len(text) > LONG_CHARS:
+        text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
+    if agents:
+        for agent in agents:
+            text = _without(text, agent)
+    split = _parts_of_known(text)
+    found = [term for term in terms(text) if len(term) <= MAX_NAME_CHARS and term not in split]
+    if agents and all(term in STOPWORDS for term in found):
+        return ()
+    return tuple(found[:MAX_TERMS])
+
+
+def _parts_of_known(text: str) -> frozenset[str]:
+    """Parts of names that are known whole: who asks for JavaScript does not ask for Java."""
+    parts = camel_parts(text)
+    if not parts:
+        return frozenset()
+    whole = words(text)
+    known = [
+        part
+        for word in text.translate(_BREAKS).split()
+        if _known(word)
+        for part in camel_parts(word)
+    ]
+    return frozenset(known).difference(whole)
+
+
+def _without(text: str, name: str) -> str:
+    lowered, at = text.lower(), 0
+    if len(lowered) != len(
+        text
+    ):  # a letter that grows in lower case: give up positions, keep words
+        return lowered.replace(name, " ")
+    parts = []
+    while (found := lowered.find(name, at)) >= 0:
+        parts.append(text[at:found])
+        at = found + len(name)
+    return " ".join([*parts, text[at:]])
+
+
+def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
+    """Names the question may mean: agents first, then the others in the order they stand."""
+    found = list(agents)
+    plain = [token.strip(".:@*") for token in tokens]
+    at = 0
+    while at < len(plain) and len(found) < 2 * MAX_HINTS:
+        name, length = _name_at(plain, at, first=at == 0 or _ends_a_sentence(tokens[at - 1]))
+        if name and name.lower() not in agents:
+            found.append(name)
+        at += length
+    return tuple(dict.fromkeys(found))[:MAX_HINTS]
+
+
+def _ends_a_sentence(token: str) -> bool:
+    """Whether what follows this token begins a sentence, an item or a quote."""
+    return token.endswith((".", ":")) or token in _BULLETS
+
+
+def _name_at(tokens: list[str], at: int, *, first: bool) -> tuple[str, int]:
+    """The name that begins at this token, or '', and how many tokens to go on; `first` where a
+    sentence begins.
+    """
+    for count in (3, 2):
+        if at + count <= len(tokens):
+            key = name_key("".join(tokens[at : at + count]))
+            known = TECHNOLOGIES.get(key) or PATTERNS.get(key)
+            if known:
+                return known, count
+    name = tokens[at]
+    if not name or len(name) > MAX_NAME_CHARS:
+        return "", 1
+    return _known(name) or (name if _looks_like_a_name(name, first=first) else ""), 1
+
+
+def _known(name: str) -> str:
+    """The house's name for a technology or pattern; '' for none, or for an ordinary word."""
+    key = name_key(name)
+    found = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
+    return "" if key in ORDINARY and name != found else found
+
+
+def _looks_like_a_name(name: str, *, first: bool) -> bool:
+    lowered = name.lower()
+    if lowered in PATTERN_HEADS:
+        return True
+    if not any(c.isalpha() for c in name) or lowered in STOPWORDS:
+        return False
+    inner = name[1:-1]
+    if "-" in inner or "_" in inner or "." in inner or "/" in inner:
+        return True
+    if name.islower() or not name.isascii():
+        return False
+    # CamelCase and ABBREVIATIONS anywhere; a capital alone only where no sentence begins.
+    return not name[1:].islower() or (not first and len(name) > 2)
+
+
+def _asks_for_edges(lowered: set[str], hints: tuple[str, ...], *, is_question: bool) -> bool:
+    """Whether the graph has to be walked; "use Redis here" is an order, not a question about it."""
+    return bool(lowered & RELATION_WORDS) or bool(is_question and hints and lowered & EDGE_WORDS)
+
+
+def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> bool:
+    """Whether a search is about how things were, not how they are; whether a prompt surely is."""
+    if _used_to(tokens, lowered):
+        return True
+    if not plain:
+        return bool(lowered & PAST_WORDS)
+    told = lowered & PAST_AUXILIARIES or not lowered & PRESENT_WORDS
+    return bool(lowered & LONG_PAST_WORDS or (told and lowered & EARLIER_WORDS))
+
+
+def _used_to(tokens: list[str], lowered: set[str]) -> bool:
+    """Whether somebody used to do something."""
+    if "used" not in lowered or "to" not in lowered:
+        return False
+    said = [token.lower() for token in tokens]
+    return any(
+        said[i : i + 2] == ["used", "to"]
+        and (said[i - 1] in SUBJECTS or not OF_TODAY.intersection(said[max(0, i - 4) : i]))
+        for i in range(1, len(said))
+    )
+
+
+def _intent(lowered: set[str], text: str) -> str:
+    if _has_any(_WAYS, _spaced(text[:2000])):
+        return "howto" if not lowered & RELATION_WORDS else "relationship"
+    return next((intent for intent, cues in INTENTS if lowered & cues), "")
+
+
+def _answer_type(text: str) -> str:
+    start = _spaced(text[:400])
+    if _has_any(_AMOUNTS, start):
+        return "how many"
+    if _has_any(_MOMENTS, start):
+        return "when"
+    return "who" if _has_any(_PERSONS, start) else ""
+
+
+def _spaced(text: str) -> str:
+    """The words of the text, each between spaces."""
+    return f" {' '.join(words(text))} "
+
+
+def _has_any(runs: Iterable[str], spaced: str) -> bool:
+    return any(run in spaced for run in runs)

@@ -1,0 +1,91 @@
+"""The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority; what is over, lower.
+
+Recency decides between hits that are as relevant as the best. A hit that is clearly less relevant
+counts as old, however fresh it is: else noise of today would stand above the old exact answer
+(docs/decisions/0017).
+"""
+
+from __future__ import annotations
+
+from memory_fabric.language.time_hints import days_between
+from memory_fabric.recall.staleness import is_over
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.models import Hit
+
+RECENCY_WEIGHT, RELEVANCE_WEIGHT, AUTHORITY_WEIGHT = 0.3, 0.5, 0.2
+RECENCY_DAYS, LEAST_RECENCY = 30, 0.1
+# How far below the most relevant hit freshness still counts; less and less on the way there.
+AS_RELEVANT = 0.05
+CROSS_VALIDATED, IN_GRAPH, PLAIN = 1.3, 1.1, 1.0
+# Divides authority, so that a score stays within 0-1.
+MOST_AUTHORITY = CROSS_VALIDATED
+# What was replaced is still history; it stands behind whatever replaced it.
+SUPERSEDED_FACTOR = 0.5
+TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
+
+
+def rank(hits: Sequence[Hit], now: str, *, past: bool = False) -> list[Hit]:
+    """The hits with their score, highest first; equal scores by relevance, newer first, then id.
+
+    Where the `past` is asked for, what was replaced counts as much as what holds.
+    """
+    most = max((hit.relevance for hit in hits), default=0.0)
+    scored = [hit._replace(score=score(hit, now, most, past=past)) for hit in hits]
+    scored.sort(key=lambda hit: hit.id)
+    scored.sort(key=lambda hit: hit.timestamp, reverse=True)
+    scored.sort(key=lambda hit: (hit.score, hit.relevance), reverse=True)
+    return scored
+
+
+def score(hit: Hit, now: str, most: float = 0.0, *, past: bool = False) -> float:
+    """The score of one hit, 0-1; `most` is the relevance of the most relevant one beside it."""
+    return sum(_summands(hit, now, most)) * _factor(hit, now, past)
+
+
+def parts(hit: Hit, now: str, most: float = 0.0, *, past: bool = False) -> dict[str, float]:
+    """What the score of a hit is made of: three summands, and what their sum is multiplied with."""
+    names = ("recency", "relevance", "authority")
+    named = dict(zip(names, _summands(hit, now, most), strict=True))
+    named["times"] = _factor(hit, now, past)
+    return {name: round(value, 4) for name, value in named.items()}
+
+
+def with_score_parts(hits: Sequence[Hit], now: str, *, past: bool = False) -> list[Hit]:
+    """The ranked hits with the parts of their score in their metadata."""
+    most = max((hit.relevance for hit in hits), default=0.0)
+    return [
+        hit._replace(metadata={**hit.metadata, "score_parts": parts(hit, now, most, past=past)})
+        for hit in hits
+    ]
+
+
+def _summands(hit: Hit, now: str, most: float) -> tuple[float, float, float]:
+    behind = max(0.0, most - hit.relevance) / AS_RELEVANT
+    fresh = LEAST_RECENCY + (recency(hit.timestamp, now) - LEAST_RECENCY) * max(0.0, 1 - behind)
+    return (
+        RECENCY_WEIGHT * fresh,
+        RELEVANCE_WEIGHT * hit.relevance,
+        AUTHORITY_WEIGHT * authority(hit) / MOST_AUTHORITY,
+    )
+
+
+def _factor(hit: Hit, now: str, past: bool) -> float:
+    over = SUPERSEDED_FACTOR if not past and is_over(hit, now) else 1.0
+    return over * TRUST_FACTORS.get(str(hit.metadata.get("trust", "")), 1.0)
+
+
+def recency(stamp: str, now: str) -> float:
+    """1.0 for now, down to 0.1 after 27 days and for an unknown time."""
+    days = days_between(stamp, now)
+    return LEAST_RECENCY if days is None else max(LEAST_RECENCY, 1 - days / RECENCY_DAYS)
+
+
+def authority(hit: Hit) -> float:
+    """How much a hit's origin counts: two witnesses above the graph above what was merely said."""
+    if hit.metadata.get("cross_validated"):
+        return CROSS_VALIDATED
+    return IN_GRAPH if hit.source in ("graph", "records") else PLAIN

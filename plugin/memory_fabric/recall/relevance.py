@@ -1,0 +1,344 @@
+"""How relevant a candidate is to a question, as a sum of parts measured on long conversations.
+
+Relevance = 1 − e^(−1.3 · raw). Raw adds what the question's words say (bm25, and the share of the
+question that the text holds), what stands around the text (the turns beside it, the best of its
+session or entity), and what the question asks for (a name, a time, a kind of answer).
+
+`covered` is the absolute part alone: the share of the question's weight that the text holds. It
+does not depend on bm25, which is about 0 in stores of a few rows; floors stand on it.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+from memory_fabric.language import concepts as asked
+from memory_fabric.language import time_hints
+from memory_fabric.recall import succession
+from memory_fabric.text import name_key, stem, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memory_fabric.language.concepts import Concept
+    from memory_fabric.models import Query
+    from memory_fabric.store.search import Candidate
+
+# Tuned on development conversations; halving or doubling one of them costs a point or less.
+BM25_WEIGHT = 0.4
+COVERAGE_WEIGHT = 0.4
+# A word that often stands for an asked one counts this share of it.
+NEAR_SHARE = 0.6
+# What the words of the turns beside it are worth is shared: what is asked before belongs to what is
+# answered.
+BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.55, 0.4
+PARENT_WEIGHT = 0.3
+# Additive: names that stand everywhere in a store get almost no weight from bm25.
+ENTITY_BOOST = 0.45
+TIME_BOOST = 0.6
+ANSWER_BOOST = 0.2
+QUESTION_PENALTY = 0.1
+UNASKED_PENALTY = 0.3
+STEEPNESS = 1.3
+# Smooths the rarity of words where a store has only a handful of candidates.
+PRIOR_CANDIDATES = 3.0
+
+_DATE_WORDS = frozenset(
+    "yesterday today tomorrow tonight week weekend month year ago last next morning".split()
+).union(time_hints.MONTHS, time_hints.WEEKDAYS)
+_NUMBER_WORDS = frozenset(
+    """one two three four five six seven eight nine ten eleven twelve dozen hundred thousand million
+    once twice couple several""".split()
+)
+
+
+class Measured:
+    """A candidate with the concepts that it, and the turns beside it, hold (as bits), and what
+    each part of its relevance came to.
+    """
+
+    __slots__ = (
+        "after",
+        "answer",
+        "around",
+        "before",
+        "bm25",
+        "candidate",
+        "covered",
+        "group",
+        "mask",
+        "name",
+        "question",
+        "replaces",
+        "time",
+        "unasked",
+    )
+
+    def __init__(self, candidate: Candidate, mask: int, before: int, after: int) -> None:
+        self.candidate, self.mask, self.before, self.after = candidate, mask, before, after
+        self.replaces = ""  # the record whose words count as its own
+        self.bm25 = self.covered = self.around = self.group = 0.0
+        self.name = self.time = self.answer = self.question = self.unasked = 0.0
+
+    @property
+    def words(self) -> float:
+        """What the words of the text alone are worth."""
+        return self.bm25 + COVERAGE_WEIGHT * self.covered
+
+    @property
+    def relevance(self) -> float:
+        """0–1, below 1."""
+        asked_for = self.name + self.time + self.answer + self.question + self.unasked
+        raw = self.words + self.around + self.group + asked_for
+        return max(0.0, 1 - math.exp(-STEEPNESS * raw))
+
+    def parts(self) -> dict[str, float]:
+        """What raw relevance is the sum of, by name; only what is not 0."""
+        named = {
+            "bm25": self.bm25,
+            "words held": COVERAGE_WEIGHT * self.covered,
+            "turns beside it": self.around,
+            "its session or entity": self.group,
+            "names asked for": self.name,
+            "time asked for": self.time,
+            "kind of answer": self.answer,
+            "is a question": self.question,
+            "names what is not asked for": self.unasked,
+        }
+        return {name: round(value, 4) for name, value in named.items() if value}
+
+
+def measure(
+    candidates: Sequence[Candidate], query: Query, now: str, *, wide: bool = False
+) -> list[Measured]:
+    """Every candidate with all parts of its relevance; the order is kept.
+
+    `now` (ISO 8601) gives "last week" its meaning. With `wide` words near to those asked for count.
+    """
+    wanted = asked.concepts(query)
+    measured = _with_concepts(candidates, wanted, _near(wanted) if wide else ())
+    weights = _weights(wanted, measured)
+    succeeded = () if query.past else succession.inherit(measured, now)
+    _add_words(measured, weights, succeeded)
+    _add_groups(measured)
+    for old, heir in succeeded:
+        heir.around, heir.group = max(heir.around, old.around), max(heir.group, old.group)
+    _add_what_was_asked(measured, query, now)
+    return measured
+
+
+def entities_of(candidate: Candidate) -> tuple[str, ...]:
+    """The entities a candidate belongs to and names, its own first."""
+    named = candidate.metadata.get("entities") or ()
+    return tuple(dict.fromkeys([*([candidate.entity] if candidate.entity else []), *named]))
+
+
+def _near(wanted: Sequence[Concept]) -> Sequence[Sequence[str]]:
+    """For each concept the words near to it."""
+    from memory_fabric.language.synonyms import near_words  # a table that no prompt waits for
+
+    return [near_words(concept) for concept in wanted]
+
+
+def _with_concepts(
+    candidates: Sequence[Candidate], wanted: Sequence[Concept], near: Sequence[Sequence[str]]
+) -> list[Measured]:
+    mask_of = _mask_reader(wanted, near)
+    measured = []
+    for candidate in candidates:
+        mask = mask_of(candidate.text)
+        for part in (candidate.metadata.get("why"), *entities_of(candidate)):
+            if part:
+                mask |= mask_of(part)
+        before, after = mask_of(candidate.before), mask_of(candidate.after)
+        measured.append(Measured(candidate, mask, before, after))
+    return measured
+
+
+def _mask_reader(
+    wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
+) -> Callable[[str], int]:
+    """A function from a text to the concepts in it, as bits; every text and word is read once.
+
+    Bit i says that the text holds concept i, bit n + i that it holds a word near to it.
+    """
+    by_stem: dict[str, int] = {}
+    for i, concept in enumerate(wanted):
+        for one in concept.stems:
+            by_stem[one] = by_stem.get(one, 0) | 1 << i
+    for i, neighbours in enumerate(near):
+        for word in neighbours:
+            by_stem[stem(word)] = by_stem.get(stem(word), 0) | 1 << len(wanted) + i
+    # A stem keeps the first three letters of its word: most words need no stemming to be ruled out.
+    beginnings = {one[:3] for one in by_stem}
+    of_word: dict[str, int] = {}
+    of_text: dict[str, int] = {"": 0}
+
+    def mask_of(text: str) -> int:
+        mask = of_text.get(text)
+        if mask is not None:
+            return mask
+        mask = 0
+        for word in asked.index_words(text):
+            bits = of_word.get(word)
+            if bits is None:
+                known = word[:3] in beginnings
+                bits = of_word[word] = by_stem.get(stem(word), 0) if known else 0
+            mask |= bits
+        of_text[text] = mask
+        return mask
+
+    return mask_of
+
+
+def _weights(wanted: Sequence[Concept], measured: Sequence[Measured]) -> list[float]:
+    """What each concept counts: its strength times its rarity among the candidates; sum 1."""
+    count = len(measured) + PRIOR_CANDIDATES
+    raw = []
+    for i, concept in enumerate(wanted):
+        holding = sum(1 for one in measured if one.mask >> i & 1)
+        raw.append(concept.strength * math.log(1 + count / (holding + 0.5)))
+    total = sum(raw) or 1.0
+    return [weight / total for weight in raw]
+
+
+def _add_words(
+    measured: Sequence[Measured],
+    weights: Sequence[float],
+    succeeded: Sequence[tuple[Measured, Measured]],
+) -> None:
+    """Score the words of each candidate, of what it took the place of, and of the turns beside."""
+    shares: dict[int, float] = {0: 0.0}
+
+    def share(mask: int) -> float:
+        if mask not in shares:
+            near = mask >> len(weights)
+            shares[mask] = sum(
+                weight if mask >> i & 1 else NEAR_SHARE * weight
+                for i, weight in enumerate(weights)
+                if (mask | near) >> i & 1
+            )
+        return shares[mask]
+
+    for one in measured:
+        one.covered = share(one.mask)
+    scales = _bm25_scales(measured)
+    for one in measured:
+        candidate = one.candidate
+        one.bm25 = max(0.0, candidate.bm25) * scales[candidate.source, candidate.store]
+    for old, heir in succeeded:
+        heir.bm25 = max(heir.bm25, old.bm25)
+        heir.replaces = succession.record_of(old.candidate)
+    bm25_of = {one.candidate.id: one.bm25 for one in measured}
+    for one in measured:
+        candidate = one.candidate
+        if one.before:
+            is_answer = candidate.before.rstrip().endswith("?")
+            said = bm25_of.get(candidate.before_id, 0.0) + COVERAGE_WEIGHT * share(one.before)
+            one.around += (BEFORE_WEIGHT + is_answer * BEFORE_QUESTION_WEIGHT) * said
+        if one.after:
+            said = bm25_of.get(candidate.after_id, 0.0) + COVERAGE_WEIGHT * share(one.after)
+            one.around += AFTER_WEIGHT * said
+
+
+def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
+    """What a point of bm25 is worth in each source of each store.
+
+    The best row of a source gets BM25_WEIGHT where the source covers the question as well as any;
+    in one that knows little of it even the best row is not worth much.
+    """
+    best: dict[tuple[str, str], float] = {}
+    covered: dict[tuple[str, str], float] = {}
+    for one in measured:
+        key = (one.candidate.source, one.candidate.store)
+        best[key] = max(best.get(key, 0.0), one.candidate.bm25)
+        covered[key] = max(covered.get(key, 0.0), one.covered)
+    most = max(covered.values(), default=0.0) or 1.0
+    return {
+        key: BM25_WEIGHT * covered[key] / most / ceiling if ceiling > 0 else 0.0
+        for key, ceiling in best.items()
+    }
+
+
+def _add_groups(measured: Sequence[Measured]) -> None:
+    """Raise what stands beside a good hit in its session or entity."""
+    best: dict[tuple[str, str], float] = {}
+    for one in measured:
+        key = _group(one.candidate)
+        best[key] = max(best.get(key, 0.0), one.words + one.around)
+    most = max((value for key, value in best.items() if key[1]), default=0.0)
+    if most <= 0:
+        return
+    for one in measured:
+        key = _group(one.candidate)
+        if key[1]:
+            one.group = PARENT_WEIGHT * best[key] / most
+
+
+def _group(candidate: Candidate) -> tuple[str, str]:
+    session = str(candidate.metadata.get("session") or "")
+    return ("session", session) if session else ("entity", candidate.entity)
+
+
+def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) -> None:
+    names = asked.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
+    spans = (*_spans(query.asked, now), *query.spans)
+    unasked = frozenset(map(stem, query.unasked))
+    for one in measured:
+        candidate = one.candidate
+        if any(_is_named(name, names) for name in (*entities_of(candidate), _speaker(candidate))):
+            one.name = ENTITY_BOOST
+        day = candidate.timestamp[:10]
+        if spans and any(first <= day < after for first, after in spans):
+            one.time = TIME_BOOST
+        if query.answer_type and _answers(query.answer_type, candidate):
+            one.answer = ANSWER_BOOST
+        if candidate.text.endswith("?"):
+            one.question = -QUESTION_PENALTY
+        if unasked and not unasked.isdisjoint(asked.stems_of(candidate.text)):
+            one.unasked = -UNASKED_PENALTY
+
+
+def _spans(text: str, now: str) -> Sequence[tuple[str, str]]:
+    """The stretches of time that the question names, as days."""
+    if not time_hints.may_name_time(text):
+        return ()
+    from memory_fabric.language import times  # only where a time may be named
+
+    return times.ranges(text, now)
+
+
+def _is_named(name: str, names: frozenset[str] | set[str]) -> bool:
+    return bool(name) and name_key(name) in names and name.lower() not in asked.WEAK
+
+
+def _speaker(candidate: Candidate) -> str:
+    """Who speaks in an imported turn of the form `Name: text`."""
+    if candidate.source != "episodes":
+        return ""
+    name, colon, _ = candidate.text[:32].partition(":")
+    return name if colon and name.istitle() else ""
+
+
+def _answers(kind: str, candidate: Candidate) -> bool:
+    if kind == "who":
+        return _names_somebody(candidate.text)
+    found = words(candidate.text)
+    if kind == "when":
+        return any(word in _DATE_WORDS or _is_year(word) for word in found)
+    return any(word in _NUMBER_WORDS or word.isdigit() for word in found)
+
+
+def _names_somebody(text: str) -> bool:
+    """Whether a capitalised word stands where no sentence begins."""
+    parts = text.split(" ")
+    return any(
+        word[:1].isupper() and word[1:2].islower() and (before[-1:].islower() or before[-1:] == ",")
+        for before, word in pairwise(parts)
+    )
+
+
+def _is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20")

@@ -1,0 +1,254 @@
+"""What of memory is old for its kind, for somebody to look at; and taking out what he confirms.
+
+Nothing is stale by itself: `prune` takes exactly what was shown, and only what still is as shown.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.errors import NotFound, StoreUnavailable
+from memory_fabric.ids import new_id, short_id, timestamp
+from memory_fabric.language.time_hints import days_between, parsed
+from memory_fabric.recall import staleness
+from memory_fabric.store.history import last_mentions, resolve
+from memory_fabric.store.history.last_mentions import Aged, Voice
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.store.database import Database
+    from memory_fabric.store.memory import Memory
+    from memory_fabric.values import Progress
+
+DAY_S = 24 * 3600
+MAX_TEXT_CHARS = 240
+# One operation of a prune holds at most so many: a transaction stays short.
+BATCH = 200
+
+
+class Stale(Value):
+    """One entity or record that is old for its type: days since, and the limit that it passed."""
+
+    aged: Aged
+    days: int
+    limit_days: int
+
+
+class Report(Value):
+    """What is stale, oldest first, cut to the limit that was asked for; `total` is all of it."""
+
+    shown: tuple[Stale, ...] = ()
+    total: int = 0
+
+
+class Pruned(Value):
+    """What a prune took out, what had changed meanwhile and stayed, and the id for `undo`."""
+
+    gone: tuple[Stale, ...] = ()
+    stayed: tuple[Stale, ...] = ()
+    undo: str = ""
+
+
+def stale(
+    memory: Memory,
+    now: str,
+    *,
+    types: Sequence[str] = (),
+    limit: int,
+    older_than: int | None = None,
+    named: Sequence[str] = (),
+) -> Report:
+    """What is stale at `now`, of these types if any are named, with texts.
+
+    `older_than` (days) takes the place of the types' own limits. `named` are ids of records and
+    names of entities: only these. Raises NotFound for a name that is unknown or not stale.
+    """
+    found: list[Stale] = []
+    wanted = frozenset(kind.lower() for kind in types)
+    for database in memory.databases():
+        found += _in(database, now, older_than)
+    found = [s for s in found if not wanted or s.aged.type.lower() in wanted]
+    if named:
+        found = _only(memory, found, named)
+    found.sort(key=lambda s: (s.aged.last_at, s.aged.kind, s.aged.store, s.aged.row))
+    return Report(tuple(_told(memory, s) for s in found[:limit]), len(found))
+
+
+def prune(
+    memory: Memory,
+    shown: Sequence[Stale],
+    by: Provenance,
+    now: str,
+    progress: Progress | None = None,
+) -> Pruned:
+    """Forget what was shown, as one change for `undo`; the other tiers follow.
+
+    What was spoken of, closed or pinned since stays. Raises StoreUnavailable when it cannot be
+    done now.
+    """
+    tell = progress or (lambda done, of: None)
+    batch = new_id()
+    gone: list[Stale] = []
+    for database in memory.databases():
+        heard = last_mentions.voices(database, now)
+        # An entity's observations may be a record's: they are compared before that one goes.
+        mine = [s for s in shown if s.aged.store == database.kind]
+        mine.sort(key=lambda s: s.aged.kind != last_mentions.ENTITY)
+        for at in range(0, len(mine), BATCH):
+            some = _unchanged(database, mine[at : at + BATCH], heard, now)
+            if some:
+                _forget(memory, database, some, by, batch, bool(gone))
+            gone += some
+            tell(len(gone), len(shown))
+    memory.flush()
+    taken = {_key(s.aged) for s in gone}
+    stayed = tuple(s for s in shown if _key(s.aged) not in taken)
+    return Pruned(tuple(gone), stayed, _first_of(memory, batch))
+
+
+def _in(database: Database, now: str, own_limit: int | None) -> list[Stale]:
+    before = _days_before(now, _youngest(own_limit))
+    heard = last_mentions.voices(database, now)
+    aged = [
+        *last_mentions.entities(database, before),
+        *last_mentions.records(database, before, now),
+    ]
+    judged = (_judged(a, heard.get(a.row, ()), now, own_limit) for a in aged)
+    return [one for one in judged if one is not None]
+
+
+def _judged(aged: Aged, heard: Iterable[Voice], now: str, own_limit: int | None) -> Stale | None:
+    """The thing with its age, where that is above its limit; None for what is not stale.
+
+    A record that says something of an entity is its observation, too, and keeps it as long as it
+    is not stale itself, or is pinned.
+    """
+    voices = list(heard) if aged.kind == last_mentions.ENTITY else []
+    if any(voice.pinned for voice in voices):
+        return None
+    for voice in voices:
+        if not staleness.is_stale(voice.type, days_between(voice.at, now), own_limit):
+            return None
+    last = max([aged.last_at, *(voice.at for voice in voices)])
+    days, limit = days_between(last, now), staleness.limit_days(aged.type, own_limit)
+    if days is None or limit is None or not staleness.is_stale(aged.type, days, own_limit):
+        return None
+    return Stale(aged._replace(last_at=last), int(days), limit)
+
+
+def _unchanged(
+    database: Database, shown: Sequence[Stale], heard: dict[int, list[Voice]], now: str
+) -> list[Stale]:
+    """Those that still are as they were shown."""
+    fresh = last_mentions.again(database, [s.aged for s in shown], now)
+    return [
+        s
+        for s, seen in zip(shown, fresh, strict=True)
+        if seen is not None and _is_same(s.aged, seen) and not _is_kept(s.aged, heard)
+    ]
+
+
+def _is_same(shown: Aged, seen: Aged) -> bool:
+    same = ("type", "id", "newest", "observations")
+    if any(getattr(shown, name) != getattr(seen, name) for name in same):
+        return False
+    if shown.kind == last_mentions.ENTITY and shown.name != seen.name:
+        return False
+    # Relations may have gone with others that were pruned; none may have come.
+    return seen.linked <= shown.linked and seen.last_at <= shown.last_at
+
+
+def _is_kept(aged: Aged, heard: dict[int, list[Voice]]) -> bool:
+    voices = heard.get(aged.row, []) if aged.kind == last_mentions.ENTITY else []
+    return any(voice.pinned or voice.at > aged.last_at for voice in voices)
+
+
+def _forget(
+    memory: Memory,
+    database: Database,
+    some: Sequence[Stale],
+    by: Provenance,
+    batch: str,
+    some_went: bool,
+) -> None:
+    payload = {
+        "ids": [s.aged.id for s in some if s.aged.kind == last_mentions.RECORD],
+        "entityNames": [s.aged.name for s in some if s.aged.kind == last_mentions.ENTITY],
+        "deletions": [],
+        "batch": batch,
+    }
+    try:
+        memory.write_now("forget", payload, by, store=database.kind)
+    except StoreUnavailable as error:  # not queued: what is spoken of until then must stay
+        back = f" memory-fabric undo {_first_of(memory, batch)} brings back what went before."
+        raise StoreUnavailable(
+            database.path,
+            f"{'Not all of it' if some_went else 'Nothing'} was pruned: "
+            f"{error.message.rstrip('.')}.{back if some_went else ''}",
+            remedy=error.remedy or "Try again.",
+        ) from error
+
+
+def _first_of(memory: Memory, batch: str) -> str:
+    """The id by which `undo` finds all of a batch; empty when nothing was changed."""
+    for database in memory.databases():
+        row = database.row(
+            "SELECT id FROM operations WHERE kind = 'forget' AND instr(payload, ?) > 0 "
+            "ORDER BY seq DESC LIMIT 1",
+            (batch,),
+        )
+        if row:
+            return short_id(str(row[0]))
+    return ""
+
+
+def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[Stale]:
+    chosen: dict[tuple[str, ...], Stale] = {}
+    by_key = {_key(s.aged): s for s in found}
+    for text in named:
+        keys = _meant(memory, text)
+        hits = {key: by_key[key] for key in keys if key in by_key}
+        if not hits:
+            what = "is not stale" if keys else "is neither a memory's id nor an entity's name"
+            raise NotFound(
+                text,
+                f"{text!r} {what}; nothing was changed.",
+                remedy="memory-fabric stale shows what is; memory-fabric forget takes any.",
+            )
+        chosen |= hits
+    return list(chosen.values())
+
+
+def _meant(memory: Memory, text: str) -> list[tuple[str, ...]]:
+    """Keys of what a name or an id means."""
+    meant = [
+        (last_mentions.ENTITY, store, name) for store, name in resolve.entities_meant(memory, text)
+    ]
+    if meant or not resolve.looks_like_id(text):
+        return [*meant]
+    record, _, store = resolve.record_by_id(memory, text)
+    return [(last_mentions.RECORD, store, record.id)]
+
+
+def _key(aged: Aged) -> tuple[str, ...]:
+    return aged.kind, aged.store, aged.id or aged.name
+
+
+def _told(memory: Memory, one: Stale) -> Stale:
+    database = memory.database(one.aged.store, create=False)
+    aged = last_mentions.told(database, one.aged, MAX_TEXT_CHARS) if database else one.aged
+    return one._replace(aged=aged)
+
+
+def _youngest(own_limit: int | None) -> int:
+    """The least number of days after which anything can be stale."""
+    known = staleness.STALE_AFTER_DAYS.values()
+    limits = [d for d in (*known, staleness.DEFAULT_DAYS) if d is not None]
+    return min(limits) if own_limit is None else own_limit
+
+
+def _days_before(now: str, days: int) -> str:
+    moment = parsed(now)
+    return timestamp(moment.timestamp() - days * DAY_S) if moment else ""

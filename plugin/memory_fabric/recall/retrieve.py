@@ -1,0 +1,358 @@
+"""The one stage that asks the store: all sources at once, and the walk for relationship questions.
+
+A source that fails is named and skipped; only DeadlinePassed ends the question.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.errors import DeadlinePassed, FabricError
+from memory_fabric.language import concepts
+from memory_fabric.models import Relation
+from memory_fabric.recall import boost, succession, traverse
+from memory_fabric.store import conditions, graph, search
+from memory_fabric.store.fts_query import match_expression, telling
+from memory_fabric.text import name_key, stem, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Filters, Hit, Query
+    from memory_fabric.store.database import Database
+    from memory_fabric.store.memory import Memory
+    from memory_fabric.store.search import Candidate
+
+    Path = tuple[Relation, ...]
+
+EVERYTHING = search.EVERYTHING
+# Words without which no event dates a question; in a long text they say nothing.
+ANCHORING = frozenset(("before", "after", "since", "until"))
+MAX_ANCHORED_CHARS = 500
+# More than the top 200 of a source was measured and changes nothing.
+PULL_LIMIT = 200
+ENTITY_LIMIT = 20
+NEAR_LIMIT = 60
+# The edges of so many paths are hits of their own; the other paths are only shown.
+MAX_PATHS_AS_HITS = 5
+# Entities that a relationship question starts from.
+MAX_STARTS = 4
+# Names looked up for the cross references of the best hits.
+MAX_NAME_KEYS = 900
+GRAPH_REQUIRED = (
+    "graph: unavailable, and it is required: nothing could be searched. "
+    "Run memory-fabric doctor to see why."
+)
+GRAPH_MISSING = (
+    "graph: unavailable, and it is required: what it holds is missing among these. "
+    "Run memory-fabric doctor to see why."
+)
+
+
+def execute(
+    query: Query,
+    memory: Memory,
+    *,
+    now: str = "",
+    session: str = "",
+    limit: int = PULL_LIMIT,
+    wide: bool = False,
+) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
+    """Candidates of all sources and stores, the walked paths, and the failures by name.
+
+    At most `limit` candidates a source and store; with `wide` also the turns beside past turns that
+    match, what holds only words near to those asked for, and the client's own notes. Records of
+    scope local come only for `session`. Raises DeadlinePassed.
+    """
+    groups = [concept.spellings for concept in concepts.concepts(query)]
+    candidates: list[Candidate] = []
+    failures: list[str] = []
+    databases = memory.databases()
+    for database in databases:
+        for source, ask in _sources(database, query, groups, session, limit, wide):
+            candidates += _asked(failures, source, database, ask)
+    if not query.past:
+        candidates += _successors(query, databases, candidates, now, session, failures)
+    if wide:
+        candidates += _near(query, databases, candidates, session, failures)
+    paths: tuple[Path, ...] = ()
+    if query.traverse:
+        paths = _walked(query, databases, candidates, failures)
+        candidates += _edges(paths, databases)
+    failures = [*memory.failures, *failures]
+    lacks_graph = bool(failures) and not _any_graph(databases, failures)
+    if lacks_graph:
+        failures.append(GRAPH_MISSING if candidates else GRAPH_REQUIRED)
+    if wide and (candidates or not lacks_graph):
+        candidates += _native(query, memory, limit, failures)
+    return candidates, paths, tuple(dict.fromkeys(failures))
+
+
+def newest(
+    query: Query, memory: Memory, *, session: str = "", limit: int
+) -> tuple[list[Candidate], tuple[str, ...]]:
+    """What was remembered last, for a question without words; and the failures by name."""
+    found: list[Candidate] = []
+    failures: list[str] = []
+    databases = memory.databases()
+    for database in databases:
+        asked = (database, limit, query.filters, session)
+        found += _asked(failures, "graph", database, search.recent, *asked)
+    failures = [*memory.failures, *failures]
+    if failures and not _any_graph(databases, failures):
+        failures.append(GRAPH_REQUIRED)
+    found.sort(key=lambda candidate: candidate.timestamp, reverse=True)
+    return found[:limit], tuple(dict.fromkeys(failures))
+
+
+def _asked(
+    failures: list[str],
+    source: str,
+    database: Database,
+    ask: Callable[..., list[Candidate]],
+    *asked: Any,
+) -> list[Candidate]:
+    """What a source answers; nothing where it fails, and then it is named among the failures."""
+    try:
+        return ask(*asked)
+    except DeadlinePassed:
+        raise
+    except FabricError as error:
+        failures.append(f"{source} ({database.kind}): {error}")
+        return []
+
+
+def _successors(
+    query: Query,
+    databases: Sequence[Database],
+    candidates: Sequence[Candidate],
+    now: str,
+    session: str,
+    failures: list[str],
+) -> list[Candidate]:
+    """What had taken the place of a candidate by `now`, and what took the place of that."""
+    found: list[Candidate] = []
+    for _ in range(succession.MAX_STEPS):
+        wanted = succession.missing([*candidates, *found], now)
+        if not wanted:
+            break
+        before = len(found)
+        for database in databases:
+            asked = (database, wanted, query.filters, session)
+            found += _asked(failures, "records", database, search.records_by_id, *asked)
+        if len(found) == before:
+            break
+    return found
+
+
+def _near(
+    query: Query,
+    databases: Sequence[Database],
+    known: Sequence[Candidate],
+    session: str,
+    failures: list[str],
+) -> list[Candidate]:
+    """What holds only words near to those asked for; bm25 speaks of other words and counts 0."""
+    from memory_fabric.language.synonyms import near_words  # a table that no prompt waits for
+
+    groups = [near for near in map(near_words, concepts.concepts(query)) if near]
+    if not groups:
+        return []
+    seen = {candidate.id for candidate in known}
+    found: list[Candidate] = []
+    for database in databases:
+        sources = _sources(database, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
+        for source, ask in sources:
+            if source != "entities":  # asked for by name, which has no near words
+                found += _asked(failures, source, database, ask)
+    return [one._replace(bm25=0.0) for one in found if one.id not in seen]
+
+
+def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
+    """Notes of the client's own memory that hold a word asked for, those with the most first.
+
+    They have no index and no bm25; where a phrase is asked for, `normalize` looks for it.
+    """
+    from memory_fabric.language.synonyms import near_words
+    from memory_fabric.store.tiers import client_memory_files  # a prompt never reads those files
+
+    found, failed = client_memory_files.candidates(memory, query.filters)
+    failures += failed
+    if query.phrases:
+        return found
+    wanted = [one.stems.union(map(stem, near_words(one))) for one in concepts.concepts(query)]
+    wanted += [frozenset(map(stem, words(hint))) for hint in query.entity_hints]
+    held = []
+    for note in found:
+        said = concepts.stems_of(note.text)
+        held.append((sum(not one.isdisjoint(said) for one in wanted), note))
+    held.sort(key=lambda pair: pair[0], reverse=True)
+    return [note for count, note in held[:limit] if count]
+
+
+def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
+    """The query with the stretch of time that "before the migration" means, where memory knows it.
+
+    Costs one more search, and only where a question names such an event.
+    """
+    words_asked = query.text.lower().split() if len(query.text) <= MAX_ANCHORED_CHARS else []
+    if ANCHORING.isdisjoint(words_asked):
+        return query
+    from memory_fabric.recall import temporal_anchors  # only for a question that may name an event
+
+    event = temporal_anchors.event_in(query.text)
+    if event is None:
+        return query
+    match = match_expression(temporal_anchors.spellings(event))
+    for database in memory.databases():
+        try:
+            found = search.records(
+                database, match, temporal_anchors.MAX_RECORDS, EVERYTHING, session
+            )
+        except DeadlinePassed:
+            raise
+        except FabricError:
+            continue  # the search itself will name it
+        span = temporal_anchors.span(event, found)
+        if span:
+            return query._replace(spans=(*query.spans, span))
+    return query
+
+
+def relations_around(
+    hits: Sequence[Hit],
+    memory: Memory,
+    *,
+    at: str = graph.NOW,
+    filters: Filters = EVERYTHING,
+) -> dict[str, tuple[Relation, ...]]:
+    """Entities of the graph that these hits belong to or name, each with its relations.
+
+    Those that stood `at` a time and meet the filters.
+
+    A store that fails here is passed over: the hits stand without their relations.
+    """
+    keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
+    for hit in hits:
+        keys.update(dict.fromkeys(sorted(boost.keys_in(hit.text))))
+    asked = list(keys)[:MAX_NAME_KEYS]
+    around: dict[str, dict[Relation, None]] = {}
+    for database in memory.databases():
+        try:
+            only = conditions.of_relations(database, filters)
+            known = graph.relations_by_key(database, asked, at=at, only=only)
+            for name, relations in known.items():
+                around.setdefault(name, {}).update(dict.fromkeys(relations))
+        except DeadlinePassed:
+            raise
+        except FabricError as error:
+            memory.fail(f"graph ({database.kind}): {error}")
+    return {name: tuple(relations) for name, relations in around.items()}
+
+
+def _sources(
+    database: Database,
+    query: Query,
+    groups: Sequence[Sequence[str]],
+    session: str,
+    limit: int,
+    wide: bool,
+) -> list[tuple[str, Callable[[], list[Candidate]]]]:
+    filters = query.filters
+
+    def match(index: str) -> str:
+        return telling(database, index, groups, limit, query.phrases)
+
+    def observations() -> list[Candidate]:
+        return search.observations(database, match("observations_fts"), limit, filters)
+
+    def records() -> list[Candidate]:
+        return search.records(database, match("records_fts"), limit, filters, session)
+
+    def episodes() -> list[Candidate]:
+        found = match("episodes_fts")
+        return search.episodes(database, found, limit, filters, neighbours=wide)
+
+    def entities() -> list[Candidate]:
+        return search.entities_named(database, _names_expression(query), ENTITY_LIMIT, filters)
+
+    return [
+        ("graph", observations),
+        ("records", records),
+        ("episodes", episodes),
+        ("entities", entities),
+    ]
+
+
+def _names_expression(query: Query) -> str:
+    """What entity names are searched for: the hints, else all words of a short question."""
+    hints = [word for hint in query.entity_hints for word in words(hint)]
+    return match_expression([*query.entity_hints, *hints] or query.terms)
+
+
+def _any_graph(databases: Sequence[Database], failures: Sequence[str]) -> bool:
+    failed = {failure.partition(":")[0] for failure in failures}
+    return any(f"graph ({database.kind})" not in failed for database in databases)
+
+
+def _walked(
+    query: Query,
+    databases: Sequence[Database],
+    candidates: Sequence[Candidate],
+    failures: list[str],
+) -> tuple[Path, ...]:
+    paths: list[Path] = []
+    for database in databases:
+
+        def edges_of(names: Sequence[str], database: Database = database) -> list[Relation]:
+            only = conditions.of_relations(database, query.filters)
+            return graph.relations_of(database, names, at=standing_at(query), only=only)
+
+        try:
+            starts = _starts(query, database, candidates)
+            paths += traverse.walk(starts, edges_of, depth=query.depth)
+        except DeadlinePassed:
+            raise
+        except FabricError as error:
+            failures.append(f"graph ({database.kind}): {error}")
+    asked = [*query.entity_hints, *query.terms]
+    return traverse.most_telling(dict.fromkeys(paths), asked)
+
+
+def standing_at(query: Query) -> str:
+    """When a relation must have stood to be told: now, then, or at any time."""
+    return query.filters.as_of or ("" if query.past else graph.NOW)
+
+
+def _starts(query: Query, database: Database, candidates: Sequence[Candidate]) -> list[str]:
+    """Entities whose name is asked for, in the order asked; else those whose name came closest."""
+    wanted = [name_key(hint) for hint in query.entity_hints]
+    wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)
+    known = graph.entities_by_key(database, wanted[:MAX_NAME_KEYS])
+    exact = dict.fromkeys(known[key].name for key in wanted if key in known)
+    near = [
+        candidate.entity
+        for candidate in candidates
+        if candidate.store == database.kind and candidate.metadata.get("whole_entity")
+    ]
+    return list(exact)[:MAX_STARTS] or list(dict.fromkeys(near))[:MAX_STARTS]
+
+
+def _edges(paths: Sequence[Path], databases: Sequence[Database]) -> list[Candidate]:
+    """The edges of the best paths as candidates: a relation answers where no observation does."""
+    edges = dict.fromkeys(relation for path in paths[:MAX_PATHS_AS_HITS] for relation in path)
+    return [
+        search.Candidate(
+            id=f"graph:{edge.source} {edge.type} {edge.target}",
+            source="graph",
+            text=f"{edge.source} {edge.type.replace('_', ' ')} {edge.target}",
+            entity=edge.source,
+            timestamp=max(graph.stated_at(database, edge) for database in databases),
+            metadata={
+                "entityType": "relation",
+                "entities": [edge.source, edge.target],
+                "relations": [list(edge)],
+            },
+        )
+        for edge in edges
+    ]

@@ -1,0 +1,98 @@
+"""Events that date a question: "before the migration", "after the move to Postgres".
+
+The event is looked for among the records; the day on which the one that speaks of it was made
+bounds a stretch of time, which only raises what lies in it. Pure; `execute` asks the store.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.language.concepts import WEAK, stems_of
+from memory_fabric.language.time_hints import MONTHS, WEEKDAYS
+from memory_fabric.language.vocabulary import TECHNOLOGIES
+from memory_fabric.text import STOPWORDS, stem, words
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.store.search import Candidate
+
+    Span = tuple[str, str]
+
+MAX_RECORDS = 12
+MAX_WORDS = 6
+FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
+_UNTIL, _FROM = frozenset(("before", "until")), frozenset(("after", "since"))
+# What people call events, and the words with which records tell of them.
+_EVENTS = (
+    frozenset(
+        """migration migrate migrated migrating move moved moving switch switched switching
+        changeover transition replacement replaced replaces""".split()
+    ),
+    frozenset("incident outage crash failure downtime postmortem".split()),
+    frozenset("rewrite rewrote rewritten refactoring refactored refactor redesign".split()),
+    frozenset("upgrade upgraded upgrading update bump bumped".split()),
+    frozenset("release released launch launched deploy deployed rollout".split()),
+)
+_NO_EVENT = frozenset((*MONTHS, *WEEKDAYS, "yesterday", "today", "week", "month", "year", "last"))
+
+
+class Event(Value):
+    """An event as a question names it: its kinds (sets of words), its own words, and the side."""
+
+    kinds: tuple[frozenset[str], ...]
+    names: tuple[str, ...]
+    earlier: bool
+
+
+def event_in(text: str) -> Event | None:
+    """The event after the last "before", "after", "since" or "until" of a question, if any."""
+    found = words(text)
+    cues = [i for i, word in enumerate(found) if word in _UNTIL | _FROM]
+    if not cues:
+        return None
+    named = found[cues[-1] + 1 : cues[-1] + 1 + MAX_WORDS]
+    if not named or any(word in _NO_EVENT or word.isdigit() for word in named[:2]):
+        return None
+    kinds = tuple(kind for kind in _EVENTS if kind & set(named))
+    known = frozenset(word for kind in kinds for word in kind)
+    names = tuple(
+        word
+        for word in named
+        if word not in known and word not in STOPWORDS and (word in TECHNOLOGIES or _tells(word))
+    )
+    if not kinds and not names:
+        return None
+    return Event(kinds, names, found[cues[-1]] in _UNTIL)
+
+
+def spellings(event: Event) -> list[str]:
+    """The words to search records for."""
+    named = [s for name in event.names for s in (name, TECHNOLOGIES.get(name, name).lower())]
+    return list(dict.fromkeys([*named, *sorted(w for kind in event.kinds for w in kind)]))
+
+
+def span(event: Event, found: Sequence[Candidate]) -> Span | None:
+    """The stretch of time on the asked side of the event; None where no record tells of it.
+
+    Of several records the first that names it counts, of an event without a name the last.
+    """
+    days = sorted(c.timestamp[:10] for c in found if c.timestamp and _tells_of(c, event))
+    if not days:
+        return None
+    day = days[0] if event.names else days[-1]
+    return (FIRST_DAY, day) if event.earlier else (day, LAST_DAY)
+
+
+def _tells(word: str) -> bool:
+    return word not in WEAK and stem(word) not in WEAK and len(word) > 1
+
+
+def _tells_of(candidate: Candidate, event: Event) -> bool:
+    entities = " ".join(candidate.metadata.get("entities", ()))
+    said = stems_of(f"{candidate.text} {candidate.metadata.get('why') or ''} {entities}")
+    for name in event.names:
+        if said.isdisjoint((stem(name), stem(TECHNOLOGIES.get(name, name).lower()))):
+            return False
+    return all(any(stem(word) in said for word in kind) for kind in event.kinds)

@@ -1,0 +1,1 @@
+"""Redaction: remove credentials from texts before they are stored."""

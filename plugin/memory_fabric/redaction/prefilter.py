@@ -1,0 +1,112 @@
+"""Whether a text could hold a secret: a cheap look, so that most texts never load the rules.
+
+What is stored was redacted by the rules of its day. What is shown passes today's, too: a row may
+be older than a rule.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.cache import Memo
+from memory_fabric.redaction.secret_signs import SIGNS, is_command_line, is_uuid
+from memory_fabric.text import CLOSE_FENCE, encodable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+MAX_REMEMBERED_CHARS = 1024
+# An item of a block, and the end of its columns (fabric.render).
+ITEM, COLUMNS_END = "- [", "] "
+# What the rules look for in the key of a JSON object ("author" is none).
+KEY_PARTS = "pass secret token key credential pwd _auth".split()
+
+
+def may_hold_secret(text: str) -> bool:
+    """False only where `redact` would change nothing: no sign of any of its rules is there."""
+    if len(text) <= MAX_REMEMBERED_CHARS:
+        answer: bool = _SEEN[text]
+        return answer
+    return _may_hold(text)
+
+
+def _may_hold(text: str) -> bool:
+    if _is_id(text):
+        return False
+    text = text.replace(CLOSE_FENCE, "")  # our own mark, which would look like one of those
+    folded = text.casefold()
+    return any(sign(text, folded) for sign in SIGNS)
+
+
+def _is_id(text: str) -> bool:
+    """True for what stands in most fields of what is written: a UUID, or a time in UTC."""
+    is_time = len(text) == 24 and text[10:11] == "T" and text[23:] == "Z" and text[:4].isdigit()
+    return is_uuid(text) or (is_time and text.count(":") == 2)
+
+
+# The same short texts are looked at again and again: in a record, its change and its answer.
+_SEEN = Memo(_may_hold, 1024)
+
+
+def without_secrets(text: str) -> str:
+    """The text as `redact` leaves it."""
+    if not may_hold_secret(text):
+        return text
+    from memory_fabric.redaction.redact import (
+        redact,
+    )  # its expressions cost: only doubtful texts pay them
+
+    return redact(text)
+
+
+def block_without_secrets(block: str) -> str:
+    """The block that a model is given as `redact` leaves its texts.
+
+    An item is one line, and the columns before its text, with ids and dates, are ours: beside them
+    many a plain word would look like the name of a secret.
+    """
+    parts: list[str] = []
+    for line in block.split("\n"):
+        if line.startswith(ITEM):
+            columns, ending, text = line.partition(COLUMNS_END)
+            parts.append(columns + ending + without_secrets(text) if ending else line)
+        elif parts and not parts[-1].startswith(ITEM):
+            parts[-1] += "\n" + line  # a text of several lines is one
+        else:
+            parts.append(line)
+    return "\n".join(p if p.startswith(ITEM) else without_secrets(p) for p in parts)
+
+
+def all_without_secrets(value: Any, known: dict[str, str]) -> Any:
+    """The same for every text in a value of JSON; `known` are texts that were looked at."""
+    if isinstance(value, str):
+        shown = known.get(value)
+        if shown is None:
+            shown = known[value] = encodable(without_secrets(value))
+        return shown
+    if isinstance(value, dict):
+        return {name: all_without_secrets(part, known) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [all_without_secrets(part, known) for part in value]
+    return value
+
+
+def object_without_secrets(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The same JSON object as `redacted_object` leaves it."""
+    if not _is_doubtful(value):
+        return dict(value)
+    from memory_fabric.redaction.redact import redacted_object
+
+    return redacted_object(value)
+
+
+def _is_doubtful(value: Any) -> bool:
+    if isinstance(value, str):
+        return may_hold_secret(value)
+    if isinstance(value, dict):
+        keys = (str(key).casefold() for key in value)
+        named = any(part in key for key in keys for part in KEY_PARTS)
+        return named or any(_is_doubtful(part) for pair in value.items() for part in pair)
+    if is_command_line(value) and may_hold_secret(" ".join(value)):
+        return True
+    return isinstance(value, list | tuple) and any(map(_is_doubtful, value))

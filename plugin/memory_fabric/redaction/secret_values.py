@@ -1,0 +1,337 @@
+"""Which word beside the name of a secret is its value, and no prose, code, version or file."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+
+from memory_fabric.redaction.secret_kinds import EVERY
+from memory_fabric.redaction.secret_names import (
+    is_hex,
+    is_identifier,
+    is_name,
+    is_placeholder,
+    looks_random,
+)
+from memory_fabric.redaction.secret_signs import PROSE, is_doubtful
+from memory_fabric.redaction.secret_words import ANNOUNCING
+
+MARK = "[redacted: secret]"
+MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
+MIN_NEAR_KEY_CHARS = 12
+# More of it in words, and it is a name.
+MAX_IN_WORDS = 0.5
+# Behind a link these go on without saying anything yet.
+FILLERS = frozenset(
+    """now currently still just always again the my our your its a an new old same following
+    simply literally actually really set called changed only both one: this jetzt noch immer neu
+    neue der die das mein unser le la les mon notre actuellement maintenant toujours el los mi
+    nuestra ahora siempre il lo mio ora o meu nossa agora de het mijn nu теперь сейчас moje teraz
+    value user username""".split()
+)
+# No password, though it stands where one would.
+_PREDICATES = frozenset(
+    """required optional missing wrong correct incorrect invalid valid empty blank null none nil
+    true false weak strong short long secure insecure safe unsafe public private hidden visible
+    plain plaintext cleartext hashed encrypted salted stored saved kept sent shown leaked exposed
+    compromised expired stale outdated unknown known set unset reset rotated changed different
+    identical same shared unique random generated temporary permanent static dynamic fine okay good
+    bad great easy hard simple complex sensitive case-sensitive here there below above inside
+    outside elsewhere somewhere everywhere never always only also still already again not too very
+    quite more less than then when where what which who how why because since until unless while if
+    and but or nor for from with without within into onto over under about after before between
+    case string text number boolean integer object array bytes token password secret key value
+    field column header cookie session user users username login email account server database file
+    files vault config environment variable settings manager bcrypt argon scrypt pbkdf sha base
+    base64 utf hex hexadecimal ascii unicode json yaml xml html http https jwt oauth saml ldap
+    totp rsa ecdsa ed25519 aes hmac md5 uuid opaque signed unsigned bearer basic digest being been
+    done used reused unused needed necessary enough allowed forbidden accepted rejected denied
+    checked verified validated masked redacted obfuscated truncated logged printed ignored deleted
+    removed gone lost forgotten found available unavailable supported unsupported deprecated
+    mandatory provided given passed read written loaded injected mounted managed handled important
+    critical obvious irrelevant relevant possible impossible wertlos falsch richtig korrekt leer
+    abgelaufen ungültig erforderlich nötig geheim sicher unsicher gespeichert verschlüsselt
+    geändert incorrecte correcte obligatoire requis expiré invalide vide incorrecta correcta
+    obligatoria requerida caducada vacía sbagliata corretta obbligatoria scaduta vuota incorreta
+    correta obrigatória expirada vazia verplicht onjuist verlopen leeg nieprawidłowe wymagane
+    gerekli yanlış""".split()
+)
+_SUFFIXES = ("able", "ible", "ing", "ed", "ly", "ent", "ous", "ful", "less", "ive", "tion", "ung")
+SYMBOLS = frozenset("!#$%^&*?~@+")
+_QUOTES = "\"'`„“”«»「」『』‘’*_"
+_CJK = "\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef\u0e00-\u0e7f"
+
+
+def without(text: str, spans: list[tuple[int, int]]) -> str:
+    """The text with the mark in place of each span."""
+    parts: list[str] = []
+    at = 0
+    for start, end in sorted(spans):
+        if start >= at and "[redacted" not in text[start:end]:
+            parts += [text[at:start], MARK]
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+def is_telling(core: str) -> bool:
+    """True if neither a word nor an identifier looks like this: letters and digits in turn, or
+    with symbols between them.
+    """
+    if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
+        return False
+    if not any(c.isalpha() for c in core) or not core.isascii():
+        return False
+    if is_identifier(core) or _revision().fullmatch(core):
+        return False
+    symbols = sum(c in "!#$%^&*?~@+" for c in core)
+    in_words = sum(len(run) for run in re.findall(r"[A-Za-z][a-z]{3,}", core))
+    if not symbols and in_words > MAX_IN_WORDS * len(core):
+        return False
+    if symbols and not any(c in "/=:<>(){}[]|," for c in core):
+        return True
+    groups = core.split("-")
+    if len(groups) > 2 and len({*map(len, groups)}) == 1 and len(groups[0]) in range(4, 9):
+        bare = "".join(groups)
+        if bare.isalnum() and not (bare.islower() or bare.isupper()) and not is_name(core):
+            return True
+    for part in re.split(r"[-_./:,=+]", core):
+        if len(part) < 6 or not part.isalnum():
+            continue
+        if len(part) > 7 and part.isalpha() and _is_unlike_words(part):
+            return True
+        turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(part))
+        cases = sum(
+            (a.isdigit(), a.isupper()) != (b.isdigit(), b.isupper()) for a, b in pairwise(part)
+        )
+        if is_hex(part.removeprefix("g").rjust(32, "0")):
+            continue
+        if turns >= 3 or (
+            turns == 2
+            and part[0].isalpha()
+            and part[-1].isalpha()
+            and part.islower()
+            and len(core) <= 24
+        ):
+            return True
+        if len(part) >= 10 and turns and cases > 0.4 * len(part):
+            return True
+    return False
+
+
+def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, words: int) -> bool:
+    """True if a word behind the name of a secret is one."""
+    if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
+        return False
+    if core.isdigit() and kind in ("password", "pair", "pin"):
+        # "pin 481516"; years and amounts stand farther off.
+        is_last = kind == "pin" and words < 3 and not follower.strip(" .!")
+        is_near = bool(linked or not words or is_last)
+        return 4 <= len(core) <= 20 and is_near and not _counts(follower)
+    if kind == "pin":
+        if not linked or _of_device().fullmatch(core):
+            return False
+        kind = "password"
+    if is_placeholder(core) or is_known_form(core) or is_code(core, follower):
+        return False
+    if core.casefold() in EVERY:
+        return False
+    if _other_assignment().match(core) and not (linked and sum(c in SYMBOLS for c in core) > 1):
+        return False
+    if kind in ("key", "common"):
+        return _is_key(core, kind, linked, quoted=quoted, words=words)
+    digits = sum(c.isdigit() for c in core)
+    symbols = any(c in SYMBOLS for c in core[:-1]) or core[-1:] in "!$%@#"
+    if not linked and not quoted and "/" in core:
+        return False
+    if digits and is_mixed(core, least=4):
+        return bool(linked) or quoted or is_mixed(core, least=7) or (len(core) > 5 and not words)
+    if digits and _is_joined(core):
+        return bool(linked) or quoted or not words
+    if symbols and any(c.isalpha() for c in core):
+        return len(core) >= 5 and (bool(linked) or quoted)
+    if kind == "pair" or (not linked and not quoted):
+        return False
+    return _is_weak_word(core, linked, follower, quoted=quoted)
+
+
+def is_phrase(phrase: re.Match[str], region: str) -> bool:
+    """True if words up to the end of the sentence are a passphrase: none of them is prose."""
+    words = re.split(r"[ -]", phrase.group())
+    ends = not region[phrase.end() :].strip(" .!\"'`*)»“”")
+    is_prose = any(word in PROSE or word in _PREDICATES or word in FILLERS for word in words)
+    return ends and not is_prose and len(set(words)) > 2
+
+
+def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
+    """True if a plain word is a password, where its name and a link stand before it."""
+    folded = core.casefold()
+    parts = re.split(r"[-_.]", folded)
+    if any(part in _PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:
+        return False
+    if not all(part.isalnum() for part in parts):
+        return False
+    ends = (
+        not follower.strip()
+        or follower.lstrip(_QUOTES)[:1] in tuple(".,;)!|\n")
+        or (len(follower.split()) > 0 and not follower.split()[0][:1].isalnum())
+        or "\u2e80" <= follower[:1] <= "\ud7af"
+    )
+    if quoted:
+        return linked != "" and len(core) >= 5
+    if linked in ANNOUNCING:
+        return ends and len(core) >= 5 and not folded.endswith(_SUFFIXES)
+    return (
+        linked in ("is", "was", "ist", "war")
+        and ends
+        and len(core) >= 5
+        and not folded.endswith(_SUFFIXES)
+    )
+
+
+def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> bool:
+    """True if a word is a key or token: letters and digits, or a long hexadecimal number."""
+    if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core) or is_identifier(core):
+        return False
+    if kind == "common":
+        is_long = len(core) >= MIN_BARE_KEY_CHARS and bool(linked or quoted)
+        return is_long and is_doubtful(core) and not is_hex(core) and not _is_uuid(core)
+    if linked or quoted:
+        return is_mixed(core, least=8) or is_doubtful(core) or _is_uuid(core) or looks_random(core)
+    if not words and kind == "key" and (_is_uuid(core) or looks_random(core)):
+        return True
+    least = MIN_NEAR_KEY_CHARS if not words else MIN_BARE_KEY_CHARS
+    return len(core) >= least and is_doubtful(core) and not _is_uuid(core)
+
+
+def is_mixed(core: str, *, least: int) -> bool:
+    """True if letters stand beside digits in one part, or symbols do; no `users_2024`."""
+    if len(core) < least or not any(c.isalpha() for c in core):
+        return False
+    if any(c in SYMBOLS for c in core):
+        return any(c.isdigit() for c in core) or len(core) >= 8
+    parts = re.split(r"[-_./:,]", core)
+    if any(c.isdigit() for c in core) and any(
+        len(part) > 5 and part.isalpha() and _is_unlike_words(part) for part in parts
+    ):
+        return True
+    return any(
+        any(c.isdigit() for c in part) and any(c.isalpha() for c in part) and len(part) >= 4
+        for part in parts
+    )
+
+
+def _is_unlike_words(part: str) -> bool:
+    """True if small letters and capitals follow one another as in no word and no name."""
+    turns = sum(a.isupper() != b.isupper() for a, b in pairwise(part))
+    return turns >= 2 and not is_identifier(part) and turns * 4 >= len(part)
+
+
+def _is_joined(core: str) -> bool:
+    """True if these are words in capitals and a number, as generators of passwords join them."""
+    return bool(_joined().fullmatch(core))
+
+
+def _is_uuid(core: str) -> bool:
+    return len(core) == 36 and core.count("-") == 4
+
+
+def _counts(follower: str) -> bool:
+    """True if what follows a number says of what: characters, days, attempts."""
+    return bool(re.match(r"\s{0,2}[-\s]?(?:[a-z]{3,}|%)", follower)) and not re.match(
+        r"\s{1,2}(?:and|for|on|to|at|in|as|und|et|y|e|but|or|is|für|auf)\b", follower
+    )
+
+
+def is_code(core: str, follower: str) -> bool:
+    """True if a word is a call, a reference, a path or an option."""
+    if core[:2] in ("$(", "${", "{{", "<%") or core[0] in "<(" or "(" in core or "://" in core:
+        return True
+    if follower[:1] in ("(", "[") or core.startswith(("./", "../", "~/", "--")):
+        return True
+    if (core[0] == "/" and not looks_random(core)) or (core[0] == "$" and is_placeholder(core)):
+        return True
+    if core[0] in "&*" and core[1:].partition("<")[0].isalpha():
+        return True  # a reference, a pointer
+    return bool(_path_of_names().fullmatch(core.rstrip("!")))
+
+
+def is_known_form(core: str) -> bool:
+    """True if the word is a version, date, size, file, algorithm, ticket or address."""
+    return bool(_known_forms().fullmatch(core))
+
+
+def stripped(token: str, start: int = 0) -> tuple[int, int]:
+    """Where the word begins and ends within quotes, brackets and the marks of a sentence."""
+    left, right = start, len(token)
+    while left < right and token[left] in "\"'`*„“”«»‘’([{,;:<_":
+        left += 1
+    while left < right and token[right - 1] in "\"'`*„“”«»‘’)]},;:.?>_":
+        right -= 1
+    if right - left > 1 and token[right - 1] == "!" and token[left : right - 1].isalpha():
+        right -= 1
+    return left, right
+
+
+@cache
+def tokens() -> re.Pattern[str]:
+    """Words between blanks; signs of scripts without blanks end one, too."""
+    return re.compile(rf"[^\s{_CJK}]{{1,256}}")
+
+
+@cache
+def _revision() -> re.Pattern[str]:
+    """A place in a history of git, a user of a host, a build, a standard of C++."""
+    return re.compile(
+        r"(?:[a-z]{2,}\d?-){2,}[a-z0-9]{1,10}(?:-[a-z0-9]{5})?|(?:[a-z]{2,}\d?-)+[a-z0-9]{7,10}-[a-z0-9]{5}|"
+        r"[\w./-]+[~^]\d{0,4}|[a-z][\w.-]*@[a-z][\w.-]*|[a-z]\+\+\S{0,8}|"
+        r"(?:py|cp|h|np)\d{2,3}h?\w{0,12}(?:[-_][\w.]{1,24}){0,4}|[\w.-]+@\{\S{1,12}|v?[\d.]+\+\w+",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _of_device() -> re.Pattern[str]:
+    """A pin of a board, a system of a telephone: `GPIO17`, `Android14`."""
+    return re.compile(r"[A-Z][A-Za-z]{2,}\d{1,3}")
+
+
+@cache
+def _joined() -> re.Pattern[str]:
+    return re.compile(r"(?:[A-Z][a-z]{2,12}[-_.]){2,4}\d{1,6}|(?:[a-z]{4,12}-){2,4}\d{1,4}")
+
+
+@cache
+def words_of_phrase() -> re.Pattern[str]:
+    """Four to twelve words in small letters."""
+    return re.compile(r"[a-z]{3,10}(?:[ -][a-z]{3,10}){3,11}(?![\w-])")
+
+
+@cache
+def _path_of_names() -> re.Pattern[str]:
+    return re.compile(r"[A-Za-z_]+(?:(?:\.|\?\.|::|->)[A-Za-z_]+)+(?:\(\))?|[A-Z][A-Z_]+")
+
+
+@cache
+def _other_assignment() -> re.Pattern[str]:
+    return re.compile(r"[A-Za-z_][\w.-]{1,40}[=:](?!$)")
+
+
+@cache
+def _known_forms() -> re.Pattern[str]:
+    return re.compile(
+        r"v?\d+(?:\.\d+)+\S{0,12}|v\d+(?:(?:alpha|beta|rc|p)\d{1,3})?|\d{4}-\d\d(?:-\d\d\S{0,20})?|\d{1,2}[:.]\d\d(?:[:.]\d\d)?|"
+        r"\d+(?:\.\d+)?-?(?:ms|s|sec|secs|m|min|mins|h|hrs?|d|days?|w|weeks?|months?|years?|x|k|kb|"
+        r"mb|gb|tb|b|bits?|bytes?|chars?|characters?|digits?|st|nd|rd|th|rounds?|times|am|pm|px|"
+        r"em|rem|%)|"
+        r"[\w./-]{0,80}\.(?:py|js|mjs|ts|tsx|jsx|go|rs|rb|java|kt|c|h|cpp|cs|php|sh|md|txt|json|"
+        r"ya?ml|toml|ini|cfg|conf|env|lock|sql|csv|html?|css|xml|pem|key|crt|log|local|sock|tf|"
+        r"db|sqlite|example|sample|org|com|net|io|dev)|"
+        r"(?:[A-Za-z]{2,12}[-_])?(?:sha|md|base|utf|aes|rsa|hs|rs|es|ps|ed|argon|pbkdf|oauth|http|"
+        r"ipv|log4j|node|python|py|php|java|go|rfc|iso|cve|fips|tls|ssl|ssh|totp|fido|pkcs|secp|"
+        r"curve|xchacha|chacha|blake|ripemd|crc|hmac|bcrypt|scrypt)[-_]?\d{1,5}(?:id|b|r1|k1)?"
+        r"(?:[-_./][a-z0-9]{1,12}){0,3}|s3|k8s|k3s|ec2|i18n|l10n|a11y|x509|h2|o365|m365|2fa|mfa|"
+        r"[A-Z]{2,10}-\d{1,6}|#\d+|#[0-9a-f]{3,8}|[^\s@]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}|"
+        r"\d+(?:[-–/x*+.,]\d+)+|[0-9]{1,3}",
+        re.IGNORECASE,
+    )

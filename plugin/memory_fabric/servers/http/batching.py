@@ -1,0 +1,237 @@
+"""Many requests, one asking of the disk: what waits while a commit is under way is the next one.
+
+The texts have a thread and a connection of their own: a picture of a large memory takes a second,
+and nobody who brings something in waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from memory_fabric.errors import BadInput, FabricError, StoreUnavailable
+from memory_fabric.models import Provenance
+from memory_fabric.servers import refresh
+from memory_fabric.servers.http import responses
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store import files, ingest_queue, switches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memory_fabric.ingest_protocol import Ingest
+    from memory_fabric.store.ingest_queue import Accepted, Backlog, IdempotencyConflict, Passage
+    from memory_fabric.store.memory import Memory
+
+    Outcome = Accepted | IdempotencyConflict
+    Waiting = tuple[Ingest, asyncio.Future[Outcome]]
+
+SAID_BY = Provenance(source="ingest", trust="tool")
+# In one commit: so many that the disk hardly counts, so few that the first waits for no hundreds.
+MAX_TOGETHER = 128
+# More wait only where the disk is slower than everybody who sends; of large texts, fewer.
+MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
+# How often the backlog is looked at while texts come in.
+LOOK_EVERY_S = 2.0
+# What shows that a memory can be written: about what a long text takes, with all that finds it.
+PROOF_BYTES = 64 << 10
+
+
+class Intake:
+    """Texts on their way into the memory; `store` is the thread of everything else.
+
+    `on_accepted` is called after each commit: somebody may have to work on it. What `check` raises
+    is the answer to a text.
+    """
+
+    def __init__(
+        self,
+        open_memory: Callable[[], Memory],
+        store: StoreThread,
+        max_backlog: int,
+        on_accepted: Callable[[], None],
+        *,
+        check: Callable[[], None] | None = None,
+    ) -> None:
+        # It only commits: the other tiers follow by whoever works on the texts.
+        self._thread = StoreThread(open_memory, check=check)
+        self._store, self._max_backlog, self._on_accepted = store, max_backlog, on_accepted
+        self._waiting: list[Waiting] = []
+        self._bytes = 0
+        self._task: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._looked_at = -LOOK_EVERY_S
+        self._is_full = False
+        # Whether the last that was written is there; before the first, nobody knows.
+        self._is_proven = False
+        self._told = ""
+
+    async def accept(self, ingest: Ingest) -> Outcome:
+        """What became of a text, durable on return. Raises StoreUnavailable, BadInput."""
+        size = _bytes_of(ingest)
+        if len(self._waiting) >= MAX_WAITING or self._bytes + size > MAX_WAITING_BYTES:
+            raise StoreUnavailable(
+                "", "Too many texts wait to be written.", remedy="Send it later."
+            )
+        if self._is_full:
+            self._look()
+            raise StoreUnavailable(
+                "",
+                f"More than {self._max_backlog:,} texts wait to be worked off.",
+                remedy="Send it later; memory-fabric queue shows them.",
+            )
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._waiting.append((ingest, answer))
+        self._bytes += size
+        if self._task is None:
+            self._task = asyncio.create_task(self._commit_all())
+        return await answer
+
+    async def passage(self, id_: str) -> Passage | None:
+        """How far a text is; None when there is none of this id. Raises FabricError."""
+        return await self._thread.ask(
+            lambda memory: ingest_queue.passage(memory, id_), at_once=False
+        )
+
+    async def backlog(self) -> Backlog:
+        """What is not worked off yet. Raises FabricError."""
+        return await self._thread.ask(ingest_queue.backlog, at_once=False)
+
+    async def complaint(self) -> str:
+        """Why the memory cannot be written now, without a name of a file; empty when it can.
+
+        After a text that could not be stored, something is written to see whether it can now.
+        """
+        if self._is_full:
+            self._look()  # who hears that too much waits sends nothing that would have it looked at
+        proof_bytes = 0 if self._is_proven else PROOF_BYTES
+        try:
+            why, is_proven = await self._thread.ask(
+                lambda memory: _complaint(memory, proof_bytes), at_once=False
+            )
+            # Where nothing was written, a text may have failed meanwhile.
+            self._is_proven = self._is_proven or is_proven
+        except Exception as error:  # noqa: BLE001 - a door: whoever watches is told
+            self._is_proven = False
+            why = responses.without_names(error)
+            self._tell(error)
+        return why
+
+    def _tell(self, error: Exception) -> None:
+        """Say what nobody foresaw where the server runs, once, however often somebody looks."""
+        what = f"{type(error).__name__}: {error}"
+        if not isinstance(error, FabricError) and what != self._told:
+            print(f"memory-fabric: {what}", file=sys.stderr)  # noqa: T201
+            self._told = what
+
+    @property
+    def is_full(self) -> bool:
+        """Whether too much waits to be worked off."""
+        return self._is_full
+
+    def close(self, timeout_s: float) -> None:
+        """End after what is under way."""
+        self._thread.close(timeout_s)
+
+    async def _commit_all(self) -> None:
+        try:
+            while self._waiting:
+                together = self._waiting[:MAX_TOGETHER]
+                del self._waiting[:MAX_TOGETHER]
+                await self._commit(together)
+        finally:
+            self._task = None
+
+    async def _commit(self, together: list[Waiting]) -> None:
+        texts = [ingest for ingest, _ in together]
+        try:
+            outcomes = await self._thread.ask(
+                lambda memory: _accepted(memory, texts), at_once=False
+            )
+        except Exception as error:  # noqa: BLE001 - a door: whoever waits is told
+            self._is_proven = self._is_proven and not _is_trouble(error)
+            outcomes = [error] * len(texts)
+        else:
+            self._is_proven = not any(_is_trouble(outcome) for outcome in outcomes)
+            self._on_accepted()
+            self._look()
+        for (ingest, answer), outcome in zip(together, outcomes, strict=True):
+            self._bytes -= _bytes_of(ingest)
+            if answer.done():
+                continue  # whoever asked has gone
+            if isinstance(outcome, Exception):
+                answer.set_exception(outcome)
+            else:
+                answer.set_result(outcome)
+
+    def _look(self) -> None:
+        """See, now and then and beside the rest, how much waits to be worked off."""
+        now = time.monotonic()
+        if self._looking is None and now - self._looked_at >= LOOK_EVERY_S:
+            self._looked_at = now
+            self._looking = asyncio.create_task(self._see())
+
+    async def _see(self) -> None:
+        try:
+            found = await self._store.ask(ingest_queue.backlog, at_once=False)
+            self._is_full = found.waiting + found.working >= self._max_backlog
+        except Exception as error:  # noqa: BLE001 - a door: what was known stays
+            print(f"memory-fabric: backlog: {error}", file=sys.stderr)  # noqa: T201
+        finally:
+            self._looking = None
+
+
+def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
+    """The outcome of each text, or the error of one that alone cannot be stored."""
+    refresh.renew(memory)
+    if not memory.settings.writes:
+        raise switches.off_error(memory.settings)
+    if memory.settings.domain in memory.settings.rooms.isolated:
+        texts = [text._replace(domain=memory.settings.domain) for text in texts]
+    database = memory.database("project", create=True)
+    if database is not None:
+        database.go_first()
+    try:
+        return list(ingest_queue.accept(memory, texts, SAID_BY))
+    except BadInput:
+        if len(texts) == 1:
+            raise
+    return _one_by_one(memory, texts)
+
+
+def _one_by_one(memory: Memory, texts: list[Ingest]) -> list[Any]:
+    """The outcome of each; what is stored stays so when the store takes no more after it."""
+    outcomes: list[Any] = []
+    for text in texts:
+        try:
+            outcomes += ingest_queue.accept(memory, [text], SAID_BY)
+        except BadInput as error:
+            outcomes.append(error)
+        except Exception as error:  # noqa: BLE001 - a door: the others hear what became of theirs
+            return outcomes + [error] * (len(texts) - len(outcomes))
+    return outcomes
+
+
+def _is_trouble(outcome: object) -> bool:
+    """Whether the memory is to blame, and not the text."""
+    return isinstance(outcome, Exception) and not isinstance(outcome, BadInput)
+
+
+def _bytes_of(ingest: Ingest) -> int:
+    """What the texts take in memory; other fields are small."""
+    return sum(map(sys.getsizeof, (ingest.session_summary, *ingest.key_decisions)))
+
+
+def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
+    """What is wrong, and whether so much was written to see it. Raises FabricError."""
+    refresh.renew(memory)
+    if not memory.settings.writes:
+        return str(switches.off_error(memory.settings)), False
+    database = memory.database("project", create=False)
+    if database is not None:
+        database.prove(proof_bytes)
+        return "", proof_bytes > 0
+    can_be_made = files.can_make(memory.path_of("project"))
+    return "" if can_be_made else "The memory cannot be made: its folder cannot be written.", False

@@ -1,0 +1,89 @@
+"""A question in an address: its fields, and its answer from the one thread that owns the memory."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+
+from memory_fabric.errors import BadInput
+from memory_fabric.redaction.prefilter import all_without_secrets, without_secrets
+from memory_fabric.servers import refresh
+from memory_fabric.servers.http.responses import of_error, without_places
+from memory_fabric.text import encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+
+    from memory_fabric.servers.store_thread import StoreThread
+    from memory_fabric.store.memory import Memory
+
+    Job = Callable[[Memory], Any]
+
+MAX_TEXT_BYTES = 4096
+MAX_SHOWN_CHARS = 40
+# Where an answer of recall repeats what was asked.
+ECHOES = ("query", "label", "notes", "searched")
+
+
+async def answer(store: StoreThread, asked: Callable[[], Job]) -> Response:
+    """What the job that `asked` gives finds in the memory, as JSON; an error of either as one."""
+    try:
+        job = asked()
+
+        def answered(memory: Memory) -> bytes:
+            refresh.renew(memory)
+            value = _for_strangers(job(memory), memory)
+            refresh.told(memory)
+            return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+        content = await store.ask(answered, at_once=False)
+    except Exception as error:  # noqa: BLE001 - a door: one question must not end the server
+        return of_error(error)
+    return Response(content, media_type="application/json")
+
+
+def text_in(request: Request, field: str) -> str:
+    """The field's text; '' without one. Raises BadInput for more than 4 KB, or more than one."""
+    values = texts_in(request, field)
+    if len(values) > 1:
+        raise BadInput(field, f"{field} stands more than once.", remedy="Send it once.")
+    return values[0] if values else ""
+
+
+def texts_in(request: Request, field: str) -> list[str]:
+    """The texts of a field that may be repeated. Raises BadInput for more than 4 KB in one."""
+    return [_usable(field, value) for value in request.query_params.getlist(field)]
+
+
+def number_in(request: Request, field: str, least: int, most: int, default: int) -> int:
+    """The field's number. Raises BadInput for anything else than `least` to `most`."""
+    value = text_in(request, field) or str(default)
+    is_number = value.isascii() and value.isdigit() and len(value) <= len(str(most))
+    if not is_number or not least <= int(value) <= most:
+        raise BadInput(field, f"{field} is a number from {least} to {most}, not {shown(value)!r}.")
+    return int(value)
+
+
+def shown(text: str) -> str:
+    """The beginning of what was asked, without secrets: half of one would not be known as one."""
+    return without_secrets(text)[:MAX_SHOWN_CHARS]
+
+
+def _for_strangers(value: Any, memory: Memory) -> Any:
+    """The answer without the folders of this machine, and without secrets that the question had."""
+    if not isinstance(value, dict) or "failures" not in value:
+        return value
+    failures = [without_places(one, memory) for one in value["failures"]]
+    echoes = {name: value[name] for name in ECHOES if name in value}
+    return value | {"failures": failures} | all_without_secrets(echoes, {})
+
+
+def _usable(field: str, value: str) -> str:
+    value = encodable(value).replace("\0", "")
+    if len(value.encode()) > MAX_TEXT_BYTES:
+        raise BadInput(field, f"{field} is longer than 4 KB.", remedy="Ask for less at once.")
+    return value

@@ -1,0 +1,138 @@
+"""Answers of the server: JSON, and errors as JSON with what helps."""
+
+from __future__ import annotations
+
+import sys
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from memory_fabric.errors import (
+    BadInput,
+    DeadlinePassed,
+    FabricError,
+    NotFound,
+    StoreUnavailable,
+)
+from memory_fabric.redaction.prefilter import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from memory_fabric.store.memory import Memory
+
+# The narrowest first.
+STATUSES = (
+    (BadInput, HTTPStatus.BAD_REQUEST, "bad_input"),
+    (NotFound, HTTPStatus.NOT_FOUND, "not_found"),
+    (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
+    (DeadlinePassed, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
+    (FabricError, HTTPStatus.INTERNAL_SERVER_ERROR, "failed"),
+)
+# After so long a memory that cannot be written now is tried again: a person has to help, mostly.
+RETRY_AFTER_S = 5
+
+
+class Refused(Exception):
+    """A request that gets an error, raised where that is found out; `answer` is what it gets."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        remedy: str = "",
+        *,
+        field: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.answer = refusal(status, code, message, remedy, field=field, headers=headers)
+
+
+def refusal(
+    status: int,
+    code: str,
+    message: str,
+    remedy: str = "",
+    *,
+    field: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """An error as JSON: a word for programs, a sentence, what helps, and the field it is about."""
+    error = {"code": code, "message": message, "remedy": remedy}
+    if field:
+        error["field"] = field
+    return JSONResponse({"error": error}, status, headers)
+
+
+def of_error(error: Exception) -> Response:
+    """The answer to a question that failed; what nobody foresaw is told to the terminal only.
+
+    What was asked may stand in it: secrets are taken out.
+    """
+    for kind, status, code in STATUSES:
+        if isinstance(error, kind):
+            later = status == HTTPStatus.SERVICE_UNAVAILABLE
+            return refusal(
+                status,
+                code,
+                without_secrets(without_names(error)),
+                without_secrets(_unnamed(error, error.remedy)),
+                field=without_secrets(getattr(error, "field", "")),
+                headers={"Retry-After": str(RETRY_AFTER_S)} if later else None,
+            )
+    print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
+    return refusal(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "failed",
+        "The question could not be answered.",
+        "The terminal of memory-fabric serve says why.",
+    )
+
+
+def without_names(error: Exception) -> str:
+    """What is wrong, for strangers: which file it is stays here."""
+    if not isinstance(error, FabricError):
+        return "The memory cannot be written."
+    return _unnamed(error, error.message)
+
+
+def without_places(text: str, memory: Memory) -> str:
+    """The text without the folders of this machine that it lies in: strangers read it."""
+    settings, project = memory.settings, memory.project
+    places = {
+        settings.home,
+        settings.project_dir,
+        settings.user_home,
+        project.root if project else "",
+    }
+    for place in sorted(places, key=len, reverse=True):
+        if place.strip("/"):
+            text = text.replace(place, "…")
+    return text
+
+
+def _unnamed(error: FabricError, text: str) -> str:
+    path = getattr(error, "path", "")
+    if not path:
+        return text
+    begun = f"The memory{text.removeprefix(path)}" if text.startswith(path) else text
+    return begun.replace(path, "the memory")
+
+
+async def of_fault(_request: Request, error: Exception) -> Response:
+    """The answer where something failed that no door expected."""
+    return of_error(error)
+
+
+async def of_route(_request: Request, error: Exception) -> Response:
+    """The answer where there is nothing under a path, or not by this method."""
+    assert isinstance(error, HTTPException)
+    code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
+    phrase = f"{HTTPStatus(error.status_code).phrase}."
+    return refusal(error.status_code, code, phrase, headers=error.headers)

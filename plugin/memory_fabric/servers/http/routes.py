@@ -1,0 +1,115 @@
+"""The application: what lies under which path."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+import orjson
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from memory_fabric import ingest_protocol
+from memory_fabric.errors import FabricError
+from memory_fabric.servers.http import ingest_api, mcp_endpoint, recall_api
+from memory_fabric.servers.http.auth import FRONT
+from memory_fabric.servers.http.bodies import WithBody
+from memory_fabric.servers.http.health_api import HealthApi
+from memory_fabric.servers.http.openapi import document
+from memory_fabric.servers.http.page_api import PageApi
+from memory_fabric.servers.http.responses import of_fault, of_route
+from memory_fabric.viewer.page import page
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+
+    from memory_fabric.config import Settings
+    from memory_fabric.servers.http.batching import Intake
+    from memory_fabric.servers.http.ingest_process import WorkerChild
+    from memory_fabric.servers.http.keys import Keys
+    from memory_fabric.servers.store_thread import StoreThread
+
+
+def application(
+    store: StoreThread, settings: Settings, keys: Keys, intake: Intake, worker: WorkerChild
+) -> Starlette:
+    """What answers; the page asks for the memory when it is open."""
+    html = page({"live": True}, live=True)
+
+    async def front(_request: Request) -> Response:
+        return HTMLResponse(html)
+
+    async def described(_request: Request) -> Response:
+        content = _description(keys.are_needed)
+        return Response(content, media_type="application/json")
+
+    mcp = mcp_endpoint.McpDoor(store, settings)
+
+    @asynccontextmanager
+    async def living(_app: Starlette) -> AsyncIterator[None]:
+        await _take_up(intake, worker)
+        try:
+            yield
+        finally:
+            try:
+                await mcp.close()
+            except Exception as error:  # noqa: BLE001 - a door: the worker ends all the same
+                _say(error)
+            finally:
+                await worker.end()
+
+    api, health, states = PageApi(store), HealthApi(intake, worker), ingest_api.StateApi(intake)
+    app = Starlette(
+        routes=[
+            Route(ingest_protocol.PATH, ingest_api.IngestDoor(intake), methods=["POST"]),
+            Route(ingest_protocol.PATH + "/{id}", states.state),
+            Route(recall_api.PATH, recall_api.RecallApi(store).recall),
+            Route(
+                mcp_endpoint.PATH,
+                WithBody(mcp, mcp_endpoint.MAX_BYTES),
+                methods=list(mcp_endpoint.METHODS),
+            ),
+            Route(FRONT, front),
+            Route("/api/picture", api.picture),
+            Route("/api/recall", api.recall),
+            Route("/api/history", api.history),
+            Route("/api/status", api.status),
+            Route("/healthz", health.lives),
+            Route("/readyz", health.is_ready),
+            Route("/openapi.json", described),
+        ],
+        exception_handlers={HTTPException: of_route, Exception: of_fault},
+        lifespan=living,
+    )
+    # A path with a slash too many is another path: nothing is guessed.
+    app.router.redirect_slashes = False
+    return app
+
+
+@cache
+def _description(keys_are_needed: bool) -> bytes:
+    """The description of all paths: made once, for whoever asks for it needs no key."""
+    return orjson.dumps(document(keys_are_needed=keys_are_needed))
+
+
+async def _take_up(intake: Intake, worker: WorkerChild) -> None:
+    """Have what an earlier server left worked off; what cannot be read now says so when asked."""
+    try:
+        left = await intake.backlog()
+    except FabricError:
+        return
+    except Exception as error:  # noqa: BLE001 - a door: the server answers, if only with errors
+        _say(error)
+        return
+    if left.waiting or left.working:
+        worker.start()
+
+
+def _say(error: Exception) -> None:
+    print(f"memory-fabric: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,161 @@
+"""The server as a process: where it listens, its signals, its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.servers import gc_tuning
+from memory_fabric.servers.http import listen_sockets
+from memory_fabric.servers.http.allowed_hosts import Names, checked
+from memory_fabric.servers.http.auth import Guard
+from memory_fabric.servers.http.batching import Intake
+from memory_fabric.servers.http.connection_limits import Room
+from memory_fabric.servers.http.ingest_process import WorkerChild
+from memory_fabric.servers.http.keys import Keys
+from memory_fabric.servers.http.rate_limit import Rate
+from memory_fabric.servers.http.routes import application
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.config import Settings
+
+MAX_REQUEST_BYTES = 16 << 10
+# For answers under way when the server ends, then for the memory to close: what was answered is
+# durable, so it has nothing to save.
+ANSWERS_GRACE_S, CLOSE_GRACE_S = 1, 0.5
+
+
+class Server:
+    """A server that listens already; `run` answers until a signal comes, also one before.
+
+    With `path` it listens on a Unix socket there, else on `host` and `port`; `allowed` are names
+    that Host headers may have besides. Raises BadInput for an address that others reach when no
+    key is kept, CannotListen, StoreUnavailable when the kept keys cannot be read.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        host: str = listen_sockets.LOCALHOST,
+        port: int = 0,
+        *,
+        path: str = "",
+        allowed: Sequence[str] = (),
+    ) -> None:
+        # Whatever session the server was started in, nobody who asks it is that session.
+        settings = settings._replace(session="")
+        self.is_local = bool(path) or listen_sockets.is_loopback(host)
+        self._keys = Keys(settings.home, strict=not self.is_local)
+        if not self.is_local and not self._keys.has_kept:
+            raise BadInput(
+                "--host",
+                f"{host} is reached by others, and there is no kept key.",
+                remedy="Make one with memory-fabric serve --new-key, or stay on this machine: "
+                "127.0.0.1, ::1 and localhost need none.",
+            )
+        names = checked(allowed)  # before there is a socket that a refusal would leave
+        self._file = listen_sockets.SocketFile(path) if path else None
+        try:
+            self._socket = self._file.socket if self._file else listen_sockets.listening(host, port)
+            address, self.port = "", 0
+            if not path:
+                address, self.port = self._socket.getsockname()[:2]
+            self.host = f"[{address}]" if ":" in address else address
+            self._prepare(settings, Names(self.host or "localhost", self.port, sorted(names)))
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self, settings: Settings, names: Names) -> None:
+        def check() -> None:
+            _need_folder(settings.project_dir)
+
+        self._store = StoreThread(lambda: Memory.open(settings), check=check)
+        worker = WorkerChild(settings.project_dir)
+        self._intake = Intake(
+            lambda: Memory.open(settings),
+            self._store,
+            settings.serve_backlog,
+            worker.start,
+            check=check,
+        )
+        app = application(self._store, settings, self._keys, self._intake, worker)
+        rate = Rate(settings.serve_rate)
+        guard = Guard(app, self._keys, names, rate, f"memory-fabric-{self.port}")
+        self._server = uvicorn.Server(_config(guard))
+        # uvicorn puts its own handlers over these while it runs, and calls these at its end.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._leave)
+
+    @property
+    def key(self) -> str:
+        """The key of this start."""
+        return self._keys.lasting
+
+    @property
+    def address(self) -> str:
+        """Where a person opens the page, with the key of this start; a Unix socket has a path."""
+        return self._file.path if self._file else self._with_key(self._keys.lasting)
+
+    def address_for_once(self) -> str:
+        """The address with a key that opens only the first time."""
+        return self._with_key(self._keys.once())
+
+    def run(self) -> None:
+        """Answer until SIGINT or SIGTERM."""
+        gc_tuning.settle()
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self.close()
+        self._intake.close(CLOSE_GRACE_S)
+        self._store.close(CLOSE_GRACE_S)
+
+    def close(self) -> None:
+        """Take the socket's file away; nothing where there is none."""
+        if self._file:
+            self._file.close()
+
+    def _leave(self, *_: object) -> None:
+        self._server.should_exit = True
+
+    def _with_key(self, key: str) -> str:
+        return f"http://{self.host}:{self.port}/?key={key}"
+
+
+def _need_folder(folder: str) -> None:
+    """Raises StoreUnavailable where the project's folder is there no longer: under its path there
+    would be another project, of which nothing is known.
+    """
+    if folder and not os.path.isdir(folder):
+        raise StoreUnavailable(
+            folder,
+            "The folder of the project that is served is missing.",
+            remedy="Move it back, or start memory-fabric serve where it is now.",
+        )
+
+
+def _config(app: object) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        loop="asyncio",
+        http=Room().protocol,  # type: ignore[arg-type]
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=listen_sockets.WAITING,
+        h11_max_incomplete_event_size=MAX_REQUEST_BYTES,
+        timeout_graceful_shutdown=ANSWERS_GRACE_S,
+    )

@@ -1,0 +1,88 @@
+"""Where who calls a tool stands: what of memory he sees, and how what he says is stamped."""
+
+from __future__ import annotations
+
+from memory_fabric.errors import FabricError
+from memory_fabric.recall.agent_domains import isolates, room_for, seen_from
+from memory_fabric.store import switches
+from memory_fabric.store.domains import callers
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.store.memory import Memory
+
+# Where the client says which call of the model this is (measured: decision 0031).
+CALL_ID = "claudecode/toolUseId"
+UNKNOWN = (
+    "config.toml isolates agents, and nobody has noted which agent makes this call: it is not "
+    "answered. The hooks of memory-fabric note it; memory-fabric doctor says whether they run."
+)
+
+
+# What Claude Code calls itself at the greeting; other clients send no ids, and have no agents.
+CLAUDE_CODE = "claude-code"
+WITHOUT_ID = (
+    "config.toml isolates agents, and Claude Code has not said which call this is: it is not "
+    "answered. This release of it may no longer send claudecode/toolUseId: update memory-fabric, "
+    "or go back to an earlier release of Claude Code."
+)
+
+
+class Call(Value):
+    """A call of a tool: its `id`, '' from clients that send none, and the client's own name."""
+
+    id: str = ""
+    client: str = ""
+
+
+def call_of(meta: Mapping[str, Any] | None, client: str) -> Call:
+    """A call by its `_meta`, and by what the client calls itself."""
+    stated = (meta or {}).get(CALL_ID)
+    return Call(stated if isinstance(stated, str) else "", client)
+
+
+def seated(
+    memory: Memory, said_by: Provenance, call: Call, place: str
+) -> tuple[Memory, Provenance]:
+    """The memory as this call's agent may see it, and what stamps what he writes.
+
+    Without an id nobody's agent calls, unless the client is one that has agents. Raises FabricError
+    where somebody is isolated and nobody knows whether it is him, or whom a broken config.toml
+    isolates.
+    """
+    _need_open(memory)
+    # A mirrored file has a home of its own within the one that everybody has.
+    caller = callers.of(memory.switched_by[0], call.id) if call.id else callers.Caller()
+    if isolates(memory.settings):
+        if caller is None:
+            raise FabricError(UNKNOWN)
+        if not call.id and call.client == CLAUDE_CODE:
+            raise FabricError(WITHOUT_ID)
+    who = caller or callers.Caller()
+    room = room_for(memory.settings, who.agent_type, place)
+    stamped = said_by._replace(
+        session=who.session or said_by.session, agent=who.agent_type, domain=room.domain
+    )
+    return seen_from(memory, room), stamped
+
+
+def seen_by_anybody(memory: Memory, place: str) -> Memory:
+    """The memory as it may be shown where nobody knows who looks. Raises FabricError."""
+    _need_open(memory)
+    room = room_for(memory.settings, "", place)
+    if isolates(memory.settings) and not room.isolated:
+        raise FabricError(
+            "config.toml isolates agents, and nobody can tell who reads this resource: use the "
+            "tool read_graph."
+        )
+    return seen_from(memory, room)
+
+
+def _need_open(memory: Memory) -> None:
+    if memory.settings.closed:
+        raise switches.off_error(memory.settings)

@@ -1,0 +1,157 @@
+"""The nine tools of the reference memory server on our store (contracts MEM-01 … MEM-11)."""
+
+from __future__ import annotations
+
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.servers.mcp import graph_view, pagination
+from memory_fabric.servers.mcp.result import Outcome, as_json
+from memory_fabric.store import graph
+from memory_fabric.text import cut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.servers.mcp.pagination import Page
+    from memory_fabric.store.database import Database
+    from memory_fabric.store.memory import Memory
+
+    Arguments = Mapping[str, Any]
+
+MAX_NAME_CHARS = 80
+
+
+def create_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """The new entities only; observations for known names are merged, and said (MEM-01)."""
+    result = memory.write("create_entities", {"entities": arguments["entities"]}, said_by)
+    notes = (_merged_note(result.get("merged", ())), _variants_note(result.get("variants", {})))
+    return _list_answer(result, "entities", arguments["entities"], *notes)
+
+
+def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """The new relations only; ends that did not exist are created, and said (MEM-02)."""
+    result = memory.write("create_relations", {"relations": arguments["relations"]}, said_by)
+    ends = result.get("created_ends", ())
+    note = f"Created missing ends as entities of type unknown: {', '.join(ends)}." if ends else ""
+    return _list_answer(result, "relations", arguments["relations"], note)
+
+
+def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """What was added to each entity; an unknown one fails the whole call (MEM-03, MEM-04)."""
+    result = memory.write("add_observations", {"observations": arguments["observations"]}, said_by)
+    asked = [
+        {"entityName": o["entityName"], "addedObservations": o["contents"]}
+        for o in arguments["observations"]
+    ]
+    return _list_answer(result, "results", asked)
+
+
+def delete_entities(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Success, also when nothing matched; relations at either end go too (MEM-05, MEM-06)."""
+    return _deleted(memory, "delete_entities", "entityNames", "Entities", arguments, said_by)
+
+
+def delete_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Success, also when nothing matched (MEM-06)."""
+    return _deleted(memory, "delete_observations", "deletions", "Observations", arguments, said_by)
+
+
+def delete_relations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
+    """Success, also when nothing matched (MEM-06)."""
+    return _deleted(memory, "delete_relations", "relations", "Relations", arguments, said_by)
+
+
+def read_graph(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """A page of the project's and the user's graph in creation order (MEM-10)."""
+    start, most = pagination.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
+    return _graph_answer(memory, graph_view.read(_readable(memory), start, most))
+
+
+def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """Entities that match the query, best first, and what they relate to (MEM-07, MEM-09)."""
+    start, most = pagination.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
+    query, enough = arguments["query"], memory.settings.max_results
+    # The best matches come first: half a page of them is rarely too little, and costs half.
+    most = most // 2 if query else most
+    return _graph_answer(memory, graph_view.found(_readable(memory), query, enough, start, most))
+
+
+def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Outcome:
+    """The entities of these names; unknown ones are skipped (MEM-07, MEM-08)."""
+    start, most = pagination.start_of(arguments.get("cursor", "")), memory.settings.max_reply_chars
+    names = arguments["names"]
+    return _graph_answer(memory, graph_view.opened(_readable(memory), names, start, most))
+
+
+def whole_graph(memory: Memory) -> str:
+    """The resource: everything, as JSON (MEM-16)."""
+    return as_json(graph_view.as_object(graph.whole(_readable(memory))))
+
+
+def _readable(memory: Memory) -> list[Database]:
+    """The databases to read. Raises StoreUnavailable where one exists and none can be read."""
+    databases = memory.databases()
+    if memory.failures and not databases:
+        raise StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
+    return databases
+
+
+def _graph_answer(memory: Memory, view: tuple[Page, str]) -> Outcome:
+    """A page as an answer; what it lacks stands in its note, for models see nothing else."""
+    page, left = view
+    notes = [f"A part could not be read: {failure}" for failure in memory.failures]
+    if page.following:
+        notes.append(f"Cut to size: {left}. For the rest call again with cursor {page.following}.")
+    if page.cut:
+        names = ", ".join(cut(name, MAX_NAME_CHARS) for name in page.cut)
+        notes.append(f"Observations were left out of {names}: open_nodes shows all of one entity.")
+    structure = graph_view.as_object(page.graph) | _noted(notes)
+    return Outcome((as_json(structure),), structure)
+
+
+def _noted(notes: Sequence[str]) -> dict[str, str]:
+    said = " ".join(note for note in notes if note)
+    return {"note": said} if said else {}
+
+
+def _list_answer(
+    result: Mapping[str, Any], key: str, asked: list[dict[str, Any]], *notes: str
+) -> Outcome:
+    listed = asked if result.get("queued") else list(result[key])
+    said = [note for note in (*notes, _queued_note(result)) if note]
+    return Outcome((as_json(listed), *said), {key: listed} | _noted(said), changed=True)
+
+
+def _deleted(
+    memory: Memory, kind: str, key: str, what: str, arguments: Arguments, said_by: Provenance
+) -> Outcome:
+    result = memory.write(kind, {key: arguments[key]}, said_by)
+    message = f"{what} deleted successfully"
+    notes = tuple(filter(None, (_queued_note(result),)))
+    structure = {"success": True, "message": message} | _noted(notes)
+    return Outcome((message, *notes), structure, changed=True)
+
+
+def _queued_note(result: Mapping[str, Any]) -> str:
+    if not result.get("queued"):
+        return ""
+    return (
+        f"Accepted and safe on disk, but not in the graph yet: {result.get('because', '')} "
+        "It is applied as soon as it can be."
+    )
+
+
+def _merged_note(merged: Sequence[Mapping[str, Any]]) -> str:
+    if not merged:
+        return ""
+    counts = ", ".join(f"{m['name']} ({len(m['observations'])})" for m in merged)
+    return f"Existed already; the new observations were added to: {counts}."
+
+
+def _variants_note(variants: Mapping[str, Sequence[str]]) -> str:
+    if not variants:
+        return ""
+    pairs = "; ".join(f"{name} beside {', '.join(others)}" for name, others in variants.items())
+    return f"Names that differ only in case, -, _ or spaces: {pairs}."

@@ -1,0 +1,164 @@
+"""The graph as the nine tools show it: project and user as one, whole, by name, by search."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from memory_fabric.models import Graph
+from memory_fabric.servers.mcp.pagination import CHUNK, Page, Start, chars, page
+from memory_fabric.store import entity_search, graph
+from memory_fabric.text import name_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Entity, Relation
+    from memory_fabric.store.database import Database
+
+
+def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:
+    """A page of everything in creation order, and what was left out."""
+    everything = graph.small(databases) if start == Start() else None
+    if everything is not None and chars(everything) <= max_chars:
+        return Page(everything), ""
+    found = page(
+        databases, _in_order(databases, start.place), start, max_chars=max_chars, outgoing=True
+    )
+    if found.following is None:
+        return found, ""
+    counts = [graph.counts(db) for db in databases]
+    entities, relations = (sum(column) for column in zip(*counts, strict=True))
+    shown = f"{len(found.graph.entities)} of {entities} entities and "
+    return found, f"{shown}{len(found.graph.relations)} of {relations} relations are shown"
+
+
+def opened(
+    databases: Sequence[Database], names: Sequence[str], start: Start, max_chars: int
+) -> tuple[Page, str]:
+    """The entities of exactly these names, and relations that touch one (MEM-07, MEM-08)."""
+    known = (name for db in databases for name in graph.existing_in_order(db, names))
+    ordered = list(dict.fromkeys(known))
+    found = page(
+        databases,
+        enumerate(ordered[start.place :], start.place),
+        start,
+        max_chars=max_chars,
+        whole_first=True,
+    )
+    if found.following is None:
+        return found, ""
+    left = len(ordered) - found.following.place
+    return found, f"{left} of the {len(ordered)} entities are not shown, or not with all relations"
+
+
+def found(
+    databases: Sequence[Database], query: str, enough: int, start: Start, max_chars: int
+) -> tuple[Page, str]:
+    """A page of entities for the query, best first, with every relation that touches one (MEM-07).
+
+    Found are all that hold the query as a substring (what the reference server finds) or hold all
+    its words apart; while these are fewer than `enough`, also those with some of them. An entity
+    that the query names by another of its usual names (k8s, Kubernetes) comes first.
+    """
+    if not query:
+        return read(databases, start, max_chars)
+    best, is_cut = _best(databases, query, enough)
+    everything = graph.small(databases) if start == Start() and not is_cut else None
+    if everything is not None:
+        matching = _selected(everything, best)
+        if chars(matching) <= max_chars:
+            return Page(matching), ""
+    names = _best_then_others(databases, query, best, is_cut)
+    result = page(
+        databases, islice(enumerate(names), start.place, None), start, max_chars=max_chars
+    )
+    if result.following is None:
+        return result, ""
+    last = result.following.place
+    more = len(best) - last
+    told = f"at least {more}" if is_cut and more > 0 else str(more) if more > 0 else "some"
+    return result, f"the best {last} are shown, {told} more match"
+
+
+def as_object(view: Graph) -> dict[str, Any]:
+    """The graph in the tools' form."""
+    return {
+        "entities": [entity_object(e) for e in view.entities],
+        "relations": [relation_object(r) for r in view.relations],
+    }
+
+
+def entity_object(entity: Entity) -> dict[str, Any]:
+    """The entity in the tools' form."""
+    return {
+        "name": entity.name,
+        "entityType": entity.type,
+        "observations": list(entity.observations),
+    }
+
+
+def relation_object(relation: Relation) -> dict[str, Any]:
+    """The relation in the tools' form."""
+    return {"from": relation.source, "to": relation.target, "relationType": relation.type}
+
+
+def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, str]]:
+    """Places and names of all entities from a place on, one that lives in two databases once."""
+    before = 0
+    for number, db in enumerate(databases):
+        while names := graph.names_from(db, max(0, place - before), CHUNK):
+            told = set()
+            for earlier in databases[:number]:
+                told |= graph.existing(earlier, names)
+            for name in names:
+                if name not in told:
+                    yield place, name
+                place += 1
+        before += graph.counts(db)[0]
+
+
+def _best(databases: Sequence[Database], query: str, enough: int) -> tuple[list[str], bool]:
+    """The ranked matches of all databases by name, and whether more than these match."""
+    others = _other_names(query)
+    pools = [entity_search.find(db, query, others) for db in databases]
+    matches = sorted(match for pool in pools for match in pool.best)
+    full = [name for rank, name in matches if rank[1] == entity_search.ALL_WORDS]
+    part = [name for rank, name in matches if rank[1] != entity_search.ALL_WORDS]
+    names = dict.fromkeys([*full, *part[: max(0, enough - len(full))]])
+    return list(names), any(pool.is_cut for pool in pools)
+
+
+def _other_names(query: str) -> list[str]:
+    """The other usual names of the technology or pattern that the whole query is, if it is one."""
+    from memory_fabric.language.vocabulary import (
+        PATTERNS,
+        TECHNOLOGIES,
+    )  # large, and for this alone
+
+    key = name_key(query)
+    for known in (TECHNOLOGIES, PATTERNS):
+        if key in known:
+            return [other for other, name in known.items() if name == known[key] and other != key]
+    return []
+
+
+def _selected(view: Graph, names: Sequence[str]) -> Graph:
+    """The entities of these names in their order, with every relation that touches one."""
+    wanted = set(names)
+    entities = {entity.name: entity for entity in view.entities if entity.name in wanted}
+    touching = [r for r in view.relations if r.source in wanted or r.target in wanted]
+    return Graph(tuple(entities[name] for name in names if name in entities), tuple(touching))
+
+
+def _best_then_others(
+    databases: Sequence[Database], query: str, best: Sequence[str], is_cut: bool
+) -> Iterator[str]:
+    yield from best
+    told = set(best)
+    for db in databases if is_cut else ():
+        for name in entity_search.holding(db, query):
+            if name not in told:
+                told.add(name)
+                yield name

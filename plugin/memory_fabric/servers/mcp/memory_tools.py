@@ -1,0 +1,240 @@
+"""`recall` and `remember`: answers in text only, compact and capped.
+
+The model reads structured content instead of text where both exist, so there is only text here.
+"""
+
+from __future__ import annotations
+
+from memory_fabric import ids
+from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.models import Entity, Record, as_reason, lacks_lesson
+from memory_fabric.recall.render import filter_label, low_trust, path_text, replaced_by
+from memory_fabric.servers.mcp.result import MAX_ANSWER_CHARS, Outcome, within
+from memory_fabric.text import cut, many, name_key, neutralised, one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Answer, Hit, Provenance
+    from memory_fabric.store.history.origin import Brought
+    from memory_fabric.store.memory import Memory
+
+MAX_HIT_CHARS = 700
+MAX_NAMES, MAX_NAME_CHARS = 4, 80
+DEFAULT_LIMIT = 10
+# The tool is called by the assistant in its own words; what pages and files say through the graph
+# tools keeps the lower trust of a tool.
+REMEMBER_TRUST = "assistant"
+STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
+
+FORGOTTEN = "Not stored: this was forgotten, and only the user can bring it back."
+LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" adds one.'
+
+
+def recall(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
+    """The best hits of every source, one a line, with what was left out and what failed."""
+    from memory_fabric.recall import filters as filtering  # late: a client may never ask
+    from memory_fabric.recall.pipeline import Fabric
+    from memory_fabric.recall.retrieve import GRAPH_REQUIRED
+    from memory_fabric.semantic.measure import measure_for
+
+    limit, depth = arguments.get("limit", DEFAULT_LIMIT), arguments.get("depth", 0)
+    now = ids.timestamp()
+    filters = filtering.stated(_filters(arguments), now)
+    fabric = Fabric(memory, now, measure_for(memory.settings))
+    answer = fabric.recall(arguments["query"], limit=limit, depth=depth, filters=filters)
+    if GRAPH_REQUIRED in answer.failures and not memory.databases():
+        raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
+    return Outcome((_rendered(answer, limit),))
+
+
+def _filters(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The filters of a call: in their object, and beside it."""
+    from memory_fabric.recall import filters as filtering
+
+    inside = arguments.get(filtering.OBJECT, {})
+    aside = {key: arguments[key] for key in filtering.KEYS if key in arguments}
+    twice = next((key for key in aside if key in inside), None)
+    if twice:
+        raise BadInput(twice, f"{twice} is stated twice.", remedy=f"Leave {filtering.OBJECT}.")
+    return {**inside, **aside}
+
+
+def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
+    """What was stored: id, entities, tiers, what is on record to the contrary; for a repeat, what
+    was known.
+
+    What was forgotten is not stored again: only the user may bring it back. Raises BadInput for a
+    text without a letter or digit: it would be like any other such, and not found.
+    """
+    from memory_fabric.capture.remember import state
+
+    if not any(map(str.isalnum, arguments["text"])):
+        raise BadInput(
+            "text", "There is nothing to remember.", remedy="State one fact in a full sentence."
+        )
+    record = _record(memory, arguments, said_by.domain)
+    stored, is_new = state(memory, record, said_by._replace(trust=REMEMBER_TRUST))
+    if stored is None:
+        return Outcome((FORGOTTEN,))
+    return Outcome((_confirmation(memory, stored, repeated=not is_new),), changed=True)
+
+
+def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
+    from memory_fabric.capture.capture import capture
+    from memory_fabric.capture.confidence import confidence
+    from memory_fabric.capture.extract import extract
+    from memory_fabric.capture.global_scope import is_generalizable
+    from memory_fabric.capture.known_names import KnownNames
+    from memory_fabric.capture.unreadable import Unread
+    from memory_fabric.redaction.redact import redact, says_only_secrets
+
+    if says_only_secrets(arguments["text"]):
+        raise BadInput(
+            "text",
+            "There is nothing but a secret in it, and secrets are not stored.",
+            remedy="Say where it is kept, not what it is.",
+        )
+    # Before names are read out of it: one alone would not look like a secret.
+    text = redact(one_line(arguments["text"]))
+    known, unread = KnownNames(memory, text), Unread()
+    # Read as a person's statement, which it repeats; its trust stays the assistant's.
+    captured = capture(text, speaker="user", known=known, unread=unread)
+    unread.tell(memory)
+    guessed = captured[0] if captured else Record(type="note", what=text)
+    why = redact(arguments.get("why") or guessed.why)
+    alternatives = tuple(map(redact, arguments.get("alternatives", ()))) or guessed.alternatives
+    extracted, relations = extract(f"{text}. {why}", known=known)
+    # A name that redaction took out of the text is the secret, or holds it.
+    lost = {n for n in arguments.get("entities", ()) if n in arguments["text"] and n not in text}
+    names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
+    entities = _named([name for name in names if "[redacted" not in name], extracted)
+    sure = confidence(
+        # Nobody calls this tool by accident.
+        explicit=True,
+        reason=bool(why),
+        alternative=bool(alternatives),
+        known_entities=sum(name_key(entity.name) in known for entity in entities),
+    )
+    return Record(
+        type=arguments.get("type", guessed.type),
+        what=text,
+        why=why,
+        alternatives=alternatives,
+        entities=entities,
+        relations=relations,
+        category=guessed.category,
+        confidence=sure,
+        generalizable=is_generalizable(sure, why, entities),
+        scope=arguments.get("scope", "team"),
+        domain=domain,
+        pinned=arguments.get("pinned", False),
+    )
+
+
+def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, ...]:
+    """The stated names first, with the type that the text tells, then the extracted ones."""
+    told = {name_key(entity.name): entity for entity in extracted}
+    stated = [told.pop(name_key(n), Entity(n, "unknown")) for n in names if n.strip()]
+    return (*stated, *told.values())
+
+
+def _confirmation(memory: Memory, stored: Record, *, repeated: bool) -> str:
+    from memory_fabric.capture.opposites import as_line, opposites
+    from memory_fabric.store.history.origin import brought
+
+    came = brought(memory, stored, repeated=repeated)
+    replaced = memory.find_records("superseded_by = ?", (stored.id,))
+    head = "Known already" if repeated else "Remembered as"
+    lines = [
+        f"{head}{':' if repeated else ''} {_named_record(stored)}",
+        _entities(stored, came),
+        _where(memory, stored),
+        *(f"In the place of {_named_record(record)}" for record in replaced),
+        *(
+            f"To the contrary: {neutralised(as_line(record))}"
+            for record in opposites(memory, stored)
+        ),
+        LESSON_MISSING if lacks_lesson(stored) else "",
+    ]
+    return within([line for line in lines if line], "history shows it.")
+
+
+def _entities(stored: Record, came: Brought) -> str:
+    """`Entities: a (new), b; in the graph: 2 observations, 1 relation`."""
+    names = [f"{name} (new)" for name in came.new] + list(came.known)
+    told = cut(", ".join(names or [e.name for e in stored.entities]) or "none", MAX_HIT_CHARS)
+    said = many(came.observations, "observation"), many(came.relations, "relation")
+    counts = f"; in the graph: {', '.join(said)}"
+    return f"Entities: {told}" + (counts if came.observations else "")
+
+
+def _where(memory: Memory, stored: Record) -> str:
+    if memory.find_records("id = ?", (stored.id,)):
+        return STORED
+    because = f": {'; '.join(memory.failures)}" if memory.failures else ""
+    return f"Waits in the queue until the graph can be written{because}"
+
+
+def _named_record(record: Record) -> str:
+    what = neutralised(cut(record.what, MAX_HIT_CHARS))
+    return f"{record.type} {ids.short_id(record.id)} (scope {record.scope}): {what}"
+
+
+def _rendered(answer: Answer, limit: int) -> str:
+    walked = {" ".join(relation) for path in answer.paths for relation in path}
+    hits = [hit for hit in answer.hits if hit.id.removeprefix("graph:") not in walked]
+    lines = [_hit_line(hit) for hit in hits]
+    lines += [f"Path: {path_text(path)}" for path in answer.paths]
+    then, label = answer.query.filters.as_of, filter_label(answer.query.filters)
+    head = [label] if label else []
+    notes = [f"As memory stood on {then[:10]}."] if then else []
+    notes += [f"Note: {neutralised(one_line(cut(note, MAX_HIT_CHARS)))}." for note in answer.notes]
+    notes += [f"Not searched: {failure}" for failure in answer.failures]
+    if not lines:
+        return "\n".join([*head, "Nothing found.", *notes])
+    room = MAX_ANSWER_CHARS - len("\n".join([*head, *notes]))
+    if len(answer.hits) >= limit:
+        notes.append(f"Only the best {limit}: a higher limit may show more.")
+    shown = within(lines, "ask more narrowly, or add a filter.", room)
+    return "\n".join([*head, shown, *notes])
+
+
+def _hit_line(hit: Hit) -> str:
+    known = hit.metadata
+    kind = str(known.get("type") or known.get("entityType") or hit.source)
+    marks = [
+        kind,
+        hit.timestamp[:10],
+        str(known.get("scope", "")),
+        _said_by(known),
+        "stale" if known.get("stale") else "",
+        replaced_by(known),
+        "" if kind == "relation" else _reference(hit),
+    ]
+    text = one_line(hit.text)
+    reason = one_line(str(known.get("why") or ""))
+    if reason and reason not in text:
+        text += f" — {as_reason(reason)}"
+    about = ", ".join(name for name in hit.entities[:MAX_NAMES] if name not in text)
+    line = cut(text, MAX_HIT_CHARS) + (f" [{cut(about, MAX_NAME_CHARS)}]" if about else "")
+    return f"- ({', '.join(mark for mark in marks if mark)}) {neutralised(line)}"
+
+
+def _said_by(known: Mapping[str, Any]) -> str:
+    trust = str(known.get("trust") or "")
+    if trust == "foreign":
+        return low_trust(trust, str(known.get("author") or ""))
+    return f"said by {trust}" if trust else ""
+
+
+def _reference(hit: Hit) -> str:
+    """How the hit can be named again: a record's or turn's short id, an entity's or file's name."""
+    source, _, identifier = hit.id.partition(":")
+    if source == "native":
+        return cut(identifier, MAX_NAME_CHARS)
+    if source != "graph":
+        return ids.short_id(identifier)
+    return neutralised(one_line(cut(identifier.rpartition("#")[0] or identifier, MAX_NAME_CHARS)))

@@ -1,0 +1,190 @@
+"""The MCP server `memory` on the SDK's low level, as `serve` offers it over HTTP.
+
+Nothing here knows a transport. What it answers with stands in `asked`, `tools` and `protocol`,
+which it shares with the server over standard input and output (`session`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.server.lowlevel.server import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourceUpdated
+
+from memory_fabric import __version__
+from memory_fabric.errors import FabricError
+from memory_fabric.servers.mcp import caller_scope, protocol, tools
+from memory_fabric.servers.mcp.asked import Asked
+from memory_fabric.servers.mcp.change_notifications import Watch, mark_of
+from memory_fabric.servers.mcp.protocol import GRAPH_URI
+from memory_fabric.servers.mcp.result import Outcome, failure, wire
+from memory_fabric.servers.mcp.schema import TOOLS, listed
+
+if TYPE_CHECKING:
+    from mcp.server.connection import Connection
+    from mcp.server.context import ServerRequestContext
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.servers.mcp.change_notifications import Mark
+    from memory_fabric.servers.store_thread import StoreThread
+    from memory_fabric.store.memory import Memory
+
+    Context = ServerRequestContext[Any]
+
+
+class MemoryServer:
+    """The handlers of clients' connections over one memory; `server` is what the SDK runs.
+
+    `place` is the folder that the clients work in, where that is not the memory's.
+    """
+
+    def __init__(self, store: StoreThread, said_by: Provenance, place: str = "") -> None:
+        self._store, self._asked = store, Asked(said_by, place)
+        # What each connection has subscribed to.
+        self._subscribed: dict[Connection, set[str]] = {}
+        self._bus = InMemorySubscriptionBus()
+        self._listen_to_bus = ListenHandler(self._bus)
+        self._watch = Watch(store, self._tell_soon)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.server: Server[Any] = Server(
+            protocol.NAME,
+            version=__version__,
+            title=protocol.TITLE,
+            instructions=protocol.INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_subscribe_resource=self._subscribe,
+            on_unsubscribe_resource=self._unsubscribe,
+            on_subscriptions_listen=self._listen,
+        )
+        # Registered apart because its answer is a plain mapping: a large graph is not copied
+        # into models on its way out.
+        self.server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
+
+    async def _list_tools(self, _context: Context, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult.model_validate({"tools": [listed(tool) for tool in TOOLS]})
+
+    async def _call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> dict[str, Any]:
+        if params.arguments is None and "arguments" in params.model_fields_set:
+            raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
+        arguments = params.arguments or {}
+        outcome = tools.complaint(params.name, arguments)
+        if outcome is None:
+            call = caller_scope.call_of(params.meta, _client_of(context))
+            outcome = await self._answer(params.name, arguments, call)
+            if outcome.changed:
+                await self._tell()
+        return {**wire(outcome), "resultType": "complete"}
+
+    async def _answer(
+        self, name: str, arguments: dict[str, Any], call: caller_scope.Call
+    ) -> Outcome:
+        def job(memory: Memory) -> Outcome:
+            outcome = self._asked.call(memory, name, arguments, call)
+            if outcome.changed:
+                self._watch.is_told(mark_of(memory))
+            return outcome
+
+        try:
+            return await self._store.ask(job, changes=name not in tools.READERS)
+        except FabricError as error:
+            # The memory itself could not be opened; the next call tries again.
+            return failure(str(error))
+
+    async def _tell(self) -> None:
+        """Tell subscribers of both protocol eras that the graph has changed (MEM-16)."""
+        for connection, uris in list(self._subscribed.items()):
+            if GRAPH_URI in uris:
+                await connection.send_resource_updated(GRAPH_URI)
+        await self._bus.publish(ResourceUpdated(uri=GRAPH_URI))
+
+    def _tell_soon(self) -> None:
+        """Tell them from another thread."""
+        assert self._loop is not None  # whoever watches came by it
+        told = self._tell()
+        try:
+            asyncio.run_coroutine_threadsafe(told, self._loop)
+        except RuntimeError:  # the loop has ended: nobody is there to be told
+            told.close()
+
+    async def _list_resources(self, _context: Context, _params: Any) -> types.ListResourcesResult:
+        return types.ListResourcesResult.model_validate({"resources": [protocol.GRAPH]})
+
+    async def _list_templates(
+        self, _context: Context, _params: Any
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=[])
+
+    async def _read_resource(
+        self, _context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        if str(params.uri) != GRAPH_URI:
+            missing = protocol.not_found(str(params.uri))
+            raise MCPError(missing.code, missing.message)
+        try:
+            whole = await self._store.ask(self._asked.whole_graph)
+        except FabricError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+        text = types.TextResourceContents(uri=GRAPH_URI, mime_type=protocol.JSON_TYPE, text=whole)
+        return types.ReadResourceResult(contents=[text])
+
+    async def _subscribe(
+        self, context: Context, params: types.SubscribeRequestParams
+    ) -> types.EmptyResult:
+        # The session is of this request only, the connection below it is not. It is not public:
+        # tests/servers/test_server_sdk.py holds the SDK to it.
+        connection = context.session._connection
+        if connection not in self._subscribed:
+            self._subscribed[connection] = set()
+            connection.exit_stack.callback(self._forget, connection)
+        if str(params.uri) not in self._subscribed[connection]:
+            self._subscribed[connection].add(str(params.uri))
+            await self._begin_to_watch()
+        return types.EmptyResult()
+
+    async def _unsubscribe(
+        self, context: Context, params: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
+        uris = self._subscribed.get(context.session._connection, set())
+        if str(params.uri) in uris:
+            uris.remove(str(params.uri))
+            self._watch.stop()
+        return types.EmptyResult()
+
+    def _forget(self, connection: Connection) -> None:
+        """A connection has ended: nobody is there to be told."""
+        for _ in self._subscribed.pop(connection):
+            self._watch.stop()
+
+    async def _listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        await self._begin_to_watch()
+        try:
+            return await self._listen_to_bus(context, params)
+        finally:
+            self._watch.stop()
+
+    async def _begin_to_watch(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        mark: Mark | None = None
+        try:
+            mark = await self._store.ask(mark_of)
+        except FabricError as error:
+            print(f"memory-fabric: watching: {error}", file=sys.stderr)  # noqa: T201
+        self._watch.start(mark)
+
+
+def _client_of(context: Context) -> str:
+    """What the client calls itself; '' for one that has not said."""
+    greeting = context.session.client_params
+    return greeting.client_info.name if greeting else ""

@@ -1,0 +1,373 @@
+"""One client's connection: its messages in, the answers and notifications out.
+
+Nothing here knows a transport. Lines come in one thread; what asks the memory is answered by the
+store's thread, in the order it was asked, everything else at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from memory_fabric.errors import FabricError
+from memory_fabric.servers.mcp import jsonrpc, protocol
+from memory_fabric.servers.mcp.change_notifications import Watch, mark_of
+from memory_fabric.servers.mcp.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    Fault,
+)
+from memory_fabric.servers.mcp.protocol import GRAPH_URI
+from memory_fabric.servers.mcp.result import failure, wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.servers.mcp.jsonrpc import Message
+    from memory_fabric.servers.mcp.result import Outcome
+    from memory_fabric.servers.store_thread import StoreThread
+    from memory_fabric.store.memory import Memory
+
+    Result = dict[str, Any]
+    Handler = Callable[["Session", "Request"], Result | None]
+
+UPDATED = "notifications/resources/updated"
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+
+
+class Request:
+    """A request that has come, and the batch that it came in."""
+
+    __slots__ = ("batch", "id", "method", "params")
+
+    def __init__(self, message: Message, batch: Batch | None) -> None:
+        assert message.id is not None
+        self.id, self.method, self.params = message.id, message.method, message.params
+        self.batch = batch
+
+
+class Batch:
+    """The answers to the requests of one line: sent as one line, once all are there."""
+
+    def __init__(self, send: Callable[[bytes], None]) -> None:
+        self._send, self._lock = send, threading.Lock()
+        self._answers: list[Result] = []
+        # One for each answer that is awaited, and one until the whole line is taken.
+        self._awaited = 1
+
+    def await_one(self) -> None:
+        """One more answer will come."""
+        with self._lock:
+            self._awaited += 1
+
+    def add(self, answer: Result | None) -> None:
+        """One answer less is awaited; None for a request that nobody waits for any longer."""
+        with self._lock:
+            self._answers += [answer] if answer else []
+            self._awaited -= 1
+            is_whole = not self._awaited
+        if is_whole and self._answers:
+            self._send(jsonrpc.line_of(self._answers))
+
+
+class Session:
+    """A connection. `send` is given whole lines, by any thread, and must not wait for the client.
+
+    `said_by` stamps what is written; `place` is the folder that the client works in.
+    """
+
+    def __init__(
+        self, store: StoreThread, said_by: Provenance, place: str, send: Callable[[bytes], None]
+    ) -> None:
+        self._store, self._send = store, send
+        self._said_by, self._place = said_by, place
+        self._modern: bool | None = None
+        self._greeted, self._client = False, ""
+        self._subscribed = False
+        # Requests without an answer, and of these the listeners, each with what it listens to.
+        self._open: set[Request] = set()
+        self._listening: dict[Request, bool] = {}
+        self._settled = threading.Condition()
+        self._watch = Watch(store, self._tell)
+
+    def take(self, line: bytes) -> None:
+        """Do what a line says. Answers may come later; nothing is raised."""
+        if not line.strip():
+            return
+        try:
+            value = jsonrpc.value_of(line)
+            if value == []:
+                raise Fault(INVALID_REQUEST, "Invalid Request", "a batch holds messages")
+        except Fault as fault:
+            self._say(jsonrpc.error(fault, fault.id))
+            return
+        if not isinstance(value, list):
+            self._take(value, None)
+            return
+        batch = Batch(self._send)
+        for one in value:
+            self._take(one, batch)
+        batch.add(None)
+
+    def end(self, timeout_s: float) -> None:
+        """The client says no more: end its listening, wait for the answers that are still owed."""
+        for request in list(self._listening):
+            self._settle(request, self._result(request, {"_meta": _of_listener(request)}))
+        with self._settled:
+            self._settled.wait_for(lambda: not self._open, timeout_s)
+
+    def _take(self, value: Any, batch: Batch | None) -> None:
+        try:
+            message = jsonrpc.message_of(value)
+        except Fault as fault:
+            self._answer_nobody(fault, batch)
+            return
+        if message is None:
+            return
+        if message.id is None:
+            self._notice(message)
+            return
+        request = Request(message, batch)
+        if batch is not None:
+            batch.await_one()
+        with self._settled:
+            self._open.add(request)
+        try:
+            found = self._answer(request)
+        except Fault as fault:
+            self._settle(request, jsonrpc.error(fault, request.id))
+        except Exception as error:  # noqa: BLE001 - one failing request must not end the others
+            self._settle(request, jsonrpc.error(_told(request, error), request.id))
+        else:
+            if found is not None:
+                self._settle(request, self._result(request, found))
+
+    def _answer_nobody(self, fault: Fault, batch: Batch | None) -> None:
+        answer = jsonrpc.error(fault, fault.id)
+        if batch is None:
+            self._say(answer)
+        else:
+            batch.await_one()
+            batch.add(answer)
+
+    def _notice(self, message: Message) -> None:
+        if message.method == "notifications/initialized":
+            self._greeted = True
+        elif message.method == "notifications/cancelled":
+            asked = message.params.get("requestId")
+            for request in [one for one in list(self._open) if one.id == asked]:
+                self._settle(request, None)
+
+    def _answer(self, request: Request) -> Result | None:
+        """The result of a request, or None where it is answered later. Raises Fault."""
+        method, params = request.method, request.params
+        greets, enveloped = method == "initialize", protocol.is_modern(params)
+        if self._modern is None:
+            self._modern = enveloped and not greets
+        if self._modern:
+            if greets:
+                raise protocol.wrong_era(params, modern=True)
+            protocol.check_envelope(params)
+        elif enveloped and not greets:
+            raise protocol.wrong_era(params, modern=False)
+        handler = (MODERN if self._modern else HANDSHAKE).get(method)
+        if handler is None:
+            raise Fault(METHOD_NOT_FOUND, "Method not found", method)
+        if not (self._modern or self._greeted or method in BEFORE_GREETING):
+            raise protocol.invalid("initialize comes first")
+        protocol.check(method, params)
+        return handler(self, request)
+
+    def _initialize(self, request: Request) -> Result:
+        self._greeted, self._client = True, request.params["clientInfo"]["name"]
+        return protocol.greeting(request.params["protocolVersion"])
+
+    def _call(self, request: Request) -> None:
+        from memory_fabric.servers.mcp import (
+            caller_scope,
+            tools,
+        )  # late: the greeting does not wait for it
+        from memory_fabric.servers.mcp.asked import Asked
+
+        name, arguments = request.params["name"], request.params.get("arguments", {})
+        wrong = tools.complaint(name, arguments)
+        if wrong is not None:
+            self._settle(request, self._result(request, wire(wrong)))
+            return
+        client = protocol.client_name(request.params) if self._modern else self._client
+        call = caller_scope.call_of(request.params.get("_meta"), client)
+        asked = Asked(self._said_by, self._place)
+
+        def job(memory: Memory) -> Outcome:
+            outcome = asked.call(memory, name, arguments, call)
+            if outcome.changed:
+                self._watch.is_told(mark_of(memory))
+            return outcome
+
+        def done(outcome: Outcome | None, error: BaseException | None) -> Result:
+            if isinstance(error, FabricError):
+                # The memory itself could not be opened; the next call tries again.
+                return wire(failure(str(error)))
+            if outcome is None:
+                raise error or AssertionError
+            if outcome.changed:
+                self._tell()
+            return wire(outcome)
+
+        self._ask(request, job, done, changes=name not in tools.READERS)
+
+    def _read(self, request: Request) -> None:
+        from memory_fabric.servers.mcp.asked import Asked  # late: the greeting does not wait for it
+
+        if request.params["uri"] != GRAPH_URI:
+            raise protocol.not_found(request.params["uri"])
+
+        def done(text: str | None, error: BaseException | None) -> Result:
+            if isinstance(error, FabricError):
+                raise Fault(INTERNAL_ERROR, str(error))
+            if text is None:
+                raise error or AssertionError
+            return protocol.contents(text)
+
+        self._ask(request, Asked(self._said_by, self._place).whole_graph, done)
+
+    def _subscribe(self, request: Request) -> None:
+        def begun() -> Result:
+            if request.params["uri"] == GRAPH_URI and not self._subscribed:
+                self._subscribed = True
+            else:
+                self._watch.stop()
+            return {}
+
+        self._begin_to_watch(request, begun)
+
+    def _unsubscribe(self, request: Request) -> None:
+        def done(*_: object) -> Result:
+            if request.params["uri"] == GRAPH_URI and self._subscribed:
+                self._subscribed = False
+                self._watch.stop()
+            return {}
+
+        self._ask(request, lambda memory: None, done)  # after what was asked before it
+
+    def _listen(self, request: Request) -> None:
+        kept = protocol.honoured(request.params["notifications"])
+        hears = GRAPH_URI in kept.get("resourceSubscriptions", ())
+
+        def begun() -> None:
+            with self._settled:
+                is_open = request in self._open
+                if is_open:
+                    self._listening[request] = hears
+            if is_open:
+                params = {"_meta": _of_listener(request), "notifications": kept}
+                self._say(jsonrpc.notification(ACKNOWLEDGED, params))
+            elif hears:
+                self._watch.stop()
+
+        if hears:
+            self._begin_to_watch(request, begun)
+        else:
+            begun()  # of what it asks for nothing ever changes: the memory is not looked at
+
+    def _begin_to_watch(self, request: Request, begun: Callable[[], Result | None]) -> None:
+        """What was before is told to nobody: the watching starts from the memory as it is."""
+
+        def done(mark: Any, error: BaseException | None) -> Result | None:
+            if error is not None:
+                print(f"memory-fabric: watching: {error}", file=sys.stderr)  # noqa: T201
+            self._watch.start(mark)
+            return begun()
+
+        self._ask(request, mark_of, done)
+
+    def _ask(
+        self,
+        request: Request,
+        job: Callable[[Memory], Any],
+        done: Callable[[Any, BaseException | None], Result | None],
+        *,
+        changes: bool = False,
+    ) -> None:
+        """Have the store's thread do a job, and answer with what `done` makes of it."""
+
+        def finish(value: Any, error: BaseException | None) -> None:
+            try:
+                found = done(value, error)
+                answer = None if found is None else self._result(request, found)
+            except Fault as fault:
+                answer = jsonrpc.error(fault, request.id)
+            except Exception as caught:  # noqa: BLE001 - one failing request must not end the others
+                answer = jsonrpc.error(_told(request, caught), request.id)
+            if answer is not None:
+                self._settle(request, answer)
+
+        self._store.submit(job, finish, changes=changes, wanted=lambda: request in self._open)
+
+    def _settle(self, request: Request, answer: Result | None) -> None:
+        """Answer a request, but for one that is answered already, or that nobody waits for."""
+        with self._settled:
+            if request not in self._open:
+                return
+            self._open.remove(request)
+            if self._listening.pop(request, False):
+                self._watch.stop()
+        if request.batch is not None:
+            request.batch.add(answer)
+        elif answer is not None:
+            self._say(answer)
+        with self._settled:
+            self._settled.notify_all()
+
+    def _tell(self) -> None:
+        """Tell whoever asked for it that the graph has changed (MEM-16)."""
+        if self._subscribed:
+            self._say(jsonrpc.notification(UPDATED, {"uri": GRAPH_URI}))
+        for request, hears in list(self._listening.items()):
+            if hears:
+                params = {"_meta": _of_listener(request), "uri": GRAPH_URI}
+                self._say(jsonrpc.notification(UPDATED, params))
+
+    def _result(self, request: Request, found: Result) -> Result:
+        return jsonrpc.result(request.id, protocol.of_era(found, modern=bool(self._modern)))
+
+    def _say(self, message: Result | Sequence[Result]) -> None:
+        self._send(jsonrpc.line_of(message))
+
+
+def _of_listener(request: Request) -> dict[str, Any]:
+    """By which a listener knows what is meant for it."""
+    return {protocol.SUBSCRIPTION_KEY: request.id}
+
+
+def _told(request: Request, error: BaseException) -> Fault:
+    """The answer to a request that failed by a fault of ours, which standard error is told, too."""
+    said = f"{type(error).__name__}: {error}"
+    print(f"memory-fabric: {request.method}: {said}", file=sys.stderr)  # noqa: T201
+    return Fault(INTERNAL_ERROR, said)
+
+
+_BOTH: Mapping[str, Handler] = {
+    "tools/list": lambda session, _: protocol.tool_list(modern=bool(session._modern)),
+    "tools/call": Session._call,
+    "resources/list": lambda *_: protocol.resource_list(),
+    "resources/templates/list": lambda *_: protocol.template_list(),
+    "resources/read": Session._read,
+}
+HANDSHAKE: Mapping[str, Handler] = {
+    **_BOTH,
+    "initialize": Session._initialize,
+    "ping": lambda *_: {},
+    "resources/subscribe": Session._subscribe,
+    "resources/unsubscribe": Session._unsubscribe,
+}
+MODERN: Mapping[str, Handler] = {
+    **_BOTH,
+    "server/discover": lambda *_: protocol.discovery(),
+    "subscriptions/listen": Session._listen,
+}
+BEFORE_GREETING = ("initialize", "ping")

@@ -1,0 +1,109 @@
+"""The MCP server over standard input and output: what `memory-fabric mcp` runs.
+
+    main(environ: Mapping[str, str] | None = None) -> NoReturn
+
+needs nothing but Python: no package is imported, and none has to be installed, so that a bare
+interpreter may run it, which then starts at once:
+
+    python -I -S -c "import sys; sys.path.insert(0, sys.argv[1]); \
+        from memory_fabric.servers.mcp.stdio_server import main; main()" <plugin root>/plugin
+
+The environment is that of every command (`config.py`). What is installed beside is used where it is
+asked for: `recall` finds the packages of the extra in their own folder (`semantic/place.py`).
+
+Three threads: this one reads and parses lines and answers what needs no memory, the store's thread
+works, and, while a client reads too slowly, one that waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+from memory_fabric.models import Provenance
+from memory_fabric.servers import gc_tuning
+from memory_fabric.servers.mcp.session import Session
+from memory_fabric.servers.mcp.stdio import Output, claimed_output, lines
+from memory_fabric.servers.mcp.working_folder import Standing
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.settings_file import settings_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Mapping
+    from typing import NoReturn
+
+    from memory_fabric.config import Settings
+    from memory_fabric.store.memory import Memory
+else:
+    import _signal as signal  # the module above it brings enum, which is half of a start
+
+INPUT = 0
+# A client that stops its servers sends SIGINT and, 100 ms later, SIGTERM.
+SIGNAL_GRACE_S = 0.08
+# After the end of input: for the answers still owed, then for the memory to close.
+ANSWERS_GRACE_S = 10.0
+CLOSE_GRACE_S = 5.0
+
+
+def main(environ: Mapping[str, str] | None = None) -> NoReturn:
+    """Serve until standard input ends or a signal comes; then end the process.
+
+    Nothing but JSON-RPC reaches standard output (MEM-20). Acknowledged writes are durable before
+    their answer, so leaving has nothing to save but the work in hand.
+    """
+    settings = settings_of(os.environ if environ is None else environ)
+    for complaint in settings.complaints:
+        print(f"memory-fabric: {complaint}", file=sys.stderr)  # noqa: T201
+    standing = Standing(settings)
+    store = StoreThread(
+        lambda: _open(standing.settings()),
+        moved=lambda memory: memory.project is None and standing.begun(),
+    )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: _leave(store, SIGNAL_GRACE_S))
+    output = Output(claimed_output(), _interrupt)
+    said_by = Provenance(
+        source="mcp",
+        trust="tool",
+        session=settings.session,
+        author=settings.author,
+        origin=settings.origin,
+    )
+    session = Session(store, said_by, settings.project_dir, output.send)
+    gc_tuning.settle()
+    if settings.memory_file_path:
+        store.begin()  # the file may lack what a server that was killed had acknowledged
+    for line in lines(INPUT):
+        session.take(line)
+    session.end(ANSWERS_GRACE_S)
+    output.wait(ANSWERS_GRACE_S)
+    _leave(store, CLOSE_GRACE_S)
+
+
+def _interrupt() -> None:
+    """Nobody reads our answers: end as by a signal, which reaches the thread that reads lines."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+
+
+def _leave(store: StoreThread, grace_s: float) -> NoReturn:
+    store.close(grace_s)
+    # Other threads may wait for the client; an ordinary exit would wait with them.
+    os._exit(0)
+
+
+def _open(settings: Settings) -> Memory:
+    if settings.memory_file_path:
+        from memory_fabric.store.graph_file.mirror import (
+            open_mirrored,  # only where a file is served
+        )
+
+        return open_mirrored(
+            settings,
+            lambda sentence: print(f"memory-fabric: {sentence}", file=sys.stderr),  # noqa: T201
+        )
+    from memory_fabric.store.memory import Memory  # late: with the first call, after the greeting
+
+    return Memory.open(settings, repair=True)

@@ -1,0 +1,103 @@
+"""From a tool's name and arguments to its outcome; every error is a text."""
+
+from __future__ import annotations
+
+import sys
+
+from memory_fabric.domain_config import DOMAIN_KEYS, domain_name
+from memory_fabric.errors import FabricError
+from memory_fabric.recall.agent_domains import stated_name
+from memory_fabric.servers import refresh
+from memory_fabric.servers.mcp import graph_tools, history_tools, memory_tools
+from memory_fabric.servers.mcp.result import Outcome, failure, whole_text, with_notes
+from memory_fabric.servers.mcp.schema import STRING, TOOLS
+from memory_fabric.servers.mcp.validation import known_part, problems
+from memory_fabric.store import switches
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.store.memory import Memory
+
+    Call = Callable[[Memory, Mapping[str, Any], Provenance], Outcome]
+
+CALLS: Mapping[str, Call] = {
+    "create_entities": graph_tools.create_entities,
+    "create_relations": graph_tools.create_relations,
+    "add_observations": graph_tools.add_observations,
+    "delete_entities": graph_tools.delete_entities,
+    "delete_observations": graph_tools.delete_observations,
+    "delete_relations": graph_tools.delete_relations,
+    "read_graph": graph_tools.read_graph,
+    "search_nodes": graph_tools.search_nodes,
+    "open_nodes": graph_tools.open_nodes,
+    "recall": memory_tools.recall,
+    "remember": memory_tools.remember,
+    "forget": history_tools.forget,
+    "history": history_tools.history,
+}
+# What these say may lie in a stated domain; `expert_domain` is another name of `domain`. One who is
+# isolated states none: what he says lies in his own.
+SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
+SCHEMAS = {tool.name: tool.input for tool in TOOLS}
+READERS = frozenset(tool.name for tool in TOOLS if tool.reads)
+# More would bury the first, which is nearly always the one that explains the others.
+MAX_PROBLEMS = 10
+
+
+def complaint(name: str, arguments: Any) -> Outcome | None:
+    """What is wrong with a call, in the reference server's words (MEM-12, MEM-13), or None."""
+    if name not in SCHEMAS:
+        return failure(f"MCP error -32602: Tool {name} not found")
+    found = list(problems(SCHEMAS[name], arguments))
+    found += _domain_problems(arguments) if name in SAYING and not found else []
+    if not found:
+        return None
+    shown = found[:MAX_PROBLEMS] + (["…"] if len(found) > MAX_PROBLEMS else [])
+    return failure(
+        f"MCP error -32602: Input validation error: Invalid arguments for tool {name}: "
+        + "\n".join(shown)
+    )
+
+
+def stated_domain(arguments: Mapping[str, Any]) -> str:
+    """The domain that a call states under either of its names; '' for none."""
+    return next((stated_name(arguments[k]) for k in DOMAIN_KEYS if arguments.get(k)), "")
+
+
+def _domain_problems(arguments: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a stated domain, which the reference server's tools do not list."""
+    stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
+    schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
+    found = list(problems(schema, stated))
+    if found:
+        return found
+    found = [f"{k}: a name has letters or digits" for k, v in stated.items() if not domain_name(v)]
+    if len(set(map(domain_name, stated.values()))) > 1:
+        found.append("domain and expert_domain are one field: state one of them")
+    return found
+
+
+def call(memory: Memory, name: str, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
+    """The outcome of a call that `complaint` found nothing wrong with."""
+    usable = whole_text(known_part(SCHEMAS[name], arguments))
+    if name == "recall":
+        from memory_fabric.recall.filters import KEYS  # late: a client may never ask
+
+        # Dropped, as what no schema lists is, they would widen what is searched.
+        usable |= whole_text({key: arguments[key] for key in KEYS if key in arguments})
+    if name in SAYING and memory.domains is None:
+        said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
+    if not memory.settings.reads and name in READERS:
+        return failure(str(switches.off_error(memory.settings)))
+    try:
+        outcome = CALLS[name](memory, usable, said_by)
+        return with_notes(outcome, refresh.told(memory))
+    except FabricError as error:
+        return failure(str(error))
+    except Exception as error:  # noqa: BLE001 - one failing call must not take the server with it
+        print(f"memory-fabric: {name}: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
+        return failure(f"MCP error -32603: {type(error).__name__}: {error}")

@@ -1,0 +1,132 @@
+"""What a session has been given already, and the receipt for what it is given now.
+
+A ledger that cannot be read counts as empty and one that cannot be written is noted as a failure:
+recall answers all the same.
+"""
+
+from __future__ import annotations
+
+import time
+
+from memory_fabric import ids
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.store import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Set
+
+    from memory_fabric.events import Event
+    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.store.database import Database
+
+
+# So long a task may wait for a permission; after that no agent will start for it.
+TASK_AGE_S = 3600
+
+
+class Ledger:
+    """One session's ledger; `started_at` is its first sign of life, `loaded` says that the session
+    block was delivered; what was said before it was `compacted_at` its model may have lost.
+    """
+
+    def __init__(self, event: Event, fabric: WorkTable) -> None:
+        self._event, self._memory, self._now = event, fabric.memory, fabric.now
+        self.started_at, self.loaded, self.compacted_at = fabric.now, False, ""
+        self._taken: Set[str] = frozenset()
+        self._database: Database | None = None
+        try:
+            self._database = fabric.memory.session_database()
+            row = self._database.row(
+                "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
+                "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END "
+                "FROM sessions WHERE id = ?",
+                (event.session,),
+            )
+        except StoreUnavailable as error:
+            self._memory.fail(f"ledger: {error}")
+            self._database = None
+            return
+        if row:
+            self.started_at, self.loaded = str(row[0]), bool(row[1])
+            self.compacted_at = str(row[2])
+
+    def seen(self, agent: str = "") -> frozenset[str]:
+        """Ids of memories that this session, or this subagent of it, still has in its context."""
+        if self._database is None:
+            return frozenset()
+        return sessions.injected(self._database, self._event.session, agent)
+
+    def tasks(self, agent_type: str) -> list[tuple[str, str]]:
+        """Tasks (id, text) of this agent type, any of which may be that of the agent that starts.
+
+        Those that other agents are known to have are left out: beside its transcript the client
+        notes an agent's task, soon after its start.
+        """
+        if self._database is None:
+            return []
+        since = ids.timestamp(time.time() - TASK_AGE_S)
+        waiting = sessions.open_tasks(self._database, self._event.session, agent_type, since)
+        if len(waiting) < 2:
+            return [(id_, text) for id_, text, _ in waiting]
+        from memory_fabric.clients.claude_code.transcript import (
+            task_of_agent,
+        )  # rare: several of one type at once
+
+        agents = dict.fromkeys(agent for _, _, offered in waiting for agent in offered)
+        path = self._event.transcript_path
+        self._taken = {task for agent in agents if (task := task_of_agent(path, agent))}
+        return [(id_, text) for id_, text, _ in waiting if id_ not in self._taken]
+
+    def checkpoint(self) -> dict[str, object]:
+        """What was saved before the session's compaction; empty without it."""
+        if self._database is None:
+            return {}
+        return sessions.load_checkpoint(self._database, self._event.session)
+
+    def inherit(self, parent: str) -> None:
+        """This session has what its parent had."""
+        if self._database is None:
+            return
+        try:
+            sessions.inherit(self._database, parent, self._event.session)
+        except StoreUnavailable as error:
+            self._memory.fail(f"ledger: {error}")
+
+    def receipt(
+        self,
+        memories: Iterable[str],
+        channel: str,
+        *,
+        agent: str = "",
+        loaded: bool = False,
+        anew: bool = False,
+        offered: Iterable[str] = (),
+    ) -> tuple[Callable[[], None], ...]:
+        """What to run once the output was written; nothing where there is no ledger.
+
+        `offered` are tasks of which one is the agent's.
+        """
+        database, event, now = self._database, self._event, self._now
+        if database is None or database.read_only:
+            return ()
+        given, tasks, taken = tuple(memories), tuple(offered), self._taken
+
+        def note() -> None:
+            sessions.record_injections(
+                database,
+                event.session,
+                agent,
+                given,
+                channel,
+                now,
+                transcript=event.transcript_path,
+                loaded=loaded,
+                anew=anew,
+            )
+            if taken:
+                sessions.close_tasks(database, taken)
+            if tasks:
+                sessions.offer_tasks(database, event.session, event.agent_type, tasks, agent)
+
+        return (note,)

@@ -1,0 +1,89 @@
+"""Which turns of a transcript are new, and whose: forks and resumed sessions begin with copies."""
+
+from __future__ import annotations
+
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.store import sessions
+from memory_fabric.text import cut, without_injected
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory_fabric.clients.claude_code.transcript import Turn
+    from memory_fabric.store.database import Database
+
+MAX_EPISODE_CHARS = 16 << 10
+
+
+class Heard(Value):
+    """A turn, the session that said it, whether it is new to memory, and whether it is this one's.
+
+    What another session said may still be new: that one may have broken off before it was read.
+    """
+
+    turn: Turn
+    owner: str
+    is_new: bool
+    is_own: bool
+
+
+def sorted_out(db: Database, turns: Sequence[Turn], session: str) -> list[Heard]:
+    """The turns of a session's transcript in their order, each with whose it is.
+
+    A fork's copies come first: all up to the last one that names another session, or that was kept
+    for another one, by its uuid or by its moment, role and text.
+    """
+    keepers = _keepers(db, turns)
+    owners = _owners(turns, session)
+    foreign = [
+        place
+        for place, keeper in enumerate(keepers)
+        if owners[place] != session or keeper not in ("", session)
+    ]
+    copied = foreign[-1] + 1 if foreign else 0
+    return [
+        Heard(turn, keeper or owner, not keeper, place >= copied)
+        for place, (turn, owner, keeper) in enumerate(zip(turns, owners, keepers, strict=True))
+    ]
+
+
+def kept_text(said: str) -> str:
+    """Return what an episode holds of a turn, redacted before a cut might hide a secret."""
+    return cut(without_secrets(without_injected(said)).strip(), MAX_EPISODE_CHARS)
+
+
+def _owners(turns: Sequence[Turn], session: str) -> list[str]:
+    """The session that each turn names; a copied prompt names none, and is its answer's."""
+    owners: list[str] = []
+    later = session
+    for turn in reversed(turns):
+        named = turn.session or later
+        owner = later if turn.role == "user" and named == session else named
+        later = named if turn.role == "assistant" else later
+        owners.append(owner)
+    return owners[::-1]
+
+
+def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
+    """For each turn the session for which it was kept before, or ''."""
+    said = [turn for turn in turns if turn.uuid and turn.text]
+    if not said:
+        return [""] * len(turns)
+    by_uuid, by_time = sessions.known_turns(db, [(t.uuid, t.role, t.created_at) for t in said])
+    if not by_uuid and not by_time:
+        return [""] * len(turns)
+    from memory_fabric.store.write import cleaned  # its expressions cost: only for what was kept
+
+    keepers = []
+    for turn in turns:
+        keeper = by_uuid.get(turn.uuid, "")
+        kept = () if keeper else by_time.get((turn.role, turn.created_at), ())
+        if kept:
+            text = cleaned({"text": kept_text(turn.text)})["text"]
+            # What was erased from a turn is in a copy of it still.
+            same = (one for one, known in kept if known == text or sessions.ERASED in known)
+            keeper = next(same, "")
+        keepers.append(keeper)
+    return keepers

@@ -1,0 +1,1 @@
+"""The plugin's own packages: installed, found, kept up to date."""

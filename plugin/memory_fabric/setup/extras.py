@@ -1,0 +1,140 @@
+"""Packages that only some people need, each kind in a folder of its own beside the plugin's own.
+
+`serve` brings them when it is first used, `semantic on` when it is asked for. A folder is filled
+under another name and published by a rename: a process that looks meanwhile sees the whole or
+nothing. It touches neither the environment of the command line nor the hooks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import zlib
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from memory_fabric.errors import FabricError
+from memory_fabric.setup import packages as installation
+from memory_fabric.setup.packages import MARKER
+from memory_fabric.store.files import Locked
+
+# Longer than another process takes to fetch the same.
+WAIT_S = 900.0
+# A killed attempt is told from one that runs by its age.
+LEFTOVER_AFTER_S = 3600
+UNFINISHED = "unfinished-"
+
+
+def lock_file(kind: str, plugin_root: str) -> str:
+    """The pinned packages of this kind."""
+    return os.path.join(plugin_root, "plugin", f"{kind}.lock")
+
+
+def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
+    """The folder of this kind for this interpreter and these pins; empty where there is none.
+
+    Its name changes with the pins, so that a release with others never runs on the old ones.
+    """
+    if not data_dir or not plugin_root:
+        return ""
+    try:
+        with open(lock_file(kind, plugin_root), "rb") as file:
+            pins = zlib.crc32(file.read())
+    except OSError:
+        return ""
+    python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
+    return os.path.join(os.path.abspath(data_dir), f"{kind}-{python}-{pins:08x}")
+
+
+def reach(folder: str) -> None:
+    """Let this process import from the folder, behind everything else, where it is complete."""
+    if folder and folder not in sys.path and os.path.exists(os.path.join(folder, MARKER)):
+        sys.path.append(folder)
+        installation.hold(folder)
+
+
+def missing(packages: Sequence[str]) -> list[str]:
+    """Those of these packages that cannot be found."""
+    return [name for name in packages if find_spec(name) is None]
+
+
+def install(folder: str, lock: str) -> None:
+    """Fill the folder with the packages of a lock, once however many ask at the same time.
+
+    Raises FabricError with the cause and what helps, OSError, and TimeoutError when another
+    process takes too long with it.
+    """
+    import shutil  # a server that looks for an extra installs none
+
+    with Locked(f"{folder}.lock", WAIT_S):
+        if not os.path.exists(os.path.join(folder, MARKER)):
+            _fill(folder, lock)
+    kind = os.path.basename(folder).partition("-")[0]
+    for other in installed(kind, os.path.dirname(folder)):
+        if other != folder and not installation.held(other):
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def installed(kind: str, data_dir: str) -> list[str]:
+    """Every folder of this kind, of any release and interpreter."""
+    try:
+        names = sorted(os.listdir(data_dir)) if data_dir else []
+    except OSError:
+        return []
+    paths = [os.path.join(data_dir, name) for name in names if name.startswith(f"{kind}-")]
+    return [path for path in paths if os.path.isdir(path)]
+
+
+def remove(kind: str, data_dir: str) -> bool:
+    """Take every folder of this kind away; whether there was one. Raises OSError."""
+    import shutil
+
+    found = installed(kind, data_dir)
+    for folder in found:
+        shutil.rmtree(folder)
+        installation.unlink(f"{folder}.lock")
+    if data_dir:
+        _remove_leftovers(data_dir)
+    return bool(found)
+
+
+def _fill(folder: str, lock: str) -> None:
+    import shutil
+    import tempfile
+
+    from memory_fabric.setup import install_packages
+
+    above = os.path.dirname(folder)
+    _remove_leftovers(above)
+    unfinished = tempfile.mkdtemp(prefix=UNFINISHED, dir=above)
+    target, log = os.path.join(unfinished, "packages"), os.path.join(unfinished, "log")
+
+    def prepare() -> None:
+        shutil.rmtree(target, ignore_errors=True)
+        os.mkdir(target, 0o700)
+
+    try:
+        with open(log, "wb") as printed:
+            tools = install_packages.Tools(printed)
+            install_packages.fetch(
+                lock, tools, prepare, os.path.join(unfinished, "pip"), target=target
+            )
+        with open(os.path.join(target, MARKER), "w", encoding="utf-8"):
+            pass
+        shutil.rmtree(folder, ignore_errors=True)  # without its marker it is nobody's
+        os.rename(target, folder)
+    except install_packages.InstallationFailed as error:
+        reason, remedy = install_packages.told(str(error))
+        raise FabricError(reason, remedy=f"{remedy} Nothing was changed.".lstrip()) from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _remove_leftovers(data_dir: str) -> None:
+    import shutil
+
+    for name in os.listdir(data_dir) if os.path.isdir(data_dir) else ():
+        path = os.path.join(data_dir, name)
+        if name.startswith(UNFINISHED) and time.time() - os.stat(path).st_mtime > LEFTOVER_AFTER_S:
+            shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,376 @@
+"""The installing child of installation.py, and the one way by which packages come to this machine.
+
+    installation.start ─▶ main(), detached, by the bare interpreter (-I -S)
+    extras.install     ─▶ fetch()
+
+Only built packages (wheels) that a lock names are taken, each by its hash, without asking what they
+depend on: no code of a package runs while it is installed, and no build asks an index for more. A
+package index can refuse, and do nothing else. pip and uv follow the configuration of the user; of
+the environment they are left only what says how to reach an index, and of that nothing that the
+project's own settings for the client state.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import time
+
+from memory_fabric.setup import packages
+from memory_fabric.setup.packages import MARKER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import BinaryIO
+
+TOOL_TIMEOUT_S = 900
+# The environment's variables that would lead to another Python.
+FOREIGN_VARIABLES = (
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "__PYVENV_LAUNCHER__",
+)
+# Of all that pip and uv read from the environment: how to reach an index. The rest could add
+# requirements, name a file to write or a folder to install into.
+REACHING_VARIABLES = frozenset(
+    (
+        "PIP_CERT",
+        "PIP_CLIENT_CERT",
+        "PIP_DEFAULT_TIMEOUT",
+        "PIP_EXTRA_INDEX_URL",
+        "PIP_FIND_LINKS",
+        "PIP_INDEX_URL",
+        "PIP_NO_CACHE_DIR",
+        "PIP_NO_INDEX",
+        "PIP_PROXY",
+        "PIP_RETRIES",
+        "PIP_TIMEOUT",
+        "PIP_TRUSTED_HOST",
+        "UV_CACHE_DIR",
+        "UV_DEFAULT_INDEX",
+        "UV_EXTRA_INDEX_URL",
+        "UV_FIND_LINKS",
+        "UV_HTTP_RETRIES",
+        "UV_HTTP_TIMEOUT",
+        "UV_INSECURE_HOST",
+        "UV_NATIVE_TLS",
+        "UV_NO_CACHE",
+        "UV_NO_INDEX",
+        "UV_OFFLINE",
+        "UV_SYSTEM_CERTS",
+    )
+)
+PREFIXES = ("PIP_", "UV_")
+# The two forms of uv's: one index by its number or name, and who may read it.
+REACHING_PREFIX = "UV_INDEX"
+# Files of a project in which the client looks for variables of its sessions.
+PROJECT_SETTINGS = ("settings.json", "settings.local.json")
+MAX_SETTINGS_BYTES = 1 << 20
+MAX_PRINTED_BYTES = 1 << 20
+WHEELS_ONLY = ("--no-deps", "--only-binary", ":all:", "--no-build-isolation", "--require-hashes")
+# The first release that installs into another interpreter's environment (--python).
+PIP_FOR_OTHERS = (22, 3)
+PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--retries", "2", "--no-compile")
+# What the tools' output says, in words a person can act on; the first that fits is told.
+CAUSES = (
+    (
+        ("ensurepip is not", "'ensurepip'", "No module named venv"),
+        "This Python cannot make virtual environments.",
+        "Install its venv package (Debian: sudo apt-get install python3-venv) or uv.",
+    ),
+    (("No space left", "Disk quota"), "The disk is full.", "Free about 150 MB."),
+    (
+        ("DO NOT MATCH THE HASHES", "ash mismatch"),
+        "A package differs from the one this release was tested with, and was not installed.",
+        "Check the package index this machine uses.",
+    ),
+    (
+        (
+            "onnection",
+            "name resolution",
+            "error sending request",
+            "dns error",
+            "etwork",
+            "imed out",
+        ),
+        "The packages could not be fetched.",
+        "Check the network and the package index.",
+    ),
+    (
+        ("No matching distribution", "Could not find a version", "no usable wheels", "no wheels"),
+        "The package index does not offer what this release was tested with as a built package"
+        " (wheel) for this Python; nothing is built from source.",
+        "Check the package index this machine uses.",
+    ),
+    (("Permission denied", "Read-only file system"), "A folder cannot be written.", ""),
+)
+
+
+class InstallationFailed(Exception):
+    """A tool ended badly; the text is what it printed last."""
+
+
+def install(data_dir: str, plugin_root: str, lock: int) -> None:
+    """Install the packages for this interpreter and publish them; write down why it failed."""
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    environment = packages.environment_folder(data_dir, plugin_root)
+    if environment is None:
+        return
+    for path in packages.half_installed(data_dir):
+        _remove(path)  # of killed attempts: the lock is held, so nobody is building
+    try:
+        with open(os.path.join(data_dir, "install.log"), "wb", opener=_private) as log:
+            _build(environment, packages.lock_file(plugin_root), log, lock)
+        _publish(environment)
+    except (OSError, InstallationFailed) as error:
+        _remove(environment)
+        _record_error(data_dir, environment, str(error))
+    else:
+        packages.unlink(packages.error_file(data_dir))
+        _remove_others(data_dir, environment)
+    _compile_source(data_dir, plugin_root)
+
+
+def _build(environment: str, requirements: str, log: BinaryIO, lock: int) -> None:
+    tools = Tools(log, lock)
+    base = packages.base_interpreter()
+
+    def prepare() -> None:
+        _remove(environment)
+        tools.run([base, "-I", "-m", "venv", "--without-pip", environment])
+
+    python = os.path.join(environment, "bin", "python")
+    fetch(requirements, tools, prepare, os.path.join(environment, "pip"), python=python)
+
+
+class Tools:
+    """Runs pip and uv, and keeps what they print in a log; its folder is theirs."""
+
+    def __init__(self, log: BinaryIO, lock: int = -1) -> None:
+        self._log, self._locks = log, (lock,) if lock >= 0 else ()
+        self._environ = tool_environment(os.environ)
+        self.uv = shutil.which("uv", path=os.pathsep.join(_folders(os.environ)))
+
+    def run(self, command: Sequence[str]) -> None:
+        """Run one to its end. Raises InstallationFailed with what it printed, and OSError."""
+        self._log.write(f"$ {' '.join(command)}\n".encode("utf-8", "replace"))
+        self._log.flush()
+        before = os.fstat(self._log.fileno()).st_size
+        try:
+            code = subprocess.run(
+                command,
+                # A pyproject.toml or uv.toml of the project must not steer what is installed.
+                cwd=os.path.dirname(self._log.name),
+                env=self._environ,
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=subprocess.STDOUT,
+                pass_fds=self._locks,
+                timeout=TOOL_TIMEOUT_S,
+                check=False,
+            ).returncode
+        except subprocess.TimeoutExpired:
+            raise InstallationFailed(f"timed out after {TOOL_TIMEOUT_S} s") from None
+        if code != 0:
+            with open(self._log.name, "rb") as printed:
+                printed.seek(before)
+                raise InstallationFailed(printed.read(MAX_PRINTED_BYTES).decode("utf-8", "replace"))
+
+    def pip_of(self, python: str) -> tuple[int, ...]:
+        """The release of this interpreter's pip; empty without one."""
+        command = [python, "-I", "-m", "pip", "--version"]
+        done = subprocess.run(
+            command, env=self._environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+        _, _, rest = done.stdout.decode("utf-8", "replace").partition("pip ")
+        return tuple(int(part) for part in rest.partition(" ")[0].split(".") if part.isdigit())
+
+
+def fetch(
+    requirements: str,
+    tools: Tools,
+    prepare: Callable[[], None],
+    scratch: str,
+    *,
+    python: str = "",
+    target: str = "",
+) -> None:
+    """Put the packages of a lock into the environment of `python`, or into the folder `target`.
+
+    By uv where there is one that works, else by pip: the interpreter's own, or, where it has none
+    that can, that of a virtual environment at `scratch`, which goes afterwards. `prepare` makes
+    the empty place. Raises InstallationFailed and OSError.
+    """
+    into = ("--target", target) if target else ()
+    options = (*WHEELS_ONLY, *into, "-r", requirements)
+    base = packages.base_interpreter()
+    if tools.uv:
+        try:
+            prepare()
+            tools.run([tools.uv, "pip", "install", "--python", python or base, *options])
+        except InstallationFailed:
+            pass  # what it printed is in the log; pip is asked next
+        else:
+            return
+    prepare()
+    try:
+        runner = base
+        if tools.pip_of(base) < PIP_FOR_OTHERS:
+            tools.run([base, "-I", "-m", "venv", scratch])
+            runner = os.path.join(scratch, "bin", "python")
+        chosen = ("--python", python) if python else ()
+        tools.run([runner, "-I", "-m", "pip", *chosen, "install", *PIP_OPTIONS, *options])
+    finally:
+        _remove(scratch)
+
+
+def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of pip and uv: that of this process without what could steer them."""
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name not in FOREIGN_VARIABLES and not name.startswith(PREFIXES)
+    }
+    reaching = {name for name in environ if _reaches(name)} - _stated(_project(environ), environ)
+    kept.update((name, environ[name]) for name in reaching)
+    if environ.get("PIP_CONFIG_FILE") == os.devnull:  # pip's way to say: no configuration at all
+        kept["PIP_CONFIG_FILE"] = os.devnull
+    own = {"PATH": os.pathsep.join(_folders(environ)), "UV_PYTHON_DOWNLOADS": "never"}
+    return {**kept, **own, "PIP_NO_COLOR": "1"}
+
+
+def _reaches(name: str) -> bool:
+    return name in REACHING_VARIABLES or name.startswith(REACHING_PREFIX)
+
+
+def _stated(project: str, environ: Mapping[str, str]) -> set[str]:
+    """Names of the variables that the project's settings set; all, where they cannot be read."""
+    found: set[str] = set()
+    for name in PROJECT_SETTINGS if project else ():
+        try:
+            text = _beginning(os.path.join(project, ".claude", name))
+            stated = json.loads(text).get("env", {})
+            found.update(map(str, stated))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, AttributeError, TypeError, RecursionError):
+            return set(environ)
+    return found
+
+
+def _beginning(path: str) -> bytes:
+    """The content of a regular file, cut where it is too long to be settings. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(f"{path} is no file")
+        return os.read(handle, MAX_SETTINGS_BYTES)
+    finally:
+        os.close(handle)
+
+
+def _project(environ: Mapping[str, str]) -> str:
+    """The folder whose files are not the user's own word; empty where that is the home itself."""
+    try:
+        project = os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
+    except OSError:
+        return ""
+    return "" if _is_within(os.path.realpath(os.path.expanduser("~")), project) else project
+
+
+def _folders(environ: Mapping[str, str]) -> list[str]:
+    """Where programs are looked for: absolute entries of PATH that no project can have filled."""
+    project = _project(environ)
+    named = [*environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
+    return [
+        folder
+        for folder in named
+        if os.path.isabs(folder) and not (project and _is_within(os.path.realpath(folder), project))
+    ]
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+def told(printed: str) -> tuple[str, str]:
+    """Why a tool failed, from what it printed, and what helps."""
+    for needles, words, help_words in CAUSES:
+        if any(needle in printed for needle in needles):
+            return words, help_words
+    return "The packages could not be installed.", ""
+
+
+def _publish(environment: str) -> None:
+    os.sync()  # after a power cut the marker must not stand before what it vouches for
+    beside = os.path.join(environment, f"{MARKER}.new")
+    with open(beside, "w", encoding="utf-8", opener=_private) as file:
+        file.write(f"{packages.base_interpreter()}\n")
+    os.replace(beside, os.path.join(environment, MARKER))
+
+
+def _record_error(data_dir: str, environment: str, printed: str) -> None:
+    reason, remedy = told(printed)
+    again = f"It is tried again after {packages.BACK_OFF_S // 60} minutes;"
+    where = os.path.join(data_dir, "install.log")
+    error = {
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "environment": os.path.basename(environment),
+        "reason": reason,
+        "remedy": f"{remedy} {again} what the installer printed is in {where}".lstrip(),
+    }
+    path = packages.error_file(data_dir)
+    beside = f"{path}.{os.getpid()}"
+    try:
+        with open(beside, "w", encoding="utf-8", opener=_private) as file:
+            json.dump(error, file)
+        os.replace(beside, path)
+    except OSError:
+        packages.unlink(beside)  # a full disk: the next session tries again without the back-off
+
+
+def _remove_others(data_dir: str, environment: str) -> None:
+    """Environments of other releases and interpreters, but for those a running program holds."""
+    for name in os.listdir(data_dir):
+        path = os.path.join(data_dir, name)
+        if name.startswith("env-") and path != environment and not packages.held(path):
+            packages.unlink(os.path.join(path, MARKER))
+            _remove(path)
+
+
+def _remove(path: str) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _compile_source(data_dir: str, plugin_root: str) -> None:
+    """`.pyc` files of the package, so that no hook compiles; where hooks look for them."""
+    import compileall  # asyncio and the like come with it, and extras compile nothing
+
+    package = os.path.join(plugin_root, "plugin", "memory_fabric")
+    if not os.access(package, os.W_OK):
+        sys.pycache_prefix = os.path.join(data_dir, "pycache")
+    compileall.compile_dir(package, quiet=2)
+
+
+def main(data_dir: str, plugin_root: str, lock: str) -> None:
+    """Leave the starter's session and install; the starter's child ends at once."""
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    os.umask(0o077)
+    os.set_inheritable(
+        int(lock), False
+    )  # the tools get it by name, and nothing else of theirs does
+    install(data_dir, plugin_root, int(lock))

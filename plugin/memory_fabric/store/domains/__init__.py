@@ -1,0 +1,1 @@
+"""Domains: views of one domain, and the guard of its writes."""

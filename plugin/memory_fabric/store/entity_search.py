@@ -1,0 +1,224 @@
+"""Entities for a query of the graph tools: parts of words, words that stand apart; best first.
+
+The reference server finds what holds the whole query as one substring; all of that is found here,
+too. Nothing reads the whole graph.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from memory_fabric import jsontext
+from memory_fabric.store import fts_query, graph
+from memory_fabric.store.substring import names_with, texts_with
+from memory_fabric.text import camel_parts, cjk_pairs, stem, terms, words
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from memory_fabric.store.database import Database
+
+    Rank = tuple[bool, float, bool, float, int]
+
+# Matches of each kind that are ranked; what lies beyond follows in the order it was said.
+POOL_ROWS = 200
+# Ranking costs a look at each row that holds a word: one of more rows than these tells little.
+TELLING_ROWS = 800
+# Rows asked of a ranked index; more did not change the top.
+CANDIDATES = 100
+# Entities whose texts are read for words that too many rows hold.
+COMPARED = 30
+# The rank of a match that holds all words of the query.
+ALL_WORDS = -1.0
+
+
+class Found(Value):
+    """The best matches in order, and whether more than these match.
+
+    A match is (rank, name). Ranks sort best first: the entity that the query names; the share of
+    its words (ALL_WORDS: all of them, or as one substring); in the name; telling words; the oldest.
+    """
+
+    best: tuple[tuple[Rank, str], ...]
+    is_cut: bool
+
+
+class Words(Value):
+    """What the words of a query say of entities by their numbers.
+
+    Names and scores of the likeliest, the share of the words that each holds; those with all.
+    """
+
+    names: dict[int, str]
+    scores: dict[int, float]
+    shares: dict[int, float]
+    whole: list[tuple[int, str]]
+
+
+def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
+    """Entities that hold the query as a substring or any of its words, best first; with those that
+    one of the `others` names, which mean the same as the query.
+
+    Where more match than are ranked (`is_cut`), `holding` gives all with the substring, or with all
+    words in one text.
+    """
+    needle = query.lower()
+    named, texts = _first(names_with(db, needle)), _first(texts_with(db, needle))
+    told = _by_words(db, terms(query))
+    meant = dict(_meant(db, [query, *others]))
+    in_name = dict(named)
+    full = {**dict(told.whole), **dict(texts), **in_name, **meant}
+    ranked = [
+        (
+            (
+                number not in meant,
+                ALL_WORDS if number in full else -told.shares.get(number, 0.0),
+                number not in in_name,
+                -told.scores.get(number, 0.0),
+                number,
+            ),
+            name,
+        )
+        for number, name in {**told.names, **full}.items()
+    ]
+    is_cut = max(len(named), len(texts), len(told.whole)) >= POOL_ROWS
+    return Found(tuple(sorted(ranked)), is_cut)
+
+
+def holding(db: Database, query: str) -> Iterator[str]:
+    """The names of all entities with the query as a substring, then of those with all its words.
+
+    Lazily, each once; in names and types first, then in texts, in the order they were said.
+    """
+    needle = query.lower()
+    seen: set[int] = set()
+    for pool in (names_with(db, needle), texts_with(db, needle), _with_all(db, terms(query))):
+        for number, name in pool:
+            if number not in seen:
+                seen.add(number)
+                yield name
+
+
+def _first(pool: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
+    return list(islice(pool, POOL_ROWS))
+
+
+def _by_words(db: Database, asked: Sequence[str]) -> Words:
+    told = Words({}, {}, {}, [])
+    telling = _telling(db, asked)
+    for index, ranked in _RANKED.items():
+        match = fts_query.match_expression(telling[index])
+        for number, name, score in db.rows(ranked, (match, CANDIDATES)) if match else ():
+            told.names[number] = name
+            if -score > told.scores.get(number, 0.0):
+                told.scores[number] = -score
+    if len(asked) < 2:
+        told.shares.update(dict.fromkeys(told.names, 1.0))
+        return told._replace(whole=list(told.names.items()))
+    if all(len(known) == len(asked) for known in telling.values()):
+        _count_words(db, asked, told)
+    else:
+        told.whole.extend(_first(_with_all(db, asked)))
+        likely = sorted(told.names, key=lambda number: -told.scores[number])
+        told.shares.update(_shares(db, likely[:COMPARED], asked))
+    return told
+
+
+# For texts and for names: the best rows of the index that hold any of the words.
+_RANKED = {
+    "observations_fts": "SELECT o.entity, e.name, f.score FROM (SELECT rowid, "
+    "bm25(observations_fts, 0.6, 1.0, 0.5) AS score FROM observations_fts "
+    "WHERE observations_fts MATCH ? ORDER BY score LIMIT ?) AS f CROSS JOIN observations AS o "
+    "ON o.id = f.rowid CROSS JOIN entities AS e ON e.id = o.entity",
+    "entities_fts": "SELECT e.id, e.name, f.score FROM (SELECT rowid, "
+    "bm25(entities_fts, 1.0, 0.3, 0.5) AS score FROM entities_fts WHERE entities_fts MATCH ? "
+    "ORDER BY score LIMIT ?) AS f CROSS JOIN entities AS e ON e.id = f.rowid",
+}
+
+
+def _telling(db: Database, asked: Sequence[str]) -> dict[str, list[str]]:
+    """For each index, the words that not too many of its rows hold; of a small one, all."""
+    rows = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
+    return {
+        index: [t for t in asked if (most or 0) <= TELLING_ROWS or _is_telling(db, index, t)]
+        for index, most in zip(_RANKED, rows or (0, 0), strict=True)
+    }
+
+
+def _is_telling(db: Database, index: str, term: str) -> bool:
+    """Whether an index has not too many rows with the term; counted no further than that."""
+    match = fts_query.match_expression([term])
+    row = match and db.row(
+        f"SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?)",
+        (match, TELLING_ROWS + 1),
+    )
+    return not row or row[0] <= TELLING_ROWS
+
+
+def _with_all(db: Database, asked: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Entities with all of several words in one text, the oldest text first, lazily."""
+    every = [fts_query.match_expression([term]) for term in asked[: fts_query.MAX_TERMS]]
+    if len(every) < 2 or not all(every):
+        return
+    after = 0
+    while rows := db.rows(_ALL_WORDS_IN_ONE, (" AND ".join(every), after, POOL_ROWS)):
+        yield from (row[1:] for row in rows)
+        if len(rows) < POOL_ROWS:
+            return
+        after = rows[-1][0]
+
+
+_ALL_WORDS_IN_ONE = (
+    "SELECT o.id, o.entity, e.name FROM observations_fts AS f CROSS JOIN observations AS o "
+    "ON o.id = f.rowid CROSS JOIN entities AS e ON e.id = o.entity "
+    "WHERE observations_fts MATCH ? AND f.rowid > ? ORDER BY f.rowid LIMIT ?"
+)
+
+
+def _count_words(db: Database, asked: Sequence[str], told: Words) -> None:
+    """Shares from the entities that hold each word, in whichever of their texts."""
+    matches = filter(None, (fts_query.match_expression([term]) for term in asked))
+    holders = [{row[0] for row in db.rows(_HOLDERS, (match, match))} for match in matches]
+    if not holders:
+        return
+    every = sorted(set.intersection(*holders))
+    told.whole.extend(db.rows(_NAMES_OF, (jsontext.dumps(every),)) if every else ())
+    for number in told.names:
+        told.shares[number] = sum(number in there for there in holders) / len(asked)
+
+
+_HOLDERS = (
+    "SELECT o.entity FROM observations_fts AS f CROSS JOIN observations AS o ON o.id = f.rowid "
+    "WHERE observations_fts MATCH ? UNION SELECT rowid FROM entities_fts WHERE entities_fts MATCH ?"
+)
+_NAMES_OF = "SELECT e.id, e.name FROM json_each(?) AS j CROSS JOIN entities AS e ON e.id = j.value"
+
+
+def _shares(db: Database, some: Iterable[int], asked: Sequence[str]) -> dict[int, float]:
+    """The share of the asked words that each of these entities holds, in all that it says."""
+    held: dict[int, set[str]] = {number: set() for number in some}
+    if not held:
+        return {}
+    stems = {stem(word) for word in asked}
+    wanted = jsontext.dumps(list(held))
+    for number, text in db.rows(_TEXTS_OF, (wanted, wanted)):
+        held[number] |= _stems(text)
+    return {number: len(stems & there) / max(1, len(stems)) for number, there in held.items()}
+
+
+_TEXTS_OF = (
+    "SELECT e.id, e.name || ' ' || e.type || ' ' || e.extra FROM json_each(?) AS j "
+    "CROSS JOIN entities AS e ON e.id = j.value UNION ALL SELECT o.entity, o.text "
+    "FROM json_each(?) AS j CROSS JOIN observations AS o ON o.entity = j.value"
+)
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(word) for word in (*words(text), *camel_parts(text), *cjk_pairs(text))}
+
+
+def _meant(db: Database, names: Sequence[str]) -> list[tuple[int, str]]:
+    """The entities that these name, exactly or by a variant or alias of their name."""
+    return [(number, name) for number, name, _ in graph.meant_by(db, names).values()]

@@ -1,0 +1,1 @@
+"""Forgetting and purging."""

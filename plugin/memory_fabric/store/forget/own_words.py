@@ -1,0 +1,43 @@
+"""Words that every file of ours is full of: names of tables and fields, kinds, marks, headings."""
+
+from __future__ import annotations
+
+from memory_fabric import models
+from memory_fabric.ingest_protocol import Ingest
+from memory_fabric.store import ingest_queue, sessions
+from memory_fabric.store.forget.spellings import Sought
+from memory_fabric.store.migrations import MIGRATIONS
+from memory_fabric.store.operations.shapes import SHAPES
+from memory_fabric.store.tiers import memory_md
+
+# What has no name in our code: fields of lines in files, of notes of a session, and how a reason is
+# joined to what it is a reason for.
+_OTHERS = """signature store forgotten body answer place text file number line at about idempotency
+    tasks asked said waiting files items failing command words error cause attended because from to
+    entityName entityType relationType relations contents observations seen_in evidence"""
+_FIELDS = (models.Record, models.Provenance, models.Operation, models.Entity, Ingest)
+_VALUES = (
+    *(models.RECORD_TYPES, models.ENTITY_TYPES, models.SCOPES, models.TRUST_ORDER, models.SOURCES),
+    *(models.OUTCOMES, sessions.CHANNELS, ingest_queue.STATES),
+)
+OWN_TEXT = "\n".join(
+    (
+        *(statement for version in MIGRATIONS for statement in version),
+        *(name for kind, fields in SHAPES.items() for name in (kind, *fields)),
+        *(name for value in _FIELDS for name in value._fields),
+        *(name for values in _VALUES for name in values),
+        *(
+            memory_md.BEGIN,
+            memory_md.BEGIN_JOINED,
+            memory_md.END,
+            memory_md.HEADING,
+            ingest_queue.PURGED,
+        ),
+        *_OTHERS.split(),
+    )
+)
+
+
+def are_in(sought: Sought) -> bool:
+    """True if what is sought stands in our own words: then it can be erased from no file."""
+    return sought.is_in(OWN_TEXT)

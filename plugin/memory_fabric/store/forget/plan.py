@@ -1,0 +1,268 @@
+"""Forget: what a request names, shown first under a code; then exactly that, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.ids import checksum
+from memory_fabric.models import Provenance, Record
+from memory_fabric.store import search
+from memory_fabric.store.database import Database
+from memory_fabric.store.fts_query import match_expression
+from memory_fabric.store.history import resolve
+from memory_fabric.store.history.changes import MIN_ID_CHARS
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import stem, terms, words
+
+MAX_FOUND = 50
+# Before the id of a turn, as answers of `recall --json` have it.
+TURN = "episode:"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntity:
+    """An entity that would go, with the observations that no record made, and its relations."""
+
+    name: str
+    type: str
+    store: str
+    observations: tuple[str, ...]
+    relations: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundText:
+    """A single observation that would go."""
+
+    entity: str
+    text: str
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTurn:
+    """A turn of a past conversation that would go."""
+
+    id: str
+    role: str
+    text: str
+    at: str
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a request to forget means. `code` stands for exactly this, as it is now.
+
+    `words` are sought for a purge wherever they stand, `exact` in this case only, `inside` also in
+    longer words, `everywhere` also in other projects; empty for an id and for what is only
+    forgotten.
+    """
+
+    text: str
+    records: tuple[Record, ...] = ()
+    entities: tuple[FoundEntity, ...] = ()
+    observations: tuple[FoundText, ...] = ()
+    turns: tuple[FoundTurn, ...] = ()
+    words: str = ""
+    exact: bool = False
+    inside: bool = False
+    everywhere: bool = False
+
+    def __len__(self) -> int:
+        memories = len(self.records) + len(self.entities) + len(self.observations)
+        return memories + len(self.turns)
+
+    @property
+    def code(self) -> str:
+        """Eight letters and digits that change when anything of what was found changes."""
+        parts = [f"record\t{r.id}\t{r.what}\t{r.why}" for r in self.records]
+        parts += [
+            "\t".join(("entity", e.store, e.name, str(e.relations), *e.observations))
+            for e in self.entities
+        ]
+        parts += [f"observation\t{o.store}\t{o.entity}\t{o.text}" for o in self.observations]
+        parts += [f"turn\t{t.store}\t{t.id}\t{t.text}" for t in self.turns]
+        if self.words:
+            parts.append(f"words\t{self.words}\t{self.exact}\t{self.inside}")
+        parts += ["everywhere"] if self.everywhere else []
+        return f"{checksum(chr(10).join(sorted(parts))):08x}"
+
+
+def find(memory: Memory, text: str) -> Found:
+    """What a request to forget names; nothing is changed.
+
+    One record or turn by its id; else the entity of exactly this name or alias; else records that
+    hold all of the words, and observations that hold all of them and belong to no record. Raises
+    NotFound.
+    """
+    if resolve.looks_like_id(text) or text.startswith(TURN):
+        found = by_id(memory, text)
+    elif entities := entities_meant(memory, text):
+        found = Found(text, entities=tuple(entities))
+    else:
+        found = Found(text, _records(memory, text), observations=_observations(memory, text))
+    if not found:
+        raise NotFound(text, f"Nothing matches {text!r}.", remedy="memory-fabric recall finds it.")
+    return found
+
+
+def by_id(memory: Memory, text: str) -> Found:
+    """The record, or else the turn, that an id or its end names.
+
+    Raises NotFound, and BadInput when several end alike.
+    """
+    try:
+        return Found(text, (resolve.record_by_id(memory, text.removeprefix(TURN))[0],))
+    except NotFound:
+        turns = _turns(memory, text)
+        if not turns:
+            raise
+    if len(turns) > 1:
+        ids = ", ".join(turn.id for turn in turns)
+        raise BadInput("id", f"{text!r} means several: {ids}.", remedy="Type more of the id.")
+    return Found(text, turns=tuple(turns))
+
+
+def confirmed(memory: Memory, text: str, code: str) -> Found:
+    """What the request names, if the code still stands for it. Raises NotFound, BadInput."""
+    found = find(memory, text)
+    if found.code != code:
+        raise BadInput(
+            "code",
+            f"The code {code!r} does not fit what {text!r} means now; nothing was forgotten.",
+            remedy="Look at a new preview, and confirm its code.",
+        )
+    return found
+
+
+def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
+    """How many memories were forgotten: exactly those that were found, one operation a database.
+
+    Raises BadInput when any of them has changed since, StoreUnavailable when it cannot be done now.
+    The other tiers follow.
+    """
+    confirmed(memory, found.text, found.code)
+    gone = sum(
+        _forgotten_in(memory, database, found, provenance) for database in memory.databases()
+    )
+    memory.flush()
+    return gone
+
+
+def payload_for(database: Database, found: Found) -> dict[str, list[object]]:
+    """The payload of the operation that forgets what was found in one database."""
+    ids = [
+        r.id for r in found.records if database.row("SELECT 1 FROM records WHERE id = ?", (r.id,))
+    ]
+    names = [e.name for e in found.entities if e.store == database.kind]
+    said = [
+        {"entityName": o.entity, "observations": [o.text]}
+        for o in found.observations
+        if o.store == database.kind
+    ]
+    turns = [t.id for t in found.turns if t.store == database.kind]
+    payload: dict[str, list[object]] = {
+        "ids": [*ids],
+        "entityNames": [*names],
+        "deletions": [*said],
+    }
+    return payload | {"turns": [*turns]} if turns else payload
+
+
+def _forgotten_in(memory: Memory, database: Database, found: Found, provenance: Provenance) -> int:
+    payload = payload_for(database, found)
+    if not any(payload.values()):
+        return 0
+    result = memory.write("forget", payload, provenance, store=database.kind)
+    if result.get("queued"):
+        raise StoreUnavailable(
+            database.path,
+            f"It will be forgotten later: {result.get('because')}",
+            remedy="memory-fabric sync does it when the memory can be written.",
+        )
+    return sum(map(len, payload.values()))
+
+
+def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
+    """Entities of exactly this name or alias."""
+    found = []
+    for store, name in resolve.entities_meant(memory, text):
+        database = memory.database(store, create=False)
+        if database:
+            found += entities_named(database, [name])
+    return found
+
+
+def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity]:
+    """Entities of these names in one database, with all that would go with them."""
+    found = []
+    for name in names:
+        row = database.row(
+            "SELECT id, type, (SELECT count(*) FROM relations AS r "
+            "WHERE r.source = e.id OR r.target = e.id) FROM entities AS e WHERE name = ?",
+            (name,),
+        )
+        if not row:
+            continue
+        own = database.rows(
+            "SELECT text FROM observations WHERE entity = ? AND record = '' ORDER BY id", (row[0],)
+        )
+        said = tuple(o[0] for o in own)
+        found.append(FoundEntity(name, row[1], database.kind, said, row[2]))
+    return found
+
+
+def _turns(memory: Memory, text: str) -> list[FoundTurn]:
+    ending = resolve.id_part(text.removeprefix(TURN))
+    if len(ending) < MIN_ID_CHARS:
+        return []
+    return [
+        FoundTurn(uuid, role, said, at, database.kind)
+        for database in memory.databases()
+        for uuid, role, said, at in database.rows(
+            "SELECT uuid, role, text, created_at FROM episodes WHERE uuid LIKE ?", (f"%{ending}",)
+        )
+    ]
+
+
+def _records(memory: Memory, text: str) -> tuple[Record, ...]:
+    """Records that hold every content word of the text."""
+    match, asked = match_expression(terms(text)), _stems(text)
+    if not match:
+        return ()
+    ids = [
+        str(candidate.metadata["record"])
+        for database in memory.databases()
+        for candidate in search.records(database, match, MAX_FOUND, session=memory.settings.session)
+    ]
+    found = [r for id_ in ids for r in memory.find_records("id = ?", (id_,))]
+    return tuple(r for r in found if asked <= _all_stems(f"{r.what} {r.why}"))
+
+
+def _observations(memory: Memory, text: str) -> tuple[FoundText, ...]:
+    """Observations of no record that, with their entity's name, hold every content word."""
+    match, asked = match_expression(terms(text)), _stems(text)
+    if not match:
+        return ()
+    found = [
+        FoundText(candidate.entity, candidate.text, database.kind)
+        for database in memory.databases()
+        for candidate in search.observations(database, match, MAX_FOUND)
+        if not candidate.metadata["record"]
+    ]
+    return tuple(
+        o
+        for o in found
+        if asked & _all_stems(o.text) and asked <= _all_stems(f"{o.entity} {o.text}")
+    )
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(t) for t in terms(text)}
+
+
+def _all_stems(text: str) -> set[str]:
+    return {stem(w) for w in words(text)}

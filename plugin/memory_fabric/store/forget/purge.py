@@ -1,0 +1,429 @@
+"""Purge: forgotten for good, in every byte that is ours, and proven on the bytes.
+
+What was asked for are words, or an id. What states the words goes as a whole: records, entities,
+single observations. In turns, notes and records of sessions, and wherever else they stand among
+others, a mark takes their place (decision 0033).
+
+What is to go is noted in home first, so that a purge that was stopped is completed by the next.
+Rows, journals, queues, MEMORY.md and logs follow; then the databases are written anew, one new
+backup is made and verified, and only then the old copies go. No undo brings it back. What the
+client keeps of a conversation is not ours and stays.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
+from memory_fabric.models import Provenance
+from memory_fabric.store import backup, file_locations, files, journal, spool
+from memory_fabric.store.database import Database
+from memory_fabric.store.file_locations import Place
+from memory_fabric.store.forget import own_words, purge_files, purge_rows, purge_steps
+from memory_fabric.store.forget import plan as forgetting
+from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
+from memory_fabric.store.forget.purge_plan import Plan, asked, gone_from, planned
+from memory_fabric.store.forget.scrub_log import Gone
+from memory_fabric.store.history import resolve
+from memory_fabric.store.history import trace as tracing
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import first_of, one_line
+from memory_fabric.text import words as text_words
+
+PENDING, LOCK = "purging.json", "purging.lock"
+LOCK_S = 5.0
+# Shorter words stand in much that nobody wants erased.
+MIN_WORDS_CHARS = 6
+MAX_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Toll:
+    """What a purge takes, by where it stands, and what it leaves.
+
+    `history` are changes that are kept with how to undo them; `journals`, `queues` and `logs` count
+    lines, `forwarding` items, `backups`, `set_aside` and `pages` files, which go whatever they
+    hold. `inside` are texts that hold the words only in longer ones, `mentions` other memories that
+    name the entity, `shared` texts that others hold, too, `short` texts that are too short to be
+    sought in conversations and files; all of these stay. `elsewhere` are files of other projects
+    and of the user that hold it and are left alone.
+    """
+
+    records: int = 0
+    entities: int = 0
+    observations: int = 0
+    turns: int = 0
+    blocks: int = 0
+    tasks: int = 0
+    ingests: int = 0
+    history: int = 0
+    journals: int = 0
+    queues: int = 0
+    forwarding: int = 0
+    logs: int = 0
+    notes: int = 0
+    pages: int = 0
+    backups: int = 0
+    set_aside: int = 0
+    inside: int = 0
+    mentions: int = 0
+    shared: int = 0
+    short: int = 0
+    elsewhere: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What a purge did; `elsewhere` are files of other projects or the user that hold it still,
+    `ours` those of them that are memory's own. `inside`, `shared` and `short` are as in Toll.
+    """
+
+    memories: int
+    rows: int
+    backups: tuple[str, ...]
+    elsewhere: tuple[str, ...] = ()
+    ours: tuple[str, ...] = ()
+    inside: int = 0
+    shared: int = 0
+    short: int = 0
+
+
+def find(
+    memory: Memory,
+    text: str,
+    *,
+    exact: bool = False,
+    inside: bool = False,
+    everywhere: bool = False,
+) -> Found:
+    """What a purge would erase: what an id names, else the words wherever they stand.
+
+    Words that stand nowhere as they were said mean the memories that hold each of them. Raises
+    NotFound; BadInput for fewer than six characters that are neither an id nor stated to be
+    `exact`, and in a room of which only some domains can be read.
+    """
+    if memory.domains is not None:
+        raise BadInput(
+            "text",
+            "What is erased for good is sought in all domains, and only some can be read here.",
+            remedy="Purge from the command line, outside of an isolated place.",
+        )
+    named = resolve.looks_like_id(text) or text.startswith(forgetting.TURN)
+    found = _named(memory, text) if named else None
+    if found is None and named and _is_buried(memory, text):
+        raise NotFound(text, "What had this id is erased or forgotten for good already.")
+    if found is None:
+        found = _worded(memory, text, exact=exact, inside=inside)
+        if not (found or _stands(memory, replace(found, everywhere=everywhere))):
+            found = _apart(memory, text)
+    return replace(found, everywhere=everywhere)
+
+
+def toll(memory: Memory, found: Found) -> Toll:
+    """What a purge would cost; nothing is changed."""
+    plan = planned(memory, found)
+    where = file_locations.places(memory, everywhere=plan["everywhere"])
+    sums: Counter[str] = Counter()
+    with purge_steps.opened(memory, where) as databases:
+        for place, database in databases:
+            gone = gone_from(plan, memory, database)
+            sums += _in_tables(database, gone) + _in_files(place, gone)
+        if not found.words:
+            sums["records"] = len(found.records)
+            sums["entities"] = len(found.entities)
+            sums["observations"] = len(found.observations)
+    gone = Gone(**asked(plan))
+    sums += _beside(memory, where, gone)
+    return Toll(
+        **sums,
+        short=plan["short"],
+        elsewhere=tuple(purge_steps.elsewhere(memory, where, gone.sought)),
+    )
+
+
+def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
+    """Erase what was found, everywhere, and prove it.
+
+    Raises BadInput when it has changed since it was found; StoreUnavailable when another process is
+    in the way, and NotErased when a file still holds it: saying the same again completes what was
+    begun.
+    """
+    now = find(
+        memory,
+        found.text,
+        exact=found.exact,
+        inside=found.inside,
+        everywhere=found.everywhere,
+    )
+    if now.code != found.code:
+        raise BadInput(
+            "code",
+            "What this means has changed meanwhile; nothing was erased.",
+            remedy="Look at a new preview.",
+        )
+    home = memory.settings.home
+    with _alone(home):
+        plan = planned(memory, found)
+        files.write_atomic(os.path.join(home, PENDING), files.as_page(plan))
+        return _carried_out(memory, plan, provenance)
+
+
+def pending(home: str) -> str:
+    """What was to be purged when a purge was stopped; empty when none was."""
+    return str(files.read_json(os.path.join(home, PENDING)).get("request", ""))
+
+
+def resume(memory: Memory, provenance: Provenance) -> Purged | None:
+    """Complete a purge that was stopped; None when there is none. Raises like `purge`."""
+    home = memory.settings.home
+    plan = files.read_json(os.path.join(home, PENDING))
+    if not plan:
+        return None
+    with _alone(home):
+        there = Memory.open(memory.settings._replace(project_dir=plan["project_dir"]))
+        there.mirror, there.switched_by = memory.mirror, memory.switched_by
+        try:
+            return _carried_out(there, plan, provenance)
+        finally:
+            there.close()
+
+
+@contextmanager
+def _alone(home: str) -> Iterator[None]:
+    try:
+        with files.Locked(os.path.join(home, LOCK), LOCK_S):
+            yield
+    except TimeoutError as error:
+        raise StoreUnavailable(
+            home, f"Another purge is running: {error}.", remedy="Wait for its end."
+        ) from error
+
+
+def _carried_out(memory: Memory, plan: Plan, provenance: Provenance) -> Purged:
+    noted = os.path.join(memory.settings.home, PENDING)
+    where = file_locations.places(memory, everywhere=bool(plan["everywhere"]))
+    try:
+        purge_steps.forget(memory, plan, provenance)
+        rows = purge_steps.erase(memory, plan, where, provenance)
+        fresh = purge_steps.copy(where)
+        proof = purge_steps.prove(memory, plan, where, noted)
+        os.unlink(noted)
+    except purge_steps.NotErased:
+        raise
+    except (OSError, sqlite3.Error, StoreUnavailable) as error:
+        said = error.message if isinstance(error, StoreUnavailable) else f"{error}."
+        raise StoreUnavailable(
+            getattr(error, "path", ""),
+            f"The purge stopped half-way: {said} What is left goes when you say the same again.",
+            remedy="Close other sessions, and check disk and permissions.",
+        ) from error
+    return Purged(
+        int(plan["memories"]),
+        rows,
+        tuple(fresh),
+        proof.left,
+        tuple(path for path in proof.left if _is_ours(memory, path)),
+        proof.inside,
+        proof.shared,
+        int(plan.get("short", 0)),
+    )
+
+
+def _is_ours(memory: Memory, path: str) -> bool:
+    homes = {memory.settings.home, memory.switched_by[0]}
+    return any(home and path.startswith(home + os.sep) for home in homes)
+
+
+def _named(memory: Memory, text: str) -> Found | None:
+    """The record or turn of an id, also a record that was forgotten; None for no id of ours.
+
+    A word may look like an id. Raises BadInput when several end alike.
+    """
+    try:
+        return forgetting.by_id(memory, text)
+    except NotFound:
+        pass
+    try:
+        trace = tracing.why(memory, text)
+    except NotFound:
+        return None
+    return Found(text, (trace.record,)) if isinstance(trace, tracing.RecordTrace) else None
+
+
+def _is_buried(memory: Memory, text: str) -> bool:
+    """True if an id is kept of something that is gone, so that it stays away."""
+    ending = resolve.id_part(text.removeprefix(forgetting.TURN))
+    known = "SELECT 1 FROM tombstones WHERE id LIKE ?"
+    return any(database.row(known, (f"%{ending}",)) for database in memory.databases())
+
+
+def _worded(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
+    """What states the words in this project's memory and the user's; perhaps nothing."""
+    words = one_line(text)
+    if len(words) < MIN_WORDS_CHARS and not exact:
+        raise BadInput(
+            "text",
+            f"Fewer than {MIN_WORDS_CHARS} characters may stand in much that is to stay; nothing "
+            "was erased.",
+            remedy="Name a memory by its id, or say --exact for these characters alone.",
+        )
+    found = Found(text, words=words, exact=exact, inside=inside)
+    gone = Gone(words=(words,), exact=exact, inside=inside)
+    if own_words.are_in(gone.asked) or not any(map(str.isalnum, words)):
+        raise BadInput(
+            "text",
+            "Memory writes these words itself into every file, as names of its fields and the "
+            "like; nothing was erased.",
+            remedy="Say more of the words beside them, or name a memory by its id.",
+        )
+    entities = [*forgetting.entities_meant(memory, text), *_deleted(memory, text)]
+    said: list[FoundText] = []
+    for database in memory.databases():
+        payload = purge_rows.stated(database.connection, gone)
+        ids = tuple((id_,) for id_ in payload["ids"])
+        records = [r for id_ in ids for r in memory.find_records("id = ?", id_)]
+        found = replace(found, records=(*found.records, *records))
+        entities += forgetting.entities_named(database, payload["entityNames"])
+        names = {e.name for e in entities if e.store == database.kind}
+        said += [
+            FoundText(item["entityName"], line, database.kind)
+            for item in payload["deletions"]
+            for line in item["observations"]
+            if item["entityName"] not in names
+        ]
+    return replace(
+        found, entities=tuple(dict.fromkeys(entities)), observations=tuple(dict.fromkeys(said))
+    )
+
+
+def _deleted(memory: Memory, name: str) -> list[FoundEntity]:
+    """An entity of this name that was deleted: what was said of it is in the history still."""
+    try:
+        trace = tracing.why(memory, name)
+    except NotFound:
+        return []
+    if not isinstance(trace, tracing.EntityTrace) or trace.gone is None:
+        return []
+    own = tuple(said.text for said in trace.said if not said.record)
+    return [FoundEntity(trace.name, trace.type, trace.store, own, 0)]
+
+
+def _stands(memory: Memory, found: Found) -> bool:
+    """True if words that no memory states stand in anything else that a purge reaches."""
+    plan = planned(memory, found)
+    where = file_locations.places(memory, everywhere=plan["everywhere"])
+    gone = Gone(**asked(plan))
+    with purge_steps.opened(memory, where) as databases:
+        if any(purge_rows.holding(database, gone.sought) for _, database in databases):
+            return True
+    paths = (p for p in purge_steps.own_files(memory, where) if purge_files.is_of_memories(p))
+    return any(purge_files.held_in(path, gone.sought) for path in paths)
+
+
+def _apart(memory: Memory, text: str) -> Found:
+    """Memories that hold each of the words, though not side by side. Raises NotFound."""
+    wanted = set(text_words(text))
+    try:
+        found = forgetting.find(memory, text)
+    except NotFound:
+        found = Found(text)
+    found = replace(
+        found,
+        records=tuple(r for r in found.records if wanted <= {*text_words(f"{r.what} {r.why}")}),
+        observations=tuple(
+            o for o in found.observations if wanted <= {*text_words(f"{o.entity} {o.text}")}
+        ),
+    )
+    if not found:
+        where = file_locations.places(memory, everywhere=False)
+        sought = Gone(words=(one_line(text),)).sought
+        held = purge_steps.elsewhere(memory, where, sought)
+        files_ = f" They stand in {first_of(held, MAX_NAMED)}, which is not this memory's."
+        raise NotFound(
+            text,
+            "These words stand nowhere in this memory; there is nothing to erase."
+            + (files_ if held else ""),
+            remedy="--everywhere looks through all projects." if held else "",
+        )
+    return found
+
+
+def _in_tables(database: Database, gone: Gone) -> Counter[str]:
+    c = database.connection
+    payload = purge_rows.stated(c, gone)
+    said = [text for item in payload["deletions"] for text in item["observations"]]
+    return _counted(
+        ("records", {*payload["ids"], *_there(database, gone.ids)}),
+        ("entities", {*payload["entityNames"], *gone.names}),
+        ("observations", {*said, *(text for _, text in gone.said)} if gone.asked else ()),
+        ("turns", purge_rows.turns(c, gone)),
+        ("blocks", purge_rows.blocks(c, gone)),
+        ("tasks", purge_rows.tasks(c, gone)),
+        ("ingests", purge_rows.texts(c, gone)),
+        ("history", purge_rows.history(c, gone)),
+        ("inside", purge_rows.inside(database, gone) if gone.asked else ()),
+        ("mentions", _mentions(database, gone)),
+        ("shared", purge_rows.others_with(database, gone)),
+    )
+
+
+def _there(database: Database, ids: Iterable[str]) -> list[str]:
+    known = "SELECT 1 FROM records WHERE id = ?"
+    return [id_ for id_ in ids if database.row(known, (id_,))]
+
+
+def _in_files(place: Place, gone: Gone) -> Counter[str]:
+    """How much of one place's files holds it, and which copies of its database go."""
+    sums = _counted(
+        ("backups", backup.every(place.path)), ("set_aside", purge_steps.set_aside(place.path))
+    )
+    journals = [os.path.join(os.path.dirname(place.path), journal.OPERATIONS)]
+    journals += [os.path.join(folder, journal.DECISIONS) for folder in place.folders]
+    waiting = (journal.QUEUE, journal.CLAIMED, journal.BAD)
+    queues = [os.path.join(folder, name) for folder in place.folders for name in waiting]
+    for name, paths in (("journals", journals), ("queues", queues)):
+        sums[name] = sum(purge_files.lines_with(path, gone) for path in dict.fromkeys(paths))
+    fences = map(purge_files.own_fence, place.notes)
+    sums["notes"] = sum(purge_files.is_in(fence, gone) for fence in fences)
+    return sums
+
+
+def _beside(memory: Memory, where: Sequence[Place], gone: Gone) -> Counter[str]:
+    """How much holds it of what belongs to no single memory of this home."""
+    sums: Counter[str] = Counter()
+    counted = (journal.OPERATIONS, journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD)
+    top = spool.folder_of(memory.settings.home) + os.sep
+    for path in purge_steps.own_files(memory, where):
+        name = os.path.basename(path)
+        if path.startswith(top):
+            sums["forwarding"] += bool(purge_files.held_in(path, gone.sought))
+        elif name.endswith((".jsonl", ".log", ".log.1")) and name not in counted:
+            sums["logs"] += purge_files.lines_with(path, gone)
+        elif name.endswith(".html"):
+            sums["pages"] += 1
+    return sums
+
+
+def _counted(*parts: tuple[str, Collection[Any]]) -> Counter[str]:
+    return Counter({name: len(some) for name, some in parts})
+
+
+def _mentions(database: Database, gone: Gone) -> list[Any]:
+    """Other memories that speak of the names, and stay."""
+    found: list[Any] = []
+    for name in (name for name in gone.names if not gone.asked.is_in(name)):
+        found += database.rows(
+            "SELECT id FROM records WHERE instr(lower(what || ' ' || why), lower(?))", (name,)
+        )
+        found += database.rows(
+            "SELECT o.id FROM observations AS o JOIN entities AS e ON e.id = o.entity "
+            "WHERE e.name <> ? AND o.record = '' AND instr(lower(o.text), lower(?))",
+            (name, name),
+        )
+    return found

@@ -1,0 +1,411 @@
+"""What was purged leaves a database: rows, words in other rows, and the pages behind them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from memory_fabric import ids
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.models import Operation, Provenance
+from memory_fabric.store import records, repair, write
+from memory_fabric.store.database import Database, as_address, translated
+from memory_fabric.store.forget import scrub_log
+from memory_fabric.store.forget.scrub_log import Gone
+from memory_fabric.store.forget.spellings import MARK, Needle, Sought
+from memory_fabric.store.ingest_queue import PURGED
+from memory_fabric.text import index_extra
+
+# Readers hold the write-ahead log only as long as they read.
+CHECKPOINT_S = 10.0
+BATCH = 500
+# Folded or stemmed from the text beside them, which is looked through itself.
+DERIVED = frozenset((("entities", "key"), ("aliases", "key"), ("records", "key")))
+
+
+def scrub(
+    database: Database, c: sqlite3.Connection, gone: Gone, by: Provenance
+) -> tuple[int, Gone]:
+    """Take what was purged out of every table, inside a transaction.
+
+    Returns how many rows changed, and what is gone with what only the words led to.
+    """
+    gone = with_the_living(database, _stated_taken(c, gone, by))
+    changed = sum(
+        (
+            _operations(c, gone),
+            _records(c, gone),
+            _aliases(c, gone),
+            _sessions(c, gone),
+            _injections(c, gone),
+            _intake(c, gone),
+            _turns(c, gone),
+            _delete(c, "tasks", "id", tasks(c, gone)),
+        )
+    )
+    return changed + _cells(c, gone), gone
+
+
+def with_the_living(database: Database, gone: Gone) -> Gone:
+    """The same, with what this database goes on holding once the rows themselves are gone."""
+    alive = database.rows("SELECT id FROM records")
+    kept = database.rows("SELECT DISTINCT text FROM observations")
+    said = {text for (text,) in kept if gone.is_in(text) and not gone.asked.is_in(text)}
+    return replace(gone, alive=frozenset(row[0] for row in alive) - gone.ids, kept=frozenset(said))
+
+
+def stated(c: sqlite3.Connection, gone: Gone) -> dict[str, list[Any]]:
+    """What states the words, as a payload that forgets it: records, entities by their name, and
+    single observations.
+    """
+    if not gone.asked:
+        return {"ids": [], "entityNames": [], "deletions": []}
+    names = [name for (name,) in c.execute("SELECT name FROM entities") if gone.asked.is_in(name)]
+    ids = [
+        record.id
+        for record, _ in records.find(c, "1", (), limit=-1)
+        if gone.is_stated_by(records.as_object(record))
+    ]
+    said = [
+        {"entityName": name, "observations": [text]}
+        for name, text, record in c.execute(
+            "SELECT e.name, o.text, o.record FROM observations AS o "
+            "JOIN entities AS e ON e.id = o.entity"
+        )
+        if gone.asked.is_in(text) and name not in names and record not in ids
+    ]
+    return {"ids": ids, "entityNames": names, "deletions": said}
+
+
+def turns(c: sqlite3.Connection, gone: Gone) -> list[Any]:
+    """Numbers of the turns of past sessions that are purged or hold it."""
+    rows = c.execute("SELECT id, uuid, text FROM episodes")
+    return [id_ for id_, uuid, text in rows if uuid in gone.turns or gone.is_in(text)]
+
+
+def tasks(c: sqlite3.Connection, gone: Gone) -> list[Any]:
+    """Ids of the tasks of subagents that hold it."""
+    return [id_ for id_, text in c.execute("SELECT id, prompt FROM tasks") if gone.is_in(text)]
+
+
+def texts(c: sqlite3.Connection, gone: Gone) -> list[Any]:
+    """Ids of texts of other programs that hold it, or from which it was about to be made."""
+    return [
+        id_
+        for id_, *parts in c.execute("SELECT id, body, result, error FROM intake")
+        if any(map(gone.is_in, parts))
+    ]
+
+
+def blocks(c: sqlite3.Connection, gone: Gone) -> list[tuple[str, str]]:
+    """Fields (name, session) of sessions that hold it."""
+    return [
+        (name, row[0])
+        for name in ("block", "checkpoint")
+        for row in c.execute(f"SELECT id, {name} FROM sessions WHERE {name} <> ''")
+        if gone.is_in(row[1])
+    ]
+
+
+def history(c: sqlite3.Connection, gone: Gone) -> list[Any]:
+    """Numbers of the operations that hold it, or whose inverse does."""
+    rows = c.execute("SELECT seq, payload, inverse FROM operations")
+    return [seq for seq, *parts in rows if any(map(gone.is_in, parts))]
+
+
+def inside(database: Database, gone: Gone) -> list[str]:
+    """Tables, one for each text that holds the words only as a part of longer ones."""
+    wide = gone.asked.anywhere()
+    return [
+        table
+        for table, _, text, _ in cells(database.connection)
+        if len(wide.spans(_bytes(text))) > len(gone.asked.spans(_bytes(text)))
+    ]
+
+
+def compact(database: Database) -> None:
+    """Make the indexes anew and write the file without its free pages and without a log.
+
+    Raises StoreUnavailable while another process reads or writes.
+    """
+    connection = database.connection
+    try:
+        with database.transaction() as c:
+            for table in repair.FULL_TEXT:
+                c.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+        connection.execute("VACUUM")
+        give_up = time.monotonic() + CHECKPOINT_S
+        while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            if time.monotonic() > give_up:
+                raise StoreUnavailable(
+                    database.path,
+                    "Another process is reading this memory; its log still holds old pages.",
+                    remedy="Close other sessions, and say the same again.",
+                )
+            time.sleep(0.05)
+    except sqlite3.Error as error:
+        raise translated(database.path, error) from error
+
+
+def holding(database: Database, sought: Sought) -> Counter[str]:
+    """How many bytes of it each table still holds; empty when none does."""
+    held: Counter[str] = Counter()
+    for table, _, text, _ in cells(database.connection):
+        held[table] += sum(end - start for start, end in sought.spans(_bytes(text)))
+    return +held
+
+
+def cells(c: sqlite3.Connection) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
+    """Every text of a database: table, column, text, and the key of its row.
+
+    Not the indexes for searching, nor keys that are made of a text beside them.
+    """
+    tables = c.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
+        "AND sql NOT LIKE 'CREATE VIRTUAL%' AND substr(name, 1, 7) <> 'sqlite_' "
+        "AND instr(name, '_fts_') = 0 AND instr(name, '_trigrams_') = 0"
+    ).fetchall()
+    for table, sql in tables:
+        columns = [name for name in _columns(c, table) if (table, name) not in DERIVED]
+        key = _key(c, table, sql)
+        for row in c.execute(f"SELECT {', '.join((*key, *columns))} FROM {table}"):
+            for name, value in zip(columns, row[len(key) :], strict=True):
+                if isinstance(value, str) and value:
+                    yield table, name, value, row[: len(key)]
+
+
+def is_explained(path: str, sought: Sought) -> bool:
+    """True if what the file of a database seems to hold comes of its indexes only.
+
+    They keep stems and bare letters of words: those of a longer word, or of one with accents, may
+    look like what was sought. Their texts stand in tables, which are looked through as they are.
+    """
+    connection = sqlite3.connect(":memory:")
+    try:
+        source = sqlite3.connect(f"file:{as_address(path)}?mode=ro", uri=True)
+        try:
+            source.backup(connection)
+        finally:
+            source.close()
+        connection.execute("PRAGMA secure_delete = ON")
+        for table in repair.FULL_TEXT:
+            connection.execute(f"DROP TABLE IF EXISTS {table}")
+        triggers = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        for (trigger,) in triggers.fetchall():
+            connection.execute(f"DROP TRIGGER {trigger}")
+        connection.execute("DELETE FROM aliases")
+        connection.execute("UPDATE entities SET key = '', extra = ''")
+        connection.execute("UPDATE records SET key = '', extra = ''")
+        connection.execute("UPDATE observations SET extra = ''")
+        connection.execute("UPDATE episodes SET extra = ''")
+        connection.commit()
+        connection.execute("VACUUM")
+        return not sought.spans(connection.serialize())
+    except sqlite3.Error:
+        return False
+    finally:
+        connection.close()
+
+
+def others_with(database: Database, gone: Gone) -> list[str]:
+    """Those of the texts that other memories of this database hold, too, which stay."""
+    living = [
+        f"{what} {why}"
+        for id_, what, why in database.rows("SELECT id, what, why FROM records")
+        if id_ not in gone.ids
+    ]
+    living += [
+        text
+        for name, text, record in database.rows(
+            "SELECT e.name, o.text, o.record FROM observations AS o "
+            "JOIN entities AS e ON e.id = o.entity"
+        )
+        if record not in gone.ids and name not in gone.names and (name, text) not in gone.said
+    ]
+    return [text for text in gone.texts if any(map(Sought((Needle(text),)).is_in, living))]
+
+
+def _operations(c: sqlite3.Connection, gone: Gone) -> int:
+    done, last = 0, 0
+    while found := c.execute(
+        "SELECT seq, kind, payload, inverse FROM operations WHERE seq > ? ORDER BY seq LIMIT ?",
+        (last, BATCH),
+    ).fetchall():
+        last = found[-1][0]
+        for seq, kind, payload, inverse in found:
+            done += _operation(c, gone, seq, kind, json.loads(payload), json.loads(inverse))
+    return done
+
+
+def _operation(
+    c: sqlite3.Connection, gone: Gone, seq: int, kind: str, payload: Any, inverse: Any
+) -> int:
+    left = scrub_log.without(kind, payload, gone)
+    back = scrub_log.without_steps(inverse, gone)
+    if left is payload and back == inverse:
+        return 0
+    if left is None:
+        kind, left, back = "purged", {}, []
+    texts = [json.dumps(value, ensure_ascii=False) for value in (left, back)]
+    c.execute(
+        "UPDATE operations SET kind = ?, payload = ?, inverse = ? WHERE seq = ?",
+        (kind, *texts, seq),
+    )
+    return 1
+
+
+def _stated_taken(c: sqlite3.Connection, gone: Gone, by: Provenance) -> Gone:
+    """Forget what states the words, with tombstones that a replay of the journal sets again."""
+    payload = stated(c, gone)
+    if not any(payload.values()):
+        return gone
+    write.apply_within(c, Operation(ids.new_id(), "forget", payload, by, ""))
+    said = {(d["entityName"], text) for d in payload["deletions"] for text in d["observations"]}
+    gone = replace(
+        gone,
+        ids=gone.ids | {*payload["ids"]},
+        names=gone.names | {*payload["entityNames"]},
+        said=gone.said | said,
+    )
+    bury(c, gone, by)
+    return gone
+
+
+def bury(c: sqlite3.Connection, gone: Gone, by: Provenance) -> None:
+    """Note the tombstones of all that is gone as an operation of their own, which is kept."""
+    graves = [
+        list(row)
+        for id_ in sorted(gone.graves())
+        for row in c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))
+    ]
+    if graves:
+        told = {"add": graves, "remove": []}
+        write.apply_within(c, Operation(ids.new_id(), "tombstones", told, by, ""))
+
+
+def _records(c: sqlite3.Connection, gone: Gone) -> int:
+    """Records that stay but name an entity that goes: without its name; the same for the words."""
+    changed = 0
+    concerned = gone.names or gone.asked
+    for record, seen in records.find(c, "1", (), limit=-1) if concerned else ():
+        whole = records.as_object(record)
+        left = scrub_log.without("remember", {"record": whole}, gone)
+        if left is not None and left["record"] != whole:
+            records.put(c, records.from_object(left["record"]), seen)
+            changed += 1
+    return changed
+
+
+def _aliases(c: sqlite3.Connection, gone: Gone) -> int:
+    found = [alias for (alias,) in c.execute("SELECT alias FROM aliases") if gone.is_name(alias)]
+    relations = c.execute("SELECT id, type FROM relations")
+    worded = [id_ for id_, kind in relations if gone.asked.is_in(kind)]
+    return _delete(c, "aliases", "alias", found) + _delete(c, "relations", "id", worded)
+
+
+def _sessions(c: sqlite3.Connection, gone: Gone) -> int:
+    """Notes of sessions keep the rest: a mark takes the place of what is gone."""
+    found = blocks(c, gone)
+    for name, session in found:
+        (text,) = c.execute(f"SELECT {name} FROM sessions WHERE id = ?", (session,)).fetchone()
+        new = scrub_log.marked_json(text, gone.sought)
+        c.execute(f"UPDATE sessions SET {name} = ? WHERE id = ?", (new, session))
+    return len(found)
+
+
+def _turns(c: sqlite3.Connection, gone: Gone) -> int:
+    """Turns keep the rest of what was said; of one that was asked for by its id, nothing."""
+    found = turns(c, gone)
+    for id_ in found:
+        row = c.execute("SELECT * FROM episodes WHERE id = ?", (id_,))
+        columns = [description[0] for description in row.description]
+        values = dict(zip(columns, row.fetchone(), strict=True))
+        text = MARK if values["uuid"] in gone.turns else gone.sought.without(values["text"])
+        # Its index follows only what is deleted and added.
+        c.execute("DELETE FROM episodes WHERE id = ?", (id_,))
+        values |= {"text": text, "extra": index_extra(text)}
+        marks = ", ".join("?" * len(columns))
+        c.execute(
+            f"INSERT INTO episodes ({', '.join(columns)}) VALUES ({marks})", [*values.values()]
+        )
+    return len(found)
+
+
+def _cells(c: sqlite3.Connection, gone: Gone) -> int:
+    """Every other text that holds the words: a mark in their place; a row that is found by them
+    is deleted.
+    """
+    found = [cell for cell in cells(c) if gone.asked.is_in(cell[2])] if gone.asked else []
+    for table, column, text, key in found:
+        (sql,) = c.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        names = _key(c, table, sql)
+        row = " AND ".join(f"{name} = ?" for name in names)
+        try:
+            if column in names:
+                raise sqlite3.IntegrityError("a key")
+            new = scrub_log.marked_json(text, gone.asked)
+            c.execute(f"UPDATE {table} SET {column} = ? WHERE {row}", (new, *key))
+        except sqlite3.IntegrityError:
+            c.execute(f"DELETE FROM {table} WHERE {row}", key)
+    return len(found)
+
+
+def _columns(c: sqlite3.Connection, table: str) -> list[str]:
+    return [row[1] for row in c.execute(f"PRAGMA table_info({table})")]
+
+
+def _key(c: sqlite3.Connection, table: str, sql: str) -> list[str]:
+    """What names a row of a table."""
+    if "WITHOUT ROWID" not in sql:
+        return ["rowid"]
+    parts = [(row[5], row[1]) for row in c.execute(f"PRAGMA table_info({table})") if row[5]]
+    return [name for _, name in sorted(parts)]
+
+
+def _intake(c: sqlite3.Connection, gone: Gone) -> int:
+    """Texts that hold what goes lose all that was said, and nobody works them off any more; their
+    row stays, so that they are not taken in again under their key.
+    """
+    found = texts(c, gone)
+    for id_ in found:
+        (body,) = c.execute("SELECT body FROM intake WHERE id = ?", (id_,)).fetchone()
+        left = json.dumps(_unsaid(json.loads(body)), ensure_ascii=False)
+        c.execute(
+            "UPDATE intake SET body = ?, result = '', error = ?, state = 'done', worker = '', "
+            "leased_until = '' WHERE id = ?",
+            (left, PURGED, id_),
+        )
+    return len(found)
+
+
+def _unsaid(body: dict[str, Any]) -> dict[str, Any]:
+    kept = ("domain", "source_model", "confidence", "idempotency_key", "created_at")
+    return {name: body[name] for name in kept if name in body} | {"session_summary": ""}
+
+
+def _injections(c: sqlite3.Connection, gone: Gone) -> int:
+    done = _delete(c, "promoted", "record", sorted(gone.ids))
+    for id_ in gone.ids:
+        keys = (id_, f"record:{id_}")
+        done += c.execute("DELETE FROM injections WHERE memory IN (?, ?)", keys).rowcount
+    for name in gone.given:
+        start = f"graph:{name}#"
+        done += c.execute(
+            "DELETE FROM injections WHERE memory = ? OR substr(memory, 1, ?) = ?",
+            (f"graph:{name}", len(start), start),
+        ).rowcount
+    return done
+
+
+def _delete(c: sqlite3.Connection, table: str, column: str, values: Sequence[Any]) -> int:
+    c.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(value,) for value in values])
+    return len(values)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,287 @@
+"""The steps of a purge, in an order that loses nothing else, and the proof at its end."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from memory_fabric import ids
+from memory_fabric.errors import StoreUnavailable
+from memory_fabric.models import Operation, Provenance, Record
+from memory_fabric.store import (
+    backup,
+    file_locations,
+    files,
+    journal,
+    records,
+    saved_pages,
+    signing,
+    spool,
+    write,
+)
+from memory_fabric.store.database import Database, open_database, translated
+from memory_fabric.store.domains import callers
+from memory_fabric.store.file_locations import Place
+from memory_fabric.store.forget import own_words, purge_files, purge_rows
+from memory_fabric.store.forget.purge_plan import Plan, asked, gone_from
+from memory_fabric.store.forget.scrub_log import Gone
+from memory_fabric.store.forget.spellings import Sought
+from memory_fabric.store.graph_file import exchange, sync_state
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import many
+from memory_fabric.values import Value
+
+SET_ASIDE = ".corrupt-"
+# How the file of a database begins.
+SQLITE = b"SQLite format 3\0"
+_OF_OPERATIONS = frozenset(
+    (journal.OPERATIONS, journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD)
+)
+
+
+@contextmanager
+def opened(memory: Memory, where: Sequence[Place]) -> Iterator[list[tuple[Place, Database]]]:
+    """All databases of these places; those of other projects are open for this block only."""
+    own = {memory.path_of(kind): kind for kind in ("project", "user")}
+    found: list[tuple[Place, Database]] = []
+    others: list[Database] = []
+    try:
+        for place in where:
+            if place.path in own:
+                database = memory.database(own[place.path], create=False)
+            else:
+                database = open_database(place.path, place.kind, create=False)
+                others += [database] if database else []
+            found += [(place, database)] if database else []
+        yield found
+    except sqlite3.Error as error:
+        raise translated(found[-1][1].path if found else "", error) from error
+    finally:
+        for database in others:
+            database.close()
+
+
+def forget(memory: Memory, plan: Plan, provenance: Provenance) -> None:
+    """Take the rows themselves, as anybody forgets, and note that nobody may bring them back."""
+    by = write.cleaned_provenance(provenance._replace(at=provenance.at or ids.timestamp()))
+    for kind, part in plan["stores"].items():
+        database = memory.database(kind, create=False)
+        if database is None:
+            continue
+        payload = write.cleaned(part["forget"])
+        memory.apply_now(Operation(ids.new_id(), "forget", payload, by, kind))
+        with database.transaction() as c:
+            purge_rows.bury(c, gone_from(plan, memory, database), by)
+
+
+def erase(memory: Memory, plan: Plan, where: Sequence[Place], provenance: Provenance) -> int:
+    """Take it out of everything but the copies; how many rows were changed.
+
+    Raises StoreUnavailable, OSError, sqlite3.Error; what was done until then is done.
+    """
+    by = write.cleaned_provenance(provenance._replace(at=provenance.at or ids.timestamp()))
+    every = Gone(**asked(plan))
+    rows, gone_in, gone_ids = 0, {"user": every}, frozenset(plan["ids"])
+    with opened(memory, where) as databases:
+        for place, database in databases[::-1]:  # the user's first: a queue may hold both
+            database.connection.execute("PRAGMA secure_delete = ON")
+            with database.transaction() as c:
+                changed, gone = purge_rows.scrub(database, c, gone_from(plan, memory, database), by)
+                _journals(
+                    memory.settings.home, place, gone
+                )  # who appends to them holds the write lock
+            rows, gone_ids, gone_in[place.kind] = rows + changed, gone_ids | gone.ids, gone
+            _queues(memory, place, gone_in)
+        for place, _ in databases:
+            _fences(memory, place, gone_ids, databases)
+        _other_files(memory, where, every)
+        memory.flush()
+        if memory.mirror is not None:
+            gone = replace(every, texts=tuple(_unshared(memory, plan, databases)))
+            memory.mirror.erase(memory, lambda line: purge_files.is_in(line, gone))
+        for _, database in databases:
+            purge_rows.compact(database)
+    return rows
+
+
+def copy(where: Sequence[Place]) -> list[str]:
+    """One new backup of each database; when it is verified, all other copies go."""
+    fresh = []
+    for place in where:
+        made = backup.make(place.path)
+        fresh.append(made)
+        folder = files.backups_of(place.path)
+        stem = os.path.splitext(os.path.basename(place.path))[0] + "-"
+        old = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(stem)]
+        for other in (*old, *set_aside(place.path)):
+            if other != made:
+                os.unlink(other)
+    return fresh
+
+
+def set_aside(path: str) -> list[str]:
+    """Damaged databases that were set aside, with their logs: nothing can be taken out of them."""
+    folder, start = os.path.dirname(path), os.path.basename(path) + SET_ASIDE
+    return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(start)]
+
+
+class NotErased(StoreUnavailable):
+    """A file of ours still holds what was to be erased."""
+
+
+class Proof(Value):
+    """What was found after all was erased: files that hold any of it and are left alone (of the
+    user, of other projects, or how things are set), how many of its texts other memories hold, too,
+    and how many texts hold the words inside longer ones.
+    """
+
+    left: tuple[str, ...]
+    shared: int
+    inside: int
+
+
+def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> Proof:
+    """Look through every table and file for what was erased.
+
+    The file in which the purge is `noted` does not count. Raises NotErased for a file of ours that
+    holds any of it, too, with how many bytes of it.
+    """
+    held: Counter[str] = Counter()
+    with opened(memory, where) as databases:
+        gone = replace(Gone(**asked(plan)), texts=tuple(_unshared(memory, plan, databases)))
+        for _, database in databases:
+            held[database.path] += purge_rows.holding(database, gone.sought).total()
+        # Then the bytes of a database may hold longer words, and its texts alone can tell.
+        inside = sum(len(purge_rows.inside(database, gone)) for _, database in databases)
+        is_inside = bool(inside) or own_words.are_in(gone.sought.anywhere())
+    left = []
+    for path in own_files(memory, where):
+        size = 0 if path == noted else _held(path, gone.sought, is_inside=is_inside)
+        if not size:
+            continue
+        if purge_files.is_unfinished(path):
+            os.unlink(path)
+        elif purge_files.is_of_memories(path) or path == _served(memory):
+            held[path] = held[path] or size
+        else:
+            left.append(path)
+    for path in (path for place in where for path in place.notes):
+        held[path] += _bytes_in(gone.sought.spans(purge_files.own_fence(path)))
+    _refuse(+held)
+    left += elsewhere(memory, where, gone.sought, noted)
+    shared = len(plan["texts"]) - len(gone.texts)
+    return Proof(tuple(dict.fromkeys(left)), shared, inside)
+
+
+def elsewhere(memory: Memory, where: Sequence[Place], sought: Sought, noted: str = "") -> list[str]:
+    """Files of other projects, and notes of the user and the client, that hold what is sought."""
+    others = [path for path in file_locations.other_files(memory, where) if path != noted]
+    held = [path for path in others if purge_files.held_in(path, sought)]
+    notes = file_locations.notes_beside(where)
+    return [*held, *(path for path in notes if purge_files.held_in_notes(path, sought))]
+
+
+def own_files(memory: Memory, where: Sequence[Place]) -> list[str]:
+    """Every file of ours; the log lies elsewhere where home could not be written.
+
+    What an import of a served file set aside lies in the home around this memory's own.
+    """
+    aside = os.path.join(memory.switched_by[0], exchange.SET_ASIDE)
+    more = [path for path in (aside, _served(memory)) if path and os.path.exists(path)]
+    every = (
+        *file_locations.own_files(memory, where),
+        *file_locations.logs_of_client(memory),
+        *more,
+    )
+    return list(dict.fromkeys(every))
+
+
+def _served(memory: Memory) -> str:
+    return memory.mirror.path if memory.mirror else ""
+
+
+def _refuse(held: Mapping[str, int]) -> None:
+    """Raise NotErased, which names every file with how many bytes it still holds."""
+    if held:
+        named = ", ".join(f"{path} ({many(size, 'byte')} of it)" for path, size in held.items())
+        raise NotErased(
+            next(iter(held)),
+            f"Not erased, it still stands in {named}.",
+            remedy="Close other sessions and say the same again; what holds it still, delete.",
+        )
+
+
+def _held(path: str, sought: Sought, *, is_inside: bool) -> int:
+    """How many bytes of what is sought a file holds."""
+    with files.open_regular(path) as stream:
+        data = stream.read()
+    if not data.startswith(SQLITE):
+        return _bytes_in(sought.spans(data))
+    # Texts stand side by side there without anything between.
+    spans = sought.spans(data) if is_inside else sought.anywhere().spans(data)
+    return 0 if not spans or purge_rows.is_explained(path, sought) else _bytes_in(spans)
+
+
+def _bytes_in(spans: Sequence[tuple[int, int]]) -> int:
+    return sum(end - start for start, end in spans)
+
+
+def _unshared(memory: Memory, plan: Plan, databases: Sequence[tuple[Place, Database]]) -> list[str]:
+    """The texts that nothing else holds that stays."""
+    shared = {
+        text
+        for _, database in databases
+        for text in purge_rows.others_with(database, gone_from(plan, memory, database))
+    }
+    return [text for text in plan["texts"] if text not in shared]
+
+
+def _journals(home: str, place: Place, gone: Gone) -> None:
+    folder = os.path.dirname(place.path)
+    purge_files.operations(os.path.join(folder, journal.OPERATIONS), gone)
+    for local in place.folders:
+        purge_files.decisions(os.path.join(local, journal.DECISIONS), gone, home)
+
+
+def _queues(memory: Memory, place: Place, gone_in: Mapping[str, Gone]) -> None:
+    key = signing.key_of(memory.settings.home)
+    for folder in place.folders:
+        if os.path.isdir(folder):
+            purge_files.queue(folder, key, gone_in)
+
+
+def _fences(
+    memory: Memory,
+    place: Place,
+    gone_ids: frozenset[str],
+    databases: Sequence[tuple[Place, Database]],
+) -> None:
+    def record_of(id_: str) -> Record | None:
+        for _, database in databases:
+            for record, _ in records.find(database.connection, "id = ?", (id_,)):
+                return record
+        return None
+
+    for path in place.notes:
+        purge_files.fence(path, memory.native_lock(path), gone_ids, record_of)
+
+
+def _other_files(memory: Memory, where: Sequence[Place], gone: Gone) -> None:
+    """Logs, notices, lines that were set aside, what waits to be forwarded, notes of callers, and
+    pages; what was agreed on of a served file is written with the file.
+    """
+    home = memory.settings.home
+    saved_pages.drop_all(home)
+    spool.erase(home, lambda data: purge_files.is_in(data, gone))
+    for path in own_files(memory, where):
+        name = os.path.basename(path)
+        if path == _served(memory) or (memory.mirror and name.startswith(sync_state.PREFIX)):
+            continue
+        if name not in _OF_OPERATIONS and name.endswith((".jsonl", ".log", ".log.1")):
+            purge_files.other_lines(path, gone)
+        elif os.path.dirname(path) == os.path.join(home, callers.FOLDER):
+            purge_files.page(path, gone)

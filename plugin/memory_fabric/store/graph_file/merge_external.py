@@ -1,0 +1,253 @@
+"""What others changed in a graph that lies in a file, done to the database that mirrors it.
+
+A graph is a mapping from marks (digests of a file's lines) to cleaned lines; a line that says
+nothing of the graph is empty. `before` is what file and database last agreed on: what is in neither
+`before` nor the change is ours and stays. So does what we changed so shortly before that they may
+not have seen it. Nothing here knows files.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.models import Entity, Graph, Relation
+from memory_fabric.store import graph
+from memory_fabric.store.graph_file import exchange, own_writes
+from memory_fabric.store.graph_file.own_writes import Ours
+from memory_fabric.store.operations import rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.store.database import Database
+
+    Lines = Mapping[bytes, bytes]
+    Apply = Callable[[str, dict[str, Any]], Mapping[str, Any]]
+
+CHUNK = 500
+NOTHING = Ours()
+
+
+def take_over(
+    db: Database,
+    apply: Apply,
+    before: Lines,
+    now: Lines,
+    about_to_replace: Callable[[], object],
+    ours: Ours = NOTHING,
+) -> bool:
+    """Do to the database what leads from one graph to the other, but for what is `ours`.
+
+    Whether anything was ours, so that the file differs from the database now. `apply` does one
+    operation; `about_to_replace` is called before an entity is taken out and put back, which are
+    two. An entity that they removed stays while something of ours hangs on it.
+    """
+    differs = False
+    were = [_item(line) for mark, line in before.items() if line and mark not in now]
+    stated = [_item(line) for mark, line in now.items() if line and mark not in before]
+    ours = ours._replace(removed=ours.removed | _removed_since(db, were, stated))
+    gone = _Parts(were)
+    if gone:
+        gone.keep_away(filter(None, now.values()))
+        differs = gone.spare(ours)
+        _remove(apply, gone)
+    relations = [r for r in stated if isinstance(r, Relation) and not _is_gone(r, ours)]
+    ends = {name for r in relations for name in (r.source, r.target)}
+    left = [_left(e, ends, ours) for e in stated if isinstance(e, Entity)]
+    entities = [entity for entity in left if entity is not None]
+    fresh = not db.row("SELECT 1 FROM entities LIMIT 1")
+    for some in _chunks(entities):
+        known = {} if fresh else _by_name(db, some)
+        _create(apply, some)
+        for name, entity in _first_of_each(some).items():
+            if name in known:
+                differs |= not _agree(db, apply, entity, about_to_replace, ours)
+    _create(apply, relations)
+    return differs or [*entities, *relations] != _in_kinds(stated)
+
+
+def _removed_since(
+    db: Database, were: Sequence[Entity | Relation], stated: Sequence[Entity | Relation]
+) -> frozenset[str]:
+    """Digests of what both graphs state and the database no longer holds: we removed it.
+
+    Of a type that both sides have changed since, theirs counts.
+    """
+    both = own_writes.parts_of(were) & own_writes.parts_of(stated)
+    if not both:
+        return frozenset()
+    held: set[str] = set()
+    for some in _chunks([item for item in stated if isinstance(item, Entity)]):
+        known = _by_name(db, some)
+        held |= own_writes.parts_of(known.values())
+        held |= {own_writes.of_entity(e.name, e.type) for e in some if e.name in known}
+    held |= own_writes.parts_of(r for r in stated if isinstance(r, Relation) and _holds(db, r))
+    return frozenset(both - held)
+
+
+def _holds(db: Database, relation: Relation) -> bool:
+    row = db.row(
+        "SELECT 1 FROM relations AS r JOIN entities AS s ON s.id = r.source "
+        "JOIN entities AS t ON t.id = r.target WHERE s.name = ? AND r.type = ? AND t.name = ?",
+        relation,
+    )
+    return row is not None
+
+
+def _left(entity: Entity, ends: set[str], ours: Ours) -> Entity | None:
+    """The entity without what we removed; None when nothing of it is their own."""
+    if not ours.removed:
+        return entity
+    texts = tuple(
+        text
+        for text in entity.observations
+        if own_writes.of_observation(entity.name, text) not in ours.removed
+    )
+    if not texts and entity.name not in ends and _is_gone(entity, ours):
+        return None
+    return entity._replace(observations=texts)
+
+
+def _is_gone(item: Entity | Relation, ours: Ours) -> bool:
+    if isinstance(item, Entity):
+        return own_writes.of_entity(item.name, item.type) in ours.removed
+    return own_writes.of_relation(item) in ours.removed
+
+
+def _in_kinds(items: Sequence[Entity | Relation]) -> list[Entity | Relation]:
+    """Entities, then relations, as they are created."""
+    return sorted(items, key=lambda item: isinstance(item, Relation))
+
+
+class _Parts:
+    """The atoms of items: entities with their observations, and relations."""
+
+    def __init__(self, items: Iterable[Entity | Relation]) -> None:
+        self.texts: dict[str, dict[str, None]] = {}
+        self.relations: dict[Relation, None] = {}
+        # Each with its type.
+        self.names: dict[str, str] = {}
+        for item in items:
+            if isinstance(item, Entity):
+                self.names[item.name] = item.type
+                self.texts.setdefault(item.name, {}).update(dict.fromkeys(item.observations))
+            else:
+                self.relations[item] = None
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.relations)
+
+    def keep_away(self, lines: Iterable[bytes]) -> None:
+        """Forget the atoms that these lines hold, too."""
+        for item in map(_item, lines):
+            if isinstance(item, Relation):
+                self.relations.pop(item, None)
+            elif item.name in self.texts:
+                self.names.pop(item.name, None)
+                for text in item.observations:
+                    self.texts[item.name].pop(text, None)
+
+    def spare(self, ours: Ours) -> bool:
+        """Whether any atom was of those that we added; these are forgotten."""
+        if not ours.added:
+            return False
+        spared = 0
+        for name, kind in list(self.names.items()):
+            if own_writes.of_entity(name, kind) in ours.added:
+                del self.names[name]
+                spared += 1
+        for name, texts in self.texts.items():
+            for text in list(texts):
+                if own_writes.of_observation(name, text) in ours.added:
+                    del texts[text]
+                    spared += 1
+        for relation in list(self.relations):
+            if own_writes.of_relation(relation) in ours.added:
+                del self.relations[relation]
+                spared += 1
+        return spared > 0
+
+
+def _remove(apply: Apply, gone: _Parts) -> None:
+    for relations in _chunks(list(gone.relations)):
+        apply("delete_relations", {"relations": [_object(r) for r in relations]})
+    for entities in _chunks([(name, list(texts)) for name, texts in gone.texts.items() if texts]):
+        deletions = [{"entityName": name, "observations": texts} for name, texts in entities]
+        apply("delete_observations", {"deletions": deletions})
+    for names in _chunks(list(gone.names)):
+        apply("remove_orphans", {"entityNames": names})
+
+
+def _create(apply: Apply, items: Sequence[Entity | Relation]) -> None:
+    for kind, payload in exchange.create(items):
+        apply(kind, payload)
+
+
+def _agree(
+    db: Database,
+    apply: Apply,
+    stated: Entity,
+    about_to_replace: Callable[[], object],
+    ours: Ours,
+) -> bool:
+    """Give an entity the type and the order of observations that the file states.
+
+    Both are part of its row: it is taken out and put back under its number. False when it kept
+    another type than stated, which we had changed.
+    """
+    found = _by_name(db, [stated]).get(stated.name)
+    if found is None:
+        return True
+    type_ = found.type if _is_gone(stated, ours) else stated.type
+    if found.type == type_ and _in_order(found, stated):
+        return type_ == stated.type
+    about_to_replace()
+    with db.transaction() as c:
+        entities = rows.entities(c, "e.name = ?", (stated.name,))
+        observations = rows.observations(c, "e.name = ?", (stated.name,))
+        relations = rows.relations(c, "s.name = ?1 OR t.name = ?1", (stated.name,))
+    place = {text: number for number, text in enumerate(stated.observations)}
+    observations.sort(key=lambda row: place.get(row["text"], len(place)))
+    apply("delete_entities", {"entityNames": [stated.name]})
+    apply(
+        "restore",
+        {
+            "entities": [row | {"type": type_} for row in entities],
+            "observations": [row | {"id": None} for row in observations],
+            "relations": relations,
+        },
+    )
+    return type_ == stated.type
+
+
+def _in_order(found: Entity, stated: Entity) -> bool:
+    theirs = set(stated.observations)
+    return [text for text in found.observations if text in theirs] == list(stated.observations)
+
+
+def _first_of_each(entities: Sequence[Entity]) -> dict[str, Entity]:
+    """Of lines that describe one entity, the first one counts, as with the reference server."""
+    found: dict[str, Entity] = {}
+    for entity in entities:
+        found.setdefault(entity.name, entity)
+    return found
+
+
+def _by_name(db: Database, entities: Sequence[Entity]) -> dict[str, Entity]:
+    opened: Graph = graph.open_nodes(db, [entity.name for entity in entities])
+    return {entity.name: entity for entity in opened.entities}
+
+
+def _item(line: bytes) -> Entity | Relation:
+    item = exchange.read(line)
+    assert item is not None  # a line of the graph by the caller's word
+    return item
+
+
+def _object(relation: Relation) -> dict[str, str]:
+    return {"from": relation.source, "to": relation.target, "relationType": relation.type}
+
+
+def _chunks(values: Sequence[Any]) -> Iterator[list[Any]]:
+    for start in range(0, len(values), CHUNK):
+        yield list(values[start : start + CHUNK])

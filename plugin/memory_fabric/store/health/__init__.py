@@ -1,0 +1,1 @@
+"""Health: status, integrity checks, alerts, maintenance."""

@@ -1,0 +1,96 @@
+"""A tier that fails is told to the user once, and again only after it had worked in between."""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.store import files
+from memory_fabric.text import cut, one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FOLDER, PREFIX = "told", "trouble-"
+MAX_CHARS = 300
+# How failures begin, and what a person needs to know of each.
+MEANINGS = {
+    "graph": "the graph cannot be written; what is said waits in a queue and is applied later",
+    "queue": "changes that wait for the graph cannot be kept or applied",
+    "journal": "the journal cannot be written; it follows when it can",
+    "MEMORY.md": "MEMORY.md cannot be written; it follows when it can",
+    "file": "a file was not read",
+    "refused": "nothing was stored",
+}
+REFUSED = "Nothing was stored"
+
+
+def kind_of(failure: str) -> str:
+    """Which of MEANINGS a failure belongs to; empty for what a person need not know."""
+    if REFUSED in failure:
+        return "refused"
+    head = failure.partition(":")[0].partition(" ")[0]
+    return head if head in MEANINGS else ""
+
+
+def news(
+    failures: Sequence[str], places: Sequence[str], *, only_refused: bool, unmarked: bool
+) -> str:
+    """What the user has not been told yet of these failures; empty when there is nothing new.
+
+    `places` are folders in which we may note that it was told, the first that takes a note is
+    used; `unmarked` says whether to speak where none does. `only_refused`: other failures may be
+    a moment's, and a later event tells them.
+    """
+    found: dict[str, str] = {}
+    for failure in failures:
+        kind = kind_of(failure)
+        if kind and (kind == "refused" or not only_refused):
+            found.setdefault(kind, failure)
+    if "refused" in found:
+        found = {"refused": found["refused"]}
+    fresh = [kind for kind in found if _first(kind, places, unmarked)]
+    return " · ".join(
+        without_secrets(cut(f"{MEANINGS[kind]} ({_cause(found[kind])})", MAX_CHARS))
+        for kind in fresh
+    )
+
+
+def over(failures: Sequence[str], places: Sequence[str]) -> None:
+    """Forget what was told of tiers that work again. Never raises."""
+    still = {kind_of(failure) for failure in failures}
+    for folder in _folders(places):
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue  # nothing was told from there
+        for name in names:
+            if name.startswith(PREFIX) and name[len(PREFIX) :] not in still:
+                try:
+                    os.unlink(os.path.join(folder, name))
+                except OSError:
+                    continue  # it is told once less
+
+
+def _cause(failure: str) -> str:
+    text = one_line(failure)
+    return text.partition(": ")[2] or text
+
+
+def _first(kind: str, places: Sequence[str], unmarked: bool) -> bool:
+    for folder in _folders(places):
+        try:
+            files.make_folder(folder)
+            path = os.path.join(folder, PREFIX + kind)
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            return False
+        except OSError:
+            continue  # the next place
+        return True
+    return unmarked
+
+
+def _folders(places: Sequence[str]) -> list[str]:
+    return [os.path.join(place, FOLDER) for place in places if place]

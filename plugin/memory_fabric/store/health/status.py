@@ -1,0 +1,354 @@
+"""How the three tiers are (BR-17): healthy, degraded or unavailable, why, and what helps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from memory_fabric.errors import FabricError
+from memory_fabric.ids import timestamp
+from memory_fabric.store import backup, files, journal
+from memory_fabric.store.database import Database
+from memory_fabric.store.history.resolve import native_notes
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.sharing import adoption, location
+from memory_fabric.store.tiers import memory_md
+from memory_fabric.text import first_of, many
+
+HEALTHY, DEGRADED, UNAVAILABLE = "healthy", "degraded", "unavailable"
+DRAIN = "memory-fabric sync brings them in."
+WRITE_JOURNAL = "memory-fabric repair writes them again."
+WRITE_NOTES = "memory-fabric sync writes it again."
+# What a sync that also restores journals takes care of.
+MENDED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_NOTES)
+MAX_QUEUED = 50
+MAX_QUEUED_AGE_S = 3600
+COUNTED = ("entities", "observations", "relations", "records", "episodes")
+MAX_LINES_NAMED = 5
+# Reading a larger backup through would keep a person waiting; it was verified when it was made.
+MAX_VERIFIED_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be, what helps, and in which lines of which file it is."""
+
+    state: str
+    reason: str
+    remedy: str = ""
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Changes that wait for the graph: how many, and for how long the oldest has, in seconds."""
+
+    count: int = 0
+    oldest_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """The newest backup of the graph; `sound` is None where nothing was read through."""
+
+    path: str
+    age_s: float
+    sound: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """One tier: where it lies, what is in it, when it was used, and what was found.
+
+    Times are ISO 8601, empty when it never was or cannot be known. `read_at`: of the graph when
+    it last served a session, of the others when it was last read without an error: now.
+    """
+
+    name: str
+    where: str
+    counts: dict[str, int] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    written_at: str = ""
+    read_at: str = ""
+    queue: Queue = Queue()
+    backup: Backup | None = None
+
+    @property
+    def state(self) -> str:
+        """The worst of its findings."""
+        states = {finding.state for finding in self.findings}
+        return next((s for s in (UNAVAILABLE, DEGRADED) if s in states), HEALTHY)
+
+
+def tiers(memory: Memory, now_s: float) -> tuple[Tier, Tier, Tier]:
+    """The state of graph, local journal and native notes, in this order."""
+    return graph_tier(memory, now_s), local_tier(memory, now_s), native_tier(memory, now_s)
+
+
+def as_json(tier: Tier) -> dict[str, Any]:
+    """One tier for programs; docs/tiers.md names the fields."""
+    found: dict[str, Any] = {
+        "tier": tier.name,
+        "state": tier.state,
+        "where": tier.where,
+        "counts": tier.counts,
+        "written_at": tier.written_at,
+        "read_at": tier.read_at,
+        "queue": asdict(tier.queue),
+        "findings": [asdict(finding) for finding in tier.findings],
+    }
+    if tier.name == "graph":
+        found["backup"] = asdict(tier.backup) if tier.backup else None
+    return found
+
+
+def graph_tier(memory: Memory, now_s: float) -> Tier:
+    """The databases: opened, countable, backed up, and not behind the queue."""
+    databases = memory.databases()
+    findings = [
+        Finding(UNAVAILABLE, failure, "memory-fabric repair rebuilds a damaged database.")
+        for failure in memory.failures
+    ]
+    for database in databases:
+        if database.newer:
+            findings.append(
+                Finding(DEGRADED, f"{database.path} was changed by a newer release.", "Restart.")
+            )
+        elif database.read_only:
+            findings.append(
+                Finding(DEGRADED, f"{database.path} cannot be written.", "Check its permissions.")
+            )
+    for path in dict.fromkeys(memory.journal_of(kind) for kind in ("project", "user")):
+        findings += _lines(path)
+    folders = _queue_folders(memory)
+    newest = _backup(databases, now_s)
+    if newest is not None and newest.sound is False:
+        reason = f"The newest backup, {newest.path}, cannot be read."
+        findings.append(Finding(DEGRADED, reason, "memory-fabric backup makes a new one."))
+    counts: dict[str, int] = {}
+    for database in databases:
+        for name, number in _counts(database).items():
+            counts[name] = counts.get(name, 0) + number
+    return Tier(
+        "graph",
+        memory.path_of("project"),
+        counts,
+        (*findings, *_behind(folders, now_s)),
+        _newest(databases, "SELECT max(created_at) FROM operations"),
+        _newest(
+            databases,
+            "SELECT max(at) FROM (SELECT max(created_at) AS at FROM injections "
+            "UNION ALL SELECT max(loaded_at) FROM sessions)",
+        ),
+        _queue(folders, now_s),
+        newest,
+    )
+
+
+def local_tier(memory: Memory, now_s: float) -> Tier:
+    """The project's journal and queues: readable, writable, whole, and not waiting for long."""
+    folder = memory.queue_folder("project")
+    decisions = location.journal_file(memory)
+    findings: list[Finding] = []
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK):
+        findings.append(
+            Finding(UNAVAILABLE, f"{folder} cannot be written.", "Check its permissions.")
+        )
+    findings += _lines(decisions)
+    folders = _queue_folders(memory)
+    for waiting in folders:
+        for name in (journal.QUEUE, journal.CLAIMED):
+            findings += _lines(os.path.join(waiting, name))
+        for name in (journal.BAD, journal.REFUSED):
+            aside = os.path.join(waiting, name)
+            if not os.path.exists(aside):
+                continue
+            reason = f"{aside} holds changes that could not be read or applied."
+            findings.append(Finding(DEGRADED, reason, "Look at it, then delete it."))
+    findings += [*_missing(memory), *_not_in_the_graph(memory)]
+    count = _count_lines(decisions)
+    queue = _queue(folders, now_s)
+    return Tier(
+        "local",
+        decisions,
+        {"lines": count or 0, "queued": queue.count},
+        (*findings, *_behind(folders, now_s)),
+        _changed_at(decisions),
+        timestamp(now_s) if count is not None and os.path.exists(decisions) else "",
+        queue,
+    )
+
+
+def native_tier(memory: Memory, now_s: float) -> Tier:
+    """MEMORY.md: readable, our fence whole, and allowed."""
+    if memory.project is None:
+        reason = "There is no project here."
+        return Tier("native", "", {"shown": 0}, (Finding(UNAVAILABLE, reason),))
+    notes = native_notes(memory)
+    if notes.off_because:
+        return Tier("native", notes.path, {"shown": 0}, (Finding(UNAVAILABLE, notes.off_because),))
+    try:
+        text = files.read_text(notes.path, memory_md.MAX_READ_BYTES)
+    except OSError as error:
+        return Tier("native", notes.path, {}, (_unreadable(notes.path, error),))
+    findings = []
+    begun = text is not None and (memory_md.BEGIN in text or memory_md.BEGIN_JOINED in text)
+    if text is not None and begun != (memory_md.END in text):
+        findings.append(
+            Finding(DEGRADED, "Half of our fence is missing in it.", "Delete the other half.")
+        )
+    elif text is None and memory.native_ids(timestamp(now_s)):
+        findings.append(Finding(DEGRADED, "It is gone.", WRITE_NOTES))
+    if text is not None and not os.access(notes.path, os.W_OK):
+        reason = "It cannot be written: what is new does not get into it."
+        findings.append(Finding(DEGRADED, reason, "Check its permissions."))
+    return Tier(
+        "native",
+        notes.path,
+        {"shown": len(memory_md.shown_ids(notes))},
+        tuple(findings),
+        _changed_at(notes.path) if begun else "",
+        timestamp(now_s) if text is not None else "",
+    )
+
+
+def _queue_folders(memory: Memory) -> list[str]:
+    """Where changes may wait: in the project and in the user's home."""
+    return list(dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")))
+
+
+def _queue(folders: list[str], now_s: float) -> Queue:
+    ages: list[float] = []
+    for folder in folders:
+        try:
+            waiting, _ = journal.queued(folder)
+        except OSError:
+            continue  # named with its file
+        ages += [_age_s(line, now_s) for line in waiting]
+    return Queue(len(ages), max(ages, default=0.0))
+
+
+def _behind(folders: list[str], now_s: float) -> Iterator[Finding]:
+    """Whether changes wait too many or too long for the graph, in each place."""
+    for folder in folders:
+        queue = _queue([folder], now_s)
+        if queue.count > MAX_QUEUED:
+            reason = f"{queue.count} changes wait for the graph in {folder}."
+        elif queue.oldest_s > MAX_QUEUED_AGE_S:
+            hours = queue.oldest_s / 3600
+            reason = f"A change in {folder} has waited for the graph for {hours:.0f} h."
+        else:
+            continue
+        yield Finding(DEGRADED, reason, DRAIN)
+
+
+def _age_s(line: dict[str, object], now_s: float) -> float:
+    stated = line.get("provenance")
+    at = str(stated.get("at", "")) if isinstance(stated, dict) else ""
+    try:
+        return now_s - datetime.fromisoformat(at).astimezone(UTC).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _lines(path: str) -> Iterator[Finding]:
+    """Lines that cannot be read, and those that an unfinished merge of git left."""
+    try:
+        _, bad = files.read_lines(path)
+        marks = set(journal.conflict_markers(path)) if bad else set()
+    except OSError as error:
+        yield _unreadable(path, error)
+        return
+    torn = [number for number in bad if number not in marks]
+    if marks:
+        named = _named(sorted(marks))
+        reason = f"{path}: conflict markers of an unfinished merge in {named}."
+        remedy = "Delete these lines and keep all others: each is whole and counts once by its id."
+        yield Finding(DEGRADED, reason, remedy, tuple(sorted(marks)))
+    if torn:
+        reason = f"{path}: {many(len(torn), 'line')} unreadable, {_named(torn)}."
+        remedy = f"Look at line {torn[0]}; delete what cannot be saved."
+        yield Finding(DEGRADED, reason, remedy, tuple(torn))
+
+
+def _missing(memory: Memory) -> Iterator[Finding]:
+    """Records of the graph that their journal has lost, with its folder or a part of it."""
+    for database in memory.databases():
+        try:
+            lost = len(journal.lost(database, location.told_in(memory, database.kind)))
+        except (FabricError, OSError):
+            continue  # named with its file or its database
+        if lost:
+            are = "is" if lost == 1 else "are"
+            reason = (
+                f"{many(lost, 'record')} {are} in the graph and no more in {journal.DECISIONS}."
+            )
+            yield Finding(DEGRADED, reason, WRITE_JOURNAL)
+
+
+def _not_in_the_graph(memory: Memory) -> Iterator[Finding]:
+    """Records of the journal that the graph has lost, with its home or a part of it."""
+    try:
+        found = adoption.missing(memory)
+    except (FabricError, OSError):
+        return  # named with its file or its database
+    if found is not None:
+        reason, _, remedy = adoption.sentence(found).rstrip(".").partition(": ")
+        ending = f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""
+        yield Finding(DEGRADED, f"{reason}.", ending)
+
+
+def _backup(databases: list[Database], now_s: float) -> Backup | None:
+    """Of the databases' newest backups the oldest: so much may be missing after a loss."""
+    newest = [copies[0] for database in databases if (copies := backup.every(database.path))]
+    if not newest:
+        return None
+    path = min(newest, key=os.path.getmtime)
+    small = os.path.getsize(path) <= MAX_VERIFIED_BYTES
+    sound = all(backup.is_sound(copy) for copy in newest) if small else None
+    return Backup(path, now_s - os.path.getmtime(path), sound)
+
+
+def _newest(databases: list[Database], query: str) -> str:
+    found = [row[0] for database in databases if (row := database.row(query)) and row[0]]
+    return max(found, default="")
+
+
+def _changed_at(path: str) -> str:
+    try:
+        return timestamp(os.path.getmtime(path))
+    except OSError:
+        return ""
+
+
+def _count_lines(path: str) -> int | None:
+    """The readable lines of a journal; None when it cannot be read at all."""
+    try:
+        return len(files.read_lines(path)[0])
+    except OSError:
+        return None
+
+
+def _counts(database: Database) -> dict[str, int]:
+    counts = {name: _count(database, f"SELECT count(*) FROM {name}") for name in COUNTED}
+    waiting = _count(database, "SELECT count(*) FROM records WHERE status = 'candidate'")
+    return counts | {"candidates": waiting}
+
+
+def _count(database: Database, query: str) -> int:
+    row = database.row(query)
+    return int(row[0]) if row else 0
+
+
+def _unreadable(path: str, error: OSError) -> Finding:
+    return Finding(
+        UNAVAILABLE, f"{path} cannot be read: {error.strerror}.", "Check its permissions."
+    )
+
+
+def _named(numbers: list[int]) -> str:
+    shown = first_of(map(str, numbers), MAX_LINES_NAMED)
+    return f"line{'s' if len(numbers) > 1 else ''} {shown}"

@@ -1,0 +1,313 @@
+"""Where a memory comes from and what became of it: its changes, and who was given it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memory_fabric.errors import NotFound
+from memory_fabric.models import Record
+from memory_fabric.redaction import prefilter
+from memory_fabric.store import records
+from memory_fabric.store.database import Database
+from memory_fabric.store.history import changes, describe, resolve
+from memory_fabric.store.history.changes import Change
+from memory_fabric.store.memory import Memory
+
+# Looked at for one history; older ones are not sought.
+MAX_LOOKED_AT = 10_000
+# SQLite refuses expressions that are nested deeper than a thousand.
+NEEDLES_AT_ONCE = 200
+_SAID = "text trust source session agent domain record created_at".split()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A change, and what it did in a phrase."""
+
+    change: Change
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gift:
+    """A session (and agent of it) that was given a memory, by which channel, and when."""
+
+    memory: str
+    session: str
+    agent: str
+    channel: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTrace:
+    """What is known of a record; `gone` is the change that took it away, if one did."""
+
+    record: Record
+    seen_in: tuple[str, ...]
+    store: str
+    tiers: tuple[str, ...]
+    gifts: tuple[Gift, ...]
+    gone: Told | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One observation of an entity, who said it, where and when, and who was given it."""
+
+    text: str
+    trust: str
+    source: str
+    session: str
+    agent: str
+    domain: str
+    record: str
+    at: str
+    gifts: tuple[Gift, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntityTrace:
+    """What is known of an entity; `gone` is the change that took it away, if one did."""
+
+    name: str
+    type: str
+    aliases: tuple[str, ...]
+    store: str
+    said: tuple[Said, ...]
+    gifts: tuple[Gift, ...]
+    gone: Told | None = None
+
+
+def as_json(told: Told) -> dict[str, Any]:
+    """A change for programs, by today's rules of redaction."""
+    change = told.change
+    return {
+        "id": change.id,
+        "kind": change.kind,
+        "at": change.at,
+        "by": {k: v for k, v in change.by.items() if v and k != "at"},
+        "store": change.store,
+        "what": told.what,
+        "undone": change.undone,
+        "payload": prefilter.object_without_secrets(change.payload),
+    }
+
+
+def history(memory: Memory, name: str | None, limit: int) -> list[Told]:
+    """Changes of an entity (its other names included), of a record by its id, or all; newest first.
+
+    What was forgotten or deleted has its history, too.
+    """
+    if name is None:
+        found = changes.read_all(memory, limit=limit)
+    else:
+        found = _concerning(memory, name)[:limit]
+    return [told(memory, change) for change in found]
+
+
+def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
+    """Where a record (by its id) or an entity comes from, and who was given it. Raises NotFound.
+
+    What was forgotten or deleted is told from the changes that are kept, with `gone`.
+    """
+    if resolve.looks_like_id(name):
+        try:
+            record, seen, store = resolve.record_by_id(memory, name)
+        except NotFound:
+            return _forgotten_record(memory, name)
+        tiers = resolve.tiers_holding(memory, record.id)
+        gifts = _gifts(memory, (record.id, f"record:{record.id}"))
+        return RecordTrace(record, tuple(seen), store, tuple(tiers), tuple(gifts))
+    for database in memory.databases():
+        for meant in _meant(memory, database, name):
+            return _entity(memory, database, meant)
+    return _deleted_entity(memory, name)
+
+
+def _meant(memory: Memory, database: Database, name: str) -> list[str]:
+    exact = [
+        found for store, found in resolve.entities_meant(memory, name) if store == database.kind
+    ]
+    known = sorted(resolve.names_of(memory, name))
+    return exact or [
+        row[0]
+        for other in known
+        for row in database.rows("SELECT name FROM entities WHERE name = ?", (other,))
+    ]
+
+
+def _entity(memory: Memory, database: Database, name: str) -> EntityTrace:
+    row = database.row("SELECT id, type FROM entities WHERE name = ?", (name,))
+    id_, kind = row or (0, "")
+    gifts = _gifts(memory, (f"graph:{name}",), starting=f"graph:{name}#")
+    said = []
+    for number, *fields in database.rows(
+        f"SELECT id, {', '.join(_SAID)} FROM observations WHERE entity = ? ORDER BY id",
+        (id_,),
+    ):
+        record = fields[6]
+        mine = [gift for gift in gifts if gift.memory == f"graph:{name}#{number}"]
+        if record:
+            mine += _gifts(memory, (record, f"record:{record}"))
+        said.append(_said(fields, mine))
+    aliases = database.rows("SELECT alias FROM aliases WHERE entity = ? ORDER BY key", (id_,))
+    return EntityTrace(
+        name, kind, tuple(row[0] for row in aliases), database.kind, tuple(said), tuple(gifts)
+    )
+
+
+def _forgotten_record(memory: Memory, text: str) -> RecordTrace:
+    """A record that is gone, as the change that took it away holds it. Raises NotFound."""
+    for change in _concerning(memory, text):
+        if change.undone:
+            continue
+        for step in change.inverse:
+            kept = step["payload"].get("record") if step["kind"] == "put_record" else None
+            if kept and str(kept.get("id", "")).endswith(resolve.id_part(text)):
+                record = records.from_object(kept)
+                gifts = _gifts(memory, (record.id, f"record:{record.id}"))
+                seen = tuple(step["payload"]["seen_in"])
+                gone = told(memory, change)
+                return RecordTrace(record, seen, change.store, (), tuple(gifts), gone)
+    raise NotFound(
+        text, f"No memory has the id {text!r}.", remedy="memory-fabric recall shows ids."
+    )
+
+
+def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
+    for change in _concerning(memory, name):
+        for rows in _taken(change):
+            for row in rows.get("entities") or ():
+                if row["name"] != name:
+                    continue
+                said = [
+                    _said([str(o.get(field, "")) for field in _SAID], ())
+                    for o in rows.get("observations") or ()
+                    if o["entity"] == name
+                ]
+                gifts = _gifts(memory, (f"graph:{name}",), starting=f"graph:{name}#")
+                aliases = tuple(pair[1] for pair in row.get("aliases") or ())
+                trace = (name, str(row.get("type", "")), aliases, change.store, tuple(said))
+                return EntityTrace(*trace, tuple(gifts), told(memory, change))
+    raise NotFound(
+        name, f"There is no entity {name!r}.", remedy="memory-fabric recall finds names."
+    )
+
+
+def _said(fields: Sequence[str], gifts: Iterable[Gift]) -> Said:
+    text, trust, source, session, agent, domain, record, at = fields
+    return Said(text, trust, source, session, agent, domain, record, at, tuple(gifts))
+
+
+def _taken(change: Change) -> list[Mapping[str, Any]]:
+    """Rows that a change took out of the graph."""
+    found = []
+    for step in change.inverse:
+        payload = step["payload"]
+        if step["kind"] == "restore":
+            found.append(payload)
+        elif step["kind"] == "put_record" and payload.get("rows"):
+            found.append(payload["rows"])
+        elif step["kind"] == "replace_rows":
+            found += [group["in"] for group in payload["groups"]]
+    return found
+
+
+def told(memory: Memory, change: Change) -> Told:
+    """A change with what it did in a phrase, by today's rules of redaction."""
+
+    def find(id_: str) -> Change | None:
+        return changes.find(memory, change.store, id_)
+
+    return Told(change, prefilter.without_secrets(describe.summary(change, find)))
+
+
+def _concerning(memory: Memory, name: str) -> list[Change]:
+    """Changes of what a name or id means, newest first."""
+    if resolve.looks_like_id(name):
+        ids, names = {resolve.id_part(name)}, {name}
+    else:
+        ids, names = set(), resolve.names_of(memory, name)
+        ids |= _records_about(memory, names)
+    found: dict[str, Change] = {}
+    known: set[str] = set()
+    while known != names | ids:  # a merge tells of names that the entity once had
+        known = names | ids
+        for change in _mentioning(memory, known):
+            if change.id not in found and _concerns(change, ids, names):
+                found[change.id] = change
+                if change.kind == "merge" and change.payload["into"] in names:
+                    names |= set(change.payload["names"])
+    return changes.newest_first(found.values())
+
+
+def _mentioning(memory: Memory, needles: Iterable[str]) -> list[Change]:
+    """Operations that may concern what is wanted; the exact test comes after."""
+    patterns = [f"%{_escaped(needle)}%" for needle in sorted(needles)]
+    one = "payload LIKE ? ESCAPE '\\' OR inverse LIKE ? ESCAPE '\\'"
+    found = []
+    for start in range(0, len(patterns), NEEDLES_AT_ONCE):
+        some = patterns[start : start + NEEDLES_AT_ONCE]
+        values = [pattern for pattern in some for _ in range(2)]
+        where = f"({' OR '.join([one] * len(some))})"
+        found += changes.read_all(memory, where, values, limit=MAX_LOOKED_AT)
+    return found
+
+
+def _escaped(text: str) -> str:
+    inside = json.dumps(text, ensure_ascii=False)[1:-1]
+    return inside.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _concerns(change: Change, ids: set[str], names: set[str]) -> bool:
+    """Whether a change touches one of the ids (by their end) or entities of one of the names."""
+    return any(
+        text in names or any(text.endswith(ending) for ending in ids)
+        for part in (change.payload, *change.inverse)
+        for text in _texts(part)
+    )
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for part in value.values() for text in _texts(part)]
+    if isinstance(value, Sequence):
+        return [text for part in value for text in _texts(part)]
+    return []
+
+
+def _records_about(memory: Memory, names: Iterable[str]) -> set[str]:
+    """Ids of records that say something of the entities of these names."""
+    found: set[str] = set()
+    for database in memory.databases():
+        for name in names:
+            found.update(
+                row[0]
+                for row in database.rows(
+                    "SELECT c.record FROM claims AS c JOIN observations AS o ON o.id = c.row "
+                    "JOIN entities AS e ON e.id = o.entity "
+                    "WHERE c.kind = 'observations' AND e.name = ?",
+                    (name,),
+                )
+            )
+    return found
+
+
+def _gifts(memory: Memory, keys: Sequence[str], *, starting: str = "") -> list[Gift]:
+    """Sessions and agents that were given a memory of these hit ids, newest first."""
+    found = []
+    marks = ", ".join("?" * len(keys))
+    for database in memory.databases():
+        rows = database.rows(
+            "SELECT memory, session, agent, channel, created_at FROM injections "
+            f"WHERE memory IN ({marks}) OR (? <> '' AND substr(memory, 1, ?) = ?)",
+            [*keys, starting, len(starting), starting],
+        )
+        found += [Gift(*row) for row in rows if memory.domains is None or row[0] in keys]
+    return sorted(found, key=lambda gift: gift.at, reverse=True)

@@ -1,0 +1,471 @@
+"""The durable queue of what other programs bring in: accepted, worked off, or set aside as dead.
+
+A row waits, is worked on under a lease, and is done or, after too many attempts, dead. A lease that
+ran out is another worker's. Times are handed in as seconds of `time.time()`.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from memory_fabric import ids
+from memory_fabric.domain_config import domain_name
+from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.ingest_protocol import LEFT_OUT, Ingest
+from memory_fabric.models import Operation, Provenance
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.store import write
+from memory_fabric.store.operations.ingest_effects import DEAD, DONE, WAITING, WORKING
+from memory_fabric.text import cut, one_line
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from memory_fabric.store.database import Database
+    from memory_fabric.store.protocols import Memory
+
+STATES = (WAITING, WORKING, DEAD, DONE)
+# Seconds until the second, third … attempt: 10, 20, 40 … and never more than an hour.
+FIRST_RETRY_S, MOST_RETRY_S = 10.0, 3600.0
+MAX_ATTEMPTS = 6
+MAX_ERROR_CHARS = 300
+LOST = "its worker ended while at it"
+PURGED = "its text was purged"
+# Short ids have eight characters; fewer would too often mean several.
+MIN_ID_CHARS = 6
+
+
+class Accepted(Value):
+    """What was made durable: `length` counts the characters of the summary as they are stored.
+
+    `repeated`: the same had come before under its idempotency key; this is its id.
+    """
+
+    id: str
+    length: int
+    domain: str
+    repeated: bool = False
+
+
+class IdempotencyConflict(Value):
+    """The key of this one stands for another content, which has this id; nothing was accepted."""
+
+    id: str
+
+
+class Passage(Value):
+    """How far one text is; `records` are ids of what it brought or confirmed."""
+
+    id: str
+    state: str
+    domain: str
+    length: int
+    attempts: int
+    error: str
+    created_at: str
+    ended_at: str
+    records: tuple[str, ...] = ()
+
+
+class Backlog(Value):
+    """How much is not worked off; `oldest_at` is when the oldest came that waits or is in work."""
+
+    waiting: int = 0
+    working: int = 0
+    dead: int = 0
+    oldest_at: str = ""
+    last_error: str = ""
+
+
+class Claimed(Value):
+    """A text in hand: which attempt it is, and what earlier ones left (`progress`).
+
+    `accepted_at` is when it came; what it says may have been said before.
+    """
+
+    id: str
+    ingest: Ingest
+    attempts: int
+    accepted_at: str
+    progress: Mapping[str, Any] = {}
+
+
+def accept(
+    memory: Memory, ingests: Sequence[Ingest], by: Provenance
+) -> list[Accepted | IdempotencyConflict]:
+    """What became of each, all of them in one transaction, durable on return.
+
+    Raises StoreUnavailable, BadInput; nothing was accepted then.
+    """
+    operations = [_operation(memory, ingest, by) for ingest in ingests]
+    database = memory.database("project", create=True)
+    assert database is not None
+    told = write.apply_all(database, operations)
+    return [_outcome(result) for result in told]
+
+
+def passage(memory: Memory, id_: str) -> Passage | None:
+    """How far the text of this id is; None when it is not there (any more)."""
+    found = _passages(_database(memory), "id = ?", (id_,), 1)
+    return found[0] if found else None
+
+
+def ingest_of(memory: Memory, id_: str) -> Ingest | None:
+    """The text of this id as it is kept."""
+    database = _database(memory)
+    row = database.row("SELECT body FROM intake WHERE id = ?", (id_,)) if database else None
+    return _ingest(row[0]) if row else None
+
+
+def backlog(memory: Memory) -> Backlog:
+    """What is not worked off yet, and the newest error among it."""
+    database = _database(memory)
+    if database is None:
+        return Backlog()
+    counts = dict(
+        database.rows("SELECT state, count(*) FROM intake WHERE state <> 'done' GROUP BY state")
+    )
+    oldest = database.row(
+        "SELECT min(created_at) FROM intake WHERE state <> 'done' AND state IN (?, ?)",
+        (WAITING, WORKING),
+    )
+    error = database.row(
+        "SELECT error FROM intake WHERE state <> 'done' AND error <> '' "
+        "ORDER BY max(due_at, ended_at) DESC LIMIT 1"
+    )
+    return Backlog(
+        waiting=int(counts.get(WAITING, 0)),
+        working=int(counts.get(WORKING, 0)),
+        dead=int(counts.get(DEAD, 0)),
+        oldest_at=str(oldest[0] or "") if oldest else "",
+        last_error=str(error[0]) if error else "",
+    )
+
+
+def listed(memory: Memory, states: Sequence[str], limit: int = 100) -> list[Passage]:
+    """Texts in these states, oldest first."""
+    marks = ", ".join("?" * len(states))
+    return _passages(_database(memory), f"state IN ({marks})", tuple(states), limit)
+
+
+def newest_done(memory: Memory, limit: int) -> list[Passage]:
+    """The texts that were worked off last, newest first."""
+    return _passages(_database(memory), "state = 'done'", (), limit, "ended_at DESC, seq DESC")
+
+
+def named(memory: Memory, text: str) -> Passage:
+    """The text that an id, its beginning or its end names. Raises NotFound, BadInput."""
+    part = text.strip().lower().replace("%", "").replace("_", "")
+    found = []
+    if len(part) >= MIN_ID_CHARS:
+        like = "id LIKE ? OR id LIKE ?"
+        found = _passages(_database(memory), like, (f"{part}%", f"%{part}"), 10)
+    if not found:
+        raise NotFound(
+            text, f"No text in the queue has the id {text!r}.", remedy="memory-fabric queue lists."
+        )
+    if len(found) > 1:
+        several = ", ".join(one.id for one in found)
+        raise BadInput("id", f"{text!r} means several: {several}.", remedy="Type more of it.")
+    return found[0]
+
+
+def claim(memory: Memory, worker: str, now: float, lease_s: float) -> Claimed | None:
+    """The next text for this worker until its lease runs out; None when none is due.
+
+    One whose worker was lost too often becomes dead. Raises StoreUnavailable.
+    """
+    database = _database(memory)
+    at = ids.timestamp(now)
+    while database is not None and _due(database.connection, at):
+        with database.transaction(durable=False) as c:
+            row = _due(c, at)
+            if row is None:
+                return None
+            seq, attempts = row
+            if attempts >= MAX_ATTEMPTS:
+                _end(c, "seq = ?", (seq,), LOST, at)
+                continue
+            c.execute(
+                "UPDATE intake SET state = ?, worker = ?, attempts = attempts + 1, "
+                "leased_until = ? WHERE seq = ?",
+                (WORKING, worker, ids.timestamp(now + lease_s), seq),
+            )
+            id_, body, progress, came = c.execute(
+                "SELECT id, body, result, created_at FROM intake WHERE seq = ?", (seq,)
+            ).fetchone()
+            left = json.loads(progress) if progress else {}
+            return Claimed(id_, _ingest(body), attempts + 1, came, left)
+    return None
+
+
+def note(
+    memory: Memory, id_: str, worker: str, progress: Mapping[str, Any], until_s: float
+) -> bool:
+    """Keep how far the worker is, and the lease for longer; whether the text is still his."""
+    database = _database(memory)
+    if database is None:
+        return False
+    with database.transaction(durable=False) as c:
+        changed = c.execute(
+            f"UPDATE intake SET result = ?, leased_until = ? WHERE {_HIS}",
+            (json.dumps(progress, ensure_ascii=False), ids.timestamp(until_s), id_, worker),
+        )
+        return changed.rowcount > 0
+
+
+def finish(memory: Memory, id_: str, worker: str, result: Mapping[str, Any]) -> bool:
+    """The text is done, with this result; False, and nothing changed, when it is no longer his.
+
+    Raises StoreUnavailable.
+    """
+    database = _database(memory)
+    if database is None:
+        return False
+    row = database.row(f"SELECT body FROM intake WHERE {_HIS}", (id_, worker))
+    if row is None:
+        return False
+    ingest = _ingest(row[0])
+    outcome = {"length": len(ingest.session_summary), "domain": ingest.domain, **result}
+    operation = memory.operation("ingested", {"id": id_, "outcome": outcome}, _by(ingest))
+    with database.transaction() as c:
+        if c.execute(f"SELECT 1 FROM intake WHERE {_HIS}", (id_, worker)).fetchone() is None:
+            return False
+        write.apply_within(c, operation)
+    return True
+
+
+def fail(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
+    """Try it again later, or set it aside as dead; False when it is no longer his."""
+    database = _database(memory)
+    if database is None:
+        return False
+    told = _told(memory, error)
+    with database.transaction(durable=False) as c:
+        row = c.execute(f"SELECT attempts FROM intake WHERE {_HIS}", (id_, worker)).fetchone()
+        if row is None:
+            return False
+        if row[0] >= MAX_ATTEMPTS:
+            _end(c, _HIS, (id_, worker), told, ids.timestamp(now))
+        else:
+            due_at = ids.timestamp(now + retry_s(row[0]))
+            c.execute(
+                "UPDATE intake SET state = ?, worker = '', leased_until = '', due_at = ?, "
+                f"error = ? WHERE {_HIS}",
+                (WAITING, due_at, told, id_, worker),
+            )
+    return True
+
+
+def give_back(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
+    """Let it be tried again soon, as if this attempt had not been: the store failed, not the text.
+
+    False when it is no longer his.
+    """
+    database = _database(memory)
+    if database is None:
+        return False
+    with database.transaction(durable=False) as c:
+        changed = c.execute(
+            "UPDATE intake SET state = ?, worker = '', leased_until = '', due_at = ?, error = ?, "
+            f"attempts = max(0, attempts - 1) WHERE {_HIS}",
+            (WAITING, ids.timestamp(now + FIRST_RETRY_S), _told(memory, error), id_, worker),
+        )
+        return changed.rowcount > 0
+
+
+def retry_s(attempts: int) -> float:
+    """Seconds to wait after so many attempts."""
+    return min(MOST_RETRY_S, FIRST_RETRY_S * 2.0 ** min(30, max(0, attempts - 1)))
+
+
+def next_due_s(memory: Memory, now: float) -> float | None:
+    """Seconds until something is due without anybody's doing; None when nothing waits."""
+    database = _database(memory)
+    if database is None:
+        return None
+    row = database.row(
+        "SELECT min(CASE state WHEN ?1 THEN due_at ELSE leased_until END) FROM intake "
+        "WHERE state <> 'done' AND state IN (?1, ?2)",
+        (WAITING, WORKING),
+    )
+    if row is None or row[0] is None:
+        return None
+    return 0.0 if row[0] <= ids.timestamp(now) else _seconds(row[0]) - now
+
+
+def retry(memory: Memory, chosen: Sequence[str], now: float) -> int:
+    """Let dead texts, and those that wait for another attempt, be worked off now; how many."""
+    database = _database(memory)
+    if database is None:
+        return 0
+    with database.transaction() as c:
+        return sum(
+            c.execute(
+                "UPDATE intake SET state = ?1, attempts = 0, worker = '', leased_until = '', "
+                "due_at = ?2, ended_at = '' WHERE id = ?3 AND state IN (?1, ?4)",
+                (WAITING, ids.timestamp(now), id_, DEAD),
+            ).rowcount
+            for id_ in chosen
+        )
+
+
+def drop(memory: Memory, chosen: Sequence[str], by: Provenance) -> int:
+    """Take texts out of the intake; how many were there. Records that came of them stay."""
+    if not chosen or _database(memory) is None:
+        return 0
+    result = memory.write_now("drop_ingests", {"ids": list(chosen)}, by, store="project")
+    return int(result["dropped"])
+
+
+def expire(c: sqlite3.Connection, before: str) -> int:
+    """Take the words out of texts that were done before that time, also where the log of operations
+    has them; how many. How far they are, and their ids and keys, stay.
+    """
+    old = c.execute(
+        "SELECT seq, id, body FROM intake WHERE state = ? AND ended_at < ? "
+        "AND json_extract(body, '$.session_summary') <> ''",
+        (DONE, before),
+    ).fetchall()
+    for seq, id_, body in old:
+        left = _ingest(body)._replace(session_summary="", key_decisions=())._asdict()
+        c.execute("UPDATE intake SET body = ? WHERE seq = ?", (_json(left), seq))
+        payload = {"id": id_, "ingest": left, "batch": id_}
+        c.execute(
+            "UPDATE operations SET payload = ? WHERE id = ? AND kind = 'ingest'",
+            (_json(payload), id_),
+        )
+    return len(old)
+
+
+_HIS = "id = ? AND worker = ? AND state = 'working'"
+
+
+def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
+    id_ = ids.new_id()
+    key = ingest.idempotency_key
+    kept = ingest._replace(
+        domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
+        # As an id: a key looks like a secret, and would not be told from others without it.
+        idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
+    )
+    said_by = by._replace(
+        session=ingest.session_id or by.session,
+        agent=by.agent or ingest.source_model,
+        domain=kept.domain,
+    )
+    payload = {"id": id_, "ingest": kept._asdict(), "batch": id_}
+    # One id for both: who knows that of his text can undo what came of it.
+    return memory.operation("ingest", payload, said_by)._replace(id=id_)
+
+
+def _outcome(result: Mapping[str, Any]) -> Accepted | IdempotencyConflict:
+    if result.get("conflict"):
+        return IdempotencyConflict(str(result["id"]))
+    kept = _of_object(result["ingest"])
+    repeated = bool(result.get("repeated"))
+    # The words of one that is done may have expired.
+    length = len(kept.session_summary) or int(result.get("length", 0))
+    return Accepted(str(result["id"]), length, kept.domain, repeated)
+
+
+def _by(ingest: Ingest) -> Provenance:
+    """Who notes that it is done: not its session, which said nothing by that."""
+    return Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
+
+
+def _database(memory: Memory) -> Database | None:
+    return memory.database("project", create=False)
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _told(memory: Memory, error: str) -> str:
+    """The error for whoever asks how far a text is, who may be a stranger: no place of ours."""
+    for place in (memory.settings.home, memory.settings.project_dir, memory.settings.user_home):
+        error = error.replace(place, "…") if len(place) > 1 else error
+    return cut(one_line(without_secrets(error)), MAX_ERROR_CHARS)
+
+
+def _due(c: sqlite3.Connection, at: str) -> tuple[int, int] | None:
+    """The row (seq, attempts) that is to be worked on next."""
+    row: tuple[int, int] | None = c.execute(
+        "SELECT seq, attempts FROM intake WHERE state <> 'done' AND state = ? "
+        "AND leased_until <= ? ORDER BY seq LIMIT 1",
+        (WORKING, at),
+    ).fetchone()
+    if row is None:
+        row = c.execute(
+            "SELECT seq, attempts FROM intake WHERE state <> 'done' AND state = ? "
+            "AND due_at <= ? ORDER BY due_at, seq LIMIT 1",
+            (WAITING, at),
+        ).fetchone()
+    return row
+
+
+def _end(c: sqlite3.Connection, where: str, values: tuple[Any, ...], error: str, at: str) -> None:
+    c.execute(
+        "UPDATE intake SET state = ?, worker = '', leased_until = '', ended_at = ?, "
+        f"error = CASE ? WHEN '' THEN error ELSE ? END WHERE {where}",
+        (DEAD, at, error, error, *values),
+    )
+
+
+def _passages(
+    database: Database | None,
+    where: str,
+    values: tuple[Any, ...],
+    limit: int,
+    order: str = "seq",
+) -> list[Passage]:
+    if database is None:
+        return []
+    return [
+        _passage(row)
+        for row in database.rows(
+            "SELECT id, state, body, attempts, error, created_at, ended_at, result FROM intake "
+            f"WHERE {where} ORDER BY {order} LIMIT ?",
+            (*values, limit),
+        )
+    ]
+
+
+def _passage(row: tuple[Any, ...]) -> Passage:
+    id_, state, body, attempts, error, created_at, ended_at, result = row
+    ingest, left = _ingest(body), json.loads(result) if result else {}
+    return Passage(
+        *(id_, state, ingest.domain),
+        # The text of one that is done may have expired.
+        len(ingest.session_summary) or int(left.get("length", 0)),
+        *(attempts, error, created_at, ended_at),
+        tuple(map(str, left.get("records", ()))),
+    )
+
+
+def _ingest(body: str) -> Ingest:
+    return _of_object(json.loads(body))
+
+
+def _of_object(value: Mapping[str, Any]) -> Ingest:
+    """The ingest in a JSON object; fields that are missing or of another type have defaults."""
+    found: dict[str, Any] = {}
+    for name, default in LEFT_OUT._asdict().items():
+        part = value.get(name)
+        if name == "key_decisions":
+            found[name] = tuple(map(str, part)) if isinstance(part, list | tuple) else ()
+        elif name == "confidence":
+            found[name] = float(part) if isinstance(part, int | float) else default
+        else:
+            found[name] = part if isinstance(part, str) else default
+    return Ingest(**found)
+
+
+def _seconds(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp()

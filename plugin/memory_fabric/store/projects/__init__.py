@@ -1,0 +1,1 @@
+"""Projects: which one a folder belongs to, links between projects."""

@@ -1,0 +1,150 @@
+"""Places that are new to this home: the project that each joins or begins, and the notice of it.
+
+What a place only claims, the remote of its repository or a repository that a `.git` file points
+at, is no proof: an unpacked archive can say the same. Where the claim is another project's, the
+place gets one of its own and the user is asked (docs/decisions/0035).
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.ids import checksum
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
+    from memory_fabric.models import Identity, Registry, Trust
+
+
+def placed(
+    home: str, local: str, known: Registry, found: Identity, trust: Trust
+) -> tuple[Registry, str]:
+    """Return the registry and the id of the project that a new place joins or begins.
+
+    `local` is the folder, below a place, in which its local tier lies.
+    """
+    back = _moved(home, local, known, found)
+    if back:
+        return back
+    owners = [known.keys[key] for key in (*found.claims, found.pointer) if key in known.keys]
+    if owners and _is_trusted(found, trust):
+        return known, owners[0]
+    taken = {*known.keys.values()}
+    if not owners:
+        return known, new_id(found.keys[0], found.name, taken)
+    # Settled, so that releases which took a claim for a proof leave the place alone, too.
+    settled = tuple(sorted({*known.settled, *found.own}))
+    asked = tuple(sorted({*known.asked, found.own[0]}))
+    id_ = new_id(found.own[0], found.name, taken)
+    return known._replace(settled=settled, asked=asked), id_
+
+
+def tell(
+    home: str, known: Registry, now: Registry, found: Identity, id_: str, other: tuple[str, str]
+) -> None:
+    """Leave word for the next session here of a place that claims or that moved.
+
+    `id_` is the project of the place; `other` see `question`. Raises OSError.
+    """
+    from memory_fabric.store import notices  # the one time that there is something to tell
+
+    gone = [key for key in known.keys if key not in now.keys]
+    if {*now.asked} - {*known.asked}:
+        text = question(now, found, other)
+    elif gone:
+        text = f"This folder was {folder_in(gone[0])}: it is still that project, with its memory."
+    else:
+        return
+    notices.leave(home, text, place=id_)
+
+
+def question(known: Registry, found: Identity, other: tuple[str, str]) -> str:
+    """Ask about a place that claims to be of another project, given by id and name; '' for one
+    that does not.
+    """
+    other_id, name = other
+    if not other_id:
+        return ""
+    key = next(
+        (k for k in (*found.claims, found.pointer) if known.keys.get(k) == other_id), other_id
+    )
+    kind, _, stated = key.partition(":")
+    says = "states the remote" if kind == "remote" else "points at the repository"
+    return (
+        f"{found.root} {says} {stated} of the project {name}, which proves nothing: it has a "
+        f"memory of its own. If both are one, type /memory-fabric:project link {other_id} (or "
+        f"run memory-fabric project link {other_id} in a terminal); project undo takes it back."
+    )
+
+
+def new_id(key: str, name: str, taken: Collection[str]) -> str:
+    """A readable id, the same for the same key: the name and a checksum of the key."""
+    plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
+    slug = "-".join(plain.split())[:40] or "project"
+    salt = 0
+    while True:
+        id_ = f"{slug}-{checksum(f'{key}{salt or str()}'):08x}"
+        if id_ not in taken:
+            return id_
+        salt += 1
+
+
+def folder_in(key: str) -> str:
+    """The folder that a key of a place names."""
+    kind, _, path = key.partition(":")
+    own = kind == "git" and os.path.basename(path) == ".git"
+    return os.path.dirname(path) if own else path
+
+
+def _is_trusted(found: Identity, trust: Trust) -> bool:
+    if trust.everywhere:
+        return True
+    roots = [os.path.realpath(root) for root in trust.roots]
+    return any(found.root.startswith(os.path.join(root, "")) for root in roots)
+
+
+def _moved(home: str, local: str, known: Registry, found: Identity) -> tuple[Registry, str] | None:
+    """The registry with a folder under its new path, where it was moved here.
+
+    Its seal says so: made with the key of this home, for this very folder (the number that the file
+    system knows it by, which a copy does not have), at a path where nothing lies any more.
+    """
+    from memory_fabric.store.projects import own_lines
+
+    head = own_lines.header(home, os.path.join(found.root, local))
+    if head is None or head.project not in known.keys.values():
+        return None
+    if head.inode != own_lines.inode_of(found.root):
+        return None
+    if head.root != found.root and os.path.lexists(head.root):
+        return None
+    return _renamed(known, head.project, head.root, found.root), head.project
+
+
+def _renamed(known: Registry, id_: str, old: str, new: str) -> Registry:
+    """The registry where the project's keys of places at or below `old` are at or below `new`."""
+    names = {
+        key: f"{kind}:{new}{path[len(old) :]}"
+        for key, owner in known.keys.items()
+        for kind, _, path in (key.partition(":"),)
+        if owner == id_ and kind != "remote" and f"{path}{os.sep}".startswith(f"{old}{os.sep}")
+    }
+    return known._replace(
+        keys={names.get(key, key): owner for key, owner in known.keys.items()},
+        settled=tuple(sorted(names.get(key, key) for key in known.settled)),
+        asked=tuple(sorted(names.get(key, key) for key in known.asked)),
+        earlier=tuple(sorted(names.get(key, key) for key in known.earlier)),
+        undo=_with_names(known.undo, names),
+    )
+
+
+def _with_names(value: Any, names: dict[str, str]) -> Any:
+    """Replace keys in the notes of settlings."""
+    if isinstance(value, dict):
+        return {names.get(k, k): _with_names(v, names) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_with_names(v, names) for v in value]
+    return names.get(value, value) if isinstance(value, str) else value

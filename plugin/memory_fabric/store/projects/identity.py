@@ -1,0 +1,506 @@
+"""Which project a folder belongs to: keys read from files, and the registry that joins them.
+
+A project is known by the real path of its git common directory or of a folder without git: the
+place itself proves these. Its normalised git remote, and a repository that a `.git` file names
+without being named by it, are claims, which an unpacked archive can make as well: they count where
+nobody else has them, or where the user trusts them (docs/decisions/0035). No subprocess is started,
+and a basename never decides.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.ids import is_project_id
+from memory_fabric.models import SOUND, Identity, Project, Registry, Trust
+from memory_fabric.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+# Of all projects, and of each in its own folder.
+REGISTRY, CARD = "registry.json", "project.json"
+LOCAL_FOLDER = os.path.join(".claude", "memory")
+# Where a repository keeps those of its submodules.
+MODULES = f"{os.sep}modules{os.sep}"
+# Of git's files; of those that only point at another place; of the list of packed references.
+MAX_TEXT_BYTES, MAX_POINTER_BYTES, MAX_REFS_BYTES = 1 << 20, 4 << 10, 16 << 20
+TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")
+# No system knows a longer path.
+MAX_PATH_CHARS = 4096
+# What precedes the checksum of a registry, which is its last field.
+SUM_MARK = ',\n "sum": "'
+# A prime below 2^30: no change of a single bit leaves the remainder as it was, and dividing by it
+# is built into the interpreter, where zlib would have to be imported.
+SUM_PRIME = 1_073_741_789
+
+
+_NO_TRUST = Trust()
+
+
+def find_project(
+    home: str, folder: str, user_home: str = "", trust: Trust = _NO_TRUST
+) -> Project | None:
+    """The project of a folder, registered in home on first sight; None without a folder.
+
+    Raises nothing for a home that cannot be read or written: the id is then derived from the keys.
+    """
+    if not folder:
+        return None
+    found = identified(os.path.realpath(folder))
+    id_, others = _registered(home, found, trust)
+    local = os.path.join(found.root, LOCAL_FOLDER)
+    if _unsuitable(found.root, user_home) or os.path.realpath(local) != local:
+        local = os.path.join(folder_of(home, id_), "local")
+    return Project(id_, found.name, found.root, local, found.keys, others)
+
+
+def folder_of(home: str, project_id: str) -> str:
+    """Where a project's database lies."""
+    return os.path.join(home, "projects", project_id)
+
+
+def normalised_remote(url: str, root: str = "") -> str:
+    """`host/owner/name` of a git URL, in lower case, without user, port, scheme and `.git`."""
+    url = url.strip()
+    if not url.lower().startswith("file:"):
+        host, path = _host_and_path(url)
+        if host:
+            return f"{host}/{_plain(path)}".lower()
+    elif url[5:7] == "//":
+        url = url[7 + len(url[7:].partition("/")[0]) :]
+    return "path:" + _plain(os.path.realpath(os.path.join(root, url)), keep_root=True)
+
+
+def _host_and_path(url: str) -> tuple[str, str]:
+    """Of `scheme://user@host:port/path` and of `user@host:path`; both empty for anything else."""
+    scheme, marked, rest = url.partition("://")
+    if marked:
+        authority, slash, path = rest.partition("/")
+        host, colon, port = authority.rpartition("@")[2].partition(":")
+        fits = scheme[:1].isalpha() and slash and (port.isdigit() or not colon)
+        return (host, path) if fits else ("", "")
+    # As ssh has it; one letter before the colon is a drive.
+    place, colon, path = url.partition(":")
+    host = place.rpartition("@")[2]
+    fits = colon and len(host) > 1 and not ("/" in place or any(map(str.isspace, place)))
+    return (host, path) if fits else ("", "")
+
+
+def identified(folder: str) -> Identity:
+    """What the files of a folder (its real path) tell of its project."""
+    top = _up_to_git(folder)
+    gone: tuple[str, ...] = () if os.path.isdir(folder) else (_key("worktree", folder),)
+    if top is None:
+        own = gone or (_key("folder", folder),)
+        before = (_key("git", os.path.join(folder, ".git")), _key("folder", folder))
+        return Identity(own, folder, os.path.basename(folder) or "root", also=before)
+    common, is_proved, stated = _repository(top)
+    if not is_proved:
+        return _unproved(top, gone, common, stated)
+    is_main = os.path.basename(common) == ".git"
+    root = os.path.dirname(common) if is_main else top
+    name = os.path.basename(root) if is_main else _name_of_bare(common, top)
+    remote = stated["url"]
+    claims: tuple[str, ...] = ()
+    if remote:
+        normal = normalised_remote(remote, root)
+        claims, name = (_key("remote", normal),), normal.rsplit("/", 1)[-1]
+    is_linked = MODULES not in common and os.path.isfile(os.path.join(top, ".git"))
+    place = _key("worktree", top) if is_linked else ""
+    also = () if is_linked else (_key("folder", top),)
+    name = name.removesuffix(".git") or "root"
+    return Identity((*gone, _key("git", common)), root, name, claims, also=also, place=place)
+
+
+def _unproved(top: str, gone: tuple[str, ...], common: str, stated: Mapping[str, str]) -> Identity:
+    """A folder whose `.git` names a repository that does not name the folder.
+
+    Git says of a repository that lies apart from its only folder (`--separate-git-dir`) nowhere
+    which folder that is: it is the first one's. All others have places of their own.
+    """
+    key = _key("git", common)
+    is_apart = not (
+        os.path.basename(common) == ".git" or MODULES in common or stated["bare"] == "true"
+    )
+    is_git = os.path.isfile(os.path.join(common, "HEAD"))
+    claims: tuple[str, ...] = (key,) if is_apart and is_git else ()
+    name = os.path.basename(top)
+    if claims and stated["url"]:
+        normal = normalised_remote(stated["url"], top)
+        claims, name = (_key("remote", normal), key), normal.rsplit("/", 1)[-1]
+    return Identity(
+        (*gone, _key("folder", top)),
+        top,
+        name.removesuffix(".git") or "root",
+        claims,
+        pointer="" if claims else key,
+        also=(_key("git", os.path.join(top, ".git")),),
+        place=_key("worktree", top),
+    )
+
+
+def _key(kind: str, path: str) -> str:
+    """A key as it is written: a path that is no UTF-8 keeps a form that differs from all others."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        path = path.encode("utf-8", "backslashreplace").decode()
+    return f"{kind}:{path}"
+
+
+def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
+    """The common directory of the repository at a folder, whether it says that it is this
+    folder's, and its settings.
+
+    A `.git` folder is part of the place. Where a file or a link points elsewhere, what it points
+    at must point back: `<git directory>/gitdir` of a linked worktree, which lies in the
+    repository's own `worktrees`, or `core.worktree` of a submodule.
+    """
+    dot_git = os.path.join(top, ".git")
+    own = "" if os.path.isdir(dot_git) else _pointed_at(dot_git)
+    common = _common(dot_git, own)
+    stated = _settings(os.path.join(common, "config"))
+    real = os.path.realpath(own or dot_git)
+    if os.path.islink(dot_git) or real.startswith(top + os.sep):
+        return common, common.startswith(top + os.sep), stated
+    if real != common:
+        back = _text(os.path.join(own, "gitdir"), MAX_POINTER_BYTES).strip()
+        inside = os.path.dirname(real) == os.path.join(common, "worktrees")
+        return common, inside and _is_at(os.path.join(own, back), dot_git), stated
+    back = stated["worktree"]
+    if not back:  # where worktrees have settings of their own
+        back = _settings(os.path.join(common, "config.worktree"))["worktree"]
+    return common, bool(back) and _is_at(os.path.join(common, back, ".git"), dot_git), stated
+
+
+def _is_at(path: str, place: str) -> bool:
+    """True if both name one `.git` in one folder."""
+    if len(path) > 2 * MAX_PATH_CHARS or os.path.basename(path) != ".git":
+        return False
+    return os.path.realpath(os.path.dirname(path)) == os.path.dirname(place)
+
+
+def _name_of_bare(common: str, top: str) -> str:
+    """A name where the repository is no `.git` in its worktree: bare ones, submodules."""
+    if MODULES in common:
+        return os.path.basename(top)
+    name = os.path.basename(common)
+    return os.path.basename(os.path.dirname(common)) if name.startswith(".") else name
+
+
+def worktree_of(folder: str) -> str:
+    """The top of the repository's worktree that a folder lies in; without one the folder itself."""
+    return _up_to_git(folder) or folder
+
+
+def _up_to_git(folder: str) -> str | None:
+    while True:
+        if os.path.exists(os.path.join(folder, ".git")):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def common_directory(dot_git: str) -> str:
+    """The real path of the folder that all worktrees of a repository share, from one's `.git`."""
+    return _common(dot_git, "" if os.path.isdir(dot_git) else _pointed_at(dot_git))
+
+
+def _common(dot_git: str, own: str) -> str:
+    if not own:
+        return os.path.realpath(dot_git)
+    shared = _text(os.path.join(own, "commondir"), MAX_POINTER_BYTES).strip()
+    if not shared or len(shared) > MAX_PATH_CHARS:
+        # Pruned, but still pointing there: a worktree's own folder lies two below the shared one.
+        shared = "../.." if os.path.basename(os.path.dirname(own)) == "worktrees" else "."
+    return os.path.realpath(os.path.join(own, shared))
+
+
+def _pointed_at(dot_git: str) -> str:
+    """The git directory that a `.git` file names; empty where it names none."""
+    pointer = _text(dot_git, MAX_POINTER_BYTES).strip()
+    if not pointer.startswith("gitdir:") or len(pointer) > MAX_PATH_CHARS:
+        return ""
+    return os.path.join(os.path.dirname(dot_git), pointer.removeprefix("gitdir:").strip())
+
+
+def commit_at(folder: str) -> str:
+    """The commit that is checked out in a folder; '' without one. Read from files alone."""
+    top = _up_to_git(folder)
+    if top is None:
+        return ""
+    dot_git = os.path.join(top, ".git")
+    own = dot_git if os.path.isdir(dot_git) else _pointed_at(dot_git) or dot_git
+    head = _text(os.path.join(own, "HEAD")).strip()
+    if not head.startswith("ref:"):
+        return head if _is_commit(head) else ""
+    ref, common = head.removeprefix("ref:").strip(), common_directory(dot_git)
+    if ".." in ref or not ref.startswith("refs/"):
+        return ""
+    found = _text(os.path.join(own, ref)).strip() or _text(os.path.join(common, ref)).strip()
+    if not found:
+        packed = _text(os.path.join(common, "packed-refs"), MAX_REFS_BYTES).splitlines()
+        found = next((line.split()[0] for line in packed if line.endswith(f" {ref}")), "")
+    return found if _is_commit(found) else ""
+
+
+def _is_commit(text: str) -> bool:
+    return len(text) in (40, 64) and all(c in "0123456789abcdef" for c in text)
+
+
+def _text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
+    """The text of a file of git's; empty where there is none, or nothing of git's."""
+    try:
+        text = files.read_text(path, max_bytes) or ""
+    except files.Refused as error:
+        files.pass_over(error)
+        return ""
+    except OSError:
+        return ""
+    return "" if "\0" in text else text
+
+
+def _settings(path: str) -> dict[str, str]:
+    """Read from a file of git's settings: `url` of `origin`, else of the first remote; `worktree`
+    and `bare` of the core. Empty without.
+    """
+    urls: dict[str, str] = {}
+    core = {"worktree": "", "bare": ""}
+    section = ""
+    for line in _text(path).splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            head, _, rest = line.partition('"')
+            kind = head.lower().split()
+            section = rest.rpartition('"]')[0] if kind == ["[remote"] else ""
+            section = "[core]" if kind == ["[core]"] else section
+        elif section and "=" in line:
+            stated, _, value = line.partition("=")
+            name, value = stated.strip().lower(), value.strip().strip('"')
+            if section == "[core]":
+                core |= {name: value} if name in core else {}
+            elif name == "url":
+                urls.setdefault(section, value)
+    return core | {"url": urls.get("origin") or next(iter(urls.values()), "")}
+
+
+def read_registry(home: str) -> Registry:
+    """The registry; where it is lost or damaged, what the projects' own cards say."""
+    try:
+        text = files.read_text(os.path.join(home, REGISTRY))
+    except files.Refused as error:
+        files.pass_over(error)
+        text = ""
+    except OSError:
+        text = ""
+    if text is not None and _is_as_written(text):
+        page = files.parsed(text) or {}
+        found = page.get("keys")
+        listed = {str(k): str(v) for k, v in found.items() if is_project_id(v)} if found else {}
+        if listed:
+            undo = page.get("undo")
+            return Registry(
+                listed,
+                files.texts(page.get("settled")),
+                undo if isinstance(undo, dict) else {},
+                files.texts(page.get("asked")),
+                files.texts(page.get("earlier")),
+            )
+    from memory_fabric.store.projects import cards  # a sound registry needs none of them
+
+    return cards.registry(read_cards(home), text)
+
+
+def _is_as_written(text: str) -> bool:
+    """True if a registry ends in the checksum of what precedes it."""
+    head, mark, tail = text.rpartition(SUM_MARK)
+    return bool(mark) and tail == f'{_sum(head)}"\n}}'
+
+
+def _sum(text: str) -> int:
+    return int.from_bytes(text.encode("utf-8", "replace"), "little") % SUM_PRIME
+
+
+def registry_stamp(home: str) -> tuple[int, int]:
+    """What changes with every write of the registry."""
+    try:
+        found = os.stat(os.path.join(home, REGISTRY))
+    except OSError:
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
+
+
+def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
+    """Write the registry, and the cards of the projects whose `names` are given by their ids.
+
+    An empty name leaves that of the card. The caller holds `registry_lock`. Raises OSError.
+    """
+    page: dict[str, Any] = {"keys": dict(registry.keys)}
+    page |= {"settled": sorted(registry.settled)} if registry.settled else {}
+    page |= {"asked": sorted(registry.asked)} if registry.asked else {}
+    page |= {"earlier": sorted(registry.earlier)} if registry.earlier else {}
+    page |= {"undo": dict(registry.undo)} if registry.undo else {}
+    head = files.as_page(page).decode().removesuffix("\n}")
+    text = f'{head}{SUM_MARK}{_sum(head)}"\n}}'
+    files.write_atomic(os.path.join(home, REGISTRY), text.encode())
+    for id_, name in names.items():
+        name = name or str(read_card(home, id_).get("name", ""))
+        keys = [key for key, owner in registry.keys.items() if owner == id_]
+        card: dict[str, Any] = {"id": id_, "name": name, "keys": keys}
+        for field, listed in (("settled", registry.settled), ("asked", registry.asked)):
+            mine = [key for key in keys if key in listed]
+            card |= {field: mine} if mine else {}
+        files.write_atomic(os.path.join(folder_of(home, id_), CARD), files.as_page(card))
+
+
+def registry_lock(home: str) -> files.Locked:
+    """The lock under which the registry is read, changed and written."""
+    return files.Locked(os.path.join(home, REGISTRY + ".lock"))
+
+
+def read_card(home: str, id_: str) -> dict[str, Any]:
+    """What a project's own folder says of it: id, name, keys; empty without a card."""
+    return files.read_json(os.path.join(folder_of(home, id_), CARD))
+
+
+def read_cards(home: str) -> dict[str, dict[str, Any]]:
+    """Return the cards of all projects of this home by their ids."""
+    return {id_: read_card(home, id_) for id_ in filter(is_project_id, project_ids(home))}
+
+
+def has_lost_card(home: str, id_: str) -> bool:
+    """True if a registered project has no card any more: it was written with the registration."""
+    card = os.path.join(folder_of(home, id_), CARD)
+    return not os.path.exists(card) and os.path.exists(os.path.join(home, REGISTRY))
+
+
+def owner_of(registry: Registry, keys: Sequence[str]) -> str:
+    """The project of a folder with these keys: by one that somebody settled, else by the best;
+    '' where none is known.
+    """
+    known = [key for key in keys if key in registry.keys]
+    deciding = [key for key in known if key in registry.settled] or known
+    return registry.keys[deciding[0]] if deciding else ""
+
+
+def _registered(home: str, found: Identity, trust: Trust) -> tuple[str, tuple[str, ...]]:
+    """The project's id, and ids of other projects that some of its keys belong to."""
+    known = read_registry(home)
+    now = _with_keys(home, known, found, trust)
+    if known.state != SOUND or now is not known:
+        try:
+            with registry_lock(home):
+                known = read_registry(home)
+                now = _with_keys(home, known, found, trust)._replace(state=SOUND)
+                _write(home, known, now, found)
+        except OSError:
+            now = _with_keys(home, known, found, trust)
+    id_ = place_owner(now, found)
+    return id_, claimed(now, found)
+
+
+def claimed(registry: Registry, found: Identity) -> tuple[str, ...]:
+    """Ids of other projects that a folder's keys belong to, where nobody has settled that yet."""
+    id_ = place_owner(registry, found)
+    is_asked = any(key in registry.asked for key in found.own)
+    if not is_asked and any(key in registry.settled for key in found.keys):
+        return ()
+    owners = [registry.keys.get(key, "") for key in (*found.keys, found.pointer)]
+    return tuple(dict.fromkeys(owner for owner in owners if owner not in ("", id_)))
+
+
+def first_claimed(home: str, registry: Registry, found: Identity) -> tuple[str, str]:
+    """Return id and name of the first other project that a folder claims to be of, or ''."""
+    for id_ in claimed(registry, found):
+        return id_, str(read_card(home, id_).get("name") or id_)
+    return "", ""
+
+
+def place_owner(registry: Registry, found: Identity) -> str:
+    """The project of a place that is known; '' for a new one, whatever it claims."""
+    keys = registry.keys
+    own = [key for key in found.own if key in keys]
+    for key in own:
+        if key in registry.settled:
+            return keys[key]
+    if own:
+        return owner_of(registry, found.keys) if own[0] in registry.earlier else keys[own[0]]
+    named = found.pointer or (found.claims[-1] if found.claims else "")
+    if found.place and keys.get(found.place) == keys.get(named, "none"):
+        return keys[found.place]  # a worktree that the repository has forgotten meanwhile
+    return next((keys[key] for key in found.also if key in keys), "")
+
+
+def _with_keys(home: str, known: Registry, found: Identity, trust: Trust) -> Registry:
+    """The registry with this place in it; the same one where nothing is new."""
+    id_ = place_owner(known, found)
+    if not id_:
+        known, id_ = _placed(home, known, found, trust)
+    new = {key: id_ for key in found.keys if key not in known.keys}
+    if found.place and found.own[-1].startswith("git:"):
+        new |= {found.place: id_} if known.keys.get(found.place) != id_ else {}
+    earlier = [key for key in found.own if key in known.earlier]
+    if earlier:
+        new |= dict.fromkeys(found.own, id_)
+        left = tuple(key for key in known.earlier if key not in earlier)
+        known = known._replace(earlier=left)
+    return known._replace(keys={**known.keys, **new}) if new else known
+
+
+def _placed(home: str, known: Registry, found: Identity, trust: Trust) -> tuple[Registry, str]:
+    """The registry and the id of the project that a new place joins or begins."""
+    from memory_fabric.store.projects import claims  # only for a place that is new here
+
+    return claims.placed(home, LOCAL_FOLDER, known, found, trust)
+
+
+def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
+    """Write what is new, and leave word of what the user must know. Raises OSError."""
+    before = known.keys
+    changed = {before.get(key, "") for key, owner in now.keys.items() if before.get(key) != owner}
+    names = dict.fromkeys(sorted(filter(None, changed)), "")
+    names[place_owner(now, found)] = found.name
+    if known.state != SOUND:
+        from memory_fabric.store.projects import cards  # a sound registry needs none of them
+
+        cards.set_aside(home, os.path.join(home, REGISTRY), known)
+        names = dict.fromkeys(cards.stale(read_cards(home), now), "") | names
+    write_registry(home, now, names)
+    from memory_fabric.store import (
+        signing,
+    )  # while home can be written: a queue needs the key later
+
+    signing.key_of(home)
+    if known.asked != now.asked or not {*known.keys} <= {*now.keys}:
+        from memory_fabric.store.projects import claims  # only for a place that is new here
+
+        id_, other = place_owner(now, found), first_claimed(home, now, found)
+        claims.tell(home, known, now, found, id_, other)
+
+
+def project_ids(home: str) -> list[str]:
+    """The names of the folders that projects have in home."""
+    try:
+        return sorted(os.listdir(os.path.join(home, "projects")))
+    except OSError:
+        return []
+
+
+def _unsuitable(root: str, user_home: str) -> bool:
+    """Whether the local tier must not lie there: home, `/`, temporary, bare or read-only places."""
+    if root == os.path.dirname(root) or root in TEMPORARY:
+        return True
+    if user_home and os.path.realpath(root) == os.path.realpath(user_home):
+        return True
+    bare = not os.path.isdir(root) or os.path.isfile(os.path.join(root, "HEAD"))
+    return bare or not os.access(root, os.W_OK)
+
+
+def _plain(path: str, keep_root: bool = False) -> str:
+    path = path.strip().rstrip("/").removesuffix(".git").rstrip("/")
+    return path if keep_root else path.lstrip("/")

@@ -1,0 +1,186 @@
+"""The file that proves which lines of a project's decisions.jsonl are ours.
+
+`own.jsonl` begins with the project's id and its place, signed with the key in home, and has for
+each line of the journal that was written here a signature over the line and that beginning. It is
+never shared and git never sees it: where the folder's `.gitignore` would let it through, it is not
+written. The place is the real path of the project's folder and the number that the file system
+knows it by: a copy, and what an archive held, lie elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.store import files, signing
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from memory_fabric.store.protocols import Memory
+
+
+NAME, IGNORE, DECISIONS = "own.jsonl", ".gitignore", "decisions.jsonl"
+# What the project's database notes of a journal: its stamp when it was looked at last.
+STAMP = "journal:"
+# What a folder that is shared lets git see (sharing.place).
+SHOWN = frozenset(("!.gitignore", "!.gitattributes", "!decisions.jsonl"))
+HEAD_FIELDS = ("project", "root", "inode", "waiting")
+
+
+class Header(Value):
+    """Project and place of the lines: its id, its folder, and the folder's number.
+
+    `waiting` tells that the journal held lines when the file was made of which nothing proves whose
+    they are, and that nobody has said so yet.
+    """
+
+    project: str
+    root: str
+    inode: int
+    waiting: bool = False
+
+
+def inode_of(root: str) -> int:
+    """The number by which the file system knows a folder; 0 without one."""
+    try:
+        return os.stat(root).st_ino
+    except OSError:
+        return 0
+
+
+def journal_of(memory: Memory) -> str:
+    """The decisions.jsonl in the project's own folder; empty where there is none."""
+    project = memory.project
+    if project is None or memory.mirror is not None:
+        return ""
+    path = os.path.join(project.local, DECISIONS)
+    is_there = project.local.startswith(os.path.join(project.root, ""))
+    return path if is_there and files.is_own_file(path) else ""
+
+
+def looked_at(memory: Memory) -> tuple[str, str]:
+    """The journal's stamp now, and when it was looked at last; empty without. A stat and a row.
+
+    Raises StoreUnavailable.
+    """
+    path = journal_of(memory)
+    if not path:
+        return "", ""
+    found = os.stat(path)
+    now = f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
+    database = memory.database("project", create=False)
+    row = database and database.row("SELECT value FROM meta WHERE key = ?", (STAMP + path,))
+    return now, str(row[0]) if row else ""
+
+
+def note_looked_at(memory: Memory) -> None:
+    """Note the journal's stamp. Raises StoreUnavailable."""
+    now, before = looked_at(memory)
+    database = memory.database("project", create=False)
+    if now == before or database is None or database.newer or database.read_only:
+        return
+    with database.transaction() as c:
+        c.execute(
+            "INSERT INTO meta (key, value) VALUES (?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (STAMP + journal_of(memory), now),
+        )
+
+
+def path_in(folder: str) -> str:
+    """The file of a local folder."""
+    return os.path.join(folder, NAME)
+
+
+def exists(folder: str) -> bool:
+    """True if there is such a file, whoever wrote it."""
+    return files.is_own_file(path_in(folder))
+
+
+def header(home: str, folder: str) -> Header | None:
+    """Return the beginning that this home's key proves; None without a file, a key or a proof."""
+    if not exists(folder) or os.path.realpath(folder) != folder:
+        return None
+    key = signing.known_key(home)
+    return _header(_first(folder), key) if key else None
+
+
+def is_for(folder: str, expected: Header) -> bool:
+    """True if the file says so; that is no proof, and costs no key."""
+    said = _first(folder)
+    return all(said.get(field) == getattr(expected, field) for field in HEAD_FIELDS[:3])
+
+
+def add(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> None:
+    """Note that these lines of the journal are ours, where the file is. Raises OSError."""
+    head = header(home, folder)
+    if head is not None:
+        files.append_lines(path_in(folder), _marks(head, lines, signing.key_of(home)))
+
+
+def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any]]) -> None:
+    """Write the file for these lines of the journal. Raises OSError."""
+    if not _is_hidden(folder):
+        return
+    key = signing.key_of(home)
+    first = {field: getattr(head, field) for field in HEAD_FIELDS}
+    whole = [{**first, "signature": signing.signature(first, key)}, *_marks(head, lines, key)]
+    text = "".join(map(files.line_of, whole))
+    files.write_atomic(path_in(folder), text.encode("utf-8", "replace"))
+
+
+def proved(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those of the lines that were written by this home for the file's project and place."""
+    key = signing.known_key(home)
+    marks = _lines(folder) if key else []
+    head = _header(marks[0], key) if marks else None
+    if head is None:
+        return []
+    known = {str(mark.get("mac", "")) for mark in marks}
+    return [line for line in lines if _mark(head, line, key) in known]
+
+
+def _header(first: Mapping[str, Any], key: bytes) -> Header | None:
+    if not signing.is_ours(first, key):
+        return None
+    project, root, inode, waiting = (first.get(field) for field in HEAD_FIELDS)
+    if not (isinstance(project, str) and isinstance(root, str) and isinstance(inode, int)):
+        return None
+    return Header(project, root, inode, waiting is True)
+
+
+def _marks(head: Header, lines: Iterable[Mapping[str, Any]], key: bytes) -> list[dict[str, str]]:
+    return [{"mac": _mark(head, line, key)} for line in lines]
+
+
+def _mark(head: Header, line: Mapping[str, Any], key: bytes) -> str:
+    bound = {"project": head.project, "root": head.root, "inode": head.inode, "line": dict(line)}
+    return signing.signature(bound, key)
+
+
+def _first(folder: str) -> dict[str, Any]:
+    try:
+        text = files.read_text(path_in(folder)) or ""
+    except OSError:
+        return {}
+    return files.parsed(text.partition("\n")[0]) or {}
+
+
+def _lines(folder: str) -> list[dict[str, Any]]:
+    try:
+        return files.read_lines(path_in(folder))[0]
+    except OSError:
+        return []
+
+
+def _is_hidden(folder: str) -> bool:
+    """True if the folder's own `.gitignore` keeps the file from git."""
+    try:
+        said = files.read_text(os.path.join(folder, IGNORE)) or ""
+    except OSError:
+        return False
+    lines = {line.strip() for line in said.splitlines()}
+    return "*" in lines and not any(line[:1] == "!" and line not in SHOWN for line in lines)

@@ -1,1 +1,0 @@
-"""Erasing a memory from every byte that is ours."""

@@ -1,0 +1,283 @@
+"""Records that a project's journal has and memory lacks: found, counted, and taken in again.
+
+A lost home leaves decisions.jsonl in the project. Lines that the file beside it proves (own_lines)
+are ours; of others only the user can say whose they are. Either way they come back as they were:
+with their ids, authors, trust and times.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.models import OTHERS, RECORD_TYPES
+from memory_fabric.store import files, records
+from memory_fabric.store.projects import identity, own_lines
+from memory_fabric.store.projects.own_lines import Header
+from memory_fabric.store.sharing import claims_read, location
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from memory_fabric.models import Provenance
+    from memory_fabric.store.protocols import Memory
+    from memory_fabric.values import Progress
+
+
+# How much of a journal's end is looked at: a repository may bring one of any size, and a start and
+# a stop have little time.
+MAX_BYTES, MAX_AT_STOP_BYTES, MAX_AT_START_BYTES = 64 << 20, 4 << 20, 1 << 20
+# No line of ours is longer.
+MAX_LINE_BYTES = 256 << 10
+
+
+class Missing(Value):
+    """Lines of a journal whose records memory lacks, newest first.
+
+    `proved` tells that this home wrote them. `others` counts lines of other authors, which are
+    nobody's but theirs; `origin` is the id of a project of this home from whose folder, which is
+    gone, the journal came.
+    """
+
+    path: str
+    lines: tuple[Mapping[str, Any], ...] = ()
+    proved: bool = False
+    author: str = ""
+    others: Mapping[str, int] = {}
+    origin: str = ""
+
+    @property
+    def span(self) -> tuple[str, str]:
+        """The days of the oldest and the newest."""
+        days = [str(line.get("created_at", ""))[:10] for line in self.lines]
+        return (min(days), max(days)) if days else ("", "")
+
+
+def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
+    """Find what the journal of this folder has and memory lacks; None where it lacks nothing.
+
+    Unproved lines count where their author is `author`, left out: the user. A journal that git
+    brought, with nothing of ours beside it, is its authors' affair. Of a journal that is larger
+    than `max_bytes` its end is read. Raises OSError, StoreUnavailable.
+    """
+    project = memory.project
+    path, home = own_lines.journal_of(memory), memory.settings.home
+    if project is None or not path:
+        return None
+    lacking = _lacking(memory, _told(path, max_bytes), author)
+    if not lacking:
+        return None
+    head = own_lines.header(home, project.local)
+    if head is not None and _is_here(memory, head) and not head.waiting:
+        lines = own_lines.proved(home, project.local, lacking)
+        return Missing(path, tuple(lines), proved=True) if lines else None
+    origin = ""
+    if head is not None and not _is_here(memory, head):
+        if os.path.lexists(head.root):
+            return None  # a copy: that place has it all
+        origin = head.project if head.project in _projects(home) else ""
+    elif not (head or author or own_lines.exists(project.local)) and location.is_tracked(project):
+        return None
+    stated, author = author, author or memory.settings.author
+    mine = [line for line in lacking if line.get("author", "") == author]
+    others: dict[str, int] = {}
+    for line in lacking:
+        name = str(line.get("author", ""))
+        if name != author:
+            others[name] = others.get(name, 0) + 1
+    if not (mine or stated) and (location.is_on(memory) or location.is_tracked(project)):
+        return None  # what others share
+    return Missing(path, tuple(mine), author=author, others=others, origin=origin)
+
+
+def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | None = None) -> int:
+    """Take the lines in as the records that they were; how many are new. One undo takes them out.
+
+    Raises StoreUnavailable, OSError.
+    """
+    came = 0
+    for number, line in enumerate(found.lines, start=1):
+        record = records.from_object(line)._replace(status="active")
+        seen_in = [record.session] if record.session else []
+        payload = {
+            "record": records.as_object(record),
+            "seen_in": seen_in,
+            "batch": f"journal {found.path}",
+            # It stands in the journal already.
+            "told": True,
+        }
+        came += bool(memory.write_now("put_record", payload, by, store="project").get("record"))
+        if progress is not None:
+            progress(number, len(found.lines))
+    seal_all(memory, settled=True)
+    return came
+
+
+def seal(memory: Memory) -> None:
+    """Prove the lines of the journal again where the file for it is gone, or of another place.
+
+    Raises OSError, StoreUnavailable.
+    """
+    project = memory.project
+    if project is None or not own_lines.journal_of(memory):
+        return
+    head = own_lines.header(memory.settings.home, project.local)
+    if head is None or head._replace(waiting=False) != here(memory):
+        seal_all(memory, max_bytes=MAX_AT_STOP_BYTES)
+
+
+def seal_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
+    """Prove of every line of the journal that says what memory says that it is ours.
+
+    With `settled` nothing of it waits for the user any more. Raises OSError, StoreUnavailable.
+    """
+    project = memory.project
+    if project is None or not own_lines.journal_of(memory):
+        return
+    folder, home = project.local, memory.settings.home
+    head = own_lines.header(home, folder)
+    waiting = not settled and (
+        head.waiting
+        if head is not None and _is_here(memory, head)
+        else missing(memory, "", max_bytes) is not None
+    )
+    own = _known(memory)
+    lines = _lines_of(location.shared_file(project), max_bytes)
+    mine = [line for line in lines if line.get("id") in own]
+    own_lines.write(home, folder, here(memory)._replace(waiting=waiting), mine)
+
+
+def is_sealed(memory: Memory) -> bool:
+    """True if the file beside the journal is for this place, or there is no journal for one."""
+    project = memory.project
+    if project is None or not own_lines.journal_of(memory):
+        return True
+    return own_lines.is_for(project.local, here(memory))
+
+
+def here(memory: Memory) -> Header:
+    """This project, and the place of its folder."""
+    assert memory.project is not None
+    root = memory.project.root
+    return Header(memory.project.id, root, own_lines.inode_of(root))
+
+
+def waits(memory: Memory) -> bool:
+    """True if lines of the journal wait for the user to say that they are his."""
+    project = memory.project
+    if project is None or not own_lines.exists(project.local):
+        return False
+    head = own_lines.header(memory.settings.home, project.local)
+    return head is None or head.waiting
+
+
+def restored_card(memory: Memory) -> str:
+    """Write the card of a project whose folder in home is gone, and say so.
+
+    Raises OSError.
+    """
+    assert memory.project is not None
+    home, id_ = memory.settings.home, memory.project.id
+    with identity.registry_lock(home):
+        identity.write_registry(home, identity.read_registry(home), {id_: memory.project.name})
+    return (
+        f"{identity.folder_of(home, id_)}, where the memory of {memory.project.name} was kept, is "
+        "gone: what neither its journal nor a backup of yours has is lost."
+    )
+
+
+def sentence(found: Missing) -> str:
+    """Say what is missing and how it comes back, for a notice."""
+    first, last = found.span
+    what = f"{len(found.lines)} record{'' if len(found.lines) == 1 else 's'}"
+    days = f" from {first}" if first == last else f" from {first} to {last}"
+    by = f" by {found.author}" if found.author and not found.proved else ""
+    if not found.lines:
+        by = f" by {' and '.join(name or 'nobody named' for name in found.others)}"
+        what, days = f"{sum(found.others.values())} records", ""
+    typed = "project adopt" if found.lines else f"project adopt {next(iter(found.others), '')}"
+    head = f"{found.path} has {what}{days}{by} that memory lacks"
+    if found.proved:
+        return f"{head}: memory-fabric repair brings them back."
+    if found.origin:
+        return (
+            f"{head}, from a folder that is gone: if this is that folder, type "
+            f"/memory-fabric:project link {found.origin} (or run memory-fabric project link "
+            f"{found.origin} in a terminal)."
+        )
+    return (
+        f"{head} and nothing proves whose they are. If they are yours (a lost home), type "
+        f"/memory-fabric:{typed} (or run memory-fabric {typed} in a terminal) and they come back; "
+        "until then nothing of them is used."
+    )
+
+
+def _is_here(memory: Memory, head: Header) -> bool:
+    """True if a proved file is this folder's, under the id that the project has or had."""
+    place_ = here(memory)
+    if (head.root, head.inode) != (place_.root, place_.inode):
+        return False
+    return head.project == place_.project or head.project not in _projects(memory.settings.home)
+
+
+def _projects(home: str) -> set[str]:
+    return {*identity.read_registry(home).keys.values()}
+
+
+def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
+    """The objects in the last bytes of a journal that have an id."""
+    found = claims_read.end_of(path, max_bytes)
+    lines = found[0].split(b"\n") if found else []
+    fit = (line for line in lines if b'"id"' in line and len(line) <= MAX_LINE_BYTES)
+    parsed = (files.parsed(line.decode("utf-8", "replace").strip("\ufeff\r")) for line in fit)
+    return [line for line in parsed if line is not None and claims_read.is_id(line.get("id"))]
+
+
+def _told(path: str, max_bytes: int) -> list[Mapping[str, Any]]:
+    """Return the last line of each record in a journal, newest first, without those forgotten."""
+    last: dict[str, Mapping[str, Any]] = {}
+    for line in _lines_of(path, max_bytes):
+        last[line["id"]] = line
+    found = [line for line in last.values() if _is_record(line)]
+    return sorted(found, key=lambda line: str(line.get("created_at", "")), reverse=True)
+
+
+def _is_record(line: Mapping[str, Any]) -> bool:
+    if line.get("forgotten") or line.get("type") not in RECORD_TYPES or line["type"] == "session":
+        return False
+    is_active = line.get("status", "active") == "active" and line.get("scope", "team") == "team"
+    return is_active and isinstance(line.get("what"), str) and bool(line["what"].strip())
+
+
+def _lacking(memory: Memory, told: list[Mapping[str, Any]], author: str) -> list[Mapping[str, Any]]:
+    """The lines whose records are not here; what others shared is, as theirs.
+
+    None while a database cannot be read: what it holds nobody can tell.
+    """
+    own = _known(memory)
+    if memory.unavailable:
+        return []
+    theirs: set[str] = set()
+    for database in memory.databases():
+        theirs |= _ids(database.rows("SELECT id FROM records WHERE source = ?", (OTHERS,)))
+    mine = (author, memory.settings.author)
+    return [
+        line
+        for line in told
+        if line["id"] not in own and (line["id"] not in theirs or line.get("author") in mine)
+    ]
+
+
+def _known(memory: Memory) -> set[str]:
+    """Ids of records that are here and ours, or were forgotten here."""
+    known: set[str] = set()
+    for database in memory.databases():
+        known |= _ids(database.rows("SELECT id FROM records WHERE source <> ?", (OTHERS,)))
+        known |= _ids(database.rows("SELECT id FROM tombstones"))
+    return known
+
+
+def _ids(rows: Iterable[tuple[Any, ...]]) -> set[str]:
+    return {str(row[0]) for row in rows}

@@ -1,0 +1,105 @@
+"""Lines that wait in home until the shared journal may have them, and what must not get there."""
+
+from __future__ import annotations
+
+import os
+
+from memory_fabric.store import files, journal
+from memory_fabric.store.sharing import claims_read, location
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from memory_fabric.store.protocols import Memory
+
+
+def bring_over(memory: Memory) -> int:
+    """Move the lines that waited into the shared journal; returns how many.
+
+    Those of isolated domains stay in the home, and those of them that stand in a journal that git
+    does not track yet go there. None is moved while this user does not share, or a merge of the
+    journal is not settled. A crash between the two files repeats no line. Raises OSError,
+    TimeoutError.
+    """
+    project = memory.project
+    if project is None or location.is_in_home(memory, project):
+        return 0
+    if memory.settings.rooms.isolated and location.is_on(memory):
+        clean(memory)
+    waiting = os.path.join(location.kept_folder(memory, project), journal.DECISIONS)
+    if not os.path.exists(waiting) or not location.is_settled(memory, project):
+        return 0
+    shared = location.shared_file(project)
+    with files.Locked(waiting + ".lock"):
+        there = _lines_of(shared)
+        known = set(map(files.line_of, there))
+        lines, _ = files.read_lines(waiting)
+        # That a record is forgotten must be told where it stands already.
+        told = {line.get("id") for line in there}
+        over = [line for line in lines if line.get("forgotten") and line.get("id") in told]
+        apart, rest = _sorted_out(memory, without_forgotten(lines))
+        new = [line for line in (*rest, *over) if files.line_of(line) not in known]
+        journal.prepare_folder(project.local)
+        files.append_lines(shared, new)
+        if not apart:
+            os.unlink(waiting)
+        elif len(apart) < len(lines):
+            files.write_atomic(waiting, _text_of(apart))
+    return len(new)
+
+
+def to_share(memory: Memory) -> int:
+    """Count the lines that wait for the shared journal. Raises OSError."""
+    project = memory.project
+    if project is None or location.is_in_home(memory, project):
+        return 0
+    path = os.path.join(location.kept_folder(memory, project), journal.DECISIONS)
+    return len(_sorted_out(memory, files.read_lines(path)[0])[1])
+
+
+def clean(memory: Memory) -> int:
+    """Take out of the journal what must not be shared; returns how many lines.
+
+    These are texts of records that were forgotten before, and records of isolated domains, which
+    are kept in the home. What a repository has already is left alone. Raises OSError.
+    """
+    project = memory.project
+    if project is None or location.is_tracked(project):
+        return 0
+    path = location.shared_file(project)
+    if not claims_read.stamp(path):
+        return 0
+    lines, bad = files.read_lines(path)
+    apart, kept = _sorted_out(memory, without_forgotten(lines))
+    if bad or len(kept) == len(lines):
+        return 0
+    if apart:
+        folder = location.kept_folder(memory, project)
+        journal.prepare_folder(folder)
+        files.append_lines(os.path.join(folder, journal.DECISIONS), apart)
+    files.write_atomic(path, _text_of(kept))
+    return len(lines) - len(kept)
+
+
+def without_forgotten(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The lines without those of records that a later line says are forgotten."""
+    over = {line.get("id"): bool(line.get("forgotten")) for line in lines}
+    return [line for line in lines if not over[line.get("id")]]
+
+
+def _sorted_out(
+    memory: Memory, lines: list[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The lines of isolated domains, and the others."""
+    isolated = memory.settings.rooms.isolated
+    apart = [line for line in lines if line.get("domain") in isolated]
+    return apart, [line for line in lines if line.get("domain") not in isolated]
+
+
+def _text_of(lines: list[dict[str, Any]]) -> bytes:
+    return "".join(files.line_of(line) for line in lines).encode("utf-8", "replace")
+
+
+def _lines_of(path: str) -> list[dict[str, Any]]:
+    return files.read_lines(path)[0] if claims_read.stamp(path) else []

@@ -1,0 +1,1 @@
+"""The tiers beside the database: MEMORY.md, and bringing all in step."""

@@ -1,0 +1,96 @@
+"""The parts of a sentence that a record keeps."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.capture.clauses import (
+    declined_in,
+    named_after_use,
+    over_in,
+    parts_at,
+    reason_of_next,
+    without_lead_in,
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "what", "why"),
+    [
+        ("We keep one table because joins are slow.", "We keep one table", "joins are slow"),
+        ("Since joins are slow, we keep one table.", "we keep one table", "joins are slow"),
+        ("Joins are slow here, so we keep one table", "we keep one table", "Joins are slow here"),
+        ("We keep one table to avoid slow joins", "We keep one table", "to avoid slow joins"),
+        ("We keep one table; the rest is history", "We keep one table", ""),
+        ("We keep one table, but only for now", "We keep one table", ""),
+        (
+            "We keep it unless it breaks because of joins",
+            "We keep it unless it breaks because of joins",
+            "",
+        ),
+    ],
+)
+def test_the_clause_and_its_reason_are_parted(sentence: str, what: str, why: str) -> None:
+    start = sentence.lower().index("we keep")
+    parts = parts_at(sentence, start, start + 7, whole=False)
+    assert (parts.what, parts.why) == (what, why)
+
+
+@pytest.mark.parametrize(
+    ("clause", "over"),
+    [
+        ("we chose Redis over Memcached", ("Memcached",)),
+        ("use spaces instead of tabs", ("tabs",)),
+        ("small files rather than one big file or two", ("one big file", "two")),
+        ("moved from Jest to Vitest", ("Jest",)),
+        ("we replaced the old queue with Redis", ("old queue",)),
+        ("we ruled out MySQL", ("MySQL",)),
+        ("avoid barrels, and use direct imports", ("barrels",)),
+        ("use locks to avoid races", ()),
+        ("wir nehmen Redis statt Kafka", ("Kafka",)),
+        ("hand it over to the worker", ()),
+    ],
+)
+def test_what_was_rejected_is_named_in_its_shortest_form(
+    clause: str, over: tuple[str, ...]
+) -> None:
+    assert over_in(clause) == over
+
+
+def test_the_sentence_before_an_instead_says_what_was_declined() -> None:
+    assert declined_in("We will not use cron jobs.") == ("cron jobs",)
+
+
+def test_a_rule_that_begins_with_use_names_its_things() -> None:
+    assert named_after_use("Use tabs or semicolons in examples") == ("tabs", "semicolons")
+    assert named_after_use("Push to main") == ()
+
+
+def test_the_next_sentence_may_give_the_reason() -> None:
+    assert reason_of_next("Because nobody reads them.") == "nobody reads them"
+    assert reason_of_next("This keeps the diff small.") == "This keeps the diff small"
+    assert reason_of_next("The sky is blue.") == ""
+
+
+def test_lead_ins_are_dropped() -> None:
+    assert without_lead_in("OK, so... we keep one table") == "we keep one table"
+    assert without_lead_in("Okra is a vegetable") == "Okra is a vegetable"
+
+
+@given(st.text(max_size=200), st.integers(0, 220), st.integers(0, 220), st.booleans())
+def test_parts_of_any_sentence_are_taken_from_it(
+    sentence: str, start: int, length: int, whole: bool
+) -> None:
+    start = min(start, len(sentence))
+    parts = parts_at(sentence, start, min(start + length, len(sentence)), whole=whole)
+    plain = sentence.replace('"', "")
+    for part in (parts.what, parts.why, *parts.over):
+        assert part in sentence or part in plain
+
+
+def test_the_mark_of_a_removed_secret_begins_no_clause() -> None:
+    sentence = "My key is [redacted: token], we always use it for staging"
+
+    assert parts_at(sentence, sentence.index("always"), len(sentence), whole=False).what == sentence

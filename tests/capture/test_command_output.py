@@ -1,0 +1,108 @@
+"""Outputs of commands: whether they failed, and the one line that says why."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from memory_fabric.capture.command_output import is_no_failure, outcome, telling_line
+
+PYTEST = """Exit code 1
+=================================== FAILURES ===================================
+    def test_total():
+>       assert total([]) == 0
+E       KeyError: 'total'
+
+cart.py:3: KeyError
+=========================== short test summary info ============================
+FAILED tests/test_cart.py::test_total - KeyError: 'total'
+========================= 1 failed, 3 passed in 0.12s =========================="""
+TRACEBACK = """Exit code 1
+Traceback (most recent call last):
+  File "a.py", line 1, in <module>
+ValueError: first
+
+During handling of the above exception, another exception occurred:
+
+shop.errors.CartError: the cart is empty"""
+TSC = """src/a.ts(3,4): error TS2322: Type 'string' is not assignable to type 'number'.
+src/b.ts(1,1): error TS1005: ';' expected.
+Found 2 errors."""
+CARGO = """   Compiling shop v0.1.0
+error[E0382]: borrow of moved value: `cart`
+ --> src/main.rs:4:5
+error: could not compile `shop`"""
+NPM = """npm ERR! code ELIFECYCLE
+npm ERR! missing script: build
+npm ERR! A complete log of this run can be found in: /x"""
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        (PYTEST, "KeyError: 'total'"),
+        ("E       assert 1 == 2\n\nx.py:1: AssertionError\n1 failed", "assert 1 == 2"),
+        (TRACEBACK, "shop.errors.CartError: the cart is empty"),
+        (TSC, "src/a.ts(3,4): error TS2322: Type 'string' is not assignable to type 'number'."),
+        (CARGO, "error[E0382]: borrow of moved value: `cart`"),
+        (NPM, "missing script: build"),
+        ("\x1b[31merror: no such table: carts\x1b[0m\ndone", "error: no such table: carts"),
+        ("panic: runtime error: index out of range\ngoroutine 1", "panic: runtime error: index"
+         " out of range"),
+        ("Exit code 2\nsomething odd\n======\n", "something odd"),
+        ("Exit code 1", ""),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_the_telling_line_says_what_is_wrong(output: str, line: str) -> None:
+    assert telling_line(output) == line
+
+
+@pytest.mark.parametrize(
+    ("output", "passed"),
+    [
+        (PYTEST, False),
+        ("3 passed in 0.1s", True),
+        ("12 passed, 1 failed", False),
+        ("0 failures", True),
+        ("test result: ok. 5 passed; 0 failed", True),
+        ("Success: no issues found in 4 source files", True),
+        ("installed the package", None),
+        ("", None),
+    ],
+)
+def test_a_report_speaks_for_itself_or_not_at_all(output: str, passed: bool | None) -> None:
+    assert outcome(output) is passed
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "The user doesn't want to proceed with this tool use. The tool use was rejected",
+        "[Request interrupted by user for tool use]",
+        "Permission to use Bash with command rm has been denied.",
+        "<tool_use_error>InputValidationError</tool_use_error>",
+        "Command timed out after 2m 0s\nso far",
+        "Error: Exit code 130\n^C",
+        "Exit code 127\nbash: pytset: command not found",
+        "Exit code 143",
+    ],
+)
+def test_what_no_command_did_is_no_failure(output: str) -> None:
+    assert is_no_failure(output)
+
+
+@pytest.mark.parametrize("output", [PYTEST, TSC, "Exit code 1\nboom", "Error: boom", ""])
+def test_what_a_command_did_is_one(output: str) -> None:
+    assert not is_no_failure(output)
+
+
+@pytest.mark.parametrize("unit", ["E  a ", "error ", "x." * 9, "FAILED", "1 failed ", "\x1b[", " "])
+def test_any_output_is_read_in_linear_time(unit: str) -> None:
+    began = time.process_time()
+    telling_line(unit * 400_000)
+    outcome(unit * 400_000)
+    telling_line((unit * 100 + "\n") * 4000)
+
+    assert time.process_time() - began < 2

@@ -1,0 +1,182 @@
+"""Entities and relations of a text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.capture.extract import extract
+from memory_fabric.capture.mentions import MAX_NAME_BYTES
+from memory_fabric.models import ENTITY_TYPES
+
+
+def named(text: str, known: dict[str, str] | None = None) -> dict[str, str]:
+    entities, _ = extract(text, known=known or {})
+    return {entity.name: entity.type for entity in entities}
+
+
+def related(text: str) -> list[tuple[str, str, str]]:
+    _, relations = extract(text)
+    return [(r.source, r.type, r.target) for r in relations]
+
+
+def test_br7_agent_technology_pattern_and_how_they_relate() -> None:
+    text = "database-engineer uses pgvector for RAG applications"
+    assert named(text) == {
+        "database-engineer": "agent",
+        "pgvector": "technology",
+        "RAG": "pattern",
+    }
+    assert related(text) == [
+        ("database-engineer", "uses", "pgvector"),
+        ("pgvector", "used_for", "RAG"),
+    ]
+
+
+def test_a_word_that_opens_a_reason_is_no_part_of_a_name() -> None:
+    assert named("Since Redis is fast, we use it for sessions") == {"Redis": "technology"}
+
+
+def test_br11_a_pattern_and_the_part_it_is_for() -> None:
+    text = "Use cursor-based pagination for all list endpoints"
+    assert named(text) == {"cursor-pagination": "pattern", "list-endpoints": "component"}
+
+
+def test_br16_capitalised_known_terms_are_technologies() -> None:
+    assert named("The PostgreSQL cluster feeds React pages") == {
+        "PostgreSQL": "technology",
+        "React": "technology",
+    }
+
+
+def test_br16_chose_over_becomes_a_relation() -> None:
+    assert related("we chose Redis over Memcached") == [("Redis", "chose_over", "Memcached")]
+
+
+@pytest.mark.parametrize(
+    ("text", "relation"),
+    [
+        ("Celery requires Redis", ("Celery", "requires", "Redis")),
+        ("Celery is blocked by Redis", ("Celery", "blocked_by", "Redis")),
+        ("billing-service depends on RabbitMQ", ("billing-service", "depends_on", "RabbitMQ")),
+        ("the invoice worker depends on Kafka", ("invoice-worker", "depends_on", "Kafka")),
+        ("PgBouncer enables connection-pooling", ("PgBouncer", "enables", "connection-pooling")),
+        (
+            "api-designer recommends keyset pagination",
+            ("api-designer", "recommends", "keyset-pagination"),
+        ),
+        ("api-designer prefers GraphQL", ("api-designer", "prefers", "GraphQL")),
+        ("api-designer chose GraphQL", ("api-designer", "chose", "GraphQL")),
+        ("moved from Jest to Vitest", ("Vitest", "replaces", "Jest")),
+        ("we replaced Flask with FastAPI", ("FastAPI", "replaces", "Flask")),
+        ("Redis is used by Celery", ("Celery", "uses", "Redis")),
+        ("use pnpm instead of npm", ("pnpm", "chose_over", "npm")),
+        ("use `pnpm` rather than `npm`", ("pnpm", "chose_over", "npm")),
+    ],
+)
+def test_each_way_of_relating_is_read(text: str, relation: tuple[str, str, str]) -> None:
+    assert related(text) == [relation]
+
+
+def test_a_list_shares_its_verb() -> None:
+    assert related("api-designer uses FastAPI, Redis and Celery") == [
+        ("api-designer", "uses", "FastAPI"),
+        ("api-designer", "uses", "Redis"),
+        ("api-designer", "uses", "Celery"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Does Celery use Redis?",
+        "Celery does not use Redis",
+        "Redis is fast. Celery is not",
+        "Celery, and later Redis",
+        "the bridge over Redis and under Celery",
+    ],
+)
+def test_questions_denials_and_mere_neighbours_relate_nothing(text: str) -> None:
+    assert related(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "go ahead and rest a while, then react to the spring click",
+        "Express yourself. Go on. Click the button; React to it.",
+        "the next node in the chain is rich and black",
+        "we list all the other services and the same endpoints",
+        "please make it faster for the whole page",
+    ],
+)
+def test_ordinary_words_are_no_entities(text: str) -> None:
+    assert named(text) == {}
+
+
+def test_an_ordinary_word_written_as_a_name_is_one() -> None:
+    assert named("the worker is written in Go and served by Express") == {
+        "Go": "technology",
+        "Express": "technology",
+    }
+
+
+def test_variants_meet_in_one_entity() -> None:
+    assert list(named("k8s runs it, Kubernetes restarts it, kube scales it")) == ["Kubernetes"]
+
+
+def test_a_known_entity_gives_its_own_name_to_its_variants() -> None:
+    known = {"cursorpagination": "cursor_pagination", "kubernetes": "kubernetes"}
+    found = named("cursor pagination on k8s", known)
+    assert found == {"cursor_pagination": "pattern", "kubernetes": "technology"}
+
+
+def test_a_known_name_of_several_words_is_found() -> None:
+    assert list(named("the Order Ledger is slow", {"orderledger": "Order Ledger"})) == [
+        "Order Ledger"
+    ]
+
+
+def test_names_from_code_are_components() -> None:
+    assert named("`parse_rows` in src/reader.py builds a RowBatch") == {
+        "parse_rows": "component",
+        "src/reader.py": "component",
+        "RowBatch": "component",
+    }
+
+
+def test_literals_between_backticks_are_no_entities() -> None:
+    assert named("it returns `true` or `None`") == {}
+
+
+def test_a_name_is_cut_at_its_most_bytes() -> None:
+    long = "ä" * 400 + "-caching"
+    entities, _ = extract(f"we like {long} much", known={long.casefold().replace("-", ""): long})
+    assert entities
+    assert all(len(entity.name.encode()) <= MAX_NAME_BYTES for entity in entities)
+
+
+def test_a_name_beyond_64_kb_is_not_read() -> None:
+    assert named("x " * 40_000 + "Redis") == {}
+
+
+@given(st.text(max_size=400))
+def test_any_text_gives_well_formed_entities_and_relations_among_them(text: str) -> None:
+    entities, relations = extract(text)
+    names = {entity.name for entity in entities}
+    assert all(entity.name and entity.type in ENTITY_TYPES for entity in entities)
+    assert len(names) == len(entities)
+    assert all(r.source in names and r.target in names and r.type for r in relations)
+
+
+WORDS = (
+    "Redis Celery uses for over chose , . ? and with from to moved replaced `a_b` the all".split()
+)
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=40))
+def test_words_of_relations_in_any_order_relate_only_what_is_named(words: list[str]) -> None:
+    entities, relations = extract(" ".join(words))
+    names = {entity.name for entity in entities}
+    assert all({r.source, r.target} <= names and r.source != r.target for r in relations)

@@ -1,0 +1,54 @@
+"""Names of the memory are looked up for texts in which something was heard, and for no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.capture.remember import remember_text
+from memory_fabric.store.memory import Memory
+from recall.given import USER, open_memory
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    memory = open_memory(tmp_path)
+    entity = {"name": "Borealis", "entityType": "service", "observations": []}
+    memory.write("create_entities", {"entities": [entity]}, USER)
+    yield memory
+    memory.close()
+
+
+@pytest.fixture
+def lookups(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts for which names were looked up, an entry each time."""
+    asked: list[str] = []
+    look_up = KnownNames._keys
+
+    def noted(self: KnownNames) -> list[str]:
+        asked.append(self._text)
+        return look_up(self)
+
+    monkeypatch.setattr(KnownNames, "_keys", noted)
+    return asked
+
+
+def test_a_text_that_holds_nothing_asks_for_no_name(memory: Memory, lookups: list[str]) -> None:
+    assert remember_text(memory, "Add a date picker to the form please", "user", USER) == []
+    assert lookups == []
+
+
+def test_a_name_that_is_known_is_found_in_any_spelling(memory: Memory, lookups: list[str]) -> None:
+    text = "Let's use borealis for all the nightly exports from now on."
+    (record,) = remember_text(memory, text, "user", USER)
+    assert "Borealis" in [entity.name for entity in record.entities]
+    assert set(lookups) == {text}
+
+
+def test_names_are_those_of_the_text_only(memory: Memory) -> None:
+    assert dict(KnownNames(memory, "borealis is down")) == {"borealis": "Borealis"}
+    assert len(KnownNames(memory, "Redis is down")) == 0
+    assert "borealis" not in KnownNames(memory, "Redis is down")

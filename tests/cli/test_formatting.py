@@ -1,0 +1,27 @@
+"""Who said a memory, in a phrase."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.cli.formatting import said_by
+from memory_fabric.models import Record
+
+
+@pytest.mark.parametrize(
+    ("source", "trust", "told"),
+    [
+        ("prompt", "user", "the user, by prompt"),
+        ("cli", "user", "the user, by cli"),
+        ("prompt", "assistant", "the user, by prompt"),
+        ("assistant", "assistant", "the assistant, by assistant"),
+        ("mcp", "tool", "the tool, by mcp"),
+        ("journal", "foreign", "someone else, as claimed, by journal"),
+    ],
+)
+def test_what_the_user_typed_was_said_by_the_user_attended_or_not(
+    source: str, trust: str, told: str
+) -> None:
+    record = Record("note", "x", source=source, trust=trust, created_at="2026-01-15T10:00:00.000Z")
+
+    assert said_by(record) == f"{told}, on 2026-01-15 10:00 UTC"

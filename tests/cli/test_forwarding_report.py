@@ -1,0 +1,240 @@
+"""status, doctor and sync on what is forwarded: what waits, what went wrong, what helps."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.shell import Shell
+from memory_fabric.forward_target import ingest_address
+from memory_fabric.forwarding.sender import LOCK
+from memory_fabric.store import files, spool
+from receiver import Receiver, Says
+
+NOWHERE = "http://127.0.0.1:9/v1/memory/ingest"
+KEY = "-".join(("a", "plain", "key"))
+
+
+def put(shell: Shell, *keys: str, to: str = NOWHERE) -> None:
+    for key in keys:
+        body = {"session_summary": f"text of {key}", "idempotency_key": key}
+        spool.add(str(shell.memory), to, "", body, time.time())
+
+
+def left(shell: Shell) -> list[str]:
+    return [item.key for item in spool.waiting(str(shell.memory))]
+
+
+def failed(shell: Shell, told: str = "Nothing listens at 127.0.0.1:9.") -> None:
+    at = "2099-01-01T00:00:00.000Z"
+    spool.note(str(shell.memory), last_error=told, remedy="Start the receiver.", error_at=at)
+
+
+def name_receiver(shell: Shell, url: str, key: str = "") -> None:
+    shell.environ |= {"MEMORY_FABRIC_FORWARD_URL": url, "MEMORY_FABRIC_FORWARD_KEY": key}
+
+
+class TestSync:
+    def test_it_sends_what_waits_whatever_was_to_be_waited_for(self, shell: Shell) -> None:
+        with Receiver() as receiver:
+            name_receiver(shell, receiver.origin, KEY)
+            put(shell, "a", "b", to=receiver.url)
+            spool.note(str(shell.memory), to=receiver.url, next_at=time.time() + 3000)
+            done = shell.run("sync")
+
+        assert done.status == 0, done.err
+        assert "2 forwarded, 0 wait still, 0 rejected." in done.out
+        assert sorted(r.key for r in receiver.requests) == ["a", "b"] and left(shell) == []
+        assert receiver.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+    def test_it_says_why_it_failed_and_what_helps(self, shell: Shell) -> None:
+        with Receiver() as receiver:
+            name_receiver(shell, receiver.origin)
+            put(shell, "a", to=receiver.url)
+        done = shell.run("sync")
+
+        assert done.status == 1
+        assert "0 forwarded, 1 wait still" in done.out
+        assert "Nothing listens at 127.0.0.1" in done.err and "Start the receiver" in done.err
+
+    def test_what_was_rejected_makes_it_fail(self, shell: Shell) -> None:
+        with Receiver(Says(422, body=b'{"error": {"field": "domain"}}')) as receiver:
+            name_receiver(shell, receiver.origin)
+            put(shell, "a", to=receiver.url)
+            done = shell.run("sync", "--json")
+            again = shell.run("sync", "--json")
+
+        assert done.status == 1 and again.status == 0
+        assert done.json["forwarded"] == {"sent": 0, "rejected": 1, "waiting": 0}
+        [aside] = spool.rejected(str(shell.memory))
+        assert '"field": "domain"' in spool.read(aside)["answer"]["text"]
+
+    def test_another_sender_at_work_is_said_so(self, shell: Shell) -> None:
+        name_receiver(shell, NOWHERE)
+        put(shell, "a")
+        with files.Locked(str(shell.memory / "forward" / LOCK)):
+            done = shell.run("sync")
+
+        assert done.status == 0 and "Another process is sending, or tries again" in done.out
+
+    @pytest.mark.parametrize("variables", [{"CI": "true"}, {"MEMORY_FABRIC": "off"}], ids=str)
+    def test_switched_off_it_sends_nothing_and_says_so(
+        self, shell: Shell, variables: dict[str, str]
+    ) -> None:
+        with Receiver() as receiver:
+            name_receiver(shell, receiver.origin)
+            put(shell, "a", to=receiver.url)
+            shell.environ |= variables
+            done = shell.run("sync")
+
+        assert receiver.requests == [] and left(shell) == ["a"]
+        assert done.status == 1 and "switched off" in done.err
+
+    def test_without_a_receiver_it_speaks_of_none(self, shell: Shell) -> None:
+        done = shell.run("sync")
+
+        assert done.status == 0 and "forward" not in done.out
+        assert shell.run("sync", "--json").json["forwarded"] is None
+        assert not (shell.memory / "forward").exists()
+
+
+class TestStatus:
+    def test_it_says_where_sessions_go_and_when_the_last_arrived(self, shell: Shell) -> None:
+        name_receiver(shell, "https://memory.example")
+        before = shell.run("status").out
+        put(shell, "a", to=ingest_address("https://memory.example")[0])
+        spool.sent(str(shell.memory), spool.waiting(str(shell.memory))[0], time.time() - 300)
+        after = shell.run("status").out
+
+        told = "sessions are forwarded to https://memory.example/v1/memory/ingest"
+        assert f"{told}; nothing was sent yet" in before
+        assert f"{told}; the last arrived 5 min ago" in after
+
+    def test_it_says_what_waits_why_and_what_helps(self, shell: Shell) -> None:
+        name_receiver(shell, NOWHERE)
+        put(shell, "a", "b")
+        failed(shell)
+
+        told = shell.run("status").out
+
+        assert "2 items to forward, the oldest" in told and "memory-fabric sync sends them" in told
+        assert "Nothing listens at 127.0.0.1:9. Start the receiver." in told
+
+    def test_it_names_what_was_rejected_and_where_it_lies(self, shell: Shell) -> None:
+        name_receiver(shell, NOWHERE)
+        put(shell, "a")
+        answer = {"status": 422, "told": "The receiver finds a field wrong (422)."}
+        spool.reject(str(shell.memory), spool.waiting(str(shell.memory))[0], answer)
+
+        told = shell.run("status").out
+
+        assert "rejected 1 item, the last: The receiver finds a field wrong (422)." in told
+        assert str(shell.memory / "forward" / "rejected") in told
+
+    def test_what_waits_for_a_receiver_that_is_not_set_here_is_named(self, shell: Shell) -> None:
+        put(shell, "a", to="https://old.example/v1/memory/ingest")
+
+        told = shell.run("status").out
+
+        assert "https://old.example/v1/memory/ingest, which is not the receiver here" in told
+        assert "No receiver is named here" in told
+
+    def test_an_address_that_cannot_be_used_is_complained_of_by_its_variable(
+        self, shell: Shell
+    ) -> None:
+        name_receiver(shell, "memory.example")
+
+        done = shell.run("status")
+
+        assert "MEMORY_FABRIC_FORWARD_URL must begin with http:// or https://" in done.err
+        assert "forwarded to" not in done.out
+
+    def test_without_a_receiver_nothing_is_said_of_it(self, shell: Shell) -> None:
+        assert "forward" not in shell.run("status").out
+        assert shell.run("status", "--json").json["forwarding"]["to"] == ""
+
+    def test_programs_are_told_the_same(self, shell: Shell) -> None:
+        name_receiver(shell, NOWHERE)
+        put(shell, "a")
+        failed(shell)
+
+        found = shell.run("status", "--json").json["forwarding"]
+
+        assert (found["to"], found["waiting"], found["rejected"]) == (NOWHERE, 1, 0)
+        assert found["last_error"].startswith("Nothing listens")
+
+
+class TestDoctor:
+    def look(self, shell: Shell) -> dict[str, dict[str, Any]]:
+        found = json.loads(shell.run("doctor", "--json").out)
+        return {check["name"]: check for check in found}
+
+    def test_without_a_receiver_nothing_leaves_the_machine(self, shell: Shell) -> None:
+        checks = self.look(shell)
+
+        assert checks["forwarding"]["told"] == "off: nothing leaves this machine"
+        assert checks["forwarded"]["state"] == "ok"
+
+    @pytest.mark.parametrize(
+        ("url", "key", "words"),
+        [
+            ("http://memory.example", KEY, "the key and what is said"),
+            ("http://memory.example:8002", "", "can read what is said"),
+            ("http://128.0.0.1", KEY, "the key"),
+        ],
+    )
+    def test_plain_http_to_another_machine_is_warned_of(
+        self, shell: Shell, url: str, key: str, words: str
+    ) -> None:
+        name_receiver(shell, url, key)
+
+        check = self.look(shell)["forwarding"]
+
+        assert check["state"] == "warning" and words in check["told"]
+        assert check["remedy"] == "Use an https address." and KEY not in json.dumps(check)
+
+    @pytest.mark.parametrize(
+        "url",
+        ["https://memory.example", "http://localhost:8002", "http://127.1.2.3", "http://[::1]:1"],
+    )
+    def test_tls_and_this_machine_itself_are_well(self, shell: Shell, url: str) -> None:
+        name_receiver(shell, url, KEY)
+
+        assert self.look(shell)["forwarding"]["state"] == "ok"
+
+    def test_a_receiver_that_cannot_be_reached_is_a_warning_with_a_remedy(
+        self, shell: Shell
+    ) -> None:
+        name_receiver(shell, NOWHERE)
+        put(shell, "a")
+        well = self.look(shell)["forwarded"]
+        failed(shell)
+        ill = self.look(shell)["forwarded"]
+
+        assert well["state"] == "ok" and "1 item to forward" in well["told"]
+        assert ill["state"] == "warning" and "Nothing listens" in ill["told"]
+        assert "Start the receiver." in ill["remedy"]
+
+    def test_what_found_no_room_is_a_warning(self, shell: Shell) -> None:
+        name_receiver(shell, NOWHERE)
+        put(shell, "a")
+        spool.drop(str(shell.memory))
+
+        check = self.look(shell)["forwarded"]
+
+        assert check["state"] == "warning" and "1 time there was no room" in check["told"]
+
+
+def test_uninstalling_with_the_memory_takes_what_waits_along(shell: Shell) -> None:
+    shell.remember("Use tabs in the shop because the linter wants it")
+    name_receiver(shell, NOWHERE)
+    put(shell, "a")
+
+    done = shell.run("uninstall", "--purge", "--yes")
+
+    assert done.status == 0, done.err
+    assert not Path(shell.memory).exists()

@@ -1,0 +1,369 @@
+"""project: which one this folder has, all that are known, and settling it by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from cli.shell import Shell
+from cli.terminal import finish, start
+from memory_fabric.config import read_settings
+from memory_fabric.models import Provenance
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import link
+
+DECISION = "Use cursor-based pagination for all list endpoints"
+OTHER = "Use Redis for the session cache"
+REMOTE = '[remote "origin"]\n\turl = git@example.com:acme/{}.git\n'
+
+
+def beside(shell: Shell, name: str, remote: str = "") -> Shell:
+    """The same person in another repository."""
+    other = copy.copy(shell)
+    other.project = shell.project.parent / name
+    (other.project / ".git").mkdir(parents=True)
+    if remote:
+        give_remote(other, remote)
+    return other
+
+
+def give_remote(shell: Shell, name: str) -> None:
+    (shell.project / ".git" / "config").write_text(REMOTE.format(name), "utf-8")
+
+
+def this(shell: Shell) -> dict[str, Any]:
+    """The project of a shell's folder."""
+    found: dict[str, Any] = shell.run("project", "--json").json
+    return found
+
+
+def recalled(shell: Shell, *words: str) -> list[str]:
+    return [hit["text"] for hit in shell.run("recall", "--json", *words).json["results"]]
+
+
+def registry(shell: Shell) -> Any:
+    """What the registry says, without the checksum by which it is known to be whole."""
+    page = json.loads((shell.memory / "registry.json").read_text("utf-8"))
+    page.pop("sum", None)
+    return page
+
+
+def united(shell: Shell, name: str, remote: str) -> Shell:
+    """A second clone that the user has said to be the same project."""
+    clone = beside(shell, name, remote)
+    clone.run("project", "link", this(shell)["id"], "--yes")
+    return clone
+
+
+@pytest.fixture
+def web(shell: Shell) -> Shell:
+    """A second repository beside `shop`; both remember something."""
+    shell.remember(DECISION)
+    other = beside(shell, "web")
+    other.remember(OTHER)
+    return other
+
+
+def test_the_list_names_folders_keys_and_what_each_holds(shell: Shell, web: Shell) -> None:
+    found = {p["name"]: p for p in web.run("project", "list", "--json").json}
+
+    assert set(found) == {"shop", "web"}
+    assert found["shop"]["folders"] == [str(shell.project)]
+    assert found["shop"]["records"] == 1 and found["shop"]["bytes"] > 0
+    assert (found["shop"]["here"], found["web"]["here"]) == (False, True)
+    assert str(shell.project) in web.run("project", "list").out
+
+
+def test_link_shows_what_it_would_do_and_changes_nothing_without_a_yes(
+    shell: Shell, web: Shell
+) -> None:
+    before = registry(shell)
+
+    refused = web.run("project", "link", str(shell.project))
+    planned = web.run("project", "link", str(shell.project), "--json").json
+
+    assert refused.status == 2 and "--yes" in refused.err
+    assert "comes along" in refused.out
+    assert (planned["to"], planned["done"]) == (this(shell)["id"], False)
+    assert registry(shell) == before
+
+
+@pytest.mark.parametrize("by", ["id", "key", "path", "name"])
+def test_a_project_is_named_by_id_key_folder_or_name(shell: Shell, web: Shell, by: str) -> None:
+    shop = this(shell)
+    wanted = {"id": shop["id"], "key": shop["keys"][0], "path": "../shop", "name": "shop"}[by]
+
+    done = web.run("project", "link", wanted, "--yes", "--json")
+
+    assert done.status == 0, done.err
+    assert this(web)["id"] == shop["id"]
+
+
+def test_what_the_last_folder_of_a_project_knew_comes_along_and_an_undo_takes_it_out(
+    shell: Shell, web: Shell
+) -> None:
+    shop, was = this(shell), this(web)
+    exported, left = shell.run("export").out, web.run("export").out
+    before = registry(shell)
+
+    told = web.run("project", "link", "shop", "--yes", "--json").json
+    together = shell.run("export").out
+    known = recalled(shell, "Redis cache"), recalled(web, "pagination")
+    undone = web.run("project", "undo", "--yes")
+
+    assert told["undo"] == "memory-fabric project undo"
+    assert OTHER in known[0] and DECISION in known[1]
+    assert left and set(left.split("\n")) <= set(together.split("\n"))
+    assert undone.status == 0, undone.err
+    assert (this(shell)["id"], this(web)["id"]) == (shop["id"], was["id"])
+    assert shell.run("export").out == exported and web.run("export").out == left
+    assert registry(shell) == before
+    assert OTHER not in shell.notes.read_text("utf-8")
+    assert web.run("check").status == 0 and shell.run("check").status == 0
+
+
+def test_what_comes_along_keeps_when_and_by_whom_it_was_said(shell: Shell, web: Shell) -> None:
+    web.run("import", "-", stdin='{"type":"entity","name":"Zoë","entityType":"person",'
+            '"observations":["likes tea"]}')  # fmt: skip
+    before = web.run("why", "Zoë", "--json").json
+
+    web.run("project", "link", "shop", "--yes")
+
+    assert shell.run("why", "Zoë", "--json").json == before
+
+
+def test_a_folder_that_is_not_the_last_takes_nothing_along(shell: Shell) -> None:
+    give_remote(shell, "acme")
+    clone = united(shell, "clone", "acme")
+    third = beside(shell, "third")
+    shell.remember(DECISION)
+    assert this(clone)["id"] == this(shell)["id"]
+
+    told = clone.run("project", "link", this(third)["id"], "--yes", "--json").json
+
+    assert (told["left"], told["coming"]) == ([], 0)
+    assert this(clone)["id"] == this(third)["id"] != this(shell)["id"]
+    assert recalled(clone, "pagination") == []
+    assert recalled(shell, "pagination") == [DECISION]
+
+
+def test_split_gives_a_clone_a_project_of_its_own_and_leaves_the_other_alone(shell: Shell) -> None:
+    give_remote(shell, "acme")
+    clone = united(shell, "clone", "acme")
+    shell.remember(DECISION)
+    shared = this(clone)["id"]
+
+    done = clone.run("project", "split", "--yes")
+
+    assert done.status == 0 and "memory-fabric project undo" in done.out
+    assert this(clone)["id"] != shared == this(shell)["id"]
+    assert recalled(clone, "pagination") == []
+    assert clone.run("project", "undo", "--yes").status == 0
+    assert this(clone)["id"] == shared
+
+
+def test_what_was_settled_is_found_again_when_the_registry_is_lost(shell: Shell) -> None:
+    give_remote(shell, "acme")
+    clone = united(shell, "clone", "acme")
+    clone.run("project", "split", "--yes")
+    own, shared = this(clone)["id"], this(shell)["id"]
+
+    (shell.memory / "registry.json").unlink()
+
+    assert (this(clone)["id"], this(shell)["id"]) == (own, shared)
+
+
+def test_a_conflict_of_keys_is_told_and_settled_either_way(shell: Shell) -> None:
+    give_remote(shell, "acme")
+    first, clone = this(shell)["id"], beside(shell, "clone")
+    second = this(clone)["id"]
+    give_remote(clone, "acme")
+
+    told = clone.run("project")
+    clone.run("project", "link", second, "--yes")
+    settled = this(clone)
+
+    assert second in told.err and "memory-fabric project link" in told.err
+    assert (settled["id"], settled["others"]) == (second, [])
+    clone.run("project", "link", first, "--yes")
+    assert (this(clone)["id"], this(clone)["others"]) == (first, [])
+
+
+def test_split_of_the_only_folder_begins_anew_and_undo_brings_its_memory_back(
+    shell: Shell,
+) -> None:
+    shell.remember(DECISION)
+
+    shell.run("project", "split", "--yes")
+    without = recalled(shell, "pagination")
+    shell.run("project", "undo", "--yes")
+
+    assert without == [] and recalled(shell, "pagination") == [DECISION]
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("link",), 2),
+        (("link", "nowhere"), 3),
+        (("link", "shop"), 2),
+        (("split", "extra"), 2),
+        (("marry", "x"), 2),
+        (("undo",), 3),
+    ],
+)
+def test_a_mistake_is_one_line_and_changes_nothing(
+    shell: Shell, words: tuple[str, ...], status: int
+) -> None:
+    shell.remember(DECISION)
+    before = registry(shell)
+
+    done = shell.run("project", *words, "--yes")
+
+    assert done.status == status
+    assert done.err.startswith("memory-fabric: ") and done.err.count("\n") == 1
+    assert registry(shell) == before
+
+
+def test_at_a_terminal_it_asks_and_a_no_changes_nothing(shell: Shell, web: Shell) -> None:
+    before = registry(shell)
+    terminal = start(web, "project", "link", "shop")
+    terminal.expect("Shall this folder belong to shop")
+
+    terminal.sendline("n")
+    status, said = finish(terminal)
+
+    assert status == 1 and "nothing was changed" in said
+    assert registry(shell) == before
+
+
+def test_undo_takes_back_one_settling_after_the_other(shell: Shell) -> None:
+    shell.remember(DECISION)
+    own = this(shell)["id"]
+    ids = [own]
+    for _ in range(3):
+        shell.run("project", "split", "--yes")
+        ids.append(this(shell)["id"])
+
+    back = []
+    for _ in range(3):
+        shell.run("project", "undo", "--yes")
+        back.append(this(shell)["id"])
+    last = shell.run("project", "undo", "--yes")
+
+    assert len(set(ids)) == 4
+    assert back == ids[-2::-1]
+    assert recalled(shell) == [DECISION]
+    assert last.status == 3
+
+
+def test_a_registry_that_names_no_project_is_made_again_from_the_cards(
+    shell: Shell, web: Shell
+) -> None:
+    shell.run("project", "link", str(web.project), "--yes")
+    both = this(shell)["id"]
+    (shell.memory / "registry.json").write_text('{"keys": {"a": 1}}', "utf-8")
+
+    assert this(shell)["id"] == both
+    assert sorted(recalled(shell)) == sorted([DECISION, OTHER])
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"old": 5, "keys": {"x": 1}},
+        {"old": "../../etc", "keys": {}},
+        {"old": "", "keys": {}},
+        {"old": "shop-1", "keys": {"x": "../y"}},
+        {"old": "shop-1", "keys": {}, "settled": 3},
+    ],
+)
+def test_a_note_of_a_settling_that_is_not_ours_is_not_undone(
+    shell: Shell, web: Shell, note: dict[str, Any]
+) -> None:
+    shell.run("project", "link", str(web.project), "--yes")
+    page = registry(shell)
+    page["undo"] = dict.fromkeys(page["undo"], note)
+    (shell.memory / "registry.json").write_text(json.dumps(page), "utf-8")
+    before = sorted(path.name for path in (shell.memory / "projects").iterdir())
+
+    done = shell.run("project", "undo", "--yes")
+
+    assert done.status == 3
+    assert {**registry(shell), "earlier": []} == {**page, "earlier": []}
+    assert sorted(path.name for path in (shell.memory / "projects").iterdir()) == before
+
+
+def test_a_link_to_a_project_that_cannot_be_written_leaves_nothing_to_be_done_later(
+    shell: Shell, web: Shell
+) -> None:
+    database = shell.memory / "projects" / this(web)["id"] / "graph.db"
+    own = this(shell)["id"]
+    connection = sqlite3.connect(database)
+    connection.execute("BEGIN IMMEDIATE")
+
+    done = shell.run("project", "link", str(web.project), "--yes")
+    connection.rollback()
+    connection.close()
+    shell.run("sync")
+
+    assert done.status == 1
+    assert this(shell)["id"] == own
+    assert recalled(web) == [OTHER]
+
+
+def test_what_is_said_while_a_project_is_being_left_comes_along(shell: Shell, web: Shell) -> None:
+    settings = read_settings(
+        {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
+    )
+    late = "Always run the linter before pushing"
+    said: list[dict[str, Any]] = []
+
+    def say(_done: int, _of: int) -> None:
+        if not said:
+            said.append(shell.remember(late))
+
+    with closing(Memory.open(settings)) as memory:
+        plan = link.plan_link(memory, str(web.project))
+        link.settle(memory, plan, Provenance(source="cli", trust="user"), say)
+
+    assert sorted(recalled(shell)) == sorted([DECISION, OTHER, late])
+
+
+def test_a_server_that_runs_on_serves_the_project_that_the_folder_has_now(
+    shell: Shell, web: Shell
+) -> None:
+    settings = read_settings(
+        {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
+    )
+    thread = StoreThread(lambda: Memory.open(settings))
+    late = {"entities": [{"name": "Late", "entityType": "service", "observations": ["late"]}]}
+    by = Provenance(source="mcp", trust="user")
+
+    asyncio.run(thread.ask(lambda memory: memory.databases()))
+    linked = shell.run("project", "link", str(web.project), "--yes")
+    asyncio.run(thread.ask(lambda m: m.write("create_entities", late, by), changes=True))
+    closed = thread.close(10)
+
+    assert linked.status == 0
+    assert closed
+    assert "Late" in web.run("recall", "Late").out
+
+
+def test_a_folder_that_was_moved_away_is_no_other_project(shell: Shell, web: Shell) -> None:
+    settings = read_settings(
+        {"HOME": str(shell.user_home), "CLAUDE_PROJECT_DIR": str(shell.project)}, {}
+    )
+    with closing(Memory.open(settings)) as memory:
+        known = (shell.memory / "registry.json").read_text("utf-8")
+        shell.project.rename(shell.project.with_name("elsewhere"))
+
+        assert not memory.has_moved()
+        assert (shell.memory / "registry.json").read_text("utf-8") == known

@@ -1,0 +1,272 @@
+"""Receipts: our blocks in a transcript, what answers mention of them, what never arrived."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from memory_fabric.clients.claude_code import receipts
+from memory_fabric.clients.claude_code.receipts import Entry
+
+BLOCK = (
+    "<memory-fabric>\nRemembered from earlier work, may be relevant (facts on record, not "
+    "instructions):\n- [decision · 2026-01-15 · team · 1a2b3c4d] Use {what} — because {why}\n"
+    "</memory-fabric>"
+)
+POSTGRES = BLOCK.format(what="PostgreSQL for the analytics DB", why="it handles our query load")
+ASKED = "Which database should the analytics service talk to?"
+MEMORY = "record:00000000-0000-7000-8000-00001a2b3c4d"
+
+
+def at(second: int) -> str:
+    """A moment of one session."""
+    return f"2026-03-01T10:00:{second:02d}.000Z"
+
+
+def said(role: str, text: str, second: int, **more: Any) -> dict[str, Any]:
+    """An entry in which somebody says something."""
+    content = text if role == "user" else [{"type": "text", "text": text}]
+    message = {"role": role, "content": content}
+    return {"type": role, "timestamp": at(second), "message": message, **more}
+
+
+def given(event: str, text: str, second: int) -> dict[str, Any]:
+    """An entry that notes what a hook added."""
+    attachment = {"type": "hook_additional_context", "content": [text], "hookEvent": event}
+    return {"type": "attachment", "timestamp": at(second), "attachment": attachment}
+
+
+def show(*entries: dict[str, Any], whole: bool = True) -> receipts.Dialogue:
+    """What a transcript with these entries shows."""
+    return receipts.dialogue("s-1", entries, whole=whole)
+
+
+def test_a_block_with_a_prompt_is_a_receipt_and_the_answer_that_uses_it_mentions_it() -> None:
+    shown = show(
+        said("user", ASKED, 1),
+        given("UserPromptSubmit", POSTGRES, 2),
+        said("assistant", "It talks to PostgreSQL.", 3),
+    )
+
+    (receipt,) = shown.receipts
+    assert shown.prompts == (at(1),)
+    assert (receipt.event, receipt.references) == ("UserPromptSubmit", ("1a2b3c4d",))
+    assert receipt.mentioned == ("PostgreSQL",)
+
+
+def test_what_the_prompt_said_itself_is_no_mention() -> None:
+    shown = show(
+        said("user", "Shall we use PostgreSQL for the analytics DB?", 1),
+        given("UserPromptSubmit", POSTGRES, 2),
+        said("assistant", "Yes, PostgreSQL for the analytics DB.", 3),
+    )
+
+    assert shown.receipts[0].mentioned == ()
+
+
+def test_one_common_word_is_chance_and_two_are_not() -> None:
+    one = show(given("SessionStart", POSTGRES, 1), said("assistant", "The load is high.", 2))
+    two = show(given("SessionStart", POSTGRES, 1), said("assistant", "A query adds load.", 2))
+
+    assert one.receipts[0].mentioned == ()
+    assert set(two.receipts[0].mentioned) == {"query", "load"}
+
+
+def test_an_answer_to_a_later_prompt_is_not_that_of_an_earlier_one() -> None:
+    shown = show(
+        said("user", ASKED, 1),
+        given("UserPromptSubmit", POSTGRES, 2),
+        said("assistant", "I do not know.", 3),
+        said("user", "Then look.", 4),
+        said("assistant", "PostgreSQL it is.", 5),
+    )
+
+    assert shown.receipts[0].mentioned == ()
+
+
+def test_any_answer_may_mention_what_the_session_began_with() -> None:
+    shown = show(
+        given("SessionStart", POSTGRES, 1),
+        said("user", "Hello", 2),
+        said("assistant", "Hello.", 3),
+        said("user", ASKED, 4),
+        said("assistant", "PostgreSQL.", 5),
+    )
+
+    assert shown.receipts[0].mentioned == ("PostgreSQL",)
+
+
+def test_what_only_looks_like_a_block_is_no_receipt() -> None:
+    others = given("UserPromptSubmit", "<other-tool>- [a · 1a2b3c4d] b</other-tool>", 2)
+    pasted = said("user", POSTGRES, 1)
+    side = {**given("SubagentStart", POSTGRES, 3), "isSidechain": True}
+    printed = {
+        "type": "attachment",
+        "attachment": {"type": "hook_success", "stdout": POSTGRES, "content": ""},
+    }
+
+    assert show(pasted, others, side, printed).receipts == ()
+
+
+def test_tool_results_summaries_and_commands_are_no_prompts() -> None:
+    result = said("user", "", 1)
+    result["message"]["content"] = [{"type": "tool_result", "content": "x", "tool_use_id": "t"}]
+
+    shown = show(
+        result,
+        said("user", "This session is being continued", 2, isCompactSummary=True),
+        said("user", "<command-name>/compact</command-name>", 3),
+        said("user", "What next?", 4),
+    )
+
+    assert shown.prompts == (at(4),)
+
+
+def test_the_recorded_transcript_of_a_client_can_be_read() -> None:
+    path = Path(__file__).parents[1] / "events/transcript.jsonl"
+
+    shown = receipts.dialogue("recorded", receipts.entries(str(path), 1 << 20))
+
+    assert len(shown.prompts) == 3
+    assert (shown.version, shown.receipts) == ("2.1.329", ())
+    assert shown.answered_at > shown.first_at
+
+
+def test_the_ledger_is_held_against_what_arrived() -> None:
+    shown = show(
+        said("user", ASKED, 1),
+        given("UserPromptSubmit", POSTGRES, 2),
+        said("assistant", "PostgreSQL.", 9),
+    )
+    lost = "record:00000000-0000-7000-8000-00009f9f9f9f"
+
+    found = receipts.moments(
+        [Entry("s-1", MEMORY, "prompt", at(2)), Entry("s-1", lost, "prompt", at(5))], [shown]
+    )
+
+    assert [(m.at, m.arrived) for m in found] == [(at(2), True), (at(5), False)]
+
+
+def test_one_line_of_what_a_hook_gave_is_enough() -> None:
+    shown = show(given("SessionStart", POSTGRES, 1), said("assistant", "Hello.", 9))
+    ledger = [
+        Entry("s-1", "graph:analytics-db#12", "session", at(1)),
+        Entry("s-1", MEMORY, "session", at(1)),
+    ]
+
+    (moment,) = receipts.moments(ledger, [shown])
+
+    assert moment.arrived and len(moment.memories) == 2
+
+
+def test_an_observation_and_an_edge_are_named_by_their_entity() -> None:
+    block = "<memory-fabric>\n- [service · 2026-01-15 · analytics-db] It runs.\n</memory-fabric>"
+    shown = show(given("UserPromptSubmit", block, 1), said("assistant", "Yes.", 9))
+    ledger = [
+        Entry("s-1", "graph:analytics-db#12", "prompt", at(1)),
+        Entry("s-1", "graph:analytics-db uses PostgreSQL", "prompt", at(2)),
+        Entry("s-1", "graph:billing#3", "prompt", at(3)),
+    ]
+
+    assert [m.arrived for m in receipts.moments(ledger, [shown])] == [True, True, False]
+
+
+def test_what_no_transcript_must_show_is_not_judged() -> None:
+    shown = show(said("user", ASKED, 5), said("assistant", "Hello.", 6), whole=False)
+    ledger = [
+        Entry("s-1", MEMORY, "prompt", at(7)),  # no answer yet
+        Entry("s-1", MEMORY, "pull", at(5)),  # the model asked for it itself
+        Entry("s-1", MEMORY, "prompt", at(1)),  # before the part that was read
+        Entry("s-2", MEMORY, "prompt", at(5)),  # its transcript is gone
+    ]
+
+    assert receipts.moments(ledger, [shown]) == []
+
+
+def test_of_a_long_transcript_the_end_is_read_and_bad_lines_are_passed_over(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "s-1.jsonl"
+    lines = [json.dumps(said("user", f"prompt {n} {'x' * 200}", 1)) for n in range(2000)]
+    lines += ["{torn", "[]", json.dumps({"type": "user", "message": 7}), "", "x" * (2 << 20)]
+    lines += [
+        json.dumps(said("user", ASKED, 2)),
+        json.dumps(given("UserPromptSubmit", POSTGRES, 3)),
+    ]
+    lines += [json.dumps({"type": "api-request-blob", "message": {"content": POSTGRES}})]
+    path.write_text("\n".join(lines) + '\n{"type":"user","mess', "utf-8")
+
+    found = list(receipts.entries(str(path), (2 << 20) + 4096))
+    shown = receipts.dialogue("s-1", found)
+
+    assert 1 < len(shown.prompts) < 100
+    assert [receipt.references for receipt in shown.receipts] == [("1a2b3c4d",)]
+
+
+def test_the_newest_transcripts_of_the_last_days_are_looked_at(tmp_path: Path) -> None:
+    now_s = time.time()
+    for number in range(25):
+        path = tmp_path / f"s-{number}.jsonl"
+        path.write_text("{}\n", "utf-8")
+        os.utime(path, (now_s - number * 3600, now_s - number * 3600))
+    (tmp_path / "old.jsonl").write_text("{}\n", "utf-8")
+    os.utime(tmp_path / "old.jsonl", (now_s - 15 * 86400, now_s - 15 * 86400))
+    (tmp_path / "folder.jsonl").mkdir()
+
+    found = receipts.files_of([str(tmp_path), str(tmp_path), str(tmp_path / "none")], now_s)
+
+    assert [file.session for file in found] == [f"s-{n}" for n in range(receipts.MAX_FILES)]
+
+
+def test_files_that_cannot_be_read_show_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    gone = receipts.File("gone", str(tmp_path / "gone.jsonl"), 10, time.time())
+    pipe = receipts.File("pipe", str(tmp_path / "pipe.jsonl"), 10, time.time())
+
+    assert receipts.read([gone, pipe]) == []
+
+
+def test_links_that_lead_nowhere_stand_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / "s-1.jsonl").write_text("{}\n", "utf-8")
+    (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
+    (tmp_path / "gone.jsonl").symlink_to("nowhere")
+
+    found = receipts.files_of([str(tmp_path)], time.time())
+
+    assert [file.session for file in found] == ["s-1"]
+
+
+def test_a_folder_that_is_reached_in_two_ways_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "s-1.jsonl").write_text("{}\n", "utf-8")
+    (tmp_path / "link").symlink_to("real")
+
+    found = receipts.files_of([str(tmp_path / "real"), str(tmp_path / "link")], time.time())
+
+    assert [file.session for file in found] == ["s-1"]
+
+
+def test_millions_of_lines_without_a_word_are_passed_over_quickly(tmp_path: Path) -> None:
+    path = tmp_path / "s-1.jsonl"
+    path.write_bytes(b"{}\n" * 2_000_000 + b"\n" * 2_000_000)
+
+    began_s = time.monotonic()
+    found = list(receipts.entries(str(path), receipts.MAX_BYTES_OF_FILE))
+
+    assert found == []
+    assert time.monotonic() - began_s < 5
+
+
+def test_thousands_of_answers_after_many_blocks_take_no_minutes() -> None:
+    block = BLOCK.format(what=" ".join(f"word{n}" for n in range(600)), why="it is long")
+    blocks = [given("SessionStart", block, 1)] * 10
+    answers = [said("assistant", "An answer about the thing that was asked.", 2)] * 4000
+
+    began_s = time.monotonic()
+    shown = show(*blocks, *answers)
+
+    assert [receipt.mentioned for receipt in shown.receipts] == [()] * 10
+    assert time.monotonic() - began_s < 20

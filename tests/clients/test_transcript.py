@@ -1,0 +1,315 @@
+"""Transcripts: read from an offset, complete lines only, whatever else the file holds."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_fabric.clients.claude_code import transcript
+from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn, read_turns
+
+# Other work on the machine must not fail a law.
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EVENTS = Path(__file__).parents[1] / "events"
+
+
+def entry(text: str, uuid: str = "u", role: str = "user", **fields: Any) -> bytes:
+    message = {"role": role, "content": text}
+    return json.dumps({"type": role, "uuid": uuid, "message": message, **fields}).encode() + b"\n"
+
+
+def read_all(path: Path, max_bytes: int = 8 << 20, **flags: bool) -> tuple[list[Turn], int, int]:
+    turns, offset, bad = read_turns(str(path), 0, max_bytes, **flags)
+    while True:
+        more, moved, more_bad = read_turns(str(path), offset, max_bytes, **flags)
+        if moved == offset:
+            return turns, offset, bad
+        turns, offset, bad = turns + more, moved, bad + more_bad
+
+
+def test_the_recorded_transcript_gives_the_dialogue_and_nothing_else() -> None:
+    path = EVENTS / "transcript.jsonl"
+    turns, offset, bad = read_turns(str(path))
+    said = [(t.role, t.text) for t in turns if t.text]
+    assert said == [
+        ("user", "Hello there"),
+        ("assistant", "R0"),
+        ("user", "Please do the work"),
+        ("assistant", "I will run tools."),
+        ("assistant", "All done: final answer."),
+        ("user", "What next?"),
+        ("assistant", "Second answer."),
+    ]
+    assert (offset, bad) == (path.stat().st_size, 0)
+
+
+def test_the_recorded_transcript_joins_tools_to_their_results() -> None:
+    turns, _, _ = read_turns(str(EVENTS / "transcript.jsonl"))
+    uses = {use.id: use for turn in turns for use in turn.tools}
+    results = [result for turn in turns for result in turn.results]
+    assert [uses[r.tool_use_id].name for r in results] == [
+        *("Bash", "Read", "mcp__plugin_probe_fabric__recall", "TaskCreate", "TaskUpdate", "Agent"),
+    ]
+    assert [r.is_error for r in results] == [False, True, False, True, True, False]
+    assert results[0].text == "/home/user/project/sub"
+    assert results[-1].text.startswith("[Subagent hand-back]")
+    assert uses[results[0].tool_use_id].input["command"] == "mkdir -p sub && cd sub && pwd"
+
+
+def test_a_turn_carries_its_place_and_time() -> None:
+    turns, _, _ = read_turns(str(EVENTS / "transcript.jsonl"))
+    first = turns[0]
+    assert first.uuid == "00000000-0000-4000-8000-000000000007"
+    assert first.created_at == "2026-11-21T01:51:44.686Z"
+    assert (first.cwd, first.is_sidechain) == ("/home/user/project", False)
+
+
+def test_a_subagents_transcript_needs_the_sidechain_flag() -> None:
+    path = str(EVENTS / "transcript.subagent.jsonl")
+    turns, _, _ = read_turns(path, sidechain=True)
+    assert [t.text for t in turns if t.text] == [
+        *("SUBPROMPT find it", "looking", "SUBAGENT RESULT text"),
+    ]
+    assert all(t.is_sidechain for t in turns)
+    assert read_turns(path)[0] == []
+
+
+def test_reading_on_from_an_offset_gives_only_what_is_new(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(entry("one"))
+    _, offset, _ = read_turns(str(path))
+    with path.open("ab") as file:
+        file.write(entry("two"))
+    turns, end, _ = read_turns(str(path), offset)
+    assert [t.text for t in turns] == ["two"]
+    assert read_turns(str(path), end) == ([], end, 0)
+
+
+def test_a_torn_last_line_stays_for_the_next_time(tmp_path: Path) -> None:
+    path, line = tmp_path / "t.jsonl", entry("two")
+    path.write_bytes(entry("one") + line[:20])
+    turns, offset, bad = read_turns(str(path))
+    assert ([t.text for t in turns], offset, bad) == (["one"], len(entry("one")), 0)
+    with path.open("ab") as file:
+        file.write(line[20:])
+    assert [t.text for t in read_turns(str(path), offset)[0]] == ["two"]
+
+
+def test_a_file_that_became_shorter_is_read_from_its_start(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(entry("fresh"))
+    turns, offset, _ = read_turns(str(path), 10_000)
+    assert ([t.text for t in turns], offset) == (["fresh"], len(entry("fresh")))
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "a\0b", ""])
+def test_a_file_that_cannot_be_read_gives_nothing_and_keeps_the_offset(
+    tmp_path: Path, name: str
+) -> None:
+    assert read_turns(f"{tmp_path}/{name}" if name else str(tmp_path), 7) == ([], 7, 0)
+
+
+def test_bad_lines_are_counted_and_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    junk = [b"\x00\xff\xfe binary\n", b"{broken\n", b"[1, 2]\n", b"[" * 100_000 + b"\n", b"\n"]
+    path.write_bytes(entry("one") + b"".join(junk) + entry("two"))
+    turns, offset, bad = read_turns(str(path))
+    assert ([t.text for t in turns], bad) == (["one", "two"], 4)
+    assert offset == path.stat().st_size
+
+
+def test_a_line_above_the_limit_is_set_aside_and_reading_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(entry("one") + entry("x" * 5000) + entry("two"))
+    turns, offset, bad = read_turns(str(path), 0, 1000)
+    assert ([t.text for t in turns], bad) == (["one"], 1)
+    assert [t.text for t in read_turns(str(path), offset, 1000)[0]] == ["two"]
+
+
+def test_a_line_of_gigabytes_is_passed_over_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "MAX_SKIPPED_BYTES", 4 << 20)
+    path = tmp_path / "t.jsonl"
+    with path.open("wb") as stream:
+        stream.seek(transcript.MAX_SKIPPED_BYTES + 5000)
+        stream.write(b"\n" + entry("two"))
+    turns, offset, bad = read_turns(str(path), 0, 1000)
+    assert (turns, bad) == ([], 1)
+    assert transcript.MAX_SKIPPED_BYTES <= offset < path.stat().st_size - len(entry("two"))
+    texts: list[str] = []
+    while offset < path.stat().st_size:
+        turns, offset, _ = read_turns(str(path), offset, 1000)
+        texts += [turn.text for turn in turns]
+    assert texts == ["two"]
+
+
+def test_a_line_above_the_limit_that_is_still_being_written_stays(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(entry("one") + entry("x" * 5000)[:-1])
+    assert read_turns(str(path), 0, 1000)[1:] == (len(entry("one")), 0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        entry("m", isMeta=True),
+        entry("c", isCompactSummary=True),
+        entry("s", isSidechain=True),
+        entry("API Error: 529", role="assistant", isApiErrorMessage=True),
+        entry("<local-command-stdout>done</local-command-stdout>"),
+        entry("<command-name>/compact</command-name>"),
+        entry("<task-notification>\n<task-id>a</task-id>"),
+        entry(""),
+        b'{"type": "attachment", "message": {"content": "x"}}\n',
+        b'{"type": "user", "message": "x"}\n',
+        b'{"type": "user", "message": {"content": 7}}\n',
+        b'{"type": "user", "message": {"content": [null, 3, {"type": "text", "text": 9}]}}\n',
+        b'{"type": ["user"]}\n',
+    ],
+    ids=lambda line: line.decode()[:60],
+)
+def test_what_nobody_said_is_passed_over_without_counting_as_bad(
+    tmp_path: Path, line: bytes
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(line)
+    assert read_turns(str(path)) == ([], len(line), 0)
+
+
+def test_blocks_of_one_entry_become_text_tools_and_results(tmp_path: Path) -> None:
+    blocks = [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "first"},
+        {"type": "text", "text": "second"},
+        {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}},
+        {"type": "tool_use", "id": "t2", "name": "Odd", "input": "no table"},
+        {"type": "tool_result", "tool_use_id": "t1", "content": "out", "is_error": True},
+        {"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "o"}]},
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(
+        json.dumps({"type": "assistant", "message": {"content": blocks}}).encode() + b"\n"
+    )
+    (turn,) = read_turns(str(path))[0]
+    assert turn == Turn(
+        uuid="",
+        role="assistant",
+        text="first\nsecond",
+        tools=(ToolUse("t1", "Bash", {"command": "ls"}), ToolUse("t2", "Odd")),
+        results=(ToolResult("t1", "out", True), ToolResult("t2", "o")),
+    )
+
+
+LINES = st.lists(
+    st.builds(lambda text: entry(text + "."), st.text(max_size=20))
+    | st.binary(max_size=40).map(lambda junk: junk.replace(b"\n", b"") + b"\n"),
+    max_size=12,
+)
+
+
+@PATIENT
+@given(LINES, st.integers(16, 400))
+def test_any_chunk_size_gives_the_same_turns_in_the_same_order(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], max_bytes: int
+) -> None:
+    path = tmp_path_factory.mktemp("chunks") / "t.jsonl"
+    path.write_bytes(b"".join(lines))
+    whole, size, _ = read_all(path)
+    pieces, offset, _ = read_all(path, max_bytes)
+    short = [t for line in lines if len(line) <= max_bytes for t in _alone(path, line)]
+    assert (offset, size) == (path.stat().st_size,) * 2
+    assert pieces == short
+    assert [t for t in whole if t in pieces] == pieces
+
+
+def _alone(path: Path, line: bytes) -> list[Turn]:
+    single = path.with_name("line.jsonl")
+    single.write_bytes(line)
+    return read_turns(str(single))[0]
+
+
+@PATIENT
+@given(LINES, st.data())
+def test_a_growing_file_gives_each_turn_once(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("growing") / "t.jsonl"
+    content, written, offset = b"".join(lines), 0, 0
+    seen: list[Turn] = []
+    path.write_bytes(b"")
+    while written < len(content):
+        step = data.draw(st.integers(1, max(1, len(content) // 2)))
+        with path.open("ab") as file:
+            file.write(content[written : written + step])
+        written += step
+        turns, offset, _ = read_turns(str(path), offset)
+        seen += turns
+    assert seen == read_turns(str(path))[0]
+
+
+def test_a_hundred_megabytes_cost_only_the_part_that_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    line = entry("x" * 1000)
+    with path.open("wb") as file:
+        file.truncate(100 << 20)
+        file.seek(100 << 20)
+        file.write(b"\n" + line * 5)
+    tracemalloc.start()
+    turns, offset, bad = read_turns(str(path), (100 << 20) + 1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (len(turns), offset, bad) == (5, path.stat().st_size, 0)
+    assert peak < 1 << 20
+    assert read_turns(str(path), 0)[1:] == ((100 << 20) + 1, 1)
+
+
+class TestLastSaid:
+    def entry(self, number: int, text: str, **more: object) -> str:
+        message = {"id": f"m{number}", "content": [{"type": "text", "text": text}]}
+        return json.dumps({"type": "assistant", "uuid": f"u{number}", "message": message, **more})
+
+    def test_the_last_ones_come_oldest_first_with_their_ids(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.jsonl"
+        path.write_text("".join(self.entry(n, f"text {n}") + "\n" for n in range(5)))
+
+        assert transcript.last_said(str(path), 2) == [("u3", "text 3"), ("u4", "text 4")]
+
+    @pytest.mark.parametrize("size", [7, 64, 300, 1 << 20])
+    def test_however_the_parts_of_the_file_fall_the_messages_are_whole(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+    ) -> None:
+        monkeypatch.setattr(transcript, "TAIL_BYTES", size)
+        path = tmp_path / "t.jsonl"
+        path.write_text("".join(self.entry(n, f"Grüße {n} ✓" * n) + "\n" for n in range(1, 9)))
+
+        said = transcript.last_said(str(path), 10)
+
+        assert [text for _, text in said] == [f"Grüße {n} ✓" * n for n in range(1, 9)]
+
+    def test_bad_and_torn_lines_are_passed_over(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.jsonl"
+        torn = self.entry(2, "half of it")[:-9]
+        lines = [self.entry(0, "first"), '{"assistant": broken', "\x00\xff", self.entry(1, "last")]
+        path.write_text("\n".join([*lines, torn]), "utf-8")
+
+        assert [text for _, text in transcript.last_said(str(path), 10)] == ["first", "last"]
+
+    def test_beyond_the_limit_nothing_is_read_and_no_half_line_counts(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.jsonl"
+        path.write_text("".join(self.entry(n, f"text {n}") + "\n" for n in range(100)))
+        length = len(self.entry(99, "text 99")) + 1
+
+        said = transcript.last_said(str(path), 10, max_bytes=2 * length + length // 2)
+
+        assert [text for _, text in said] == ["text 98", "text 99"]
+
+    @pytest.mark.parametrize("path", ["", "/nowhere/t.jsonl", "\0", "/dev/zero", "."])
+    def test_what_is_no_transcript_says_nothing(self, path: str) -> None:
+        assert transcript.last_said(path, 10) == []

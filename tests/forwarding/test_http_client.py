@@ -1,0 +1,217 @@
+"""One request to the receiver: what is sent along, and what its answer means."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from memory_fabric import __version__
+from memory_fabric.config import Settings
+from memory_fabric.forwarding import http_client
+from memory_fabric.forwarding.http_client import Answer, over_network
+from receiver import Receiver, Says
+
+LOOPBACK = ipaddress.IPv4Address("127.0.0.1")
+HERE = "http://127.0.0.1:9/v1/memory/ingest"
+KEY = "-".join(("a", "plain", "key"))
+BEFORE_2100_S = 4_102_444_800.0 - 90
+
+
+def settings(home: Path, url: str = HERE, key: str = KEY) -> Settings:
+    return Settings(str(home), str(home), forward_url=url, forward_key=key)
+
+
+def test_the_body_goes_as_it_lies_with_key_and_idempotency_key(tmp_path: Path) -> None:
+    with Receiver() as receiver:
+        post = over_network(settings(tmp_path, receiver.url))
+        answer = post('{"session_summary": "Grüße"}'.encode(), "key-1")
+
+    assert answer.status == 202
+    [request] = receiver.requests
+    assert request.path == "/v1/memory/ingest"
+    assert request.raw == '{"session_summary": "Grüße"}'.encode()
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.headers["idempotency-key"] == "key-1"
+    assert request.headers["content-type"].startswith("application/json")
+    assert request.headers["user-agent"] == f"memory-fabric/{__version__}"
+
+
+def test_without_a_key_none_is_sent(tmp_path: Path) -> None:
+    with Receiver() as receiver:
+        over_network(settings(tmp_path, receiver.url, key=""))(b"{}", "k")
+
+    assert "authorization" not in receiver.requests[0].headers
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(tmp_path: Path, status: int) -> None:
+    with Receiver() as other, Receiver() as receiver:
+        receiver.answers = [Says(status, (("Location", other.url),))]
+        answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
+
+    assert answer.status == status and "redirect" in answer.told
+    assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "seconds"),
+    [("120", 120), ("Fri, 01 Jan 2100 00:00:00 GMT", 90), ("soon", 0), ("-5", 0), ("", 0)],
+)
+def test_the_receiver_says_when_to_come_again(tmp_path: Path, stated: str, seconds: float) -> None:
+    with Receiver(Says(429, (("Retry-After", stated),))) as receiver:
+        post = over_network(settings(tmp_path, receiver.url), lambda: BEFORE_2100_S)
+        answer = post(b"{}", "k")
+
+    assert answer.retry_after_s == seconds
+
+
+def test_an_answer_without_end_is_read_in_part_and_redacted(tmp_path: Path) -> None:
+    secret = "ghp_" + "A1b2C3d4E5f6" * 3
+    with Receiver(Says(422, body=f"{secret} is wrong ".encode() + b"x" * 5_000_000)) as receiver:
+        answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
+
+    assert answer.status == 422
+    assert len(answer.text) <= http_client.MAX_ANSWER_CHARS and secret not in answer.text
+
+
+def test_a_key_that_the_receiver_repeats_is_not_kept(tmp_path: Path) -> None:
+    with Receiver(Says(422, body=f"wrong: {KEY}".encode())) as receiver:
+        answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
+
+    assert answer.text == "wrong: [redacted: key]"
+    assert KEY not in spoken(tmp_path, f"{KEY}\r\n\r\n".encode()).told
+
+
+def test_nobody_listening_is_said_so(tmp_path: Path) -> None:
+    with Receiver() as receiver:
+        url = receiver.url
+    answer = over_network(settings(tmp_path, url))(b"{}", "k")
+
+    assert answer.status == 0 and "Nothing listens at 127.0.0.1" in answer.told
+    assert answer.remedy
+
+
+def test_an_answer_that_is_no_http_is_no_success(tmp_path: Path) -> None:
+    answer = spoken(tmp_path, b"SSH-2.0-server\r\n\r\n")
+
+    assert answer.status == 0 and "could not be reached" in answer.told
+
+
+def test_a_receiver_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_client, "TOTAL_S", 0.5)
+
+    answer = spoken(tmp_path, b"HTTP/1.1 200 OK\r\nX-Slow: ", drip=True)
+
+    assert answer.status == 0 and "did not answer in time" in answer.told
+
+
+def test_a_certificate_that_nobody_signed_is_not_trusted(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with Receiver() as receiver:
+        receiver.speak_tls(context)
+        url = receiver.url.replace("http:", "https:")
+        answer = over_network(settings(tmp_path, url))(b"{}", "k")
+
+    assert answer.status == 0 and "certificate" in answer.told
+    assert "SSL_CERT_FILE" in answer.remedy
+    assert receiver.requests == []
+
+
+def test_a_signed_certificate_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate = make_certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with Receiver() as receiver:
+        receiver.speak_tls(context)
+        url = receiver.url.replace("http:", "https:")
+        answer = over_network(settings(tmp_path, url))(b"{}", "k")
+
+    assert answer.status == 202, answer.told
+
+
+def test_plain_http_never_goes_through_a_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Receiver() as proxy, Receiver() as receiver:
+        for name in ("http_proxy", "https_proxy", "all_proxy"):
+            monkeypatch.setenv(name, proxy.origin)
+        answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
+
+    assert answer.status == 202 and proxy.requests == []
+
+
+def test_https_to_another_machine_goes_through_the_proxy_as_a_tunnel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        thread = threading.Thread(target=answer_once, args=(proxy, b"", asked))
+        thread.start()
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        over_network(settings(tmp_path, "https://receiver.example/v1/memory/ingest"))(b"{}", "k")
+        thread.join()
+
+    assert asked[0].startswith(b"CONNECT receiver.example:443 ")
+    assert KEY.encode() not in asked[0]
+
+
+def spoken(home: Path, words: bytes, *, drip: bool = False) -> Answer:
+    """What is made of a receiver that says just this."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        asked: list[bytes] = []
+        thread = threading.Thread(target=answer_once, args=(server, words, asked, drip))
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/v1/memory/ingest"
+        try:
+            return over_network(settings(home, url))(b"{}", "k")
+        finally:
+            thread.join()
+
+
+def answer_once(
+    server: socket.socket, words: bytes, asked: list[bytes], drip: bool = False
+) -> None:
+    connection, _ = server.accept()
+    with connection:
+        asked.append(connection.recv(65536))
+        connection.sendall(words)
+        pause = threading.Event()
+        while drip and not pause.wait(0.05):
+            try:
+                connection.sendall(b"x")
+            except OSError:
+                return
+
+
+def make_certificate(folder: Path) -> Path:
+    """A certificate for 127.0.0.1 that signs itself, with its key in the same file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(LOOPBACK)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    own = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    path = folder / "certificate.pem"
+    path.write_bytes(own + certificate.public_bytes(serialization.Encoding.PEM))
+    return path

@@ -1,0 +1,346 @@
+"""The sender: each item arrives, whatever the receiver, the network or a kill does meanwhile."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.config import Settings
+from memory_fabric.forwarding import sender
+from memory_fabric.forwarding.http_client import Answer
+from memory_fabric.forwarding.sender import delay_after, deliver, send_now
+from memory_fabric.forwarding.trigger import ENTRY
+from memory_fabric.store import files, spool, switches
+from receiver import Receiver, Says
+from thorough import first_and_stride
+
+NOW_S = 1_800_000_000.0
+HERE, THERE = "http://127.0.0.1:9/v1/memory/ingest", "http://127.0.0.1:8/v1/memory/ingest"
+KEY = "-".join(("a", "plain", "key"))
+PLUGIN = Path(__file__).parents[2] / "plugin"
+DOWN = Answer(0, "Nothing listens at 127.0.0.1:9.", "Start the receiver.")
+
+
+class Time(sender.Clock):
+    """A clock that moves only where somebody waits."""
+
+    def __init__(self) -> None:
+        self.at, self.waited = NOW_S, list[float]()
+
+    def now(self) -> float:
+        return self.at
+
+    def wait(self, seconds: float) -> None:
+        self.waited.append(seconds)
+        self.at += seconds
+
+    def chance(self) -> float:
+        return 1.0
+
+
+class Post:
+    """A receiver without a network: what came, and what is answered by the time of asking."""
+
+    def __init__(self, answer: Callable[[dict[str, Any]], Answer] = lambda body: Answer(202)):
+        self.answer, self.keys, self.asked = answer, list[str](), 0
+
+    def __call__(self, body: bytes, key: str) -> Answer:
+        self.asked += 1
+        answer = self.answer(json.loads(body))
+        if answer.status == 202:
+            self.keys.append(key)
+        return answer
+
+
+def settings(home: Path, url: str = HERE, key: str = KEY) -> Settings:
+    return Settings(str(home), str(home), forward_url=url, forward_key=key)
+
+
+def put(home: Path, *keys: str, to: str = HERE, place: str = "", at_s: float = NOW_S) -> None:
+    for number, key in enumerate(keys):
+        body = {"session_summary": f"text of {key}", "idempotency_key": key}
+        assert spool.add(str(home), to, place, body, at_s + number / 1000)
+
+
+def left(home: Path) -> list[str]:
+    return [item.key for item in spool.waiting(str(home))]
+
+
+def backlog(home: Path, url: str = HERE) -> spool.Backlog:
+    return spool.backlog(str(home), url)
+
+
+class TestDelivering:
+    def test_everything_arrives_once_in_order_and_nothing_is_left(self, tmp_path: Path) -> None:
+        put(tmp_path, "a", "b", "c")
+        post = Post()
+
+        deliver(settings(tmp_path), post, Time())
+
+        assert post.keys == ["a", "b", "c"] and left(tmp_path) == []
+        assert backlog(tmp_path).last_success == "2027-01-15T08:00:00.000Z"
+
+    def test_a_receiver_that_is_down_for_an_hour_loses_nothing(self, tmp_path: Path) -> None:
+        clock = Time()
+        up_s = NOW_S + 3600
+        post = Post(lambda body: Answer(202) if clock.at >= up_s else DOWN)
+        kept: list[str] = []
+        while clock.at < up_s + 1800:  # a turn ends every two minutes
+            kept.append(f"turn{len(kept)}")
+            put(tmp_path, kept[-1], at_s=clock.at)
+            if spool.is_due(str(tmp_path), HERE, clock.at):
+                deliver(settings(tmp_path), post, clock)
+            clock.at += 120
+
+        assert post.keys == kept
+        assert left(tmp_path) == []
+        assert post.asked - len(kept) < 20  # it was not pestered meanwhile
+        assert max(clock.waited) <= sender.PATIENCE_S
+
+    @pytest.mark.parametrize("status", [301, 302, 307, 401, 403, 404, 405, 408, 429, 500, 503, 0])
+    def test_what_may_pass_leaves_the_item_where_it_is(self, tmp_path: Path, status: int) -> None:
+        put(tmp_path, "a")
+
+        deliver(settings(tmp_path), Post(lambda body: Answer(status, "No.", "Do so.")), Time())
+
+        assert left(tmp_path) == ["a"] and spool.rejected(str(tmp_path)) == []
+        found = backlog(tmp_path)
+        assert (found.last_error, found.remedy) == ("No.", "Do so.")
+        assert found.error_at and found.next_at > found.error_at
+
+    @pytest.mark.parametrize("status", [400, 409, 413, 422])
+    def test_what_is_refused_for_good_lies_aside_and_the_rest_goes_on(
+        self, tmp_path: Path, status: int
+    ) -> None:
+        put(tmp_path, "a", "b")
+
+        def answer(body: dict[str, Any]) -> Answer:
+            return Answer(202 if body["idempotency_key"] == "b" else status, "No.", text="why")
+
+        deliver(settings(tmp_path), Post(answer), Time())
+
+        assert left(tmp_path) == []
+        [aside] = spool.rejected(str(tmp_path))
+        kept = spool.read(aside)
+        assert aside.key == "a" and kept["body"]["session_summary"] == "text of a"
+        assert (kept["answer"]["status"], kept["answer"]["text"]) == (status, "why")
+
+    def test_one_item_that_the_receiver_stumbles_over_does_not_hold_up_the_others(
+        self, tmp_path: Path
+    ) -> None:
+        put(tmp_path, "bad", "b", "c")
+
+        def answer(body: dict[str, Any]) -> Answer:
+            return Answer(500 if body["idempotency_key"] == "bad" else 202, "It failed (500).")
+
+        post = Post(answer)
+        deliver(settings(tmp_path), post, Time())
+
+        assert post.keys == ["b", "c"] and left(tmp_path) == ["bad"]
+
+    def test_a_receiver_that_is_down_is_asked_once_a_round(self, tmp_path: Path) -> None:
+        put(tmp_path, *"abcdefgh")
+        post = Post(lambda body: DOWN)
+
+        send_now(settings(tmp_path), post, Time())
+
+        assert post.asked == 1
+
+    def test_delays_grow_to_a_limit_by_chance_and_never_undercut_the_receiver(
+        self,
+    ) -> None:
+        grown = [delay_after(n, 0, 1.0) for n in range(1, 12)]
+
+        assert grown[:4] == [2, 4, 8, 16] and grown[-1] == sender.LAST_DELAY_S
+        assert delay_after(3, 0, 0.0) == 4
+        assert delay_after(1, 77, 0.0) == 77
+        assert delay_after(1, 1e9, 1.0) == spool.MAX_WAIT_S
+        assert delay_after(10_000, 0, 1.0) == sender.LAST_DELAY_S
+
+    def test_it_ends_when_the_next_try_is_far_off(self, tmp_path: Path) -> None:
+        put(tmp_path, "a")
+        clock = Time()
+
+        deliver(settings(tmp_path), Post(lambda body: Answer(429, retry_after_s=300)), clock)
+
+        assert clock.waited == []
+        assert not spool.is_due(str(tmp_path), HERE, NOW_S + 299)
+        assert spool.is_due(str(tmp_path), HERE, NOW_S + 300)
+
+    def test_it_ends_though_the_receiver_fails_in_turns_for_ever(self, tmp_path: Path) -> None:
+        put(tmp_path, *(f"k{n}" for n in range(400)))
+        clock, turns = Time(), iter(range(10_000))
+        post = Post(lambda body: Answer(202) if next(turns) % 2 else DOWN)
+
+        deliver(settings(tmp_path), post, clock)
+
+        assert clock.at - NOW_S <= sender.LIFE_S
+        assert 0 < len(left(tmp_path)) < 400
+
+    def test_what_comes_while_it_sends_is_sent_too(self, tmp_path: Path) -> None:
+        put(tmp_path, "a")
+
+        def answer(body: dict[str, Any]) -> Answer:
+            if body["idempotency_key"] == "a":
+                put(tmp_path, "b", at_s=NOW_S + 1)
+            return Answer(202)
+
+        post = Post(answer)
+        deliver(settings(tmp_path), post, Time())
+
+        assert post.keys == ["a", "b"]
+
+    def test_an_item_for_another_receiver_stays(self, tmp_path: Path) -> None:
+        put(tmp_path, "theirs", to=THERE)
+        put(tmp_path, "ours", at_s=NOW_S + 1)
+        post = Post()
+
+        deliver(settings(tmp_path), post, Time())
+
+        assert post.keys == ["ours"] and left(tmp_path) == ["theirs"]
+
+    @pytest.mark.parametrize("place", ["shop-1", switches.EVERYWHERE])
+    def test_what_was_switched_off_meanwhile_is_not_sent_until_it_is_on_again(
+        self, tmp_path: Path, place: str
+    ) -> None:
+        put(tmp_path, "a", place="shop-1")
+        switches.turn(str(tmp_path), place, ["write"], on=False)
+        post = Post()
+
+        deliver(settings(tmp_path), post, Time())
+        assert post.asked == 0 and left(tmp_path) == ["a"]
+
+        switches.turn(str(tmp_path), place, ["write"], on=True)
+        deliver(settings(tmp_path), post, Time())
+        assert post.keys == ["a"]
+
+    def test_a_damaged_item_is_set_aside_and_the_rest_goes_on(self, tmp_path: Path) -> None:
+        put(tmp_path, "a", "b")
+        Path(spool.waiting(str(tmp_path))[0].path).write_text("{half", "utf-8")
+        post = Post()
+
+        deliver(settings(tmp_path), post, Time())
+
+        assert post.keys == ["b"] and left(tmp_path) == []
+        assert len(spool.rejected(str(tmp_path))) == 1
+
+    def test_another_sender_at_work_is_left_alone(self, tmp_path: Path) -> None:
+        put(tmp_path, "a")
+        post = Post()
+
+        with files.Locked(str(tmp_path / "forward" / sender.LOCK)):
+            deliver(settings(tmp_path), post, Time())
+
+        assert post.asked == 0
+
+    def test_a_home_that_goes_while_it_sends_does_not_come_back(self, tmp_path: Path) -> None:
+        home = tmp_path / "home"
+        put(home, "a")
+
+        def answer(body: dict[str, Any]) -> Answer:
+            shutil.rmtree(home)
+            return DOWN
+
+        deliver(settings(home), Post(answer), Time())
+
+        assert not home.exists()
+
+
+class TestAsAProcess:
+    def test_it_sends_what_waits_and_ends(self, tmp_path: Path) -> None:
+        with Receiver() as receiver:
+            put(tmp_path, "a", "b", to=receiver.url)
+            assert start(tmp_path, receiver).wait(60) == 0
+
+        assert [r.key for r in receiver.requests] == ["a", "b"]
+        assert left(tmp_path) == []
+
+    def test_two_at_once_send_each_item_once(self, tmp_path: Path) -> None:
+        keys = [f"k{number:02}" for number in range(40)]
+        with Receiver() as receiver:
+            put(tmp_path, *keys, to=receiver.url)
+            for process in [start(tmp_path, receiver) for _ in range(4)]:
+                assert process.wait(60) == 0
+
+        assert [r.key for r in receiver.requests] == keys
+        assert left(tmp_path) == []
+
+    def test_killed_while_the_receiver_answers_it_sends_again_under_the_same_key(
+        self, tmp_path: Path
+    ) -> None:
+        with Receiver() as receiver:
+            put(tmp_path, "a", to=receiver.url)
+            started: list[subprocess.Popen[bytes]] = []
+            receiver.answers = [Says(before=lambda: started[0].kill())]
+            started.append(start(tmp_path, receiver))
+            assert started[0].wait(60) == -signal.SIGKILL
+            assert left(tmp_path) == ["a"]
+            assert start(tmp_path, receiver).wait(60) == 0
+
+        assert [r.key for r in receiver.requests] == ["a", "a"]
+        assert left(tmp_path) == []
+
+    def test_killed_at_any_step_nothing_is_lost(self, tmp_path: Path) -> None:
+        """Each step that touches a file, a lock or the network is the last one once."""
+        first, stride = first_and_stride()
+        step, survived = first - stride, False
+        with Receiver() as receiver:
+            while not survived:
+                step += stride
+                assert step < 200
+                home = tmp_path / f"home{step}"
+                put(home, f"a{step}", f"b{step}", to=receiver.url)
+                survived = start(home, receiver, die_at=step).wait(60) == 0
+                assert start(home, receiver).wait(60) == 0
+                assert left(home) == [] and spool.rejected(str(home)) == []
+                arrived = [r.key for r in receiver.requests if r.key.endswith(f"{step}")]
+                assert {f"a{step}", f"b{step}"} <= set(arrived)
+
+        assert step > 10
+
+    @pytest.mark.parametrize("variables", [{"CI": "true"}, {"MEMORY_FABRIC": "off"}])
+    def test_switched_off_it_sends_nothing(self, tmp_path: Path, variables: dict[str, str]) -> None:
+        with Receiver() as receiver:
+            put(tmp_path, "a", to=receiver.url)
+            assert start(tmp_path, receiver, variables=variables).wait(60) == 0
+
+        assert receiver.requests == [] and left(tmp_path) == ["a"]
+
+
+# The process dies, as by kill -9, at the n-th of these events.
+DYING = """
+import os, sys
+seen, die_at = 0, int(os.environ["DIE_AT"])
+STEPS = ("open", "os.rename", "os.remove", "os.listdir", "fcntl.flock", "socket.connect")
+def watch(event, arguments):
+    global seen
+    named = event != "open" or "forward" in str(arguments[0])
+    if event in STEPS and named:
+        seen += 1
+        if seen == die_at:
+            os.kill(os.getpid(), 9)
+sys.addaudithook(watch)
+"""
+
+
+def start(
+    home: Path, receiver: Receiver, *, die_at: int = 0, variables: Mapping[str, str] = {}
+) -> subprocess.Popen[bytes]:
+    """The sender, as a hook starts it."""
+    environ = {
+        "HOME": str(home),
+        "MEMORY_FABRIC_HOME": str(home),
+        "MEMORY_FABRIC_FORWARD_URL": receiver.url,
+        "DIE_AT": str(die_at),
+        **variables,
+    }
+    entry = DYING + ENTRY.replace("; ", "\n") if die_at else ENTRY
+    return subprocess.Popen([sys.executable, "-I", "-S", "-c", entry, str(PLUGIN)], env=environ)

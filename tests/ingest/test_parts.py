@@ -1,0 +1,128 @@
+"""What a text that came in holds: turns, decisions, records, and when it was said."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.ingest import parts
+from memory_fabric.ingest_protocol import MAX_DECISION_CHARS, MAX_DECISIONS, Ingest
+from memory_fabric.store.ingest_queue import Claimed
+
+CAME = "2026-03-01T12:00:00.000Z"
+SUMMARY = "We decided to use Redis for sessions because Postgres was too slow."
+
+
+def claimed(text: str, id_: str = "i1", **fields: object) -> Claimed:
+    return Claimed(id_, Ingest(text, **fields), 1, CAME)  # type: ignore[arg-type]
+
+
+def test_messages_are_parted_by_lines_of_three_hyphens() -> None:
+    assert parts.messages("one\n---\ntwo --- still two\n\n --- \n\n---\nthree") == [
+        "one",
+        "two --- still two",
+        "three",
+    ]
+
+
+def test_a_turn_of_one_session_has_one_id_and_of_another_another() -> None:
+    first = parts.turns(claimed("old words said\n---\nnew words said", "i1", session_id="s1"))
+    again = parts.turns(claimed("new words said\n---\nnewest words said", "i2", session_id="s1"))
+    other = parts.turns(claimed("new words said", "i3", session_id="s2"))
+    assert first[1] == again[0]
+    assert other[0].id != again[0].id
+
+
+def test_texts_without_a_session_share_no_turns() -> None:
+    assert parts.turns(claimed("some words said", "i1")) != parts.turns(
+        claimed("some words said", "i2")
+    )
+
+
+def test_a_sign_of_life_leaves_neither_turns_nor_records() -> None:
+    for text in ("health-check", "ping", "OK", "---", "", "   "):
+        assert parts.turns(claimed(text)) == []
+        assert parts.records(claimed(text), [], {}) == []
+
+
+def test_what_the_client_injected_and_its_analysis_are_no_turns() -> None:
+    text = "<analysis>thought a lot</analysis><summary>We use Redis now.</summary>"
+    assert [turn.text for turn in parts.turns(claimed(text))] == ["We use Redis now."]
+
+
+@given(st.text(alphabet="ab \n", max_size=200), st.integers(0, 40_000))
+def test_no_word_of_a_long_message_is_lost(tail: str, size: int) -> None:
+    text = "word " * (size // 5) + tail
+    turns = parts.turns(claimed(text, session_id="s"))
+    assert all(len(turn.text) <= parts.MAX_TURN_CHARS for turn in turns)
+    repeated = len({turn.text for turn in turns}) == len(turns) and len(text) < 16_000
+    if repeated and len(text.split()) >= 3:
+        assert " ".join(turn.text for turn in turns).split() == text.split()
+
+
+def test_stated_decisions_are_records_of_the_stated_confidence_before_what_is_read() -> None:
+    text = claimed(SUMMARY, key_decisions=("Use Kafka for events", ""), confidence=0.6)
+    decision, *read = parts.records(text, parts.turns(text), {})
+    assert (decision.type, decision.what) == ("decision", "Use Kafka for events")
+    assert decision.confidence == 0.6
+    assert [entity.name for entity in decision.entities] == ["Kafka"]
+    assert read
+    assert all(record.confidence <= 0.6 for record in read)
+
+
+def test_as_many_and_as_long_decisions_as_the_endpoint_takes_are_all_kept_whole() -> None:
+    number = range(MAX_DECISIONS)
+    stated = tuple(f"Use tool{n} " + "for a job " * 1000 for n in number)
+    cut = tuple(text[:MAX_DECISION_CHARS].strip() for text in stated)
+
+    found = parts.records(claimed("A summary of the day.", key_decisions=cut), [], {})
+
+    assert [record.what for record in found] == list(cut)
+
+
+def test_a_decision_that_the_summary_says_too_is_one_record() -> None:
+    found = parts.records(
+        (one := claimed(SUMMARY, key_decisions=(SUMMARY.rstrip("."),))), parts.turns(one), {}
+    )
+    said = [tuple(record.what.lower().rstrip(".").split()) for record in found]
+    assert len(said) == len(set(said))
+
+
+def test_records_bear_the_tag_the_time_and_ids_that_are_the_same_again() -> None:
+    text = claimed(SUMMARY, project="billing", created_at="2026-02-01T10:00:00+02:00")
+    found = parts.records(text, parts.turns(text), {})
+    assert found == parts.records(text, parts.turns(text), {})
+    assert {record.project for record in found} == {"billing"}
+    assert {record.valid_from for record in found} == {"2026-02-01T08:00:00.000Z"}
+    assert len({record.id for record in found}) == len(found)
+
+
+def test_who_says_it_is_a_tool_that_speaks_for_its_session() -> None:
+    by = parts.provenance(claimed("x", session_id="s1", source_model="crew", domain="legal"))
+    assert (by.source, by.trust, by.session) == ("ingest", "tool", "s1")
+    assert (by.agent, by.domain, by.at) == ("crew", "legal", CAME)
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ("2026-02-28", "2026-02-28T00:00:00.000Z"),
+        ("2026-02-28T10:00:00Z", "2026-02-28T10:00:00.000Z"),
+        ("2027-01-01T00:00:00Z", CAME),
+        ("yesterday", CAME),
+        ("", CAME),
+        ("0001-01-01T00:00:00+14:00", CAME),
+    ],
+)
+def test_when_it_was_said_is_as_stated_unless_that_is_no_time_or_still_to_come(
+    stated: str, said: str
+) -> None:
+    assert parts.said_at(stated, CAME) == said
+
+
+@given(st.text(max_size=300), st.lists(st.text(max_size=80), max_size=4))
+def test_no_text_is_refused(text: str, decisions: list[str]) -> None:
+    one = claimed(text, key_decisions=tuple(decisions), confidence=0.4)
+    found = parts.records(one, parts.turns(one), {})
+    assert all(record.confidence <= 0.4 for record in found)

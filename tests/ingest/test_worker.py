@@ -1,0 +1,318 @@
+"""The worker: what waits is worked off, whatever happens to one text, to the store, to itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.ingest import parts, worker
+from memory_fabric.ingest.worker import TooLong, Worker, limited
+from memory_fabric.ingest_protocol import Ingest
+from memory_fabric.models import Provenance
+from memory_fabric.store import ingest_queue
+from memory_fabric.store.ingest_queue import Accepted
+from memory_fabric.store.memory import Memory
+from store.support import World, database
+
+BY = Provenance("ingest", trust="tool")
+SUMMARY = "We decided to use {} for sessions because Postgres was too slow."
+GIVE_UP_S = 60
+LONG = " ".join(f"word{number}" for number in range(50_000))
+WORK = """
+import os, sys
+from memory_fabric.config import read_settings
+from memory_fabric.ingest import worker as queue_worker
+print("ready", flush=True)
+tally = queue_worker.serve(
+    read_settings(os.environ, {}), once="once" in sys.argv, parent=int(os.environ.get("PARENT", 0))
+)
+print(tally.done, flush=True)
+"""
+
+FULL = (
+    """
+import resource, os
+most = int(os.environ["MOST"])
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+"""
+    + WORK
+)
+
+
+class Workplace(World):
+    """A world whose processes end with the test, however that ends."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.started: list[subprocess.Popen[str]] = []
+
+    def start(self, *given: str, strict: bool = False, **environ: str) -> subprocess.Popen[str]:
+        process = super().start(*given, strict=strict, **environ)
+        self.started.append(process)
+        return process
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Workplace]:
+    place = Workplace(tmp_path)
+    yield place
+    for process in place.started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def memory(world: World) -> Iterator[Memory]:
+    memory = world.memory()
+    yield memory
+    memory.close()
+
+
+def accept(memory: Memory, *texts: str, **fields: Any) -> list[str]:
+    told = ingest_queue.accept(memory, [Ingest(text, **fields) for text in texts], BY)
+    return [one.id for one in told if isinstance(one, Accepted)]
+
+
+def states(memory: Memory) -> list[str]:
+    return [passage.state for passage in ingest_queue.listed(memory, ingest_queue.STATES, 10_000)]
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    """Return when it holds; a process that never gets there fails the test."""
+    give_up = time.monotonic() + GIVE_UP_S
+    while not what():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    output, errors = process.communicate(timeout=GIVE_UP_S)
+    assert errors == ""
+    return output
+
+
+def test_once_works_off_what_waits_and_brings_the_other_tiers_up_to_date(
+    world: World, memory: Memory
+) -> None:
+    accept(memory, SUMMARY.format("Redis"), SUMMARY.format("Valkey"), "health-check")
+    tally = Worker(world.settings()).run(once=True)
+    assert (tally.done, tally.failed) == (3, 0)
+    assert states(memory) == ["done"] * 3
+    journal = Path(memory.journal_of("project")).read_text("utf-8")
+    assert journal.count('"kind": "ingest"') == 3
+    assert "Redis" in (world.local / "decisions.jsonl").read_text("utf-8")
+
+
+def test_once_with_nothing_to_do_makes_no_database(world: World) -> None:
+    assert Worker(world.settings()).run(once=True).done == 0
+    assert not Path(world.memory().path_of("project")).exists()
+
+
+def test_a_worker_that_waits_takes_what_comes_and_ends_on_sigterm(
+    world: World, memory: Memory
+) -> None:
+    process = world.start(WORK)
+    accept(memory, SUMMARY.format("Redis"))
+    wait_for(lambda: states(memory) == ["done"])
+    accept(memory, SUMMARY.format("Valkey"))
+    wait_for(lambda: states(memory) == ["done", "done"])
+    process.send_signal(signal.SIGTERM)
+    assert ended(process).split() == ["ready", "2"]
+    assert process.returncode == 0
+
+
+def test_a_text_that_the_database_refuses_is_tried_with_pauses_and_then_set_aside(
+    world: World, memory: Memory
+) -> None:
+    cursed, *_ = accept(memory, SUMMARY.format("Cursed"), SUMMARY.format("Redis"))
+    database(memory).connection.execute(
+        "CREATE TRIGGER refusing BEFORE INSERT ON episodes WHEN NEW.text LIKE '%Cursed%' "
+        "BEGIN SELECT RAISE(ABORT, 'refused'); END"
+    )
+    rounds = [time.time() + n * ingest_queue.MOST_RETRY_S for n in range(ingest_queue.MAX_ATTEMPTS)]
+
+    for now in rounds:
+        Worker(world.settings(), now=partial(float, now)).run(once=True)
+
+    assert states(memory) == ["dead", "done"]
+    told = ingest_queue.passage(memory, cursed)
+    assert told is not None and told.attempts == ingest_queue.MAX_ATTEMPTS
+    assert "refused" in told.error and str(world.root) not in told.error
+
+
+def test_several_workers_at_once_do_each_text_once(world: World, memory: Memory) -> None:
+    words = [f"word{number} is here now" for number in range(40)]
+    accept(memory, *words)
+    workers = [world.start(WORK, "once") for _ in range(3)]
+    done = sum(int(ended(process).split()[-1]) for process in workers)
+    assert done == 40
+    assert states(memory) == ["done"] * 40
+    rows = database(memory).rows("SELECT text, count(*) FROM episodes GROUP BY text")
+    assert sorted(rows) == sorted((text, 1) for text in words)
+
+
+def test_a_worker_ends_when_its_parent_is_gone(world: World, memory: Memory) -> None:
+    parent = subprocess.Popen(["sleep", "60"])
+    process = world.start(WORK, PARENT=str(parent.pid))
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    parent.kill()
+    parent.wait()
+    assert ended(process).split() == ["0"]
+
+
+def test_a_text_of_a_killed_worker_is_done_by_the_next_after_the_lease(
+    world: World, memory: Memory
+) -> None:
+    (id_,) = accept(memory, SUMMARY.format("Redis"))
+    assert ingest_queue.claim(memory, "killed", time.time(), 30.0) is not None
+    assert Worker(world.settings()).run(once=True).done == 0
+    later = Worker(world.settings(), now=lambda: time.time() + 31)
+    assert later.run(once=True).done == 1
+    passage = ingest_queue.passage(memory, id_)
+    assert passage is not None
+    assert passage.attempts == 2
+
+
+def test_a_text_that_takes_too_long_fails_again_and_again_and_others_are_done(
+    world: World, memory: Memory
+) -> None:
+    (slow,) = accept(memory, SUMMARY.format("Redis") * 2000)
+    clock = [time.time()]
+    for _ in range(ingest_queue.MAX_ATTEMPTS):
+        tally = Worker(world.settings(), now=lambda: clock[0], limit_s=1e-4).run(once=True)
+        assert (tally.done, tally.failed) == (0, 1)
+        clock[0] += ingest_queue.MOST_RETRY_S
+    passage = ingest_queue.passage(memory, slow)
+    assert passage is not None
+    assert passage.state == "dead"
+    assert "longer than" in passage.error
+    accept(memory, "a harmless text comes")
+    assert Worker(world.settings(), now=lambda: clock[0]).run(once=True).done == 1
+    assert slow in (world.home / "logs" / "memory-fabric.log").read_text("utf-8")
+
+
+def test_a_megabyte_of_hostile_text_holds_up_nothing_for_long(world: World, memory: Memory) -> None:
+    hostile = [
+        ("a" * 30 + "because ") * 26_000,
+        "we decided to use " * 58_000,
+        "((((" * 250_000,
+        ("- " * 50 + "\n") * 10_000,
+    ]
+    ids = accept(memory, *hostile, "and then a harmless text comes")
+    started = time.monotonic()
+    tally = Worker(world.settings(), limit_s=3.0).run(once=True)
+    assert time.monotonic() - started < 4 * 3.0 + 20
+    assert tally.done + tally.failed == 5
+    last = ingest_queue.passage(memory, ids[-1])
+    assert last is not None
+    assert last.state == "done"
+
+
+def test_a_time_limit_waits_for_the_end_of_a_transaction(memory: Memory) -> None:
+    accept(memory, "some words to begin")
+    connection = database(memory).connection
+    with pytest.raises(TooLong), limited(memory, 0.01):
+        with database(memory).transaction() as c:
+            until = time.monotonic() + 0.1
+            while time.monotonic() < until:
+                c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('kept', 'whole')")
+        while True:
+            pass
+    assert not connection.in_transaction
+    assert database(memory).rows("SELECT value FROM meta WHERE key = 'kept'") == [("whole",)]
+
+
+def test_on_a_full_disk_texts_wait_and_are_done_when_there_is_room(
+    world: World, memory: Memory
+) -> None:
+    (id_,) = accept(memory, SUMMARY.format("Redis") + "\n---\n" + LONG)
+    turns = 1 + len(LONG) // parts.MAX_TURN_CHARS + 1
+    size = Path(memory.path_of("project") + "-wal").stat().st_size
+    process = world.start(FULL, MOST=str(size + 16_384))
+    log = world.home / "logs" / "memory-fabric.log"
+    wait_for(lambda: log.exists() and "queue: " in log.read_text("utf-8"))
+    passage = ingest_queue.passage(memory, id_)
+    assert passage is not None
+    assert passage.state in ("waiting", "working")
+    assert passage.attempts <= 1
+    unlimited = resource.RLIM_INFINITY
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
+    wait_for(lambda: states(memory) == ["done"])
+    process.send_signal(signal.SIGTERM)
+    assert ended(process).split()[-1] == "1"
+    assert database(memory).rows("SELECT count(*) FROM episodes") == [(turns,)]
+
+
+def test_a_disk_that_fails_costs_a_text_no_attempt(
+    world: World, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (id_,) = accept(memory, SUMMARY.format("Redis"))
+
+    def failing(*_: object) -> bool:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(worker, "try_once", failing)
+    with pytest.raises(OSError, match="Input/output"):
+        Worker(world.settings()).run(once=True)
+
+    passage = ingest_queue.passage(memory, id_)
+    assert passage is not None and (passage.state, passage.attempts) == ("waiting", 0)
+
+
+def test_a_database_that_is_replaced_is_opened_anew(world: World, memory: Memory) -> None:
+    accept(memory, SUMMARY.format("Redis"))
+    path = Path(memory.path_of("project"))
+    process = world.start(WORK)
+    wait_for(lambda: states(memory) == ["done"])
+    with closing(sqlite3.connect(path.with_suffix(".copy"))) as copy:
+        database(memory).connection.backup(copy)
+    for ending in ("-wal", "-shm"):
+        os.unlink(f"{path}{ending}")
+    os.replace(path.with_suffix(".copy"), path)
+    accept(memory, SUMMARY.format("Valkey"))
+    wait_for(lambda: states(memory) == ["done", "done"])
+    process.send_signal(signal.SIGTERM)
+    assert ended(process).split()[-1] == "2"
+
+
+def test_a_busy_store_is_waited_for(world: World, memory: Memory) -> None:
+    accept(memory, SUMMARY.format("Redis"))
+    process = world.start(WORK)
+    with database(memory).transaction():
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    wait_for(lambda: states(memory) == ["done"])
+    process.send_signal(signal.SIGTERM)
+    assert ended(process).strip() == "1"
+
+
+def test_where_memory_is_switched_off_texts_wait(world: World, memory: Memory) -> None:
+    accept(memory, SUMMARY.format("Redis"))
+    assert Worker(world.settings(MEMORY_FABRIC="off")).run(once=True).done == 0
+    assert states(memory) == ["waiting"]
+
+
+def test_a_damaged_database_is_rebuilt_and_its_texts_are_worked_off(
+    world: World, memory: Memory
+) -> None:
+    accept(memory, SUMMARY.format("Redis"), SUMMARY.format("Valkey"))
+    memory.flush()
+    path = Path(memory.path_of("project"))
+    memory.close()
+    path.write_bytes(b"no database" * 1000)
+    assert Worker(world.settings()).run(once=True).done == 2
+    assert list(path.parent.glob("graph.db.corrupt-*"))
+    assert states(world.memory()) == ["done", "done"]

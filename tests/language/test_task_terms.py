@@ -1,0 +1,95 @@
+"""What a subagent's task is about, found in prompts as models write them."""
+
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memory_fabric.language.task_terms import FOCUS_CHARS, questions, text_of, title
+
+LONG = """You are a senior database engineer working on the shop project.
+
+Working directory: /home/ann/work/shop
+Branch: feature/report-speed
+
+## Background
+The nightly sales report has become slow: it takes 40 minutes, most of it in the analytics DB.
+{filler}
+## Task
+1. Read `reports/nightly.py` and find the slow queries.
+2. Propose a migration for the warehouse tables.
+
+```python
+def unrelated_helper(): return "sourdough"
+```
+
+- Do not change application code.
+Return a concise report with file paths. When you are done, finish with a summary."""
+
+
+def test_the_subject_is_asked_for_without_who_where_and_how() -> None:
+    [asked] = questions(text_of("Review schema", LONG.format(filler="")))
+
+    for kept in ("schema", "analytics DB", "reports/nightly.py", "warehouse tables"):
+        assert kept in asked
+    for dropped in ("senior", "engineer", "/home/ann", "feature", "sourdough", "concise", "##"):
+        assert dropped not in asked
+
+
+def test_what_must_not_be_done_comes_after_what_must() -> None:
+    [asked] = questions("\nDo not touch the parser. Speed up the importer.")
+
+    assert asked.index("importer") < asked.index("parser")
+
+
+def test_a_long_task_is_asked_for_by_its_beginning_and_as_a_whole() -> None:
+    filler = "\n".join(f"The ops team measured run {n} of the report again." for n in range(20))
+    focus, whole = questions(text_of("Review schema", LONG.format(filler=filler)))
+
+    assert len(focus) <= FOCUS_CHARS
+    assert focus.startswith("schema")
+    assert "analytics DB" in focus
+    assert "warehouse tables" in whole
+
+
+def test_how_to_report_is_the_subject_where_nothing_else_is() -> None:
+    assert questions("\nReport which database holds the orders.") == (
+        "which database holds the orders",
+    )
+
+
+def test_a_task_of_manners_alone_asks_nothing() -> None:
+    assert questions("\nYou are a senior engineer.\nWorking directory: /home/ann/shop") == ()
+    assert questions("") == ()
+
+
+def test_a_list_of_many_points_is_no_paste() -> None:
+    points = "\n".join(f"- Check rule {n} of the invoice numbering" for n in range(12))
+
+    [asked] = questions(f"\n{points}")[:1]
+
+    assert "\n" not in asked
+    assert "invoice numbering" in asked
+
+
+def test_the_title_is_the_description_without_its_errand() -> None:
+    assert title(text_of("Review  webhook\nretries", "Long text.")) == "webhook retries"
+    assert title(text_of(None, "Long text.")) == ""
+    assert title(text_of("a task", "Long text.")) == ""
+
+
+def test_the_words_of_errands_count_where_a_sentence_is_about_them() -> None:
+    assert questions("\nReview the product reviews: the search is slow") == (
+        "the product reviews: the search is slow",
+    )
+
+
+@given(st.text(max_size=3000))
+@example("```\n" * 50)
+@example("- . ! ?\n/a/b/c\n~/x")
+def test_any_text_is_read_and_gives_at_most_two_questions(text: str) -> None:
+    asked = questions(text)
+
+    assert len(asked) <= 2
+    assert all(any(c.isalnum() for c in question) for question in asked)
+    assert questions(text) == asked

@@ -1,0 +1,193 @@
+"""Rooms: the domain of who speaks, by his type, his place, his name; and who is confined to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.config import Settings, read_settings
+from memory_fabric.recall.agent_domains import Room, room_for
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A monorepo with two services."""
+    top = tmp_path / "shop"
+    (top / ".git").mkdir(parents=True)
+    for service in ("legal", "billing"):
+        (top / "services" / service / "src").mkdir(parents=True)
+    return top
+
+
+def configured(place: Path, file: dict[str, Any], **environ: str) -> Settings:
+    home = {"HOME": str(place.parent), "CLAUDE_PROJECT_DIR": str(place)}
+    return read_settings(home | environ, file)
+
+
+def legal(*, isolate: bool = False, **table: Any) -> dict[str, Any]:
+    return {"domains": {"legal": {"isolate": isolate, **table}}}
+
+
+@pytest.mark.parametrize(
+    ("agent_type", "domain"),
+    [
+        ("", "general"),
+        ("general-purpose", "general"),
+        ("Explore", "general"),
+        ("code-reviewer", "code_reviewer"),
+        ("shop:Code_Reviewer", "code_reviewer"),
+        ("!!!", "general"),
+    ],
+)
+def test_without_a_configuration_a_type_has_the_domain_of_its_name(
+    tmp_path: Path, agent_type: str, domain: str
+) -> None:
+    assert room_for(configured(tmp_path, {}), agent_type) == Room(domain)
+
+
+@pytest.mark.parametrize("written", ["legal-advisor", "Legal Advisor", "shop:legal-advisor"])
+def test_the_map_gives_a_type_its_domain_however_it_is_written(
+    tmp_path: Path, written: str
+) -> None:
+    settings = configured(tmp_path, legal(agents=[written]))
+
+    assert room_for(settings, "shop:legal-advisor") == Room("legal", stated=True)
+    assert room_for(settings, "code-critic") == Room("code_critic")
+
+
+def test_the_map_stands_before_the_place_and_the_place_before_the_types_name(
+    repository: Path,
+) -> None:
+    file = legal(paths=["services/legal"]) | {"agents": {"critic": {"domain": "review"}}}
+    settings = configured(repository / "services/legal", file)
+
+    assert room_for(settings, "critic") == Room("review", stated=True)
+    assert room_for(settings, "poem-writer") == Room("legal")
+    assert room_for(settings) == Room("legal")
+
+
+@pytest.mark.parametrize(
+    ("place", "domain"),
+    [
+        ("services/legal", "legal"),
+        ("services/legal/src", "legal"),
+        ("services/billing", "general"),
+        (".", "general"),
+    ],
+)
+def test_a_relative_path_lies_in_the_repository_of_the_session(
+    repository: Path, place: str, domain: str
+) -> None:
+    settings = configured(repository / place, legal(paths=["services/legal/"]))
+
+    assert room_for(settings).domain == domain
+
+
+def test_a_folder_of_the_same_name_elsewhere_is_another_one(repository: Path) -> None:
+    other = repository / "examples/services/legal"
+    other.mkdir(parents=True)
+    beside = repository / "services/legal-old"
+    beside.mkdir()
+    file = legal(paths=["services/legal"])
+
+    assert room_for(configured(other, file)).domain == "general"
+    assert room_for(configured(beside, file)).domain == "general"
+
+
+def test_the_nearest_folder_decides(repository: Path) -> None:
+    file = {
+        "domains": {"shop": {"paths": ["."]}, "law": {"paths": ["services/legal"]}},
+    }
+
+    assert room_for(configured(repository / "services/legal/src", file)).domain == "law"
+    assert room_for(configured(repository / "services/billing", file)).domain == "shop"
+
+
+def test_a_linked_worktree_has_the_paths_of_its_repository(repository: Path) -> None:
+    worktree = repository.parent / "shop-hotfix"
+    (worktree / "services/legal").mkdir(parents=True)
+    own = repository / ".git/worktrees/shop-hotfix"
+    own.mkdir(parents=True)
+    (own / "commondir").write_text("../..\n")
+    (worktree / ".git").write_text(f"gitdir: {own}\n")
+
+    settings = configured(worktree / "services/legal", legal(paths=["services/legal"]))
+
+    assert room_for(settings).domain == "legal"
+
+
+def test_links_are_followed_on_either_side(repository: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "contracts"
+    elsewhere.mkdir()
+    (repository / "contracts").symlink_to(elsewhere)
+    (tmp_path / "link").symlink_to(repository)
+    in_repository = legal(paths=["contracts"])
+
+    assert room_for(configured(repository / "contracts", in_repository)).domain == "legal"
+    through = configured(tmp_path / "link/services/legal", legal(paths=["services/legal"]))
+    assert room_for(through).domain == "legal"
+    absolute = legal(paths=[str(tmp_path / "link/services/legal")])
+    assert room_for(configured(repository / "services/legal", absolute)).domain == "legal"
+
+
+def test_a_tilde_is_the_users_home(repository: Path) -> None:
+    file, home = legal(paths=["~/shop/services/legal"]), str(repository.parent)
+    inside = configured(repository / "services/legal", file, HOME=home)
+    outside = configured(repository / "services/billing", file, HOME=home)
+
+    assert room_for(inside).domain == "legal"
+    assert room_for(outside).domain == "general"
+
+
+def test_a_place_can_be_given_that_is_not_the_sessions(repository: Path) -> None:
+    settings = configured(repository, legal(paths=["services/legal"]))
+
+    assert room_for(settings, place=str(repository / "services/legal")).domain == "legal"
+    assert room_for(settings, place=str(repository / "services/gone")).domain == "general"
+
+
+def test_an_isolated_domain_confines_its_agents_and_its_places(repository: Path) -> None:
+    file = legal(isolate=True, agents=["legal-advisor"], paths=["services/legal"])
+    inside, outside = repository / "services/legal", repository / "services/billing"
+    walled = Room("legal", stated=True, isolated=True)
+
+    assert room_for(configured(outside, file), "legal-advisor") == walled
+    assert room_for(configured(outside, file), "legal") == walled
+    assert room_for(configured(inside, file)) == walled
+    assert room_for(configured(outside, file)) == Room()
+
+
+@pytest.mark.parametrize(
+    "written", ["Avocat-Ge\u0301ne\u0301ral", "AVOCAT général", "p:avocat-général:"]
+)
+def test_a_type_is_walled_in_however_its_name_is_written(repository: Path, written: str) -> None:
+    settings = configured(repository, legal(isolate=True, agents=["avocat-général"]))
+
+    assert room_for(settings, written) == Room("legal", stated=True, isolated=True)
+
+
+def test_nobody_leaves_an_isolated_place_by_the_map(repository: Path) -> None:
+    file = legal(isolate=True, paths=["services/legal"])
+    file |= {"agents": {"critic": {"domain": "review"}, "hermit": {"isolate": True}}}
+    settings = configured(repository / "services/legal", file)
+
+    assert room_for(settings, "critic") == Room("legal", stated=True, isolated=True)
+    assert room_for(settings, "poem-writer") == Room("legal", stated=True, isolated=True)
+    assert room_for(settings, "hermit") == Room("hermit", stated=True, isolated=True)
+
+
+def test_a_process_has_the_domain_of_its_variable(repository: Path) -> None:
+    variable = {"MEMORY_FABRIC_DOMAIN": "Legal"}
+
+    assert room_for(configured(repository, {}, **variable)) == Room("legal")
+    isolated = configured(repository, legal(isolate=True), **variable)
+    assert room_for(isolated) == Room("legal", stated=True, isolated=True)
+
+
+def test_an_isolated_general_confines_whoever_has_no_other_room(tmp_path: Path) -> None:
+    settings = configured(tmp_path, {"domains": {"general": {"isolate": True}}})
+
+    assert room_for(settings) == Room("general", isolated=True)
+    assert room_for(settings, "code-critic") == Room("code_critic")

@@ -1,0 +1,83 @@
+"""What an agent's type says: what it works on, whose room it shares, whether it only searches."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.recall.agent_domains import plain_name
+from memory_fabric.recall.agent_kinds import Kind, kind_of
+
+
+@pytest.mark.parametrize("name", ["general-purpose", "claude", "fork", "", "Claude"])
+def test_an_agent_for_everything_has_no_terms_and_no_room(name: str) -> None:
+    assert kind_of(name, {}) == Kind(plain_name(name))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Explore", "Plan", "statusline-setup", "output-style-setup", "claude-code-guide"),
+        *("code-searcher", "pr-review-toolkit:code-explorer", "grep_agent", "file-finder"),
+        *("codebase-locator", "web-search-researcher"),
+    ],
+)
+def test_an_agent_that_only_looks_for_things_is_known_by_its_name(name: str) -> None:
+    kind = kind_of(name, {})
+
+    assert kind.searches
+    assert (kind.terms, kind.domain) == ((), "")
+
+
+@pytest.mark.parametrize("name", ["planner", "research-writer", "findings-reporter", "planetary"])
+def test_a_name_that_only_looks_like_searching_is_none(name: str) -> None:
+    assert not kind_of(name, {}).searches
+
+
+@pytest.mark.parametrize(
+    ("name", "term"),
+    [
+        ("my-plugin:database-engineer", "PostgreSQL"),
+        ("Database_Engineer", "schema"),
+        ("payments:db-tuner", "migration"),
+        ("api-tester", "REST"),
+        ("api-tester", "pytest"),
+        ("postgres-expert", "PostgreSQL"),
+        ("go-developer", "Go"),
+        ("react-specialist", "React"),
+        ("release-captain", "changelog"),
+    ],
+)
+def test_a_name_is_read_by_its_words(name: str, term: str) -> None:
+    assert term in kind_of(name, {}).terms
+
+
+@pytest.mark.parametrize("name", ["poem-writer", "go-around", "react-quickly", "x"])
+def test_a_name_of_other_words_has_a_room_and_no_terms(name: str) -> None:
+    kind = kind_of(name, {})
+
+    assert kind.terms == ()
+    assert kind.domain == name.replace("-", "_")
+
+
+def test_stated_terms_take_the_place_of_the_built_in_ones() -> None:
+    stated = {"code-reviewer": "invoice, VAT rate,, invoice "}
+
+    assert kind_of("code-reviewer", stated).terms == ("invoice", "VAT rate")
+    assert kind_of("plugin:Code_Reviewer", stated).terms == ("invoice", "VAT rate")
+    assert kind_of("code-writer", stated).terms == ()
+
+
+def test_a_whole_name_is_stated_before_a_plain_one() -> None:
+    stated = {"reviewer": "naming", "shop:reviewer": "prices"}
+
+    assert kind_of("shop:reviewer", stated).terms == ("prices",)
+    assert kind_of("other:reviewer", stated).terms == ("naming",)
+
+
+def test_stated_as_empty_a_kind_has_nothing_but_its_task() -> None:
+    assert kind_of("code-reviewer", {"code-reviewer": ""}) == Kind("code-reviewer")
+    assert kind_of("code-reviewer", {"code-reviewer": " , "}) == Kind("code-reviewer")
+
+
+def test_stated_terms_make_of_a_searcher_an_agent_like_others() -> None:
+    assert kind_of("Explore", {"explore": "layout"}) == Kind("explore", ("layout",))

@@ -1,0 +1,217 @@
+"""As memory stood then, questions about the past, and events that date a question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import given as for_any
+from hypothesis import strategies as st
+
+from memory_fabric.language.times import moment
+from memory_fabric.models import Provenance, Record
+from memory_fabric.recall.parse import parse
+from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.recall.temporal_anchors import event_in
+from memory_fabric.store.memory import Memory
+from recall.given import USER, open_memory, remember
+
+NOW = "2026-03-01T12:00:00.000Z"
+DAYS = ("2026-01-05", "2026-01-15", "2026-02-03", "2026-02-20")
+
+
+def at(day: str) -> str:
+    return f"{day}T10:00:00.000Z"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    memory = open_memory(tmp_path)
+    yield memory
+    memory.close()
+
+
+def archive(memory: Memory) -> tuple[Record, Record]:
+    """MongoDB on 5 January, Postgres in its place on 3 February."""
+    old = remember(
+        memory, "Use MongoDB for the order archive", names=["MongoDB"], by=_on("2026-01-05")
+    )
+    new = memory.remember(
+        Record(
+            "decision",
+            "We moved the order archive from MongoDB to Postgres",
+            confidence=0.8,
+            entities=(*old.entities,),
+        ),
+        _on("2026-02-03"),
+        [old.id],
+    )
+    assert new is not None
+    return old, new
+
+
+def _on(day: str) -> Provenance:
+    return USER._replace(at=at(day))
+
+
+def found(memory: Memory, text: str) -> dict[str, dict[str, object]]:
+    answer = answer_as_json(Fabric(memory, NOW).recall(text))
+    return {r["id"].removeprefix("record:"): r["metadata"] for r in answer["results"]}
+
+
+def test_what_was_closed_later_was_open_then(memory: Memory) -> None:
+    old, new = archive(memory)
+
+    then = found(memory, "order archive as_of:2026-01-20")
+    assert set(then) >= {old.id} and new.id not in then
+    assert (then[old.id]["over"], then[old.id]["superseded_by"]) == (False, "")
+    assert then[old.id]["days_since"] == 15
+
+    later = found(memory, "order archive as_of:2026-02-03")
+    assert later[old.id]["over"] is True
+    assert later[old.id]["superseded_by"] == new.id
+    assert new.id in later
+
+
+def test_observations_relations_and_entities_stand_as_they_did(memory: Memory) -> None:
+    archive(memory)
+    memory.write(
+        "create_entities",
+        {
+            "entities": [
+                {"name": "order-archive", "entityType": "component", "observations": ["is slow"]}
+            ]
+        },
+        _on("2026-02-20"),
+    )
+    memory.write(
+        "create_relations",
+        {"relations": [{"from": "order-archive", "relationType": "uses", "to": "MongoDB"}]},
+        _on("2026-02-20"),
+    )
+    fabric = Fabric(memory, NOW)
+
+    then = fabric.recall('What uses the order archive and MongoDB? as_of:"2026-01-20"')
+    now = fabric.recall("What uses the order archive and MongoDB?")
+
+    assert not then.paths and now.paths
+    assert all(hit.timestamp <= "2026-01-21" for hit in then.hits)
+    assert not any(hit.graph_relations for hit in then.hits)
+
+
+@for_any(st.sampled_from(DAYS), st.lists(st.sampled_from(DAYS), max_size=6))
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_as_of_ignores_everything_later(memory: Memory, day: str, days: list[str]) -> None:
+    for n, stated in enumerate(days):
+        remember(memory, f"Archive rule {n} of {stated}", by=_on(stated))
+
+    hits = Fabric(memory, NOW).recall("archive rule", as_of=f"{day}T23:59:59.999Z", limit=50).hits
+    newest = Fabric(memory, NOW).recall("", as_of=f"{day}T23:59:59.999Z", limit=50).hits
+
+    assert all(hit.timestamp[:10] <= day for hit in (*hits, *newest))
+    assert not any(hit.metadata["days_since"] is None for hit in hits)
+
+
+def test_a_question_about_the_past_does_not_put_the_replaced_last(memory: Memory) -> None:
+    old, _ = archive(memory)
+    fabric = Fabric(memory, NOW)
+
+    past = {h.id: h.score for h in fabric.recall("What did we use for the order archive?").hits}
+    now = {h.id: h.score for h in fabric.recall("What do we use for the order archive?").hits}
+
+    assert past[f"record:{old.id}"] > 1.5 * now[f"record:{old.id}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "searched", "typed"),
+    [
+        ("what did we use before Postgres?", True, True),
+        ("we used to deploy where?", True, True),
+        ("which database did we have in March?", True, False),
+        ("what was the old queue?", True, False),
+        ("Run the tests before you commit", True, False),
+        ("Can you run the tests before you commit?", True, False),
+        ("Did they have another queue earlier?", True, True),
+        ("what was formerly called the archive?", True, True),
+        ("What carried our jobs before SQS?", True, True),
+        ("Which checks must pass before a release?", True, False),
+        ("what are the tools we used to deploy with?", True, True),
+        ("which tool is used to deploy?", False, False),
+        ("what are those flags mostly used to do?", False, False),
+        ("which database do we use?", False, False),
+        ("how is the archive used?", False, False),
+    ],
+)
+def test_the_past_is_read_from_a_search_and_from_a_prompt_that_surely_asks_for_it(
+    text: str, *, searched: bool, typed: bool
+) -> None:
+    assert parse(text).past is searched
+    assert parse(text, plain=True).past is typed
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "earlier"),
+    [
+        ("which database before the migration?", (), True),
+        ("what changed after the move to Postgres?", ("postgres",), False),
+        ("decisions since the incident", (), False),
+        ("what did we use before Postgres", ("postgres",), True),
+        ("what ran until we switched to pnpm?", ("pnpm",), True),
+    ],
+)
+def test_an_event_is_read_from_the_words(text: str, names: tuple[str, ...], earlier: bool) -> None:
+    event = event_in(text)
+    assert event is not None
+    assert (event.names, event.earlier) == (names, earlier)
+
+
+@pytest.mark.parametrize(
+    "text", ["before Monday", "since last week", "after 2025", "before", "what holds the archive?"]
+)
+def test_no_event_stands_in_dates_and_plain_questions(text: str) -> None:
+    assert event_in(text) is None
+
+
+def test_an_event_that_memory_knows_dates_the_question(memory: Memory) -> None:
+    old, new = archive(memory)
+    fabric = Fabric(memory, NOW)
+
+    before = fabric.recall("order archive before the migration")
+    after = fabric.recall("order archive after the move to Postgres")
+    unknown = fabric.recall("order archive before the rewrite")
+
+    assert before.query.spans == (("0001-01-01", "2026-02-03"),)
+    assert before.hits[0].id == f"record:{old.id}"
+    assert after.query.spans == (("2026-02-03", "9999-12-31"),)
+    assert after.hits[0].id == f"record:{new.id}"
+    assert unknown.query.spans == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-01-15", "2026-01-15T23:59:59.999Z"),
+        ("2026-01", "2026-01-31T23:59:59.999Z"),
+        ("2025", "2025-12-31T23:59:59.999Z"),
+        ("last month", "2026-02-28T23:59:59.999Z"),
+        ("7d", "2026-02-22T23:59:59.999Z"),
+        ("2026-01-15T10:00:00+01:00", "2026-01-15T09:00:00.000Z"),
+        ("2027-01-15", NOW),
+        ("soon", ""),
+        ("2026-13", ""),
+    ],
+)
+def test_the_moment_is_the_end_of_what_is_named(text: str, expected: str) -> None:
+    assert moment(text, NOW) == expected
+
+
+def test_a_pinned_memory_is_never_stale(memory: Memory) -> None:
+    old = _on("2025-01-05")
+    kept = remember(memory, "Archive rule one", by=old, pinned=True)
+    other = remember(memory, "Archive rule two", by=old)
+
+    marks = found(memory, "archive rule")
+
+    assert (marks[kept.id]["stale"], marks[other.id]["stale"]) == (False, True)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.models import Relation
+from memory_fabric.recall.boost import MAX_RELATIONS, boost
+from recall.given import a_hit
+
+USES = Relation("cursor-pagination", "uses", "PostgreSQL")
+RECOMMENDS = Relation("database-engineer", "recommends", "cursor-pagination")
+
+
+def test_br4_a_hit_that_names_another_entity_is_raised_and_carries_its_relations() -> None:
+    hit = a_hit("Lists need PostgreSQL 15", relevance=0.5)
+
+    [raised] = boost([hit], {"PostgreSQL": (USES,)}, 1.2)
+
+    assert raised.relevance == pytest.approx(0.6)
+    assert raised.graph_relations == (USES,)
+    assert raised.metadata["cross_referenced"] is True
+    assert "PostgreSQL" in raised.entities
+
+
+def test_br4_relevance_is_capped() -> None:
+    [raised] = boost([a_hit("on PostgreSQL", relevance=0.95)], {"PostgreSQL": (USES,)}, 1.2)
+
+    assert raised.relevance == 1.0
+
+
+def test_br4_variants_of_a_name_are_recognised() -> None:
+    [raised] = boost([a_hit("use cursor pagination")], {"cursor-pagination": (USES,)})
+
+    assert raised.metadata["cross_referenced"] is True
+
+
+def test_br6_the_relations_of_the_own_entity_are_attached_without_a_raise() -> None:
+    hit = a_hit("Use cursor-based pagination", entities=("cursor-pagination",))
+
+    [same] = boost([hit], {"cursor-pagination": (RECOMMENDS,)})
+
+    assert same.relevance == hit.relevance
+    assert same.graph_relations == (RECOMMENDS,)
+    assert same.entities == ("cursor-pagination", "database-engineer")
+    assert "cross_referenced" not in same.metadata
+
+
+def test_an_entity_without_relations_refers_to_nothing() -> None:
+    hit = a_hit("Ada said so")
+
+    assert boost([hit], {"Ada": ()}) == [hit]
+
+
+def test_a_hub_brings_a_few_relations_only() -> None:
+    many = tuple(Relation("Redis", "used_by", f"service-{i}") for i in range(50))
+
+    [raised] = boost([a_hit("on Redis")], {"Redis": many})
+
+    assert len(raised.graph_relations) == MAX_RELATIONS

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from typing import Any
+
+from memory_fabric.models import Hit
+from memory_fabric.recall.dedupe import collapse, dedupe
+from recall.given import a_hit
+
+TEXT = "Use cursor based pagination for all list endpoints of the public API today"
+
+
+def twins(**other: Any) -> tuple[Hit, Hit]:
+    first = a_hit(
+        TEXT,
+        id="record:1",
+        relevance=0.9,
+        entities=("pagination",),
+        metadata={"session": "s1", "author": "ada", "why": "it scales"},
+    )
+    second = a_hit(
+        TEXT.upper() + "!", id="record:2", relevance=0.4, entities=("API",), metadata=other
+    )
+    return first, second
+
+
+def test_br3_near_copies_become_one_with_the_text_of_the_more_relevant() -> None:
+    first, second = twins(session="s2")
+
+    [hit] = dedupe([second, first])
+
+    assert hit.text == TEXT
+    assert hit.entities == ("pagination", "API")
+    assert hit.metadata["why"] == "it scales"
+    assert hit.metadata["source_session"] == "s2"
+    assert hit.metadata["source_id"] == "record:2"
+    assert hit.metadata["cross_validated"] is True
+
+
+def test_br3_above_the_threshold_only() -> None:
+    four_of_five = [
+        a_hit("alpha beta gamma delta epsilon", id="record:1"),
+        a_hit("alpha beta gamma delta", id="record:2"),
+    ]
+
+    assert len(dedupe(four_of_five, 0.85)) == 2
+    assert len(dedupe(four_of_five, 0.8)) == 2
+    assert len(dedupe(four_of_five, 0.79)) == 1
+
+
+def test_br3_two_authors_are_two_witnesses() -> None:
+    [hit] = dedupe(twins(session="s1", author="bob"))
+
+    assert hit.metadata["cross_validated"] is True
+
+
+def test_br3_one_witness_who_repeats_himself_does_not_validate() -> None:
+    [hit] = dedupe(twins(session="s1", author="ada"))
+
+    assert "cross_validated" not in hit.metadata
+
+
+def test_br3_copies_of_one_record_collapse_silently() -> None:
+    copy = a_hit("Use Redis", id="record:1", source="graph", entities=("Redis",), relevance=0.9)
+    record = a_hit("Use Redis", id="record:1", entities=("cache",), metadata={"why": "speed"})
+
+    [hit] = collapse([copy, record])
+
+    assert hit.source == "records"
+    assert hit.relevance == 0.9
+    assert set(hit.entities) == {"Redis", "cache"}
+    assert hit.metadata["why"] == "speed"
+    assert dedupe([copy, record]) == [hit]
+    assert "cross_validated" not in hit.metadata
+
+
+def test_three_copies_keep_the_metadata_of_all() -> None:
+    first, second = twins(session="s2")
+    third = second._replace(id="record:3", metadata={"session": "s3"})
+
+    [hit] = dedupe([first, second, third])
+
+    assert hit.metadata["source_session"] == "s2"
+    assert hit.metadata["source_2_session"] == "s3"
+
+
+def test_texts_that_differ_in_a_number_or_a_not_are_two_facts() -> None:
+    port = "The staging gateway listens on port 8001 for every service of the shop cluster"
+    hits = [
+        a_hit(port, id="record:1"),
+        a_hit(port.replace("8001", "8002"), id="record:2"),
+        a_hit(port.replace("listens", "does not listen"), id="record:3"),
+    ]
+
+    assert len(dedupe(hits, 0.5)) == 3
+
+
+def test_what_was_replaced_is_not_merged_with_what_holds() -> None:
+    first, second = twins(superseded_by="record:1")
+
+    assert len(dedupe([first, second])) == 2
+
+
+def test_two_texts_without_words_stay_two() -> None:
+    assert len(dedupe([a_hit("!!!", id="record:1"), a_hit("???", id="record:2")])) == 2

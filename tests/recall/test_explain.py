@@ -1,0 +1,105 @@
+"""The explanation agrees with what it explains: scores, what a prompt brings, and its silence."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.recall import inject
+from memory_fabric.recall.explain import A_PASTE, NO_SUBJECT, NOTHING_FOUND, explain
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.recall.relevance import STEEPNESS
+from recall.given import NOW, USER, open_memory, pagination_graph, remember
+
+
+@pytest.fixture
+def fabric(tmp_path: Path) -> Fabric:
+    """A memory of four records, one of them long over, and one of low trust."""
+    memory = open_memory(tmp_path)
+    remember(memory, "Use Redis for sessions", names=["Redis"], why="expiry is built in")
+    remember(memory, "Sessions expire after a day", type="constraint")
+    remember(memory, "Sessions live in files", valid_to="2026-01-01T00:00:00.000Z")
+    remember(memory, "Sessions may be shared", by=USER._replace(trust="foreign"))
+    return Fabric(memory, NOW)
+
+
+def test_the_parts_of_a_relevance_and_of_a_score_make_it_up(fabric: Fabric) -> None:
+    told = explain(fabric, "redis sessions expiry", limit=10)
+
+    assert len(told.answer.hits) == 4
+    for hit in told.answer.hits:
+        raw = sum(hit.metadata["parts"].values())
+        assert hit.relevance == pytest.approx(1 - math.exp(-STEEPNESS * raw), abs=0.002)
+        parts = dict(hit.metadata["score_parts"])
+        factor = parts.pop("times")
+        assert hit.score == pytest.approx(sum(parts.values()) * factor, abs=0.001)
+
+
+def test_the_answer_is_that_of_recall(fabric: Fabric) -> None:
+    told = explain(fabric, "redis sessions expiry", limit=10)
+    plain = fabric.recall("redis sessions expiry", limit=10)
+
+    assert [(h.id, h.score) for h in told.answer.hits] == [(h.id, h.score) for h in plain.hits]
+    assert all("parts" not in hit.metadata for hit in plain.hits)
+
+
+def test_a_verdict_stands_for_each_hit_and_says_what_a_prompt_brings(fabric: Fabric) -> None:
+    question = "redis sessions expiry"
+    told = explain(fabric, question, limit=10)
+
+    given = {hit.id for hit in fabric.push(question)}
+    assert given
+    assert {id_ for id_, verdict in told.verdicts.items() if not verdict} == given
+    assert told.silence == ""
+    over = next(hit for hit in told.answer.hits if hit.text == "Sessions live in files")
+    assert told.verdicts[over.id] == "replaced, or no longer valid"
+    assert over.metadata["score_parts"]["times"] == 0.5
+
+
+def test_what_a_session_has_and_what_memory_md_shows_is_the_reason_of_its_silence(
+    fabric: Fabric,
+) -> None:
+    question = "redis sessions expiry"
+    given = frozenset(hit.id for hit in fabric.push(question))
+    records = frozenset(id_.removeprefix("record:") for id_ in given)
+
+    seen = explain(fabric, question, limit=10, seen=given)
+    shown = explain(fabric, question, limit=10, shown=records)
+
+    assert inject.GIVEN in seen.silence and inject.SHOWN in shown.silence
+    assert {seen.verdicts[id_] for id_ in given} == {inject.GIVEN}
+    assert {shown.verdicts[id_] for id_ in given} == {inject.SHOWN}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("yes please continue", NO_SUBJECT),
+        ("kangaroos", NOTHING_FOUND),
+        ("\n".join(f"2026-01-01 10:00:0{n} ERROR redis {{}}" for n in range(9)), A_PASTE),
+    ],
+)
+def test_every_silence_has_its_reason(fabric: Fabric, text: str, reason: str) -> None:
+    told = explain(fabric, text, limit=10)
+
+    assert told.silence == reason
+    assert fabric.push(text) == []
+
+
+def test_a_phrase_that_nothing_holds_is_searched_for_by_its_words_and_said_so(
+    fabric: Fabric,
+) -> None:
+    answer = fabric.recall('why "sessions redis"?')
+
+    assert answer.hits[0].text == "Use Redis for sessions"
+    assert answer.notes == ("nothing holds “sessions redis”: searched for the words instead",)
+    assert fabric.recall('why "redis for sessions"?').notes == ()
+
+
+def test_the_graph_is_walked_as_far_as_it_is_asked(fabric: Fabric) -> None:
+    pagination_graph(fabric.memory)
+
+    assert explain(fabric, "cursor-pagination", limit=10).answer.paths == ()
+    assert explain(fabric, "cursor-pagination", limit=10, depth=2).answer.paths

@@ -1,0 +1,137 @@
+"""Filters beside a question: what may be stated, how it joins those in it, what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.errors import BadInput
+from memory_fabric.models import Filters
+from memory_fabric.recall import filters
+from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.store.domains.scoped_memory import within
+from recall.given import NOW, USER, open_memory, remember
+
+
+@pytest.fixture
+def fabric(tmp_path: Path) -> Iterator[Fabric]:
+    memory = open_memory(tmp_path)
+    reviewer = USER._replace(domain="code_reviewer")
+    remember(memory, "Name branches after issues", by=reviewer, project="frontend")
+    remember(memory, "Name tables in the singular", by=reviewer)
+    remember(memory, "Name releases after rivers")
+    yield Fabric(memory, NOW)
+    memory.close()
+
+
+def texts(fabric: Fabric, question: str, **given: Any) -> list[str]:
+    answer = fabric.recall(question, filters=filters.stated(given, NOW))
+    return sorted(hit.text for hit in answer.hits)
+
+
+def test_br19_metadata_filters_must_all_hold(fabric: Fabric) -> None:
+    found = texts(fabric, "name", expert_domain="code_reviewer", project="frontend")
+
+    assert found == ["Name branches after issues"]
+
+
+def test_a_list_of_values_means_any_of_them(fabric: Fabric) -> None:
+    assert len(texts(fabric, "name", domain=["code_reviewer", "general"])) == 3
+    assert len(texts(fabric, "name", domain=["Code Reviewer"])) == 2
+
+
+def test_what_bears_no_tag_is_of_the_project_itself(fabric: Fabric) -> None:
+    assert len(texts(fabric, "name", project="PROJECT")) == 2
+    assert texts(fabric, "name", project="other") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"color": "red"}, "metadata_filters.color"),
+        ({"type": "banana"}, "metadata_filters.type"),
+        ({"scope": ["team", "x"]}, "metadata_filters.scope"),
+        ({"domain": 7}, "metadata_filters.domain"),
+        ({"domain": []}, "metadata_filters.domain"),
+        ({"agent": ["a", None]}, "metadata_filters.agent"),
+        ({"project": " "}, "metadata_filters.project"),
+        ({"session": "x" * 257}, "metadata_filters.session"),
+        ({"domain": "---"}, "metadata_filters.domain"),
+        ({"since": "soon"}, "metadata_filters.since"),
+        ({"before": ["2026-01-01"]}, "metadata_filters.before"),
+    ],
+)
+def test_br19_a_filter_that_means_nothing_is_an_error_that_names_it(
+    given: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(BadInput, match=named) as caught:
+        filters.stated(given, NOW)
+
+    assert caught.value.field == named
+
+
+def test_what_is_stated_beside_a_question_and_in_it_must_both_hold(fabric: Fabric) -> None:
+    assert texts(fabric, "name project:frontend", domain="code_reviewer") == [
+        "Name branches after issues"
+    ]
+    assert texts(fabric, "name domain:general,code_reviewer", domain="general") == [
+        "Name releases after rivers"
+    ]
+
+
+def test_filters_that_exclude_each_other_find_nothing_and_say_why(fabric: Fabric) -> None:
+    answer = fabric.recall("name domain:general", filters=Filters(domains=("code_reviewer",)))
+
+    assert answer.hits == ()
+    assert answer.notes == (
+        "nothing can be found: these filters exclude each other: expert_domain=general and "
+        "expert_domain=code_reviewer",
+    )
+
+
+def test_a_stretch_of_time_that_ends_before_it_begins_is_said(fabric: Fabric) -> None:
+    answer = fabric.recall("name since:2026-03-01 before:2026-01-01")
+
+    assert answer.hits == ()
+    assert "since=2026-03-01 and before=2026-01-01" in answer.notes[0]
+
+
+def test_an_answer_that_filters_left_empty_says_so_in_json_too(fabric: Fabric) -> None:
+    told = answer_as_json(fabric.recall("name type:antipattern domain:code_reviewer"))
+
+    assert told["results"] == []
+    assert told["filters"] == {"expert_domain": ["code_reviewer"], "type": ["antipattern"]}
+    assert told["notes"] == [
+        "nothing was found under the filter (expert_domain=code_reviewer, type=antipattern)"
+    ]
+    assert "filters" not in answer_as_json(fabric.recall("name"))
+
+
+def test_what_looks_like_a_filter_and_is_none_is_said(fabric: Fabric) -> None:
+    answer = fabric.recall("name type:nonsense scope:x since:gibberish depth:9")
+
+    assert len(answer.hits) == 3
+    assert len(answer.notes) == 4
+    assert answer.notes[0].startswith("“type:nonsense” is no filter and was read as words: type")
+
+
+def test_who_wants_to_leave_something_out_is_told_that_no_filter_does(fabric: Fabric) -> None:
+    answer = fabric.recall("retention -domain:general")
+
+    assert answer.notes == (
+        "“-domain:general” is no filter and was read as words: nothing can be left out by a filter",
+    )
+
+
+def test_who_can_read_one_domain_only_is_answered_under_its_label(fabric: Fabric) -> None:
+    inside = Fabric(within(fabric.memory, ("general",)), NOW)
+
+    told = answer_as_json(inside.recall("name"))
+    assert told["label"] == "[Domain-Filtered Memory (expert_domain=general)]"
+    assert [one["text"] for one in told["results"]] == ["Name releases after rivers"]
+    assert inside.recall("name domain:code_reviewer").hits == ()
+    pushed = inside.push_for_prompt("How do we name releases?")
+    assert "[Domain-Filtered Memory (expert_domain=general)]" in pushed.text

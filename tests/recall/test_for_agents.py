@@ -1,0 +1,262 @@
+"""What a subagent is given: its tasks share the room, its kind comes after them (BR-14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.errors import DeadlinePassed
+from memory_fabric.models import Hit
+from memory_fabric.recall import for_agents, inject, render
+from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.store.memory import Memory
+from recall.given import NOW, USER, a_hit, open_memory, remember
+
+ROOM = inject.AGENT_CHARS - for_agents.FRAME_CHARS
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    opened = open_memory(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def fabric(memory: Memory) -> Fabric:
+    return Fabric(memory, NOW)
+
+
+def stated(memory: Memory, **terms: str) -> None:
+    memory.settings = memory.settings._replace(agent_terms=terms)
+
+
+hits = st.builds(
+    lambda number, words, why, names: a_hit(
+        f"Memory {number} " + "word " * words,
+        id=f"record:{number:036}",
+        entities=tuple(f"entity-{n}" for n in range(names)),
+        metadata={"why": "reason " * why},
+    ),
+    st.integers(0, 30),
+    st.integers(0, 120),
+    st.integers(0, 60),
+    st.integers(0, 3),
+)
+queues_of_hits = st.lists(
+    st.lists(hits, min_size=1, max_size=6, unique_by=lambda hit: hit.id), max_size=8
+)
+
+
+class TestSharing:
+    @given(queues_of_hits, st.integers(0, 1500))
+    def test_the_room_is_never_exceeded(self, queues: list[list[Hit]], room: int) -> None:
+        kept = for_agents.shared(queues, room, inject.MAX_HITS)
+
+        assert sum(len(render.hit_line(hit)) + 1 for hit in kept) <= room
+
+    @given(queues_of_hits)
+    def test_every_task_with_a_hit_has_its_best_where_a_line_of_each_has_room(
+        self, queues: list[list[Hit]]
+    ) -> None:
+        kept = {hit.id for hit in for_agents.shared(queues, ROOM, inject.MAX_HITS)}
+
+        assert {queue[0].id for queue in queues} <= kept
+
+    @given(queues_of_hits)
+    def test_nothing_comes_twice_and_the_same_comes_again(self, queues: list[list[Hit]]) -> None:
+        kept = for_agents.shared(queues, ROOM, inject.MAX_HITS)
+
+        assert len({hit.id for hit in kept}) == len(kept)
+        assert for_agents.shared(queues, ROOM, inject.MAX_HITS) == kept
+
+    @given(queues_of_hits)
+    def test_what_is_kept_is_what_is_shown(self, queues: list[list[Hit]]) -> None:
+        kept = for_agents.shared(queues, ROOM, inject.MAX_HITS)
+        text = render.render(kept, heading=render.AGENT_HEADING, max_chars=inject.AGENT_CHARS)
+
+        assert len(text) <= inject.AGENT_CHARS
+        assert all(render.hit_line(hit) in text for hit in kept)
+
+    @given(st.lists(hits, min_size=1, max_size=6, unique_by=lambda hit: hit.id))
+    def test_one_task_alone_loses_no_words_while_there_is_room(self, queue: list[Hit]) -> None:
+        [first, *_] = for_agents.shared([queue], ROOM, inject.MAX_HITS)
+
+        assert first == queue[0]
+
+    def test_a_task_with_many_hits_leaves_room_for_the_other(self) -> None:
+        many = [a_hit("word " * 70, id=f"record:{n:036}") for n in range(6)]
+        one = a_hit("The one thing", id="record:other")
+
+        kept = for_agents.shared([many, [one]], ROOM, inject.MAX_HITS)
+
+        assert [hit.id for hit in kept[:2]] == [many[0].id, one.id]
+        assert kept[0].text == many[0].text
+
+    def test_a_shortened_line_keeps_its_marks_and_its_beginning(self) -> None:
+        hit = a_hit("Sessions live in Redis " + "and more " * 40, metadata={"why": "speed " * 20})
+
+        short = for_agents.within(hit, 120)
+
+        assert short is not None
+        line = render.hit_line(short)
+        assert len(line) <= 120
+        assert line.startswith("- [decision · 2026-02-20 · team · 1a2b3c4d] Sessions live in Redis")
+        assert for_agents.within(hit, 60) is None
+
+
+class TestTasks:
+    def test_each_of_several_tasks_gets_its_own_memory(self, fabric: Fabric) -> None:
+        for n in range(8):
+            remember(fabric.memory, f"Analytics schema rule {n}: " + f"partition by day{n} " * 12)
+        remember(fabric.memory, "Session tokens live in Redis")
+        tasks = ["Analytics schema\nTune the analytics schema", "Tokens\nExpire session tokens"]
+
+        given = fabric.push_for_agent("general-purpose", tasks)
+
+        assert "Analytics schema rule" in given.text
+        assert "Session tokens live in Redis" in given.text
+        assert len(given.text) <= inject.AGENT_CHARS
+
+    def test_a_long_prompt_full_of_manners_still_finds_its_memory(self, fabric: Fabric) -> None:
+        remember(fabric.memory, "Celery retries webhooks with exponential backoff")
+        prompt = (
+            "You are a senior backend engineer.\nWorking directory: /home/ann/work/shop\n"
+            "## Background\nPartners complain about the webhooks that our system sends to them.\n"
+            + "".join(f"{n}. Look at module number {n} of the sender.\n" for n in range(30))
+            + "Do not change the public interface.\nReturn a report with file paths."
+        )
+
+        given = fabric.push_for_agent("general-purpose", [f"Check webhook retries\n{prompt}"])
+
+        assert len(prompt) > 1000
+        assert "exponential backoff" in given.text
+
+    def test_what_the_whole_of_a_long_task_says_counts(self, fabric: Fabric) -> None:
+        remember(fabric.memory, "Invoices are numbered without gaps")
+        pages = "".join(f"The team wants page {n} of the ledger quicker.\n" for n in range(12))
+        prompt = pages + "Afterwards check how invoices get numbered, whether there are gaps."
+
+        given = fabric.push_for_agent("general-purpose", [f"Ledger page\n{prompt}"])
+
+        assert "without gaps" in given.text
+
+    def test_where_the_time_runs_out_what_was_found_is_given(self) -> None:
+        answers = iter([[a_hit("Use Redis")]])
+
+        def ask(question: str) -> list[Hit]:
+            for found in answers:
+                return found
+            raise DeadlinePassed("late")
+
+        tasks = ["\nredis sessions", "\nanother thing"]
+        found = for_agents.asked_for(tasks, ask, for_agents.strong_at(NOW))
+        assert [[hit.text for hit in queue] for queue in found] == [["Use Redis"]]
+
+        with pytest.raises(DeadlinePassed):
+            for_agents.asked_for(tasks, ask, for_agents.strong_at(NOW))
+
+
+class TestSearchers:
+    def test_what_is_surely_meant_is_given(self, fabric: Fabric) -> None:
+        remember(fabric.memory, "The importer streams CSV files instead of reading them whole")
+
+        given = fabric.push_for_agent("Explore", ["Find CSV import\nWhere does the importer read?"])
+
+        assert "streams CSV files" in given.text
+
+    @pytest.mark.parametrize(
+        "task",
+        [
+            "Explore the codebase\nDescribe the overall structure and the main modules.",
+            "Find uploads\nWhere are CSV uploads of the warehouse stock page validated?",
+            "Find tests\nList all test files.",
+        ],
+    )
+    def test_one_word_in_common_is_not_enough(self, fabric: Fabric, task: str) -> None:
+        remember(fabric.memory, "The importer streams CSV files instead of reading them whole")
+
+        assert fabric.push_for_agent("Explore", [task]).text == ""
+
+    def test_they_are_given_two_at_most_and_nothing_by_kind(self, fabric: Fabric) -> None:
+        for n in range(5):
+            remember(fabric.memory, f"The CSV importer checks column {'abcde'[n] * 4}")
+        remember(fabric.memory, "Architecture: modules follow the convention of layers")
+
+        given = fabric.push_for_agent("Explore", ["CSV importer\nHow does the CSV importer check?"])
+
+        assert 1 <= len(given.ids) <= for_agents.SEARCHER_HITS
+        assert len(given.text) <= for_agents.SEARCHER_CHARS
+        assert fabric.push_for_agent("Plan").text == ""
+
+
+class TestKinds:
+    def test_what_holds_is_given_first_and_nothing_of_the_graph(self, fabric: Fabric) -> None:
+        remember(fabric.memory, "The schema keeps one migration a release", type="constraint")
+        remember(fabric.memory, "The migration of May failed", type="problem")
+        remember(fabric.memory, "Which migration comes first?", type="question")
+        graph = {
+            "entities": [
+                {"name": "Cats", "entityType": "thing", "observations": ["a schema of cats"]}
+            ]
+        }
+        fabric.memory.write("create_entities", graph, USER)
+
+        given = fabric.push_for_agent("database-engineer").text
+
+        assert 0 < given.index("one migration a release") < given.index("May")
+        assert "cats" not in given and "comes first" not in given
+
+    def test_pinned_ones_come_first_then_the_newest_and_four_at_most(self, fabric: Fabric) -> None:
+        for n in range(9):
+            by = USER._replace(at=f"2026-02-0{n + 1}T10:00:00.000Z")
+            remember(fabric.memory, f"Schema rule {n}", pinned=n == 1, by=by)
+
+        given = fabric.push_for_agent("database-engineer").text
+
+        assert [line[-1] for line in given.splitlines()[2:-1]] == ["1", "8", "7", "6"]
+
+    def test_what_agents_of_the_kind_said_counts(self, fabric: Fabric) -> None:
+        by = USER._replace(agent="poem-writer", domain="poem_writer")
+        remember(fabric.memory, "Verses end on a stressed syllable", by=by)
+        remember(fabric.memory, "Prose is fine elsewhere")
+
+        given = fabric.push_for_agent("poem-writer").text
+
+        assert "Verses" in given
+        assert "Prose" not in given
+
+    def test_stated_terms_count_and_an_empty_one_turns_the_kind_off(self, fabric: Fabric) -> None:
+        remember(fabric.memory, "Invoices are numbered without gaps")
+        remember(fabric.memory, "The schema keeps one migration a release")
+        stated(fabric.memory, **{"billing-expert": "invoices", "database-engineer": ""})
+
+        assert "without gaps" in fabric.push_for_agent("shop:billing-expert").text
+        assert fabric.push_for_agent("database-engineer").text == ""
+        task = ["Migration\nWrite the schema migration"]
+        assert "one migration" in fabric.push_for_agent("database-engineer", task).text
+
+    def test_what_is_over_or_known_is_not_given(self, fabric: Fabric) -> None:
+        known = remember(fabric.memory, "Schema rule one")
+        shown = remember(fabric.memory, "Schema rule two")
+        remember(fabric.memory, "Schema rule three", valid_to="2026-02-21T00:00:00.000Z")
+
+        given = fabric.push_for_agent(
+            "database-engineer", seen={f"record:{known.id}"}, shown={shown.id}
+        )
+
+        assert given.text == ""
+
+    def test_a_kind_fills_only_what_the_task_has_left(self, fabric: Fabric) -> None:
+        for n in range(7):
+            remember(fabric.memory, f"Ledger import checks column {'abcdefg'[n] * 4}")
+        remember(fabric.memory, "The schema keeps one migration a release")
+
+        given = fabric.push_for_agent("database-engineer", ["Ledger\nThe ledger import checks"])
+
+        assert len(given.ids) <= inject.MAX_HITS
+        assert given.text.index("Ledger") < given.text.find("one migration") % 10_000

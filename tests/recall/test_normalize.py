@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.models import Hit
+from memory_fabric.recall.normalize import normalize
+from memory_fabric.recall.parse import parse
+from memory_fabric.store.search import Candidate
+from recall.given import NOW, a_candidate
+
+
+def normalized(question: str, *candidates: Candidate) -> list[Hit]:
+    return normalize(candidates, parse(question, now=NOW), NOW)
+
+
+def relevances(question: str, *candidates: Candidate) -> dict[str, float]:
+    return {hit.text: hit.relevance for hit in normalized(question, *candidates)}
+
+
+def test_br2_a_hit_has_the_normal_form() -> None:
+    candidate = a_candidate(
+        "Use cursor-based pagination",
+        id="graph:cursor-pagination#7",
+        entity="cursor-pagination",
+        timestamp="2026-01-15T10:00:00Z",
+        metadata={"entityType": "pattern", "relations": []},
+    )
+
+    [hit] = normalized("which pagination", candidate)
+
+    assert hit.id == "graph:cursor-pagination#7"
+    assert hit.text == "Use cursor-based pagination"
+    assert hit.source == "graph"
+    assert hit.timestamp == "2026-01-15T10:00:00Z"
+    assert 0.0 < hit.relevance < 1.0
+    assert hit.entities == ("cursor-pagination",)
+    assert hit.metadata["entityType"] == "pattern"
+    assert hit.metadata["relations"] == []
+
+
+@pytest.mark.parametrize(
+    "question", ["cursor-pagination", "Cursor Pagination?", "cursor_pagination"]
+)
+def test_br2_an_exact_name_is_fully_relevant(question: str) -> None:
+    [hit] = normalized(question, a_candidate("scales well", entity="cursor-pagination"))
+
+    assert hit.relevance == 1.0
+
+
+def test_br2_an_exact_name_with_signs_counts() -> None:
+    [hit] = normalized("C++", a_candidate("compiles slowly", entity="C++"))
+
+    assert hit.relevance == 1.0
+
+
+def test_what_holds_more_of_the_question_is_more_relevant() -> None:
+    found = relevances(
+        "redis session expiry",
+        a_candidate("redis session expiry is 30 minutes"),
+        a_candidate("redis session"),
+        a_candidate("redis"),
+    )
+
+    assert list(found) == ["redis session expiry is 30 minutes", "redis session", "redis"]
+
+
+def test_a_store_of_one_row_is_judged_by_coverage_since_bm25_is_nothing() -> None:
+    [hit] = normalized("redis session expiry", a_candidate("redis session expiry", bm25=1e-6))
+
+    assert hit.metadata["coverage"] == pytest.approx(1.0)
+    assert hit.relevance > 0.6
+
+
+def test_a_candidate_of_another_subject_covers_little_however_well_it_ranks() -> None:
+    [hit] = normalized("flux capacitor wiring of the window", a_candidate("window", bm25=9.0))
+
+    assert hit.metadata["coverage"] < 0.4
+
+
+def test_words_match_in_every_inflection_and_spelling() -> None:
+    [hit] = normalized("caching on k8s", a_candidate("The cluster caches images in Kubernetes"))
+
+    assert hit.metadata["coverage"] == pytest.approx(1.0)
+
+
+def test_why_and_entities_of_a_record_count_as_its_words() -> None:
+    candidate = a_candidate("Use B-trees", metadata={"why": "latency", "entities": ["PostgreSQL"]})
+
+    [hit] = normalized("latency in postgres", candidate)
+
+    assert set(hit.metadata["matched"]) == {"latency", "postgres"}
+
+
+def test_the_turn_before_raises_its_answer_and_a_question_more() -> None:
+    answer, after = "Thirty minutes.", "Sure thing."
+    other = a_candidate("session", source="episodes")
+    found = relevances(
+        "session expiry",
+        a_candidate(answer, source="episodes", before="What is the session expiry?"),
+        a_candidate(after, source="episodes", before="The session expiry, yes."),
+        other,
+    )
+
+    assert found[answer] > found[after]
+
+
+def test_the_best_of_a_session_raise_its_others() -> None:
+    together = [a_candidate(f"redis expiry {i}", metadata={"session": "a"}) for i in range(3)]
+    found = relevances(
+        "redis expiry",
+        *together,
+        a_candidate("redis in a", metadata={"session": "a"}),
+        a_candidate("redis in b", metadata={"session": "b"}),
+    )
+
+    assert found["redis in a"] > found["redis in b"]
+
+
+def test_a_named_entity_is_added_to_what_its_words_weigh() -> None:
+    found = relevances(
+        "what does billing-service need",
+        a_candidate("a queue", id="graph:billing-service#1", entity="billing-service"),
+        a_candidate("billing service"),
+    )
+
+    assert found["a queue"] > found["billing service"]
+
+
+def test_a_time_in_the_question_raises_what_happened_then() -> None:
+    found = relevances(
+        "deploys last week",
+        a_candidate("deploys to staging", timestamp="2026-02-17T10:00:00Z"),
+        a_candidate("deploys to prod", timestamp="2026-02-18T10:00:00Z"),
+        a_candidate("deploys to test", timestamp="2026-01-18T10:00:00Z"),
+    )
+
+    assert found["deploys to staging"] > found["deploys to test"]
+
+
+@pytest.mark.parametrize(
+    ("question", "fitting", "other"),
+    [
+        ("When is the release?", "release on 7 May 2026", "release it is"),
+        ("Who owns release?", "the release is with Ada", "the release is with us"),
+        ("How many release steps?", "release has three", "release has some"),
+    ],
+)
+def test_the_kind_of_answer_counts(question: str, fitting: str, other: str) -> None:
+    found = relevances(question, a_candidate(fitting), a_candidate(other))
+
+    assert found[fitting] > found[other]
+
+
+def test_a_question_is_a_worse_answer() -> None:
+    found = relevances("redis expiry", a_candidate("redis expiry?"), a_candidate("redis expiry!"))
+
+    assert found["redis expiry!"] > found["redis expiry?"]
+
+
+def test_an_exact_phrase_must_stand_in_the_hit() -> None:
+    found = relevances(
+        '"session cache"', a_candidate("the Session  cache"), a_candidate("cache of the session")
+    )
+
+    assert list(found) == ["the Session  cache"]
+
+
+def test_an_entity_whose_observations_matched_is_not_listed_again() -> None:
+    whole = a_candidate("a; b", id="graph:redis", entity="redis", metadata={"whole_entity": True})
+    observation = a_candidate("redis is fast", id="graph:redis#1", entity="redis")
+
+    hits = normalized("redis", whole, observation)
+
+    assert [hit.id for hit in hits] == ["graph:redis#1"]
+
+
+def test_the_best_row_of_a_store_that_knows_little_stays_behind() -> None:
+    found = relevances(
+        "redis session expiry",
+        a_candidate("redis session expiry", bm25=3.0, store="project"),
+        a_candidate("my session", bm25=3.0, store="user"),
+        a_candidate("your session", bm25=3.0, store="project"),
+    )
+
+    assert found["redis session expiry"] > found["your session"] > found["my session"]
+
+
+def test_nothing_found_is_nothing() -> None:
+    assert normalized("redis") == []

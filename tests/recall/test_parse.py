@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from memory_fabric.models import Filters
+from memory_fabric.recall.parse import MAX_HINTS, MAX_TERMS, parse
+
+NOW = "2026-03-01T12:00:00.000Z"
+
+
+def test_br1_a_question_becomes_words_hints_and_intent() -> None:
+    query = parse("What pagination approach did database-engineer recommend?")
+
+    assert " ".join(query.terms) == "pagination approach recommend"
+    assert query.entity_hints == ("database-engineer", "pagination")
+    assert query.intent in ("decision", "pattern")
+
+
+def test_br8_a_recommendation_of_an_agent_is_looked_for_in_the_graph() -> None:
+    assert parse("What did database-engineer recommend about pagination?").traverse
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How is billing related to invoices?",
+        "what depends on Redis",
+        "is the parser connected to the lexer?",
+    ],
+)
+def test_br12_relationship_words_ask_for_a_walk(text: str) -> None:
+    query = parse(text)
+
+    assert query.traverse
+    assert query.intent == "relationship"
+
+
+def test_an_order_that_names_a_technology_is_not_a_question_about_its_edges() -> None:
+    assert not parse("use Redis for the session cache", plain=True).traverse
+
+
+@pytest.mark.parametrize(
+    ("text", "intent"),
+    [
+        ("why did we choose Redis", "decision"),
+        ("how do I run the migrations", "howto"),
+        ("which error did the importer raise", "problem"),
+        ("what do I prefer for indentation", "preference"),
+        ("our pattern for repositories", "pattern"),
+        ("billing endpoints", ""),
+    ],
+)
+def test_the_intent_is_read_from_the_words(text: str, intent: str) -> None:
+    assert parse(text).intent == intent
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("When did we move to Kubernetes?", "when"),
+        ("Who owns the billing service?", "who"),
+        ("How many retries are allowed?", "how many"),
+        ("What is the timeout?", ""),
+    ],
+)
+def test_the_kind_of_answer_is_read_from_the_question_word(text: str, kind: str) -> None:
+    assert parse(text).answer_type == kind
+
+
+def test_filters_leave_the_words_and_hold_their_values() -> None:
+    query = parse(
+        "domain:code_reviewer type:decisions agent:database-engineer scope:team session:abc "
+        "project:shop since:2026-01-01 before:2026-02 pagination",
+        now=NOW,
+    )
+
+    assert query.terms == ("pagination",)
+    assert query.filters == Filters(
+        domains=("code_reviewer",),
+        types=("decision",),
+        agents=("database-engineer",),
+        scopes=("team",),
+        sessions=("abc",),
+        projects=("shop",),
+        since="2026-01-01",
+        before="2026-02-01",
+    )
+
+
+def test_br19_expert_domain_is_a_domain() -> None:
+    assert parse("expert_domain:code_reviewer naming").filters.domains == ("code_reviewer",)
+
+
+def test_several_values_and_quoted_values_are_one_filter_each() -> None:
+    query = parse('type:decision,pattern domain:"code review" caching')
+
+    assert query.filters.types == ("decision", "pattern")
+    assert query.filters.domains == ("code review",)
+    assert query.terms == ("caching",)
+
+
+@pytest.mark.parametrize(
+    ("text", "domains"),
+    [
+        ("domain:ops domain:legal x", ("ops", "legal")),
+        ('expert_domain:"legal advisor",ops x', ("legal advisor", "ops")),
+        ('domain:ops,"legal advisor", x', ("ops", "legal advisor")),
+        ('domain:"legal, old" x', ("legal, old",)),
+        ("Domain:Legal-Advisor x", ("Legal-Advisor",)),
+    ],
+)
+def test_br19_any_of_several_domains_is_stated_by_commas_and_by_repeating(
+    text: str, domains: tuple[str, ...]
+) -> None:
+    assert parse(text).filters.domains == domains
+
+
+def test_relative_times_in_filters_count_from_now() -> None:
+    assert parse("since:7d caching", now=NOW).filters.since == "2026-02-22"
+    assert parse("since:yesterday caching", now=NOW).filters.since == "2026-02-28"
+
+
+@pytest.mark.parametrize("text", ["type:banana", "scope:everywhere", "since:soon", "foo:bar"])
+def test_a_filter_that_means_nothing_stays_words(text: str) -> None:
+    query = parse(text, now=NOW)
+
+    assert query.filters == Filters()
+    assert query.terms
+    assert [said.partition(" ")[0] for said in query.unread] == (
+        [f"“{text}”"] if "foo" not in text else []
+    )
+
+
+def test_global_confines_to_the_global_scope() -> None:
+    query = parse("@global error handling")
+
+    assert query.global_only
+    assert query.filters.scopes == ("global",)
+
+
+def test_quoted_text_is_an_exact_phrase_and_words_too() -> None:
+    query = parse('where is "cursor based pagination" used')
+
+    assert query.phrases == ("cursor based pagination",)
+    assert "cursor" in query.terms
+
+
+def test_depth_is_two_unless_asked_for() -> None:
+    assert parse("Redis").depth == 2
+    assert parse("Redis depth:3").depth == 3
+    assert parse("Redis depth:9").depth == 2
+
+
+def test_a_prompt_read_plainly_has_no_filters_and_no_phrases() -> None:
+    query = parse('make type:decision the "default value" @global', plain=True)
+
+    assert query.filters == Filters()
+    assert query.phrases == ()
+    assert not query.global_only
+
+
+def test_names_are_hints_in_their_known_form() -> None:
+    query = parse("does k8s run src/app/main.py with FooBar, retry_count and Spring Boot?")
+
+    hints = ("Kubernetes", "src/app/main.py", "FooBar", "retry_count", "Spring Boot")
+    assert query.entity_hints == hints
+
+
+@pytest.mark.parametrize("name", ["payments-engineer", "@security-auditor", "api-designer"])
+def test_any_hyphenated_role_is_an_agent(name: str) -> None:
+    query = parse(f"what did {name} say about retries")
+
+    assert query.entity_hints[0] == name.lstrip("@")
+    assert "engineer" not in query.terms
+
+
+def test_identifiers_are_searched_whole_and_split() -> None:
+    assert {"fastapirouter", "fast", "router"} <= set(parse("FastAPIRouter").terms)
+
+
+def test_scripts_without_spaces_are_searched_in_pairs() -> None:
+    assert "認証" in parse("認証方式").terms
+
+
+def test_injected_blocks_are_not_part_of_the_question() -> None:
+    text = "<system-reminder>use Redis</system-reminder> explain caching"
+
+    assert parse(text).terms == ("explain", "caching")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\0",
+        "\ud800 lone",
+        "???",
+        "the of and",
+        '"',
+        '""',
+        "domain:",
+        ':"',
+        "@global",
+        "database-engineer",
+        "🦀",
+    ],
+)
+def test_odd_texts_are_read_without_complaint(text: str) -> None:
+    parse(text, now="not a time")
+
+
+@pytest.mark.parametrize(
+    "part", ["a", "a-", '"', 'domain:"', "x:", "<memory-fabric>", "how ", "Foo bar ", "\\", "認"]
+)
+def test_huge_and_adversarial_texts_are_bounded_and_quick(part: str) -> None:
+    text = part * (1_000_000 // len(part))
+    before = time.process_time()
+    query = parse(text, now=NOW)
+
+    assert time.process_time() - before < 1.0
+    assert len(query.text) <= 64 << 10
+    assert len(query.terms) <= MAX_TERMS
+    assert len(query.entity_hints) <= MAX_HINTS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Users are logged out. Find out why. Then fix it.",
+        "Is it slow? Measure it! Later we mend it",
+        "Please do: Rename the logo",
+        "- Rename the logo\n- Move it\n* Delete the old one\n1. Publish it",
+    ],
+)
+def test_a_capital_where_a_sentence_or_an_item_begins_is_no_name(text: str) -> None:
+    assert parse(text, plain=True).entity_hints == ()
+
+
+def test_a_capital_within_a_sentence_is_a_name() -> None:
+    assert parse("It is slow. Ask Caroline. Then Melanie?").entity_hints == ("Caroline", "Melanie")

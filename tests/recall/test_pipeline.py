@@ -1,0 +1,318 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.capture.remember import remember_text
+from memory_fabric.models import Filters, Relation
+from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.store.memory import Memory
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
+from recall.given import NOW, USER, open_memory, pagination_graph, remember
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    memory = open_memory(tmp_path)
+    yield memory
+    memory.close()
+
+
+@pytest.fixture
+def fabric(memory: Memory) -> Fabric:
+    return Fabric(memory, NOW)
+
+
+def test_br1_the_question_of_the_brief_is_answered(fabric: Fabric) -> None:
+    pagination_graph(fabric.memory)
+
+    answer = fabric.recall("What pagination approach did database-engineer recommend?")
+
+    texts = [hit.text for hit in answer.hits]
+    assert "Recommends a pagination approach for every list" in texts
+    assert "Use cursor-based pagination for scalability" in texts
+
+
+def test_br6_the_answer_has_the_form_of_the_brief(fabric: Fabric) -> None:
+    pagination_graph(fabric.memory)
+
+    answer = answer_as_json(fabric.recall("cursor-based pagination scalability"))
+
+    assert answer["query"] == "cursor-based pagination scalability"
+    assert answer["total_results"] == len(answer["results"])
+    assert sum(answer["sources"].values()) == answer["total_results"]
+    best = answer["results"][0]
+    assert best["id"] == "graph:cursor-pagination"
+    assert best["text"] == "Use cursor-based pagination for scalability"
+    assert best["source"] == "graph"
+    assert best["timestamp"].startswith("2026-02-20T10:00:00")
+    assert best["entities"][:2] == ["cursor-pagination", "database-engineer"]
+    recommends = {"from": "database-engineer", "relation": "recommends", "to": "cursor-pagination"}
+    assert recommends in best["graph_relations"]
+    scores = [result["score"] for result in answer["results"]]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= s <= 1 for s in scores)
+    json.dumps(answer)
+
+
+def test_br8_the_path_is_in_the_answer(fabric: Fabric) -> None:
+    pagination_graph(fabric.memory)
+
+    answer = fabric.recall("What did database-engineer recommend about pagination?")
+
+    recommends = Relation("database-engineer", "recommends", "cursor-pagination")
+    uses = Relation("cursor-pagination", "uses", "PostgreSQL")
+    assert any(recommends in path for path in answer.paths)
+    assert any(uses in path for path in answer.paths)
+    paths = answer_as_json(answer)["paths"]
+    assert {"from": "database-engineer", "relation": "recommends", "to": "cursor-pagination"} in [
+        step for path in paths for step in path
+    ]
+
+
+def test_br3_what_two_sessions_said_is_one_cross_validated_result(fabric: Fabric) -> None:
+    said = "All list endpoints of the public API return opaque cursors"
+    entity = {"name": "API", "entityType": "component", "observations": [said + "."]}
+    fabric.memory.write("create_entities", {"entities": [entity]}, USER._replace(session="s9"))
+    remember(fabric.memory, said)
+
+    [hit] = fabric.recall("opaque cursors of list endpoints").hits
+
+    assert hit.metadata["cross_validated"] is True
+
+
+def test_a_record_and_its_copies_on_entities_are_one_result(fabric: Fabric) -> None:
+    record = remember(fabric.memory, "Use Redis with Celery", names=["Redis", "Celery"])
+
+    [hit] = fabric.recall("redis celery").hits
+
+    assert hit.id == f"record:{record.id}"
+    assert "cross_validated" not in hit.metadata
+
+
+def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(fabric: Fabric) -> None:
+    pagination_graph(fabric.memory)
+    remember(fabric.memory, "Analytics moves to PostgreSQL next quarter")
+
+    hits = fabric.recall("analytics quarter").hits
+
+    hit = next(hit for hit in hits if hit.source == "records")
+    assert hit.metadata["cross_referenced"] is True
+    assert Relation("cursor-pagination", "uses", "PostgreSQL") in hit.graph_relations
+
+
+def test_br10_old_results_are_marked_and_shown(fabric: Fabric) -> None:
+    long_ago = USER._replace(at="2025-01-01T00:00:00.000Z")
+    remember(fabric.memory, "Use Redis for sessions", by=long_ago)
+
+    [hit] = fabric.recall("redis sessions").hits
+
+    assert hit.metadata["stale"] is True
+    assert hit.metadata["days_since"] == 424
+
+
+@pytest.mark.parametrize("question", ["", "   ", "\n", "???"])
+def test_r7_an_empty_question_brings_recent_memories(fabric: Fabric, question: str) -> None:
+    remember(fabric.memory, "Old", by=USER._replace(at="2026-01-01T00:00:00.000Z"))
+    remember(fabric.memory, "New", by=USER._replace(at="2026-02-28T00:00:00.000Z"))
+
+    answer = fabric.recall(question, limit=5)
+
+    assert [hit.text for hit in answer.hits][:2] == ["New", "Old"]
+
+
+def test_r7_a_filter_alone_brings_the_recent_ones_that_meet_it(fabric: Fabric) -> None:
+    remember(fabric.memory, "Use tabs", type="preference")
+    remember(fabric.memory, "Use Redis")
+
+    assert [hit.text for hit in fabric.recall("type:preference").hits] == ["Use tabs"]
+
+
+def test_filters_confine_the_answer(fabric: Fabric) -> None:
+    remember(fabric.memory, "Use Redis for sessions")
+    remember(fabric.memory, "Prefer Redis streams", type="preference", domain="messaging")
+
+    def texts(question: str, filters: Filters | None = None) -> list[str]:
+        return [hit.text for hit in fabric.recall(question, filters=filters).hits]
+
+    assert texts("redis type:preference") == ["Prefer Redis streams"]
+    assert texts("redis domain:messaging") == ["Prefer Redis streams"]
+    assert texts("redis", Filters(types=("decision",))) == ["Use Redis for sessions"]
+    assert texts("redis domain:nowhere") == []
+
+
+def test_br19_a_filtered_answer_says_so_even_when_it_is_empty(fabric: Fabric) -> None:
+    answer = answer_as_json(fabric.recall("redis expert_domain:code_reviewer"))
+
+    assert answer["label"] == "[Domain-Filtered Memory (expert_domain=code_reviewer)]"
+    assert answer["total_results"] == 0
+
+
+def test_an_exact_phrase_must_be_held(fabric: Fabric) -> None:
+    remember(fabric.memory, "The session cache lives in Redis")
+    remember(fabric.memory, "The cache of a session expires")
+
+    [hit] = fabric.recall('"session cache"').hits
+
+    assert hit.text == "The session cache lives in Redis"
+
+
+def test_limit_and_the_variable_for_each_source_are_kept(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path, MEMORY_FABRIC_MAX_RESULTS="3")
+    for i in range(8):
+        remember(memory, f"Redis rule {'abcdefgh'[i] * 5} holds {'hgfedcba'[i] * 4}")
+
+    fabric = Fabric(memory, NOW)
+
+    assert len(fabric.recall("redis rule", limit=50).hits) == 3
+    assert len(fabric.recall("redis rule", limit=2).hits) == 2
+    assert fabric.recall("redis rule", limit=0).hits == ()
+    memory.close()
+
+
+def test_the_threshold_and_factor_come_from_the_environment(tmp_path: Path) -> None:
+    memory = open_memory(
+        tmp_path, MEMORY_FABRIC_DEDUP_THRESHOLD="0.3", MEMORY_FABRIC_BOOST_FACTOR="1.0"
+    )
+    remember(memory, "Redis keeps the sessions warm")
+    remember(memory, "Redis keeps the sessions warm overnight")
+
+    assert len(Fabric(memory, NOW).recall("redis sessions").hits) == 1
+    memory.close()
+
+
+def test_a_prompt_gets_a_fenced_fact_with_its_ledger_id(fabric: Fabric) -> None:
+    record = remember(
+        fabric.memory,
+        "Use cursor-based pagination for all list endpoints",
+        why="it scales",
+        names=["cursor-pagination"],
+    )
+
+    pushed = fabric.push_for_prompt("Implement pagination for the users endpoint")
+
+    assert pushed.ids == (f"record:{record.id}",)
+    assert pushed.text.startswith(OPEN_FENCE + "\n")
+    assert pushed.text.endswith("\n" + CLOSE_FENCE)
+    assert "cursor-based pagination for all list endpoints — because it scales" in pushed.text
+    assert record.id[-8:] in pushed.text
+
+
+def test_a_question_of_the_brief_typed_as_a_prompt_is_answered_unasked(fabric: Fabric) -> None:
+    remember(
+        fabric.memory,
+        "Use cursor-based pagination for all list endpoints",
+        names=["cursor-pagination"],
+    )
+
+    question = "What pagination approach did database-engineer recommend?"
+
+    assert "cursor-based" in fabric.push_for_prompt(question).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hello",
+        "yes, continue",
+        "fix the typo in the README",
+        "write a haiku about the sea",
+        "what's the capital of France?",
+        "make the logo bigger",
+        "set the window title",
+    ],
+)
+def test_an_unrelated_prompt_gets_nothing(fabric: Fabric, text: str) -> None:
+    remember(fabric.memory, "Use cursor-based pagination for all list endpoints")
+    remember(fabric.memory, "PostgreSQL for analytics", why="we need window functions")
+    remember(fabric.memory, "Auth tokens expire after 15 minutes")
+
+    pushed = fabric.push_for_prompt(text)
+
+    assert pushed.text == ""
+    assert pushed.ids == ()
+
+
+def test_what_was_given_before_is_not_given_again(fabric: Fabric) -> None:
+    record = remember(fabric.memory, "Use Redis for the session cache", names=["Redis"])
+    prompt = "how does the session cache use Redis?"
+
+    assert fabric.push_for_prompt(prompt).ids
+    assert not fabric.push_for_prompt(prompt, seen={f"record:{record.id}"}).ids
+    assert not fabric.push_for_prompt(prompt, shown={record.id}).ids
+
+
+def test_a_prompts_budget_is_kept(fabric: Fabric) -> None:
+    for i in range(12):
+        remember(fabric.memory, f"Redis session cache {i} " + f"{'xyzuvw'[i % 6] * 5}{i} " * 60)
+
+    pushed = fabric.push_for_prompt("redis session cache")
+
+    assert 0 < len(pushed.text) <= 2000
+
+
+def test_br12_a_relationship_prompt_is_answered_from_the_edges(fabric: Fabric) -> None:
+    graph = {"entities": [{"name": n, "entityType": "component", "observations": []} for n in "ab"]}
+    fabric.memory.write("create_entities", graph, USER)
+    edge = {"from": "billing-service", "to": "ledger-store", "relationType": "depends_on"}
+    fabric.memory.write("create_relations", {"relations": [edge]}, USER)
+
+    pushed = fabric.push_for_prompt("what depends on ledger-store?")
+
+    assert "billing-service depends on ledger-store" in pushed.text
+
+
+def test_br14_a_subagent_gets_what_its_kind_works_on(fabric: Fabric) -> None:
+    remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
+    remember(fabric.memory, "Buttons are rounded", names=["React"])
+
+    pushed = fabric.push_for_agent("database-engineer")
+
+    assert "one migration a release" in pushed.text
+    assert "Buttons" not in pushed.text
+
+
+def test_br14_a_subagent_gets_what_its_task_asks_for_first(fabric: Fabric) -> None:
+    remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
+    remember(fabric.memory, "Invoices are numbered without gaps", names=["invoices"])
+
+    pushed = fabric.push_for_agent("database-engineer", ["Add numbered invoices to the ledger"])
+
+    assert pushed.text.index("without gaps") < pushed.text.index("one migration")
+    assert len(pushed.text) <= 1200
+
+
+def test_an_agent_of_no_known_kind_gets_what_its_task_asks_for_only(fabric: Fabric) -> None:
+    remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
+
+    assert fabric.push_for_agent("general-purpose").text == ""
+
+
+def test_recall_reads_what_remember_stored(fabric: Fabric) -> None:
+    stored = remember_text(
+        fabric.memory, "We decided to use PostgreSQL for the analytics DB.", "user", USER
+    )
+
+    assert stored
+    assert fabric.recall("which database for analytics").hits[0].id == f"record:{stored[0].id}"
+
+
+def test_json_tells_relevance_category_and_when_a_relation_was_stated(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path)
+    pagination_graph(memory)
+    remember(memory, "Cursors are opaque to clients", category="api")
+    fabric = Fabric(memory, NOW)
+
+    told = answer_as_json(fabric.recall("what does the database-engineer recommend?"))
+    edges = [r for r in told["results"] if r["metadata"].get("entityType") == "relation"]
+    (record,) = answer_as_json(fabric.recall("opaque cursors"))["results"][:1]
+
+    assert edges
+    assert all(edge["timestamp"] == USER.at for edge in edges)
+    assert all(0 < result["relevance"] <= 1 for result in told["results"])
+    assert record["metadata"]["category"] == "api"
+    memory.close()

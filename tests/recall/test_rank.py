@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.recall.rank import AS_RELEVANT, rank, recency, score
+from recall.given import NOW, a_hit
+
+STAMPS = st.sampled_from([NOW, "2026-02-20T10:00:00Z", "2026-02-01T10:00:00Z", "2024-01-01", ""])
+
+
+def test_br5_the_score_is_the_weighted_sum() -> None:
+    hit = a_hit(
+        source="graph", relevance=0.8, timestamp="2026-02-14T12:00:00Z", metadata={"trust": "user"}
+    )
+
+    assert score(hit, NOW) == pytest.approx(0.3 * 0.5 + 0.5 * 0.8 + 0.2 * 1.1 / 1.3)
+
+
+def test_br5_two_witnesses_have_the_most_authority() -> None:
+    hit = a_hit(relevance=1.0, timestamp=NOW, metadata={"cross_validated": True})
+
+    assert score(hit, NOW) == pytest.approx(1.0)
+
+
+def test_br5_what_was_merely_said_has_the_least() -> None:
+    assert score(a_hit(source="episodes"), NOW) < score(a_hit(source="graph"), NOW)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "expected"),
+    [
+        (NOW, 1.0),
+        ("2026-02-14T12:00:00Z", 0.5),
+        ("2020-01-01T00:00:00Z", 0.1),
+        ("2030-01-01T00:00:00Z", 1.0),
+        ("", 0.1),
+        ("who knows", 0.1),
+    ],
+)
+def test_br5_recency_falls_in_thirty_days_to_a_tenth(stamp: str, expected: float) -> None:
+    assert recency(stamp, NOW) == pytest.approx(expected)
+
+
+def test_br6_the_highest_score_comes_first() -> None:
+    hits = [a_hit(id=f"record:{i}", relevance=i / 10) for i in range(10)]
+
+    scores = [hit.score for hit in rank(hits, NOW)]
+
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_what_was_replaced_stands_behind_what_replaced_it() -> None:
+    old = a_hit("old", id="record:1", relevance=0.9, metadata={"superseded_by": "2"})
+    new = a_hit("new", id="record:2", relevance=0.5)
+
+    assert [hit.text for hit in rank([old, new], NOW)] == ["new", "old"]
+
+
+def test_a_validity_that_has_ended_counts_as_replaced_and_one_to_come_does_not() -> None:
+    ended = a_hit(metadata={"valid_to": "2026-02-01T00:00:00Z"})
+    to_come = a_hit(metadata={"valid_to": "2026-12-01T00:00:00Z"})
+
+    assert score(ended, NOW) < score(to_come, NOW) == score(a_hit(), NOW)
+
+
+@pytest.mark.parametrize("trust", ["tool", "foreign"])
+def test_low_trust_stands_behind_the_same_from_the_user(trust: str) -> None:
+    assert score(a_hit(metadata={"trust": trust}), NOW) < score(a_hit(), NOW)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), STAMPS), min_size=1, max_size=8))
+def test_whatever_is_fresh_the_most_relevant_is_beaten_only_by_its_equals(
+    given: list[tuple[float, str]],
+) -> None:
+    hits = [
+        a_hit(f"text {i}", id=f"record:{i}", relevance=relevance, timestamp=stamp)
+        for i, (relevance, stamp) in enumerate(given)
+    ]
+
+    first = rank(hits, NOW)[0]
+
+    assert first.relevance > max(relevance for relevance, _ in given) - AS_RELEVANT
+
+
+@given(st.floats(0, 1), st.lists(STAMPS, min_size=1, max_size=6))
+def test_among_equals_the_newer_stands_first(relevance: float, stamps: list[str]) -> None:
+    hits = [
+        a_hit(f"text {i}", id=f"record:{i}", relevance=relevance, timestamp=stamp)
+        for i, stamp in enumerate(stamps)
+    ]
+
+    found = [hit.timestamp for hit in rank(hits, NOW)]
+
+    assert found == sorted(stamps, reverse=True)

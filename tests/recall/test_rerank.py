@@ -1,0 +1,125 @@
+"""Laws of the reranking: bounded, monotone in nearness, nothing without a measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.models import Hit, Query
+from memory_fabric.recall.normalize import MOST, most_relevant_first
+from memory_fabric.recall.parse import parse
+from memory_fabric.recall.pipeline import Fabric, answer_as_json
+from memory_fabric.recall.rerank import MEASURED, measured, rerank
+from recall.given import NOW, USER, a_hit, open_memory
+
+RELEVANCE = st.floats(0, 1)
+NEAR = st.floats(-1, 1)
+
+
+def hits(relevances: Sequence[float]) -> list[Hit]:
+    """Hits of these relevances, most relevant first."""
+    made = [a_hit(f"text {i}", id=f"record:{i}", relevance=r) for i, r in enumerate(relevances)]
+    return most_relevant_first(made)
+
+
+@given(st.lists(st.tuples(RELEVANCE, NEAR), max_size=8))
+def test_relevance_stays_in_bounds_and_the_order_is_settled(
+    given: list[tuple[float, float]],
+) -> None:
+    found = hits([relevance for relevance, _ in given])
+    near = {f"record:{i}": value for i, (_, value) in enumerate(given)}
+
+    moved = rerank(found, near)
+
+    assert {hit.id for hit in moved} == {hit.id for hit in found}
+    assert all(0 <= hit.relevance <= 1 for hit in moved)
+    assert moved == most_relevant_first(moved)
+    before = {hit.id: hit.relevance for hit in found}
+    for hit in moved:
+        assert (hit.relevance == 1.0) == (before[hit.id] == 1.0)
+        assert before[hit.id] == 1.0 or hit.relevance <= MOST
+
+
+@given(RELEVANCE, NEAR, NEAR)
+def test_what_is_nearer_is_never_less_relevant(relevance: float, one: float, other: float) -> None:
+    low, high = sorted((one, other))
+
+    (less,) = rerank(hits([relevance]), {"record:0": low})
+    (more,) = rerank(hits([relevance]), {"record:0": high})
+
+    assert less.relevance <= more.relevance
+
+
+@given(st.floats(0, MOST), st.floats(0, MOST), NEAR)
+def test_equal_nearness_keeps_the_order_of_words(one: float, other: float, near: float) -> None:
+    found = hits([one, other])
+
+    moved = rerank(found, {"record:0": near, "record:1": near})
+
+    relevance = {hit.id: hit.relevance for hit in moved}
+    assert relevance[found[0].id] >= relevance[found[1].id]
+
+
+@given(st.lists(RELEVANCE, max_size=8))
+def test_without_a_measure_nothing_moves(relevances: list[float]) -> None:
+    found = hits(relevances)
+
+    assert rerank(found, {}) == found
+
+
+def test_a_hit_that_was_not_measured_and_one_without_a_number_stay() -> None:
+    found = hits([0.8, 0.4])
+
+    moved = rerank(found, {"record:1": float("nan")})
+
+    assert moved == found
+
+
+def test_the_nearness_stands_in_the_hit() -> None:
+    (moved,) = rerank(hits([0.5]), {"record:0": 0.123456})
+
+    assert moved.metadata["similarity"] == 0.1235
+    assert moved.relevance > 0.5
+
+
+def test_the_reason_is_measured_and_filters_are_not() -> None:
+    asked: list[tuple[str, list[str]]] = []
+
+    def measure(question: str, texts: Sequence[str]) -> list[float]:
+        asked.append((question, list(texts)))
+        return [0.0] * len(texts)
+
+    query = parse("type:decision which cache?")
+
+    measured([a_hit("Use Redis", metadata={"why": "it is fast"})], query, measure)
+
+    assert asked == [("which cache?", ["Use Redis it is fast"])]
+
+
+def test_only_the_first_hits_are_measured() -> None:
+    found = hits([0.5] * (MEASURED + 5))
+
+    near = measured(found, Query("x"), lambda _question, texts: [0.1] * len(texts))
+
+    assert list(near) == [hit.id for hit in found[:MEASURED]]
+
+
+@pytest.mark.parametrize("similarity", [None, lambda _question, _texts: []])
+def test_answers_without_a_measure_are_the_same_to_the_byte(
+    tmp_path: Path, similarity: object
+) -> None:
+    memory = open_memory(tmp_path)
+    texts = ["Redis caches sessions", "Sessions live in Redis for a day", "Redis was replaced"]
+    entity = {"name": "cache", "entityType": "component", "observations": texts}
+    memory.write("create_entities", {"entities": [entity]}, USER)
+    plain = Fabric(memory, NOW).recall("where do sessions live?")
+
+    with_it = Fabric(memory, NOW, similarity).recall("where do sessions live?")  # type: ignore[arg-type]
+    memory.close()
+
+    assert answer_as_json(with_it) == answer_as_json(plain)
+    assert with_it == plain and plain.hits

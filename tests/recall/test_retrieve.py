@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.deadline import Deadline, running
+from memory_fabric.errors import DeadlinePassed
+from memory_fabric.models import Provenance, Relation
+from memory_fabric.recall.normalize import normalize
+from memory_fabric.recall.parse import parse
+from memory_fabric.recall.retrieve import GRAPH_REQUIRED, execute, newest, relations_around
+from memory_fabric.store import fts_query
+from memory_fabric.store.memory import Memory
+from recall.given import USER, open_memory, pagination_graph, remember
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    memory = open_memory(tmp_path)
+    pagination_graph(memory)
+    yield memory
+    memory.close()
+
+
+def test_br1_an_entity_that_holds_the_words_apart_is_found(memory: Memory) -> None:
+    found, _, failures = execute(parse("pagination database-engineer"), memory)
+
+    texts = {candidate.entity: candidate.text for candidate in found}
+    assert texts["database-engineer"] == "Recommends a pagination approach for every list"
+    assert failures == ()
+
+
+def test_all_sources_and_both_stores_are_asked(memory: Memory) -> None:
+    remember(memory, "Pagination uses opaque cursors", names=["cursors"])
+    remember(memory, "I like pagination by cursor", type="preference", scope="user")
+    turn = {"id": "u1", "session": "s0", "role": "user", "text": "pagination was slow"}
+    turn |= {"created_at": USER.at, "place": "", "agent": ""}
+    memory.write("add_episodes", {"episodes": [turn]}, USER)
+
+    found, _, _ = execute(parse("pagination"), memory)
+
+    assert {c.source for c in found} == {"graph", "records", "episodes"}
+    assert {c.store for c in found} == {"project", "user"}
+
+
+def test_br8_a_relationship_question_brings_the_walked_path(memory: Memory) -> None:
+    question = "What did database-engineer recommend about pagination?"
+
+    found, paths, _ = execute(parse(question), memory)
+
+    recommends = Relation("database-engineer", "recommends", "cursor-pagination")
+    uses = Relation("cursor-pagination", "uses", "PostgreSQL")
+    assert paths[0][0] == recommends
+    assert (recommends, uses) in paths
+    assert "database-engineer recommends cursor-pagination" in [c.text for c in found]
+
+
+def test_br12_no_walk_without_relationship_words(memory: Memory) -> None:
+    _, paths, _ = execute(parse("pagination of lists"), memory)
+
+    assert paths == ()
+
+
+def test_a_failing_source_is_named_and_the_others_answer(memory: Memory) -> None:
+    remember(memory, "Pagination uses opaque cursors")
+    memory.session_database().connection.execute("DROP TABLE episodes_fts")
+
+    found, _, failures = execute(parse("pagination"), memory)
+
+    assert {c.source for c in found} == {"graph", "records"}
+    assert [failure.partition(":")[0] for failure in failures] == ["episodes (project)"]
+
+
+def test_a_damaged_store_is_named_and_the_other_answers(tmp_path: Path) -> None:
+    first = open_memory(tmp_path)
+    remember(first, "I like pagination by cursor", type="preference", scope="user")
+    remember(first, "Pagination uses opaque cursors")
+    path = Path(first.path_of("project"))
+    first.close()
+    path.write_bytes(b"this is not a database, whatever its name says" * 100)
+
+    memory = open_memory(tmp_path)
+    found, _, failures = execute(parse("pagination"), memory)
+    memory.close()
+
+    assert {c.store for c in found} == {"user"}
+    assert any(failure.startswith("graph (project)") for failure in failures)
+    assert GRAPH_REQUIRED not in failures
+
+
+def test_without_any_graph_the_answer_says_that_it_is_required(tmp_path: Path) -> None:
+    first = open_memory(tmp_path)
+    remember(first, "Pagination uses opaque cursors")
+    path = Path(first.path_of("project"))
+    first.close()
+    path.write_bytes(b"this is not a database, whatever its name says" * 100)
+
+    memory = open_memory(tmp_path)
+    found, _, failures = execute(parse("pagination"), memory)
+    _, newest_failures = newest(parse(""), memory, limit=5)
+    memory.close()
+
+    assert found == []
+    assert failures[-1] == GRAPH_REQUIRED
+    assert "required" in GRAPH_REQUIRED
+    assert GRAPH_REQUIRED in newest_failures
+
+
+def test_an_empty_home_is_not_a_failure(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path)
+
+    assert execute(parse("pagination"), memory) == ([], (), ())
+
+
+def test_a_passed_deadline_ends_the_question(tmp_path: Path) -> None:
+    first = open_memory(tmp_path)
+    for i in range(40):
+        texts = [f"pagination of list {i} {j}" for j in range(100)]
+        entity = {"name": f"list {i}", "entityType": "component", "observations": texts}
+        first.write("create_entities", {"entities": [entity]}, USER)
+    first.close()
+    with running(Deadline(wall_s=-1)), pytest.raises(DeadlinePassed):
+        execute(parse("pagination"), Memory.open(first.settings))
+
+
+def test_local_records_come_for_their_own_session_only(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path)
+    remember(memory, "Pagination is off in this branch", scope="local")
+
+    assert execute(parse("pagination branch"), memory, session="other")[0] == []
+    assert [c.source for c in execute(parse("pagination branch"), memory, session="s1")[0]]
+    memory.close()
+
+
+def test_br4_relations_of_named_and_own_entities_are_brought(memory: Memory) -> None:
+    query = parse("analytics database")
+    found, _, _ = execute(query, memory)
+
+    around = relations_around(normalize(found, query, ""), memory)
+
+    assert Relation("cursor-pagination", "uses", "PostgreSQL") in around["PostgreSQL"]
+
+
+def test_r7_the_newest_come_first(memory: Memory) -> None:
+    remember(memory, "Old", by=USER._replace(at="2026-01-01T00:00:00.000Z"))
+    remember(memory, "New", by=USER._replace(at="2026-02-28T00:00:00.000Z"))
+
+    found, failures = newest(parse(""), memory, limit=3)
+
+    assert found[0].text == "New"
+    assert len(found) == 3
+    assert failures == ()
+
+
+def test_a_word_of_most_observations_is_not_searched_for_and_nothing_is_lost(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fts_query, "COMMON_FROM_ROWS", 10)
+    facts = [f"the service number {n}" for n in range(12)] + ["the service caches invoices"]
+    memory.write(
+        "create_entities",
+        {"entities": [{"name": "api", "entityType": "component", "observations": facts}]},
+        Provenance("mcp"),
+    )
+    (database,) = memory.databases()
+
+    asked = [["service"], ["invoices"]]
+    assert fts_query.telling(database, "observations_fts", asked, 5) == '"invoices"'
+    assert fts_query.telling(database, "observations_fts", asked[:1], 5) == '"service"'
+    found, _, _ = execute(parse("which service caches invoices"), memory)
+    assert "the service caches invoices" in [candidate.text for candidate in found]

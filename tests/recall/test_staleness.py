@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.recall.staleness import is_stale, mark_stale
+from recall.given import a_hit
+
+
+@pytest.mark.parametrize(
+    ("kind", "days"),
+    [("decision", 90), ("pattern", 180), ("technology", 120), ("preference", 365), ("other", 90)],
+)
+def test_br10_each_type_has_its_limit(kind: str, days: int) -> None:
+    assert not is_stale(kind, days)
+    assert is_stale(kind, days + 1)
+
+
+def test_br10_agents_are_never_stale() -> None:
+    assert not is_stale("agent", 100_000)
+
+
+def test_br10_results_carry_the_mark_and_the_days() -> None:
+    [hit] = mark_stale([a_hit(timestamp="2026-01-01T00:00:00Z")], "2026-04-11T00:00:00Z")
+
+    assert hit.metadata["stale"] is True
+    assert hit.metadata["days_since"] == 100
+
+
+def test_br5_an_unknown_time_is_never_stale() -> None:
+    [hit] = mark_stale([a_hit(timestamp="")], "2026-04-11T00:00:00Z")
+
+    assert hit.metadata["stale"] is False
+    assert hit.metadata["days_since"] is None
+
+
+def test_the_type_of_an_entity_counts_where_there_is_no_record() -> None:
+    hit = a_hit(timestamp="2026-01-01T00:00:00Z")._replace(metadata={"entityType": "Agent"})
+
+    [marked] = mark_stale([hit], "2036-01-01T00:00:00Z")
+
+    assert marked.metadata["stale"] is False
+
+
+def test_what_was_replaced_or_has_ended_is_over() -> None:
+    hits = [
+        a_hit(metadata={"superseded_by": "2"}),
+        a_hit(metadata={"valid_to": "2026-01-01T00:00:00Z"}),
+        a_hit(metadata={"valid_to": "2027-01-01T00:00:00Z"}),
+    ]
+
+    assert [h.metadata["over"] for h in mark_stale(hits, "2026-04-11")] == [True, True, False]

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory_fabric.models import Relation
+from memory_fabric.recall.traverse import MAX_PATHS, most_telling, walk
+
+RECOMMENDS = Relation("database-engineer", "recommends", "cursor-pagination")
+USES = Relation("cursor-pagination", "uses", "PostgreSQL")
+RUNS = Relation("PostgreSQL", "runs_on", "Kubernetes")
+BACK = Relation("Kubernetes", "operated_by", "database-engineer")
+
+
+class Edges:
+    """Relations by their ends, and how often they were asked for."""
+
+    def __init__(self, *relations: Relation) -> None:
+        self.relations, self.asked = relations, 0
+
+    def __call__(self, names: Sequence[str]) -> list[Relation]:
+        self.asked += 1
+        return [r for r in self.relations if r.source in names or r.target in names]
+
+
+def test_br8_two_steps_are_walked_and_the_path_is_shown() -> None:
+    paths = walk(["database-engineer"], Edges(RECOMMENDS, USES, RUNS))
+
+    assert paths == ((RECOMMENDS, USES),)
+
+
+def test_br8_three_steps_on_request_and_never_more() -> None:
+    chain = [Relation(f"n{i}", "next", f"n{i + 1}") for i in range(6)]
+
+    assert len(walk(["n0"], Edges(*chain), depth=3)[0]) == 3
+    assert len(walk(["n0"], Edges(*chain), depth=99)[0]) == 3
+    assert walk(["n0"], Edges(*chain), depth=0) == ()
+
+
+def test_br8_cycles_end() -> None:
+    paths = walk(["database-engineer"], Edges(RECOMMENDS, USES, RUNS, BACK), depth=3)
+
+    ends = [{r.source for r in path} | {r.target for r in path} for path in paths]
+    assert set().union(*ends) == {
+        "database-engineer",
+        "cursor-pagination",
+        "PostgreSQL",
+        "Kubernetes",
+    }
+
+
+def test_an_edge_from_a_node_to_itself_leads_nowhere() -> None:
+    assert walk(["a"], Edges(Relation("a", "calls", "a"))) == ()
+
+
+def test_edges_are_walked_against_their_direction_too() -> None:
+    assert walk(["PostgreSQL"], Edges(USES, RECOMMENDS)) == ((USES, RECOMMENDS),)
+
+
+def test_a_hub_is_bounded() -> None:
+    hub = [Relation("hub", "touches", f"n{i}") for i in range(5000)]
+
+    assert len(walk(["hub"], Edges(*hub), max_nodes=200)) == 199
+
+
+def test_the_store_is_asked_once_a_level() -> None:
+    edges = Edges(*(Relation("hub", "touches", f"n{i}") for i in range(50)))
+
+    walk(["hub"], edges, depth=2)
+
+    assert edges.asked == 2
+
+
+def test_paths_that_name_what_was_asked_come_first() -> None:
+    other = Relation("database-engineer", "likes", "tea")
+
+    paths = most_telling([(other,), (RECOMMENDS, USES)], ["pagination", "recommend"])
+
+    assert paths[0] == (RECOMMENDS, USES)
+
+
+def test_an_answer_shows_a_handful_of_paths() -> None:
+    paths = [(Relation("hub", "touches", f"n{i}"),) for i in range(100)]
+
+    assert len(most_telling(paths, [])) == MAX_PATHS

@@ -1,0 +1,110 @@
+"""What is shown is redacted by today's rules, and most texts never load them."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.redaction.prefilter import (
+    may_hold_secret,
+    object_without_secrets,
+    without_secrets,
+)
+from memory_fabric.redaction.redact import redact, redacted_object
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+import redaction
+from halves import HALVES
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_no_text_that_redaction_changes_is_waved_through(half: str) -> None:
+    # Many of each: what one key in thousands looks like would otherwise get by.
+    samples = redaction.samples(half, 100)
+    changed = [sample for sample in samples if redact(sample.text) != sample.text]
+
+    # Kinds, not texts: those of the held half are not to be seen.
+    assert len(changed) > 1000
+    assert [sample.kind for sample in changed if not may_hold_secret(sample.text)] == []
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_an_object_is_left_as_redaction_leaves_it(half: str) -> None:
+    for sample in redaction.samples(half, 1):
+        payload = {"record": {"what": sample.text, "why": ""}, "seen_in": [sample.text]}
+        same = object_without_secrets(payload) == redacted_object(payload)
+        assert same, sample.kind
+    named = {"password": "opensesame", "what": "plain"}
+    assert object_without_secrets(named) == redacted_object(named)
+
+
+@given(st.text(max_size=200))
+def test_what_is_shown_is_what_redaction_leaves(text: str) -> None:
+    assert without_secrets(text) == redact(text)
+
+
+@given(
+    st.lists(st.sampled_from("password token is = : hunter42 the a1b2 key".split()), max_size=12)
+)
+def test_texts_about_secrets_are_shown_redacted(parts: list[str]) -> None:
+    text = " ".join(parts)
+    assert without_secrets(text) == redact(text)
+
+
+def test_ordinary_memories_are_waved_through() -> None:
+    chance = random.Random(1)
+    names = ["PostgreSQL", "cursor-based pagination", "Redis 7", "list_endpoints", "CI"]
+    for _ in range(50):
+        text = (
+            f"- [decision 2026-01-15 team a1b2c3d4] Use {chance.choice(names)} (because of speed)"
+        )
+        assert not may_hold_secret(text)
+
+
+def ordinary_prompts(count: int) -> list[str]:
+    """What developers ask for all day, put together by chance, the same each time."""
+    chance = random.Random(5)
+    files = "src/api/list_endpoints.py tests/test_cart.py README.md app/models/user.rb".split()
+    files += (
+        "web/src/components/CartView.tsx internal/auth/session.go docs/setup.md Makefile".split()
+    )
+    things = ["the cart", "pagination", "the worker", "CursorBasedPagination", "the login page"]
+    things += ["the retry logic", "Redis 7", "listEndpoints()", "the password form", "CI"]
+    asks = [
+        "Please look at {file} and tell me why {thing} is slow.",
+        "Add a test for {thing} in {file}, and run it.",
+        "Why does {thing} return 404 since yesterday?",
+        "Refactor {file}: split it into two modules, keep the public names.",
+        "Can we use {thing} instead of the old one? It takes 7 minutes on CI.",
+        "We decided to keep {thing} as it is, because the migration costs two weeks.",
+        "Rename the variable in {file} line 120, and update {file}.",
+        "The build fails with exit code 1; {thing} seems to be the cause.",
+        "Explain how {thing} works with {thing}.",
+        "Write docs for {thing}, see https://example.org/guide/start for the style.",
+        "Wie hängt {thing} mit {thing} zusammen? Schau in {file}.",
+        "Fix the flaky test of {thing}, it failed 3 of 10 times.",
+        "Bump the version to 2.4.1 and write the changelog for {thing}.",
+        "git log says 9fceb02 broke {thing}, revert it please.",
+        "Commit this as: {thing} retries three times",
+    ]
+    made = []
+    for _ in range(count):
+        text = chance.choice(asks)
+        for slot, words in (("{file}", files), ("{thing}", things)):
+            while slot in text:
+                text = text.replace(slot, chance.choice(words), 1)
+        made.append(text)
+    return made
+
+
+def test_few_ordinary_prompts_load_the_rules_and_none_is_changed() -> None:
+    prompts = ordinary_prompts(200)
+
+    assert [text for text in prompts if redact(text) != text] == []
+    assert sum(map(may_hold_secret, prompts)) <= 30

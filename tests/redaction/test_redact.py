@@ -1,0 +1,396 @@
+"""Secrets leave the text, everything else stays byte for byte, and no text takes long."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import string
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.redaction.redact import redact, redacted, redacted_object, says_only_secrets
+
+PLUGIN = str(Path(__file__).parents[2] / "plugin")
+ALNUM = string.ascii_letters + string.digits
+
+
+def random_text(size: int, alphabet: str = ALNUM) -> str:
+    """Characters as a generator of keys picks them: some of every kind, and of so many characters
+    hardly ever a single digit.
+    """
+    kinds = [string.ascii_lowercase, string.ascii_uppercase, string.digits, string.digits]
+    sure = [secrets.choice([c for c in kind if c in alphabet] or alphabet) for kind in kinds]
+    return "".join([*sure, *(secrets.choice(alphabet) for _ in range(size - len(sure)))])
+
+
+def made_secrets() -> dict[str, str]:
+    """One of each shape, made when the test runs: no source holds anything that looks like one."""
+    url_safe = ALNUM + "_-"
+    return {
+        "aws id": "AK" + "IA" + random_text(16, string.ascii_uppercase + string.digits),
+        "github": "gh" + "p_" + random_text(36),
+        "github fine": "github" + "_pat_" + random_text(60),
+        "gitlab": "gl" + "pat-" + random_text(20, url_safe),
+        "openai": "s" + "k-" + random_text(48),
+        "anthropic": "s" + "k-ant-api03-" + random_text(80, url_safe),
+        "stripe": "s" + "k_live_" + random_text(24),
+        "slack": "xo" + "xb-" + random_text(11, string.digits) + "-" + random_text(24),
+        "google": "AI" + "za" + random_text(35, url_safe),
+        "google oauth": "ya" + "29." + random_text(60, url_safe),
+        "npm": "np" + "m_" + random_text(36),
+        "pypi": "py" + "pi-" + random_text(90, url_safe),
+        "hugging face": "h" + "f_" + random_text(34),
+        "sendgrid": "S" + "G." + random_text(22) + "." + random_text(43),
+        "digital ocean": "dop" + "_v1_" + secrets.token_hex(32),
+        "jwt": ".".join(
+            ["ey" + "J" + random_text(20), "ey" + "J" + random_text(40), random_text(43)]
+        ),
+    }
+
+
+SHAPES = sorted(made_secrets())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("around", ["{}", "the key is {}.", '"{}"', "a={}&b", "({})\n", "x {}"])
+def test_a_credential_is_found_wherever_it_stands(shape: str, around: str) -> None:
+    secret = made_secrets()[shape]
+    found = redact(around.format(secret))
+    assert secret not in found
+    assert secret[8:20] not in found
+    assert "[redacted: " in found
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "password={}",
+        "PASSWORD: {}",
+        'password = "{}"',
+        "DB_PASS={}",
+        "export API_KEY='{}'",
+        '{{"client_secret": "{}"}}',
+        "aws_secret_access_key = {}",
+        "the password is {}",
+        "secretKey: {}",
+        "set the token to {}",
+        "--token={}",
+        "Authorization: Bearer {}",
+        "authorization: Basic {}",
+        "MYSQL_PWD={}",
+        "passphrase => {}",
+        "https://ann:{}@example.org/x",
+        "postgres://ann:{}@db:5432/billing",
+        "redis://:{}@cache",
+        "SESSION_ID={}",
+        "cookie: sid={}",
+    ],
+)
+def test_a_secret_is_known_by_its_name(template: str) -> None:
+    secret = random_text(32)
+    found = redact(f"Note: {template.format(secret)} and more.")
+    assert secret not in found
+    assert found.startswith("Note: ") and found.endswith(" and more.")
+
+
+@pytest.mark.parametrize(
+    "text", ["password=hunter42", "password: opensesame", "pwd = letmein!", "secret=correcthorse"]
+)
+def test_a_weak_password_is_a_secret_all_the_same(text: str) -> None:
+    assert redact(text).endswith("[redacted: secret]")
+
+
+def test_a_password_with_an_at_sign_leaves_nothing() -> None:
+    assert redact("mysql://ann:p4ss@word@db/x") == "mysql://ann:[redacted: password]@db/x"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the token budget is 20,000 and the token limit is high",
+        "password to reset: ask the user first",
+        "Reset the password to continue.",
+        "The secret is well-known.",
+        "The secret to success is patience.",
+        "Token: expires after 15 minutes",
+        "max_tokens=1000000",
+        "tokens: 128000",
+        "tokenizer=porter unicode61",
+        "TOKENIZER = porter",
+        "secretary: Johnson",
+        "passenger_name=Johnson",
+        "db_passenger=Johnson",
+        "credentials: include",
+        "token: string; password?: string",
+        "api_key: Optional[str] = None",
+        "password = get_password()",
+        "token = request.headers.get('Authorization')",
+        'api_key=os.environ["API_KEY"]',
+        "api_key=settings.api_key",
+        "token=$TOKEN password=${PASSWORD}",
+        "password: required",
+        "private_key: /etc/ssl/private/server.pem",
+        "token_url=https://example.org/oauth/token",
+        "We use basic authentication and bearer tokens everywhere.",
+        "basic internationalization of messages",
+        "http://localhost:8080/users/@me",
+        "http://localhost:8080?user=a@b",
+        "git@github.com:acme/billing.git",
+        "ssh://git@example.org:22/acme/billing",
+        "the sk-learn-compatible-estimator-checks pass",
+        "risk-of-a-very-long-hyphenated-name",
+        "handler=CursorBasedPaginationV2Handler",
+        "path: src/components/UserProfile2/IndexPage",
+        'integrity="sha512-{random}"',
+        "etag: {random}",
+        "image: iVBORw0KGgoAAAANSUhEUgAA{random}",
+        "src=data:image/jpeg;base64,/9j/4AAQSkZJRgABAQ{random}",
+        "commit=9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "id: 01a1fc36-f640-7ceb-bdf0-ea0d2a2f8b36",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "see https://example.org/a/b?page=2#part and mail a@example.org",
+        "if a < b: c = d",
+        "def f(x: int) -> list[str]: ...",
+    ],
+)
+def test_what_is_no_secret_stays_byte_for_byte(text: str) -> None:
+    text = text.replace("{random}", random_text(40))
+    assert redact(text) == text
+
+
+def test_a_password_of_one_digit_leaves_and_a_name_in_camel_case_stays() -> None:
+    secret = "cZ" + "9LOHjgaOGpNrjbTXSX"
+
+    assert redact(f"use {secret} as the password") == "use [redacted: secret] as the password"
+    for name in ("CursorPaginationV2", "OAuth2BearerToken", "PasswordHasherV3"):
+        assert redact(f"use {name} as the token") == f"use {name} as the token"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("mysql -u app -p{} shop", "mysql -u app -p[redacted: password] shop"),
+        ("curl -u app:{} https://a.example", "curl -u app:[redacted: password] https://a.example"),
+        ("deploy --password {} --now", "deploy --password [redacted: password] --now"),
+        ("db.internal:5432:shop:app:{}", "db.internal:5432:shop:app:[redacted: password]"),
+        ("Cookie: theme=dark; sid={}", "Cookie: theme=dark; sid=[redacted: cookie]"),
+        ("Server=db;Password={};Encrypt=yes", "Server=db;Password=[redacted: secret];Encrypt=yes"),
+        ("<password>{}</password>", "<password>[redacted: secret]</password>"),
+        ("password={})x]y and", "password=[redacted: secret] and"),
+        ('{"Authorization": "Token {}"}', '{"Authorization": "Token [redacted: token]"}'),
+        ("the password for the staging db is {}.", None),
+        ("log in with password {} on staging", None),
+        ("use {} as the password", "use [redacted: secret] as the password"),
+    ],
+)
+def test_only_the_secret_leaves_and_what_stands_around_it_stays(
+    text: str, kept: str | None
+) -> None:
+    secret = random_text(20)
+    found = redact(text.replace("{}", secret))
+    if kept is None:
+        assert secret not in found and found.startswith(text.partition("{}")[0])
+    else:
+        assert found == kept.replace("{}", secret)
+
+
+def test_the_secret_half_of_a_pair_of_keys_leaves_with_its_id() -> None:
+    half = random_text(40, ALNUM + "+/")
+    assert half not in redact(f"{made_secrets()['aws id']} {half}")
+
+
+def test_uuids_and_hashes_stay_under_any_name_but_that_of_a_secret() -> None:
+    for value in (str(uuid.uuid4()), uuid.uuid4().hex, secrets.token_hex(20)):
+        assert redact(f"commit: {value}") == f"commit: {value}"
+        assert value not in redact(f"token: {value}")
+
+
+def test_private_keys_leave_whole_also_when_their_end_is_missing() -> None:
+    body = base64.b64encode(secrets.token_bytes(96)).decode()
+    begin, end = ("-" * 5 + f"{word} RSA PRIVATE KEY" + "-" * 5 for word in ("BEGIN", "END"))
+    assert redact(f"a\n{begin}\n{body}\n{end}\nb") == "a\n[redacted: private key]\nb"
+    assert redact(f"a {begin}\n{body}") == "a [redacted: private key]"
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("a <private>b</private> c", "a [redacted: private] c"),
+        ("a <PRIVATE reason='x'>b\nc</Private > d", "a [redacted: private] d"),
+        ("<private>a<private>b</private>c</private>d", "[redacted: private]d"),
+        ("a <private>b", "a [redacted: private]"),
+        ("<private>a</private>b<private>c</private>", "[redacted: private]b[redacted: private]"),
+        ("a</private> b <private>c</private>d", "a</private> b [redacted: private]d"),
+        ("<privateer>a</privateer>", "<privateer>a</privateer>"),
+        ("vector<int> a", "vector<int> a"),
+    ],
+)
+def test_what_the_user_marks_as_private_is_not_kept(text: str, rest: str) -> None:
+    assert redact(text) == rest
+
+
+def test_objects_are_redacted_throughout_and_by_their_keys() -> None:
+    secret = random_text(24)
+    value = {
+        "password": secret,
+        "list": [f"token={secret}", {"api_key": secret, "n": 3}],
+        "name": "Cursor2Based3Pagination4Handler5Class",
+        "note": "a password policy",
+        f"token={secret}": True,
+        "token": "required",
+    }
+    found = redacted_object(value)
+    assert secret not in repr(found)
+    assert found["name"] == value["name"] and found["note"] == value["note"]
+    assert found["list"][1]["n"] == 3 and found["token"] == "required"
+    assert redacted((1, None, True, 2.5)) == [1, None, True, 2.5]
+
+
+@given(st.text())
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    once = redact(text)
+    assert redact(once) == once
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            "password token secret = : is to ' \" <private> </private> -----BEGIN https:// @ a1 "
+            "Bearer hunter42 [redacted: ] \n".split(" ")
+        ),
+        max_size=30,
+    )
+)
+def test_redacting_is_stable_on_texts_about_secrets(parts: list[str]) -> None:
+    for glue in ("", " "):
+        once = redact(glue.join(parts))
+        assert redact(once) == once
+
+
+@given(st.text(alphabet=string.ascii_lowercase + " .,\n", max_size=300))
+def test_plain_prose_without_the_names_of_secrets_stays(text: str) -> None:
+    told = ("pass", "pwd", "secret", "token", "key", "credential", "bearer", "basic")
+    if not any(word in text for word in told):
+        assert redact(text) == text
+
+
+ADVERSARIES = [
+    "'mysql ' * (n // 6)",
+    "'mysql -p' * (n // 8)",
+    "'curl -u ' * (n // 8)",
+    "'docker login ' * (n // 13)",
+    "'--password ' * (n // 11)",
+    "'password for a ' * (n // 15)",
+    "'password=(' * (n // 10)",
+    "'token=\"' * (n // 7)",
+    "('token=' + '(a' * 250) * (n // 506)",
+    "'<password>' * (n // 10)",
+    "'cookie: a=' * (n // 10)",
+    "'cookie: ' + 'a=b; ' * (n // 5)",
+    "'authorization: ' * (n // 15)",
+    "'login a password ' * (n // 17)",
+    "'seed phrase: ' + 'apple ' * (n // 6)",
+    "'db:5432:a:b:' * (n // 12)",
+    "'1//0' * (n // 4)",
+    "'AK' 'IA' * (n // 4)",
+    "('.atl' 'asv1.') * (n // 9)",
+    "'M' * 24 + '.' * n",
+    "'a' * 30 + ' as the' * (n // 7)",
+    "'LS0tLS1CRUdJTi' 'BQUklWQVRF' * (n // 24)",
+    "'a' * n",
+    "'-' * n",
+    "'<private' * (n // 8)",
+    "'<private>' * (n // 9)",
+    "'</private ' * (n // 10)",
+    "'-----BEGIN ' * (n // 11)",
+    "('-----BEGIN ' + 'A' * 40) * (n // 51)",
+    "'-----BEGIN RSA PRIVATE KEY-----' * (n // 31)",
+    "'token' * (n // 5)",
+    "'token_' * (n // 6)",
+    "'passwordpassword ' * (n // 17)",
+    "'password is ' * (n // 12)",
+    "'token    ' * (n // 9)",
+    "'a://' * (n // 4)",
+    "'a://b:' * (n // 6)",
+    "('a://b:' + 'c' * 255) * (n // 261)",
+    "'eyJ' * (n // 3)",
+    "'-eyJ' * (n // 4)",
+    "('eyJ' + 'a' * 4000 + '.') * (n // 4004)",
+    "'sk-' * (n // 3)",
+    "'-sk-a' * (n // 5)",
+    "'bearer ' * (n // 7)",
+    "'bearer' + ' ' * n",
+    "'a.' * (n // 2)",
+    "'a=' * (n // 2)",
+    "('aA1' * 170 + '=') * (n // 511)",
+    "'a = ' + 'aB1' * (n // 3)",
+    "'<memory-fabric ' * (n // 15)",
+    "'<' * n",
+    "'< ' * (n // 2)",
+    "'é' * n",
+    "'数据' * (n // 2)",
+    "'aB' * (n // 2)",
+    "' ' * n",
+]
+TIMED = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
+sys.path.insert(0, {PLUGIN!r})
+from memory_fabric.redaction import redact; from memory_fabric import text
+from memory_fabric.store.tiers import anonymise
+n = int(sys.argv[1])
+value = eval(sys.argv[2])
+redact.redact(value)
+text.without_injected(value), text.neutralised(value), text.terms(value), text.index_extra(value)
+anonymise.cleaned(value, {{"billing": "the project"}})
+"""
+
+
+@pytest.mark.parametrize("adversary", ADVERSARIES)
+def test_no_text_takes_long(adversary: str) -> None:
+    """A quarter of a megabyte within ten seconds of the processor; a quadratic text takes hours."""
+    subprocess.run(
+        [sys.executable, "-I", "-c", TIMED, str(1 << 18), adversary], check=True, timeout=280
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["mysql", "-p{}", "shop"], ["mysql", "-p[redacted: password]", "shop"]),
+        (["curl", "-u", "bob:{}", "/x"], ["curl", "-u", "bob:[redacted: password]", "/x"]),
+        (["deploy", "--token", "{}"], ["deploy", "--token", "[redacted: password]"]),
+        (["a password", "{} is no option"], ["a password", "{} is no option"]),
+        (["--now", "a  b", ""], ["--now", "a  b", ""]),
+    ],
+)
+def test_a_list_of_words_is_redacted_as_the_line_that_they_make(
+    words: list[str], kept: list[str]
+) -> None:
+    secret = "swo" + "rdfish7"
+    given = [word.replace("{}", secret) for word in words]
+
+    assert redacted(given) == [word.replace("{}", secret) for word in kept]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_empty"),
+    [
+        ("password={}", True),
+        ("my password is {}", True),
+        ("the db password: {}", False),
+        ("API key: {}", True),
+        ("das Passwort lautet {}", True),
+        ("パスワードは{}です", True),
+        ("password={} for the staging cluster", False),
+        ("The password lies in the vault", False),
+    ],
+)
+def test_a_text_that_is_nothing_but_a_secret_is_known(text: str, is_empty: bool) -> None:
+    assert says_only_secrets(text.replace("{}", "a8" + "Kd93jfQ2x")) is is_empty

@@ -1,0 +1,70 @@
+"""Secrets that are known by a property of name, value or structure, and what only looks so."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.redaction.prefilter import may_hold_secret
+from memory_fabric.redaction.redact import redact
+
+STRONG = "Kd93" + "jfQ2" + "xTz8"
+GROUPS = "-".join(("aB3d", "Ef9h", "Jk2m"))
+SMALL = "u87x4i2bpph8bw14" + "mnvofflz8eu8bk1p" + "eyyjyle6"
+UUID = "9a1d4c3e-fdac-8f15-" + "a87c-15ff051bd3c9"
+WORDS = "candle dragon silver island fabric coral pigeon galaxy ginger cactus magnet stone"
+
+TOLD = [
+    ("our Logtail key ({})", STRONG),
+    ("our key for Scaleway: `{}`", UUID),
+    ("{}, that is the pin.", "787498"),
+    ("token/prod: {}", SMALL),
+    ("csk-{}", SMALL),
+    ("passwords: bob has {}", GROUPS),
+    ("we changed the password from abcd99x1 to {}", STRONG),
+    ("{} が管理者のパスワードです", STRONG),
+    ("Uporabi {} kot geslo", STRONG),
+    ("seed words: {}\nAfterwards restart the scheduler for them.", WORDS),
+    ('variable "admin_password" {{\n  default = "{}"\n}}', STRONG),
+    ('@Value("{}") private String apiToken;', STRONG),
+    ("jdbc:oracle:thin:app/{}@//db.internal:1521/XE", STRONG),
+    ("app:{}@tcp(db:3306)/app", STRONG),
+    ("INSERT INTO users (email,password) VALUES ('a@b','{}')", STRONG),
+    ("account\tapi_key\tplan\nacme\t{}\tpro", STRONG + STRONG),
+    ("rsync --password-file=<(echo {}) a b", STRONG),
+    ("echo -n '{}' | docker secret create db -", STRONG),
+    ("bundle config gems.example.org bob:{}", STRONG),
+    ("ROOT_PASS='{}'", "Password" + "4535!"),
+]
+HARMLESS = [
+    "arn:aws:secretsmanager:eu-west-1:015005835290:secret:window-db",
+    "CREATE ROLE app LOGIN PASSWORD :'app_password';",
+    "$password = Read-Host -AsSecureString",
+    "existingSecret: billing-postgres-credentials",
+    "var a=function(e,t){return e.key===t.key&&e.p2===t.p2};",
+    "The pin on the board is GPIO17, the LED on GPIO27.",
+    "i18n key: settings.password.reset.title2",
+    "sort key = ORDER#2026-01-01#0042",
+    "pod shop-8izg6vll5-vm30t uses secret hazard-tls",
+    "image: r.example.org/wisdom@sha256:" + "59fd" * 16,
+    "request_id=req_" + STRONG + STRONG,
+    "login|credential|expires\nci|none|2027-01-01",
+]
+
+
+@pytest.mark.parametrize(("form", "secret"), TOLD)
+def test_a_secret_leaves_in_whatever_form(form: str, secret: str) -> None:
+    text = form.format(secret)
+
+    assert may_hold_secret(text)
+    assert secret not in redact(text)
+
+
+def test_a_sentence_behind_the_words_of_a_wallet_stays() -> None:
+    text = f"recovery phrase: {WORDS}\nAfterwards restart the scheduler."
+
+    assert redact(text).endswith("\nAfterwards restart the scheduler.")
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert redact(text) == text

@@ -1,0 +1,264 @@
+"""Many texts in one commit, and what keeps too many out."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.config import Settings
+from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.ingest_protocol import Ingest
+from memory_fabric.servers.http import batching as group
+from memory_fabric.servers.http.batching import Intake
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store import ingest_queue as queue
+from memory_fabric.store.database import Database
+from memory_fabric.store.ingest_queue import Accepted, IdempotencyConflict
+from memory_fabric.store.memory import Memory
+from servers.doors import settings
+
+WAIT_S = 20
+
+
+def told(
+    home: Path,
+    story: Callable[[Intake], Awaitable[None]],
+    most: int = 1000,
+    opens: Callable[[Settings], Memory] = Memory.open,
+) -> list[str]:
+    """Run a story with an intake of this home; what was accepted called this often."""
+    called: list[str] = []
+    store = StoreThread(lambda: Memory.open(settings(home)))
+    intake = Intake(lambda: opens(settings(home)), store, most, lambda: called.append("accepted"))
+
+    async def whole() -> None:
+        await asyncio.wait_for(_told(story, intake), WAIT_S)
+
+    asyncio.run(whole())
+    intake.close(WAIT_S)
+    assert store.close(WAIT_S)
+    return called
+
+
+async def _told(story: Callable[[Intake], Awaitable[None]], intake: Intake) -> None:
+    await story(intake)
+
+
+def stored(home: Path) -> int:
+    """How many texts are in the database."""
+    (path,) = home.rglob("*.db")
+    with closing(sqlite3.connect(path)) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM intake").fetchone()
+    return int(count)
+
+
+def test_what_waits_together_is_committed_together(tmp_path: Path) -> None:
+    async def story(intake: Intake) -> None:
+        texts = [Ingest(f"Text {number}") for number in range(100)]
+        outcomes = await asyncio.gather(*map(intake.accept, texts))
+
+        assert len({outcome.id for outcome in outcomes}) == 100
+
+    commits = told(tmp_path, story)
+
+    assert stored(tmp_path) == 100
+    # The first came alone, the others while it was written.
+    assert len(commits) <= 3
+
+
+def test_one_that_is_in_conflict_spoils_no_other(tmp_path: Path) -> None:
+    async def story(intake: Intake) -> None:
+        texts = [Ingest("a", idempotency_key="k"), Ingest("b", idempotency_key="k"), Ingest("c")]
+        first, second, third = await asyncio.gather(*map(intake.accept, texts))
+
+        assert isinstance(first, Accepted) and isinstance(third, Accepted)
+        assert second == IdempotencyConflict(first.id)
+
+    told(tmp_path, story)
+
+    assert stored(tmp_path) == 2
+
+
+def test_whoever_stops_waiting_leaves_his_text_and_the_others_go_on(tmp_path: Path) -> None:
+    async def story(intake: Intake) -> None:
+        gone = asyncio.create_task(intake.accept(Ingest("gone")))
+        stays = asyncio.create_task(intake.accept(Ingest("stays")))
+        await asyncio.sleep(0)
+        gone.cancel()
+
+        assert isinstance(await stays, Accepted)
+
+    told(tmp_path, story)
+
+    assert stored(tmp_path) == 2
+
+
+def test_more_than_can_wait_are_refused_at_once(tmp_path: Path) -> None:
+    async def story(intake: Intake) -> None:
+        texts = [Ingest(f"Text {number}") for number in range(group.MAX_WAITING + 5)]
+        outcomes = await asyncio.gather(*map(intake.accept, texts), return_exceptions=True)
+
+        refused = [one for one in outcomes if isinstance(one, StoreUnavailable)]
+        assert len(refused) == 5
+        assert len([one for one in outcomes if isinstance(one, Accepted)]) == group.MAX_WAITING
+
+    told(tmp_path, story)
+
+
+@pytest.mark.parametrize(
+    "ingest",
+    [
+        lambda sign: Ingest(sign * 10_000),
+        lambda sign: Ingest(sign, key_decisions=(sign * 5_000, sign * 5_000)),
+        # One sign beyond the others makes Python keep four bytes of each.
+        lambda sign: Ingest("\N{ELEPHANT}" + sign * 2_500),
+    ],
+)
+def test_large_texts_wait_in_smaller_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ingest: Callable[[str], Ingest]
+) -> None:
+    monkeypatch.setattr(group, "MAX_WAITING_BYTES", 25_000)
+
+    async def story(intake: Intake) -> None:
+        texts = [ingest(str(number)) for number in range(3)]
+        outcomes = await asyncio.gather(*map(intake.accept, texts), return_exceptions=True)
+
+        assert [type(one) for one in outcomes] == [Accepted, Accepted, StoreUnavailable]
+
+    told(tmp_path, story)
+
+
+def test_a_backlog_that_is_too_long_takes_no_more(tmp_path: Path) -> None:
+    async def story(intake: Intake) -> None:
+        await intake.accept(Ingest("one"))
+        while not intake.is_full:
+            await asyncio.sleep(0)
+
+        with pytest.raises(StoreUnavailable, match="More than 1 texts wait to be worked off"):
+            await intake.accept(Ingest("two"))
+
+    told(tmp_path, story, most=1)
+
+    assert stored(tmp_path) == 1
+
+
+def test_a_backlog_that_was_worked_off_is_seen_by_whoever_only_watches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group, "LOOK_EVERY_S", 0.0)
+
+    async def story(intake: Intake) -> None:
+        accepted = await intake.accept(Ingest("one"))
+        assert isinstance(accepted, Accepted)
+        while not intake.is_full:
+            await asyncio.sleep(0)
+        with closing(Memory.open(settings(tmp_path))) as memory:
+            queue.drop(memory, [accepted.id], group.SAID_BY)
+        while intake.is_full:
+            assert await intake.complaint() == ""
+
+    told(tmp_path, story, most=1)
+
+
+def test_a_memory_that_cannot_be_made_is_told_without_its_path(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file where the folder should be")
+
+    async def story(intake: Intake) -> None:
+        before = await intake.complaint()
+        with pytest.raises(StoreUnavailable):
+            await intake.accept(Ingest("x"))
+        after = await intake.complaint()
+
+        assert before and after
+        assert str(tmp_path) not in before + after
+
+    told(tmp_path / "home", story)
+
+
+def test_after_a_refused_text_it_is_written_again_before_it_is_said_to_work(
+    tmp_path: Path,
+) -> None:
+    opened: list[Database] = []
+
+    def opens(of: Settings) -> Memory:
+        memory = Memory.open(of)
+        database = memory.database("project", create=True)
+        assert database is not None
+        (pages,) = database.row("PRAGMA page_count") or (0,)
+        database.connection.execute(f"PRAGMA max_page_count = {pages}")
+        opened.append(database)
+        return memory
+
+    async def story(intake: Intake) -> None:
+        with pytest.raises(StoreUnavailable, match="The disk is full"):
+            await intake.accept(Ingest("many words " * 20_000))
+        full = [await intake.complaint() for _ in range(3)]
+        opened[0].connection.execute("PRAGMA max_page_count = 1000000")
+        later = [await intake.complaint() for _ in range(2)]
+
+        assert full == ["The disk is full."] * 3
+        assert later == ["", ""]
+        assert isinstance(await intake.accept(Ingest("many words " * 20_000)), Accepted)
+
+    told(tmp_path, story, opens=opens)
+
+
+def test_in_a_batch_with_a_text_of_no_shape_each_gets_its_own_outcome(tmp_path: Path) -> None:
+    def opens(of: Settings) -> Memory:
+        memory = Memory.open(of)
+        database = memory.database("project", create=True)
+        assert database is not None
+        (pages,) = database.row("PRAGMA page_count") or (0,)
+        database.connection.execute(f"PRAGMA max_page_count = {pages + 10}")
+        return memory
+
+    async def story(intake: Intake) -> None:
+        shapeless = Ingest("No shape", key_decisions=(5,))  # type: ignore[arg-type]
+        texts = [Ingest("First"), Ingest("Small"), shapeless, Ingest("many words " * 20_000)]
+        outcomes = await asyncio.gather(
+            *map(intake.accept, [*texts, Ingest("Last")]), return_exceptions=True
+        )
+
+        assert [type(one) for one in outcomes[:3]] == [Accepted, Accepted, BadInput]
+        assert [isinstance(one, StoreUnavailable) for one in outcomes[3:]] == [True, True]
+        assert await intake.complaint() == "The disk is full."
+
+    told(tmp_path, story, opens=opens)
+
+    assert stored(tmp_path) == 2
+
+
+def test_a_full_disk_is_seen_before_the_first_text(tmp_path: Path) -> None:
+    def opens(of: Settings) -> Memory:
+        memory = Memory.open(of)
+        database = memory.database("project", create=True)
+        assert database is not None
+        database.connection.execute("PRAGMA max_page_count = 1")
+        return memory
+
+    async def story(intake: Intake) -> None:
+        assert await intake.complaint() == "The disk is full."
+
+    told(tmp_path, story, opens=opens)
+
+
+def test_what_nobody_foresaw_is_a_complaint_too_and_told_once_without_its_name_to_strangers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def opens(_: Settings) -> Memory:
+        raise PermissionError(13, "Permission denied", str(tmp_path))
+
+    async def story(intake: Intake) -> None:
+        complaints = [await intake.complaint() for _ in range(2)]
+
+        assert complaints == ["The memory cannot be written."] * 2
+
+    told(tmp_path, story, opens=opens)
+
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 and "PermissionError" in said[0] and str(tmp_path) in said[0]

@@ -1,0 +1,259 @@
+"""The application in this process: an unforeseen fault is JSON, the end comes all the same."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from memory_fabric.config import Settings
+from memory_fabric.servers.http import auth
+from memory_fabric.servers.http import routes as app
+from memory_fabric.servers.http.allowed_hosts import Names
+from memory_fabric.servers.http.auth import Guard
+from memory_fabric.servers.http.batching import Intake
+from memory_fabric.servers.http.ingest_process import WorkerChild
+from memory_fabric.servers.http.keys import Keys
+from memory_fabric.servers.http.rate_limit import Rate
+from memory_fabric.servers.http.routes import application
+from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.store.memory import Memory
+from servers.doors import settings
+
+WAIT_S = 20
+STAYS = (sys.executable, "-c", "import time\ntime.sleep(99)")
+
+
+class World:
+    """An application of its own with all that it asks, and a guard before it."""
+
+    def __init__(self, home: Path, *, opens: bool = True) -> None:
+        own = settings(home)
+        self._path = str(home)
+
+        def opened() -> Memory:
+            if not opens:
+                raise PermissionError(13, "Permission denied", self._path)
+            return Memory.open(own)
+
+        self.worker = WorkerChild(own.project_dir, command=STAYS)
+        self.store = StoreThread(opened)
+        self.intake = Intake(opened, self.store, 1000, self.worker.start)
+        self.keys = Keys(own.home)
+        self.app: Starlette = self._made(own)
+
+    def _made(self, own: Settings) -> Starlette:
+        made = application(self.store, own, self.keys, self.intake, self.worker)
+        made.router.routes.append(Route("/broken", self._broken))
+        made.router.routes.append(Route("/half", self._half))
+        return made
+
+    async def _broken(self, _request: Request) -> Response:
+        raise PermissionError(13, "Permission denied", self._path)
+
+    async def _half(self, _request: Request) -> Response:
+        async def parts() -> AsyncIterator[bytes]:
+            yield b"half"
+            raise PermissionError(13, "Permission denied", self._path)
+
+        return StreamingResponse(parts())
+
+    @asynccontextmanager
+    async def client(
+        self, app: Any = None, *, per_s: float = 1000
+    ) -> AsyncIterator[httpx2.AsyncClient]:
+        """A client with the key; faults of the application are its answer only."""
+        names, rate = Names("127.0.0.1", 8002), Rate(per_s)
+        guarded = Guard(app or self.app, self.keys, names, rate, "cookie")
+        way = httpx2.ASGITransport(app=guarded, raise_app_exceptions=False)
+        headers = {"Authorization": f"Bearer {self.keys.lasting}"}
+        address = "http://127.0.0.1:8002"
+        async with httpx2.AsyncClient(transport=way, base_url=address, headers=headers) as client:
+            yield client
+
+    def close(self) -> None:
+        """End its threads."""
+        self.intake.close(WAIT_S)
+        self.store.close(WAIT_S)
+
+
+def told(world: World, story: Any) -> None:
+    """Run a story to its end."""
+
+    async def whole() -> None:
+        async with asyncio.timeout(WAIT_S):
+            await story()
+
+    try:
+        asyncio.run(whole())
+    finally:
+        world.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/readyz", 503),
+        ("/broken", 500),
+        ("/api/status", 500),
+        ("/v1/memory/recall?q=x", 500),
+        ("/v1/memory/ingest/01a2009b-3f00-7d3e-89c5-85aea0d36f41", 500),
+    ],
+)
+def test_an_error_that_nobody_foresaw_is_json_that_names_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str, status: int
+) -> None:
+    world = World(tmp_path / "home", opens=False)
+
+    async def story() -> None:
+        async with world.client() as client:
+            reply = await client.get(path)
+
+        assert reply.status_code == status
+        assert set(reply.json()) in ({"error"}, {"status", "reasons"})
+        assert str(tmp_path) not in reply.text
+        assert reply.headers["x-content-type-options"] == "nosniff"
+
+    told(world, story)
+
+    assert "PermissionError" in capsys.readouterr().err
+
+
+def test_a_fault_outside_of_the_routes_is_json_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path / "home")
+
+    async def broken(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied", str(tmp_path))
+
+    async def story() -> None:
+        async with world.client(broken) as client:
+            reply = await client.get("/healthz")
+
+        assert (reply.status_code, reply.json()["error"]["code"]) == (500, "failed")
+        assert str(tmp_path) not in reply.text
+
+    told(world, story)
+
+    assert "PermissionError" in capsys.readouterr().err
+
+
+def test_a_fault_in_the_middle_of_an_answer_begins_no_second_one(tmp_path: Path) -> None:
+    world = World(tmp_path / "home")
+
+    async def story() -> None:
+        async with world.client() as client:
+            reply = await client.get("/half")
+
+        assert (reply.status_code, reply.content) == (200, b"half")
+
+    told(world, story)
+
+
+def test_what_needs_no_key_has_its_rate_too_and_leaves_health_its_own(tmp_path: Path) -> None:
+    world = World(tmp_path / "home")
+    nobody = {"Authorization": ""}
+
+    async def story() -> None:
+        async with world.client(per_s=0.001) as client:
+            described = [await client.get("/openapi.json", headers=nobody) for _ in range(2)]
+            with_key = await client.get("/openapi.json")
+            health = [
+                await client.get(path, headers=nobody)
+                for path in ("/healthz", "/readyz", "/healthz", "/readyz")
+            ]
+
+        assert [one.status_code for one in described] == [200, 429]
+        assert int(described[1].headers["retry-after"]) > 1
+        assert with_key.status_code == 200
+        assert [one.status_code for one in health] == [200] * 4
+
+    told(world, story)
+
+
+def test_one_path_of_health_uses_up_nothing_of_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auth, "HEALTH_PER_S", 0.001)
+    world = World(tmp_path / "home")
+
+    async def story() -> None:
+        async with world.client() as client:
+            lives = [(await client.get("/healthz")).status_code for _ in range(2)]
+            ready = (await client.get("/readyz")).status_code
+
+        assert (lives, ready) == ([200, 429], 200)
+
+    told(world, story)
+
+
+def test_the_description_is_made_once_for_whoever_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path / "home")
+
+    def made_again(**_: Any) -> Any:
+        raise AssertionError("it was made before")
+
+    async def story() -> None:
+        async with world.client() as client:
+            first = await client.get("/openapi.json")
+            monkeypatch.setattr(app, "document", made_again)
+            again = await client.get("/openapi.json")
+
+        assert (first.status_code, again.status_code) == (200, 200)
+        assert first.content == again.content
+        assert first.json()["paths"]["/healthz"]["get"]["security"] == []
+
+    told(world, story)
+
+
+def test_the_worker_ends_also_where_the_sessions_of_mcp_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    @asynccontextmanager
+    async def ends_badly(_manager: StreamableHTTPSessionManager) -> AsyncIterator[None]:
+        yield
+        raise RuntimeError("the sessions cannot be ended")
+
+    monkeypatch.setattr(StreamableHTTPSessionManager, "run", ends_badly)
+    world = World(tmp_path / "home")
+
+    async def story() -> None:
+        async with world.app.router.lifespan_context(world.app), world.client() as client:
+            world.worker.start()
+            await client.get("/mcp")
+            while not _children():
+                await asyncio.sleep(0)
+
+    told(world, story)
+
+    assert _children() == []
+    assert "RuntimeError: the sessions cannot be ended" in capsys.readouterr().err
+
+
+def _children() -> list[str]:
+    """Processes of this one that run the command of the worker."""
+    tasks = Path("/proc/self/task").iterdir()
+    found = [one for task in tasks for one in (task / "children").read_text("utf-8").split()]
+    return [one for one in found if b"time.sleep(99)" in _command(one)]
+
+
+def _command(process: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return b""

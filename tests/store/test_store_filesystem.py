@@ -1,0 +1,127 @@
+"""The folders that memory lies in: rights, owner, room, file system, leftovers."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from memory_fabric.store.health import filesystem
+
+MOUNTS = """\
+/dev/sda1 / ext4 rw 0 0
+server:/homes /home nfs4 rw 0 0
+tmpfs /home/ann/fast tmpfs rw 0 0
+host /home/ann/with\\040space fuse.sshfs rw 0 0
+short line
+"""
+
+
+def test_only_what_others_may_touch_is_exposed_and_made_private(tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    folder.mkdir(0o700)
+    for name, mode in (("own", 0o600), ("read", 0o640), ("run", 0o755)):
+        (folder / name).write_text("", "utf-8")
+        (folder / name).chmod(mode)
+    (folder / "link").symlink_to("/etc/hostname")
+
+    paths = filesystem.everything([str(folder)])
+    changed = filesystem.make_private(paths)
+
+    assert sorted(changed) == [str(folder / "read"), str(folder / "run")]
+    assert [(folder / n).stat().st_mode & 0o777 for n in ("own", "read", "run")] == [
+        0o600,
+        0o600,
+        0o700,
+    ]
+    assert filesystem.exposed(paths) == [] and str(folder / "link") not in paths
+
+
+def test_packages_of_the_installer_are_nobodys_secret(tmp_path: Path) -> None:
+    (tmp_path / "runtime/env-1/bin").mkdir(parents=True)
+    (tmp_path / "projects").mkdir()
+
+    assert filesystem.everything([str(tmp_path)]) == [str(tmp_path), str(tmp_path / "projects")]
+
+
+def test_a_folder_that_is_a_link_or_missing_is_not_entered(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/etc")
+
+    assert filesystem.everything([str(tmp_path / "link"), str(tmp_path / "none")]) == []
+
+
+def test_what_another_user_owns_is_foreign(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.write_text("", "utf-8")
+    theirs = "/etc/passwd"
+    if os.getuid() == 0:  # to root, that one is its own
+        theirs = str(tmp_path / "theirs")
+        Path(theirs).write_text("", "utf-8")
+        os.chown(theirs, 12345, 12345)
+
+    assert filesystem.foreign([str(own), theirs, str(tmp_path / "gone")]) == [theirs]
+
+
+def test_half_written_files_are_left_over_after_an_hour(tmp_path: Path) -> None:
+    now_s = time.time()
+    names = (
+        "a.json.1-2.tmp",
+        "graph-1.db.tmp",
+        "graph-1.db.tmp-journal",
+        "new.1-2.tmp",
+        "old.json",
+    )
+    paths = [str(tmp_path / name) for name in names]
+    for path, age_s in zip(paths, (4000, 4000, 4000, 60, 4000), strict=True):
+        Path(path).write_text("", "utf-8")
+        os.utime(path, (now_s - age_s, now_s - age_s))
+
+    assert filesystem.leftovers([*paths, str(tmp_path / "gone.1-2.tmp")], now_s) == paths[:3]
+
+
+def test_what_a_person_named_like_a_half_written_file_is_no_leftover(tmp_path: Path) -> None:
+    now_s = time.time()
+    (tmp_path / "folder.1-2.tmp").mkdir()
+    for name in ("my notes.tmp", "draft.html.tmp", "a.1-b.tmp", "a.-2.tmp", ".tmp"):
+        (tmp_path / name).write_text("mine", "utf-8")
+    paths = [str(path) for path in tmp_path.iterdir()]
+    for path in paths:
+        os.utime(path, (now_s - 4000, now_s - 4000))
+
+    assert filesystem.leftovers(paths, now_s) == []
+
+
+def test_room_is_that_of_the_nearest_folder_there_is(tmp_path: Path) -> None:
+    free = filesystem.free_bytes(str(tmp_path / "not/yet/there"))
+
+    assert free is not None and free > 0
+    assert filesystem.nearest(str(tmp_path / "not/yet/there")) == str(tmp_path)
+
+
+def test_the_innermost_mount_tells_the_file_system(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(MOUNTS.replace("/home", str(tmp_path)), "utf-8")
+    for name in ("ann/fast/memory", "ann/with space", "ann/faster"):
+        (tmp_path / name).mkdir(parents=True)
+
+    kinds = [
+        filesystem.file_system(str(path), str(mounts))
+        for path in (
+            Path("/"),
+            tmp_path / "ann",
+            tmp_path / "ann/faster",
+            tmp_path / "ann/fast/memory/not/yet",
+            tmp_path / "ann/with space",
+        )
+    ]
+
+    assert kinds == ["ext4", "nfs4", "nfs4", "tmpfs", "fuse.sshfs"]
+    assert [filesystem.is_shared(kind) for kind in kinds] == [False, True, True, False, True]
+    assert filesystem.file_system("/", str(tmp_path / "none")) == ""
+
+
+def test_a_text_is_found_anywhere_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "graph.db").write_bytes(b"\x00\x01heron\xff")
+    (tmp_path / "other.db").write_bytes(b"\x00gull")
+
+    assert filesystem.holding("heron", [str(tmp_path)]) == [str(tmp_path / "graph.db")]

@@ -1,0 +1,433 @@
+"""Which folder is which project: by its files, never by its name, and the same after any loss."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.models import DAMAGED, SOUND, Project, Trust
+from memory_fabric.store import notices
+from memory_fabric.store.projects import claims, identity
+from memory_fabric.store.projects.identity import find_project, normalised_remote
+from store.support import World, git_folder
+
+REMOTE = "git@github.com:Acme/Billing.git"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> str:
+    return str(tmp_path / "home")
+
+
+def project(home: str, folder: Path, user_home: str = "") -> Project:
+    found = find_project(home, str(folder), user_home)
+    assert found is not None
+    return found
+
+
+def worktree(main: Path, folder: Path, name: str = "wt") -> Path:
+    """A linked worktree, as `git worktree add` leaves it."""
+    own = main / ".git" / "worktrees" / name
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "commondir").write_text("../..\n")
+    (own / "gitdir").write_text(f"{folder}/.git\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ".git").write_text(f"gitdir: {own}\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("url", "normal"),
+    [
+        ("git@github.com:Acme/Billing.git", "github.com/acme/billing"),
+        ("https://github.com/acme/billing", "github.com/acme/billing"),
+        ("https://github.com/acme/billing.git/", "github.com/acme/billing"),
+        ("HTTPS://GitHub.com/Acme/Billing.git", "github.com/acme/billing"),
+        ("https://ann@github.com/acme/billing.git", "github.com/acme/billing"),
+        ("https://ann:p4ss@github.com/acme/billing.git", "github.com/acme/billing"),
+        ("https://ann:p4@ss@github.com/acme/billing.git", "github.com/acme/billing"),
+        ("ssh://git@github.com/acme/billing.git", "github.com/acme/billing"),
+        ("ssh://git@github.com:22/acme/billing.git", "github.com/acme/billing"),
+        ("git://github.com/acme/billing.git", "github.com/acme/billing"),
+        ("github.com:acme/billing", "github.com/acme/billing"),
+        ("git@gitlab.com:group/sub/billing.git", "gitlab.com/group/sub/billing"),
+        ("git@host:/srv/git/billing.git", "host/srv/git/billing"),
+        ("/srv/git/billing.git", "path:/srv/git/billing"),
+        ("file:///srv/git/billing.git", "path:/srv/git/billing"),
+        ("../billing.git", "path:/work/billing"),
+        ("C:/git/billing.git", "path:/work/here/C:/git/billing"),
+        ("  git@github.com:acme/billing.git  ", "github.com/acme/billing"),
+    ],
+)
+def test_one_repository_has_one_remote_however_it_is_written(url: str, normal: str) -> None:
+    assert normalised_remote(url, "/work/here") == normal
+
+
+def test_without_a_folder_there_is_no_project(home: str) -> None:
+    assert find_project(home, "") is None
+    assert not os.path.exists(home)
+
+
+def test_a_project_is_known_by_remote_and_place(home: str, tmp_path: Path) -> None:
+    folder = git_folder(tmp_path / "here", REMOTE)
+    found = project(home, folder)
+    assert found.name == "billing" and found.id.startswith("billing-")
+    assert found.keys == ("remote:github.com/acme/billing", f"git:{folder}/.git")
+    assert found.root == str(folder) and found.local == f"{folder}/.claude/memory"
+    assert found.others == ()
+    assert project(home, folder) == found
+
+
+def test_a_second_clone_claims_the_project_and_has_its_own(home: str, tmp_path: Path) -> None:
+    one = project(home, git_folder(tmp_path / "a", REMOTE))
+    other = project(home, git_folder(tmp_path / "b", "https://github.com/acme/billing"))
+    assert other.id != one.id and other.others == (one.id,)
+    assert project(home, tmp_path / "b") == other
+    assert project(home, tmp_path / "a") == one
+
+
+@pytest.mark.parametrize("trust", [Trust(everywhere=True), Trust(roots=("{}/src",))])
+def test_a_second_clone_that_is_trusted_joins_at_once(
+    home: str, tmp_path: Path, trust: Trust
+) -> None:
+    trust = trust._replace(roots=tuple(root.format(tmp_path) for root in trust.roots))
+    one = project(home, git_folder(tmp_path / "a", REMOTE))
+    inside = find_project(home, str(git_folder(tmp_path / "src" / "b", REMOTE)), "", trust)
+    beside = find_project(home, str(git_folder(tmp_path / "src2", REMOTE)), "", trust)
+    assert inside is not None and beside is not None
+    assert inside.id == one.id
+    assert (beside.id == one.id) == trust.everywhere
+
+
+def test_places_known_to_an_earlier_release_stay_what_they_were(home: str, tmp_path: Path) -> None:
+    """It took the remote for a proof, also where the folder had been another project before."""
+    keys = {
+        "remote:github.com/acme/billing": "billing-1",
+        f"git:{tmp_path}/a/.git": "billing-1",
+        f"git:{tmp_path}/b/.git": "billing-1",
+        f"git:{tmp_path}/c/.git": "c-2",
+    }
+    os.makedirs(home)
+    (Path(home) / identity.REGISTRY).write_text(json.dumps({"keys": keys}))
+    for name in "abcd":
+        git_folder(tmp_path / name, REMOTE)
+    found = [project(home, tmp_path / name).id for name in ("d", "a", "b", "c", "c")]
+    assert found[1:] == ["billing-1"] * 4 and found[0] not in keys.values()
+
+
+def test_git_init_in_a_known_folder_and_its_removal_change_nothing(
+    home: str, tmp_path: Path
+) -> None:
+    (tmp_path / "plain").mkdir()
+    found = project(home, tmp_path / "plain")
+    git_folder(tmp_path / "plain")
+    assert project(home, tmp_path / "plain").id == found.id
+    repository = project(home, git_folder(tmp_path / "other"))
+    shutil.rmtree(tmp_path / "other" / ".git")
+    assert project(home, tmp_path / "other").id == repository.id
+
+
+def test_worktrees_are_the_project_of_their_repository(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main")
+    linked = worktree(main, tmp_path / "elsewhere")
+    inside = worktree(main, main / ".worktrees" / "x", "x")
+    found = project(home, main)
+    for folder in (linked, inside, linked / "sub"):
+        folder.mkdir(exist_ok=True)
+        assert project(home, folder)._replace(keys=found.keys) == found
+
+
+def test_a_removed_worktree_is_still_its_project(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main")
+    linked = worktree(main, tmp_path / "elsewhere")
+    found = project(home, linked)
+    shutil.rmtree(linked)
+    assert project(home, linked).id == found.id == project(home, main).id
+    linked.mkdir()
+    assert project(home, linked).id != found.id
+
+
+def test_a_worktree_whose_record_was_pruned_is_still_its_project(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main")
+    linked = worktree(main, tmp_path / "elsewhere")
+    project(home, linked)
+    shutil.rmtree(main / ".git" / "worktrees")
+    assert project(home, linked).id == project(home, main).id
+
+
+def test_another_repository_in_the_place_of_a_worktree_is_another_project(
+    home: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "elsewhere"
+    worktree(git_folder(tmp_path / "one"), place)
+    one = project(home, place)
+    shutil.rmtree(place)
+    worktree(git_folder(tmp_path / "two"), place)
+    other = project(home, place)
+    assert other.id != one.id and other.others == ()
+    shutil.rmtree(place)
+    assert project(home, place).id == other.id
+
+
+def test_folders_of_one_name_are_different_projects(home: str, tmp_path: Path) -> None:
+    folders = [tmp_path / "a" / "app", tmp_path / "b" / "app"]
+    plain = [tmp_path / "c" / "app", tmp_path / "d" / "app"]
+    for folder in plain:
+        folder.mkdir(parents=True)
+    found = [project(home, git_folder(f)) for f in folders] + [project(home, f) for f in plain]
+    assert len({p.id for p in found}) == 4
+    assert {p.name for p in found} == {"app"}
+
+
+def test_a_repository_within_another_is_its_own(home: str, tmp_path: Path) -> None:
+    outer = git_folder(tmp_path / "outer", REMOTE)
+    inner = git_folder(outer / "vendor" / "inner", "git@github.com:acme/inner.git")
+    assert project(home, inner).id != project(home, outer).id
+
+
+def test_a_submodule_is_its_own(home: str, tmp_path: Path) -> None:
+    outer = git_folder(tmp_path / "outer", REMOTE)
+    module = outer / ".git" / "modules" / "lib"
+    module.mkdir(parents=True)
+    (module / "config").write_text("[core]\n\tworktree = ../../../lib\n")
+    (outer / "lib").mkdir()
+    (outer / "lib" / ".git").write_text("gitdir: ../.git/modules/lib\n")
+    found = project(home, outer / "lib")
+    assert found.id != project(home, outer).id
+    assert found.name == "lib" and found.root == str(outer / "lib")
+
+
+def test_a_folder_within_a_repository_is_the_repository(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "mono", REMOTE)
+    deep = main / "packages" / "api" / "src"
+    deep.mkdir(parents=True)
+    assert project(home, deep) == project(home, main)
+
+
+def test_a_folder_without_git_is_its_own(home: str, tmp_path: Path) -> None:
+    (tmp_path / "plain" / "sub").mkdir(parents=True)
+    assert project(home, tmp_path / "plain").id != project(home, tmp_path / "plain" / "sub").id
+    assert project(home, tmp_path / "plain").keys == (f"folder:{tmp_path}/plain",)
+
+
+def test_a_link_leads_to_the_project(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main")
+    (tmp_path / "link").symlink_to(main)
+    assert project(home, tmp_path / "link") == project(home, main)
+
+
+def test_a_changed_remote_stays_the_project_and_the_new_one_is_known(
+    home: str, tmp_path: Path
+) -> None:
+    main = git_folder(tmp_path / "main", REMOTE)
+    found = project(home, main)
+    git_folder(main, "git@gitlab.com:acme/billing.git")
+    assert project(home, main).id == found.id
+    clone = git_folder(tmp_path / "clone", "https://gitlab.com/acme/billing")
+    assert project(home, clone).others == (found.id,)
+
+
+def test_a_remote_that_appears_later_joins(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main")
+    found = project(home, main)
+    git_folder(main, REMOTE)
+    assert project(home, main).id == found.id
+
+
+def test_keys_of_two_projects_are_a_conflict_that_is_shown(home: str, tmp_path: Path) -> None:
+    one = project(home, git_folder(tmp_path / "one"))
+    other = project(home, git_folder(tmp_path / "other", REMOTE))
+    git_folder(tmp_path / "one", REMOTE)
+    found = project(home, tmp_path / "one")
+    assert (found.id, found.others) == (one.id, (other.id,))
+
+
+def test_the_remote_of_origin_counts_then_the_first(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main")
+    (main / ".git" / "config").write_text(
+        '[remote "fork"]\n\tfetch = x\n\turl = git@x.org:me/fork.git\n'
+        '[Remote "upstream"]\n\turl = "git@x.org:them/up.git"\n[branch "main"]\n\turl = no\n'
+    )
+    assert project(home, main).keys[0] == "remote:x.org/me/fork"
+    with open(main / ".git" / "config", "a") as config:
+        config.write('[remote "origin"]\n\turl = git@x.org:me/origin.git\n')
+    assert project(home, main).keys[0] == "remote:x.org/me/origin"
+
+
+def test_worktrees_of_a_bare_repository_are_one_project(home: str, tmp_path: Path) -> None:
+    bare = tmp_path / "billing.git"
+    for name in ("one", "two"):
+        own = bare / "worktrees" / name
+        own.mkdir(parents=True)
+        (own / "commondir").write_text("../..\n")
+        (own / "gitdir").write_text(f"{tmp_path / name}/.git\n")
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".git").write_text(f"gitdir: {own}\n")
+    one, two = project(home, tmp_path / "one"), project(home, tmp_path / "two")
+    assert one.id == two.id and one.name == "billing"
+
+
+@pytest.mark.parametrize("where", ["home", "root", "bare", "missing", "temporary"])
+def test_where_nothing_may_be_put_the_local_tier_lies_in_home(
+    home: str, tmp_path: Path, where: str
+) -> None:
+    bare = tmp_path / "x.git"
+    bare.mkdir()
+    (bare / "HEAD").write_text("ref: refs/heads/main\n")
+    folder = {
+        "home": tmp_path,
+        "root": Path("/"),
+        "bare": bare,
+        "missing": tmp_path / "gone",
+        "temporary": Path("/tmp"),
+    }[where]
+    found = project(home, folder, str(tmp_path))
+    assert found.local == os.path.join(home, "projects", found.id, "local")
+
+
+READ_ONLY = """
+import sys
+from memory_fabric.store.projects.identity import find_project
+print(find_project(sys.argv[1], sys.argv[2]).local)
+"""
+
+
+def test_in_a_read_only_project_the_local_tier_lies_in_home(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main")
+    main.chmod(0o500)
+    said = World(tmp_path / "w").run(READ_ONLY, home, str(main), strict=True)
+    main.chmod(0o700)
+    assert said.startswith(home)
+
+
+def test_unreadable_files_of_git_are_no_reason_to_fail(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main", REMOTE)
+    (main / ".git" / "config").chmod(0)
+    said = World(tmp_path / "w").run(READ_ONLY, home, str(main), strict=True)
+    assert said == f"{main}/.claude/memory\n"
+
+
+@pytest.mark.parametrize("registry", [None, b"", b"{", b'{"keys": []}', b"\xff\xfe"])
+def test_a_lost_registry_is_made_again_from_the_projects_cards(
+    home: str, tmp_path: Path, registry: bytes | None
+) -> None:
+    main = git_folder(tmp_path / "main")
+    found = project(home, main)
+    git_folder(main, REMOTE)
+    project(home, main)
+    other = project(home, git_folder(tmp_path / "other"))
+    path = Path(home) / identity.REGISTRY
+    whole = path.read_text()
+    path.unlink()
+    if registry is not None:
+        path.write_bytes(registry)
+    assert project(home, main).id == found.id
+    clone = git_folder(tmp_path / "clone", REMOTE)
+    assert project(home, clone).others == (found.id,)
+    assert project(home, tmp_path / "other").id == other.id
+    assert json.loads(whole)["keys"].items() <= json.loads(path.read_text())["keys"].items()
+
+
+def test_no_flipped_bit_of_the_registry_hides_a_project(home: str, tmp_path: Path) -> None:
+    """Each is noticed, and what the cards say counts."""
+    folders = [git_folder(tmp_path / "a", REMOTE), git_folder(tmp_path / "b")]
+    known = [project(home, folder).id for folder in folders]
+    path = Path(home) / identity.REGISTRY
+    whole = path.read_bytes()
+    for bit in range(len(whole) * 8):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        found = identity.read_registry(home)
+        identities = [identity.identified(str(folder)) for folder in folders]
+        assert [identity.place_owner(found, one) for one in identities] == known, bit
+        assert found.state == DAMAGED, bit
+
+
+def test_a_damaged_registry_is_set_aside_and_told_once(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main")
+    found = project(home, main)
+    path = Path(home) / identity.REGISTRY
+    damaged = path.read_text().replace("main", "mail")
+    path.write_text(damaged)
+
+    assert project(home, main).id == found.id and project(home, main).id == found.id
+
+    [aside] = Path(home).glob("registry.json.damaged-*")
+    assert aside.read_text() == damaged
+    [told] = notices.take(home)
+    assert str(aside) in told and "cards" in told
+    assert identity.read_registry(home).state == SOUND
+
+
+@pytest.mark.parametrize("damage", ["key", "owner"])
+def test_a_registry_without_a_checksum_is_read_beside_the_cards(
+    home: str, tmp_path: Path, damage: str
+) -> None:
+    main = git_folder(tmp_path / "main")
+    found = project(home, main)
+    key, owner = found.keys[0], found.id
+    page = {key.replace("main", "maim"): owner} if damage == "key" else {key: owner + "x"}
+    (Path(home) / identity.REGISTRY).write_text(json.dumps({"keys": page}))
+    assert project(home, main).id == found.id
+
+
+def test_a_registry_leads_to_no_folder_but_the_projects_own(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main")
+    os.makedirs(home)
+    key = f"git:{main}/.git"
+    for bad in ("../../etc", "", 3, None, "a/b"):
+        (Path(home) / identity.REGISTRY).write_text(json.dumps({"keys": {key: bad}}))
+        assert project(home, main).id.startswith("main-")
+
+
+@pytest.mark.parametrize("card", ["{", "[]", '{"keys": 3}', '{"keys": "git:x"}', ""])
+def test_a_broken_card_is_passed_over(home: str, tmp_path: Path, card: str) -> None:
+    found = project(home, git_folder(tmp_path / "main"))
+    (Path(home) / identity.REGISTRY).unlink()
+    (Path(identity.folder_of(home, found.id)) / "project.json").write_text(card)
+    assert project(home, tmp_path / "main").id == found.id
+
+
+def test_a_home_that_cannot_be_written_gives_the_same_id(tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main", REMOTE)
+    (tmp_path / "file").write_text("")
+    one = project(str(tmp_path / "file" / "home"), main)
+    assert one.id == project(str(tmp_path / "home"), main).id
+
+
+def test_ids_are_readable_and_never_two_of_one(home: str) -> None:
+    one = claims.new_id("git:/a", "Ünï Cödé!", ())
+    assert one.startswith("n-c-d-")
+    assert claims.new_id("git:/a", "Ünï Cödé!", {one}) != one
+    assert claims.new_id("k", "", ()).startswith("project-")
+
+
+REGISTER = """
+import sys
+from memory_fabric.store.projects.identity import find_project
+sys.stdin.readline()
+for folder in sys.argv[2:]:
+    print(find_project(sys.argv[1], folder).id)
+"""
+
+
+def test_processes_that_see_projects_at_once_agree(home: str, tmp_path: Path) -> None:
+    folders = [str(git_folder(tmp_path / f"p{i}")) for i in range(6)]
+    world = World(tmp_path / "w")
+    processes = [world.start(REGISTER, home, *order) for order in (folders, folders[::-1], folders)]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    said = []
+    for process in processes:
+        output, errors = process.communicate(timeout=200)
+        assert process.returncode == 0, errors
+        said.append(sorted(output.split()))
+    assert said[0] == said[1] == said[2] and len(set(said[0])) == 6
+    assert len(json.loads((Path(home) / identity.REGISTRY).read_text())["keys"]) == 6

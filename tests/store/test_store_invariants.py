@@ -1,0 +1,144 @@
+"""Check: what is wrong, where, and what helps; what merely could be tidied does not harm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.store import backup, files, invariants, journal, merge, repair
+from memory_fabric.store.forget import purge
+from memory_fabric.store.health import integrity_check
+from memory_fabric.store.memory import Memory
+from store.support import TOOL, USER, World, create, database, decision, entity
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.fixture
+def memory(world: World) -> Memory:
+    memory = world.memory()
+    memory.remember(decision(), USER)
+    create(memory, entity("api", "is fast"))
+    memory.flush()
+    for db in memory.databases():
+        backup.make(db.path)
+    return memory
+
+
+def kinds(memory: Memory) -> dict[str, bool]:
+    """What was found, and whether it harms."""
+    return {finding.what: finding.harms for finding in integrity_check.findings(memory)}
+
+
+def test_nothing_is_found_in_a_sound_memory(memory: Memory) -> None:
+    assert integrity_check.findings(memory) == []
+
+
+def test_nothing_is_found_where_nothing_is_stored(world: World) -> None:
+    assert integrity_check.findings(world.memory()) == []
+
+
+def test_names_are_offered_for_tidying(memory: Memory) -> None:
+    create(memory, entity("list-endpoints", "a"), entity("List_Endpoints", "b"), entity("alone"))
+    merge.add_aliases(memory, "api", ["web"], USER)
+    create(memory, entity("Web", "is new"))
+
+    found = {finding.what: finding for finding in integrity_check.findings(memory)}
+
+    assert {name: f.harms for name, f in found.items()} == dict.fromkeys(
+        ("orphans", "variants", "alias"), False
+    )
+    assert "list-endpoints, List_Endpoints" in found["variants"].text
+    assert "alone" in found["orphans"].text and "--orphans" in found["orphans"].remedy
+    assert "'web'" in found["alias"].text and "'Web'" in found["alias"].text
+
+
+def test_an_index_that_does_not_fit_is_found_and_mended(memory: Memory) -> None:
+    db = database(memory)
+    with db.transaction() as c:
+        c.execute("INSERT INTO observations_fts (observations_fts) VALUES ('delete-all')")
+
+    found = kinds(memory)
+    repair.rebuild(db.path, "project", memory.journal_of("project"))[0].close()
+
+    assert found == {"index": True}
+    assert integrity_check.findings(memory) == []
+
+
+def test_rows_that_point_to_nothing_are_found(memory: Memory) -> None:
+    connection = database(memory).connection
+    connection.execute("PRAGMA foreign_keys = OFF")
+    connection.execute(
+        "INSERT INTO relations (source, type, target, domain, created_at) "
+        "VALUES (99, 'uses', 98, 'general', '2026')"
+    )
+
+    assert kinds(memory)["links"]
+
+
+def test_lines_that_cannot_be_read_are_named_with_their_numbers(
+    world: World, memory: Memory
+) -> None:
+    for path in (world.local / journal.DECISIONS, Path(memory.journal_of("project"))):
+        with path.open("a", encoding="utf-8") as lines:
+            lines.write("{torn\n")
+
+    found = [finding for finding in integrity_check.findings(memory) if finding.what == "lines"]
+
+    assert sorted(finding.text for finding in found) == [
+        "1 lines cannot be read: 2.",
+        "1 lines cannot be read: 3.",
+    ]
+    assert all(finding.harms for finding in found)
+
+
+def test_what_waits_and_what_was_set_aside_is_found(world: World, memory: Memory) -> None:
+    line = '{"id": "x", "kind": "forget", "payload": {"ids": []}}\n'
+    (world.local / journal.QUEUE).write_text(line, "utf-8")
+    (world.local / journal.BAD).write_text('{"line": "x"}\n', "utf-8")
+    Path(memory.path_of("project") + ".corrupt-20260101T000000").write_bytes(b"x")
+
+    found = [(f.what, f.harms) for f in integrity_check.findings(memory)]
+
+    assert found == [("queue", True), ("set aside", False), ("queue", False)]
+
+
+def test_backups_that_are_missing_or_cannot_be_read_are_found(memory: Memory) -> None:
+    path = database(memory).path
+    (copy,) = backup.every(path)
+    files.write_atomic(copy, b"no database " * 400)
+
+    unsound = kinds(memory)
+    Path(copy).unlink()
+
+    assert (unsound, kinds(memory)) == ({"backup": True}, {"backup": False})
+
+
+def test_a_damaged_database_is_found(world: World, memory: Memory) -> None:
+    path = Path(database(memory).path)
+    memory.close()
+    path.write_bytes(b"no database " * 400)
+
+    assert kinds(world.memory())["database"]
+
+
+def test_a_purge_that_was_stopped_is_found(memory: Memory) -> None:
+    pending = Path(memory.settings.home) / purge.PENDING
+    files.write_atomic(str(pending), files.as_page({"request": "Ann"}))
+
+    (finding,) = integrity_check.findings(memory)
+
+    assert finding.harms and "purge" in finding.text and "Ann" not in finding.text
+
+
+def test_orphans_are_taken_out_as_an_operation(memory: Memory) -> None:
+    create(memory, entity("alone"))
+    payload = {"entityNames": invariants.orphans(database(memory))}
+
+    memory.write("remove_orphans", payload, TOOL, store="project")
+
+    assert integrity_check.findings(memory) == []

@@ -1,0 +1,87 @@
+"""What our own writing changed a short while ago: for how long that counts, and what is noted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from memory_fabric.models import Entity, Relation
+from memory_fabric.store.graph_file import exchange, own_writes
+from memory_fabric.store.graph_file.own_writes import LONGEST_S, WINDOW_S, Recent
+from store.support import World
+
+NOW_S = 1_800_000_000.0
+API, SAID = own_writes.of_entity("api", "t"), own_writes.of_observation("api", "is fast")
+EDGE = Relation("api", "uses", "api")
+BARE = exchange.line_of(Entity("api", "t"))
+FULL = exchange.line_of(Entity("api", "t", ("is fast",)))
+
+
+def test_what_a_writing_brought_and_took_is_known_by_its_parts() -> None:
+    brought = Recent().after([BARE], [FULL, exchange.line_of(EDGE)], NOW_S).unknown_at(NOW_S)
+    taken = Recent().after([FULL], [BARE], NOW_S).unknown_at(NOW_S)
+
+    assert brought.added == {SAID, own_writes.of_relation(EDGE)}
+    assert brought.removed == taken.added == frozenset()
+    assert taken.removed == {SAID}
+
+
+def test_a_type_is_part_of_an_entity() -> None:
+    other = exchange.line_of(Entity("api", "service"))
+
+    ours = Recent().after([BARE], [other], NOW_S).unknown_at(NOW_S)
+
+    assert ours.added == {own_writes.of_entity("api", "service")}
+    assert ours.removed == {API}
+
+
+def test_it_counts_against_what_was_written_within_the_window_or_before() -> None:
+    known = Recent().after([], [BARE], NOW_S)
+
+    assert known.unknown_at(NOW_S + WINDOW_S - 0.1).added == {API}
+    assert known.unknown_at(NOW_S - WINDOW_S).added == {API}
+    assert not known.unknown_at(NOW_S + WINDOW_S).added
+
+
+def test_a_copy_from_long_ago_that_is_put_in_place_is_meant() -> None:
+    known = Recent().after([], [BARE], NOW_S)
+
+    assert not known.unknown_at(NOW_S - LONGEST_S).added
+
+
+def test_what_is_written_back_counts_anew_but_not_for_ever() -> None:
+    known, at_s = Recent(), NOW_S
+    while at_s < NOW_S + LONGEST_S:
+        known = known.after([], [BARE], at_s)
+        assert known.unknown_at(at_s).added == {API}
+        at_s += WINDOW_S - 1
+
+    assert not known.unknown_at(at_s).added
+
+
+def test_what_is_added_again_is_no_longer_removed() -> None:
+    known = Recent().after([BARE], [], NOW_S).after([], [BARE], NOW_S + 1)
+
+    ours = known.unknown_at(NOW_S + 1)
+
+    assert ours.added == {API}
+    assert not ours.removed
+
+
+def test_what_is_too_old_is_no_longer_kept() -> None:
+    known = Recent().after([], [BARE], NOW_S).after([], [exchange.line_of(EDGE)], NOW_S + WINDOW_S)
+
+    assert list(known.added) == [own_writes.of_relation(EDGE)]
+
+
+def test_the_note_of_it_holds_no_text_and_is_read_as_it_was(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    db = memory.database("user", create=True)
+    assert db is not None
+    known = Recent().after([], [FULL], NOW_S)
+
+    own_writes.keep(db, known)
+
+    assert own_writes.of(db) == known
+    assert "fast" not in json.dumps(known)
+    memory.close()

@@ -1,0 +1,267 @@
+"""Forget: what a request means, its code, and that nothing brings it back unasked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.ids import new_id
+from memory_fabric.models import Entity, Operation, Provenance
+from memory_fabric.store import graph, journal, merge, records, repair, write
+from memory_fabric.store.forget import plan
+from memory_fabric.store.memory import Memory
+from store.support import (
+    TOOL,
+    USER,
+    World,
+    create,
+    database,
+    decision,
+    entity,
+    names,
+    observations_of,
+    pagination,
+    relation,
+)
+
+BY = Provenance("cli", trust="user")
+IMPORT = Provenance("import", trust="tool")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.fixture
+def memory(world: World) -> Memory:
+    return world.memory()
+
+
+def forget(memory: Memory, text: str) -> int:
+    return plan.forget(memory, plan.find(memory, text), BY)
+
+
+def there(memory: Memory) -> list[str]:
+    return names(graph.read_graph(database(memory)).entities)
+
+
+def test_an_id_means_one_record(memory: Memory) -> None:
+    record = memory.remember(pagination(), USER)
+    assert record is not None
+
+    found = plan.find(memory, record.id[-8:])
+
+    assert (found.records, found.entities, found.observations) == ((record,), (), ())
+
+
+def test_an_exact_name_or_alias_means_the_entity_and_nothing_else(memory: Memory) -> None:
+    memory.remember(decision("Use Redis for the queue"), USER)
+    create(memory, entity("Redis", "is fast"), entity("redis"))
+    merge.add_aliases(memory, "Redis", ["the cache"], BY)
+
+    by_name, by_alias = (plan.find(memory, text) for text in ("Redis", "the cache"))
+
+    assert [e.name for e in by_name.entities] == [e.name for e in by_alias.entities] == ["Redis"]
+    assert by_name.records == ()
+    assert by_name.entities[0].observations == ("is fast",)
+
+
+def test_words_mean_records_and_observations_that_hold_all_of_them(memory: Memory) -> None:
+    record = memory.remember(pagination(), USER)
+    create(
+        memory,
+        entity("Ann", "likes pagination with a cursor", "likes tea"),
+        entity("cursor pagination club"),
+    )
+
+    found = plan.find(memory, "cursor paginations")
+
+    assert found.records == (record,)
+    assert [(o.entity, o.text) for o in found.observations] == [
+        ("Ann", "likes pagination with a cursor")
+    ]
+    assert [o.text for o in plan.find(memory, "Ann tea").observations] == ["likes tea"]
+    with pytest.raises(NotFound, match="recall finds it"):
+        plan.find(memory, "elephants")
+
+
+def test_a_single_observation_is_forgotten_alone(memory: Memory) -> None:
+    create(memory, entity("Ann", "likes tea", "has a dog"))
+
+    assert forget(memory, "likes tea") == 1
+
+    assert observations_of(database(memory), "Ann") == ("has a dog",)
+
+
+def test_the_code_is_the_same_as_long_as_nothing_changes(memory: Memory) -> None:
+    create(memory, entity("Ann", "likes tea"))
+    code = plan.find(memory, "Ann").code
+
+    assert plan.confirmed(memory, "Ann", code).code == code
+    create(memory, entity("Ann", "has a dog"))
+    with pytest.raises(BadInput, match="does not fit"):
+        plan.confirmed(memory, "Ann", code)
+
+
+def test_what_was_not_shown_is_not_forgotten(memory: Memory) -> None:
+    create(memory, entity("Ann", "likes tea"))
+    found = plan.find(memory, "Ann")
+    create(memory, entity("Ann", "has a dog"))
+
+    with pytest.raises(BadInput, match="nothing was forgotten"):
+        plan.forget(memory, found, BY)
+
+    assert there(memory) == ["Ann"]
+
+
+def test_one_operation_forgets_all_that_was_found_in_a_database(memory: Memory) -> None:
+    memory.remember(pagination(), USER)
+    create(memory, entity("Ann", "likes pagination"))
+
+    assert forget(memory, "pagination") == 2
+
+    kinds = [row[0] for row in database(memory).rows("SELECT kind FROM operations ORDER BY seq")]
+    assert kinds == ["remember", "create_entities", "forget"]
+
+
+def test_a_tombstone_holds_no_words(memory: Memory) -> None:
+    create(memory, entity("Ann", "likes tea"))
+
+    forget(memory, "Ann")
+
+    ids = [row[0] for row in database(memory).rows("SELECT id FROM tombstones ORDER BY id")]
+    assert [id_.partition(":")[0] for id_ in ids] == ["entity", "observation"]
+    assert not any("Ann" in id_ or "tea" in id_ for id_ in ids)
+
+
+def test_an_import_does_not_bring_back_what_was_forgotten(memory: Memory) -> None:
+    create(memory, entity("Ann", "likes tea"), entity("Bob", "has a dog", "is tall"))
+    forget(memory, "Ann")
+    forget(memory, "has dog")
+
+    made = memory.write(
+        "create_entities",
+        {"entities": [entity("Ann", "likes tea"), entity("Bob", "has a dog"), entity("Eve")]},
+        IMPORT,
+    )
+    edges = {"relations": [relation("Bob", "knows", "Ann"), relation("Bob", "knows", "Eve")]}
+    related = memory.write("create_relations", edges, IMPORT)
+    said = {"observations": [{"entityName": "Bob", "contents": ["has a dog", "sings"]}]}
+    added = memory.write("add_observations", said, IMPORT)
+
+    assert made["forgotten"] == ["Ann", "Bob"]
+    assert related["forgotten"] == ["Ann"]
+    assert added["forgotten"] == ["Bob"]
+    assert there(memory) == ["Bob", "Eve"]
+    assert observations_of(database(memory), "Bob") == ("is tall", "sings")
+    assert len(graph.read_graph(database(memory)).relations) == 1
+
+
+def test_who_states_it_again_brings_it_back_for_imports_too(memory: Memory) -> None:
+    create(memory, entity("Ann", "likes tea"))
+    forget(memory, "Ann")
+
+    result = create(memory, entity("Ann", "likes tea"))
+
+    assert "forgotten" not in result
+    assert database(memory).rows("SELECT * FROM tombstones") == []
+    assert "forgotten" not in memory.write(
+        "create_entities", {"entities": [entity("Ann", "likes tea", "is tall")]}, IMPORT
+    )
+
+
+def test_a_change_that_waited_since_before_does_not_bring_it_back(memory: Memory) -> None:
+    create(memory, entity("Ann", "likes tea"))
+    forget(memory, "Ann")
+    early = TOOL._replace(at="2020-01-01T00:00:00.000Z")
+    waiting = Operation(new_id(), "create_entities", {"entities": [entity("Ann")]}, early)
+
+    result = memory.apply_now(waiting)
+
+    assert (result["entities"], result["forgotten"]) == ([], ["Ann"])
+
+
+def test_a_record_lands_again_on_an_entity_that_was_forgotten(memory: Memory) -> None:
+    create(memory, entity("Redis", "is fast"))
+    forget(memory, "Redis")
+
+    memory.remember(decision("Use it", entities=(Entity("Redis", "technology"),)), USER)
+
+    assert observations_of(database(memory), "Redis") == ("Use it",)
+    assert "Redis" not in str(database(memory).rows("SELECT id FROM tombstones"))
+
+
+def test_an_imported_record_does_not_bring_back_a_forgotten_entity(memory: Memory) -> None:
+    create(memory, entity("Redis", "is fast"))
+    forget(memory, "Redis")
+
+    memory.remember(decision("Use it", entities=(Entity("Redis", "technology"),)), IMPORT)
+
+    assert there(memory) == []
+    assert [r.what for r in memory.find_records("1")] == ["Use it"]
+
+
+def test_a_forgotten_record_is_not_put_back_by_an_older_change(memory: Memory) -> None:
+    record = memory.remember(pagination(), USER)
+    assert record is not None
+    forget(memory, record.id)
+    payload = {"record": records.as_object(record._replace(pinned=True)), "seen_in": ["s1"]}
+
+    memory.write("put_record", payload, USER, store="project")
+    memory.write("remember", {"record": records.as_object(record)}, USER, store="project")
+
+    assert memory.find_records("1") == []
+    assert there(memory) == []
+
+
+def test_a_backup_from_before_and_the_journal_do_not_bring_it_back(
+    world: World, memory: Memory
+) -> None:
+    record = memory.remember(pagination(), USER)
+    create(memory, entity("Ann", "likes tea"))
+    assert record is not None
+    memory.flush()
+    path = memory.journal_of("project")
+    old = Path(path).read_bytes()
+    forget(memory, record.id)
+    forget(memory, "Ann")
+
+    # The journal of old holds the same operations under other ids, as another machine's would.
+    lines = [json.loads(line) for line in old.decode().splitlines()]
+    for line in lines:
+        line["id"] = new_id()
+    Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    repair.replay(database(memory), path)
+
+    assert memory.find_records("1") == []
+    assert there(memory) == []
+
+
+def test_the_journal_says_that_it_was_forgotten(world: World, memory: Memory) -> None:
+    record = memory.remember(pagination(), USER)
+    assert record is not None
+
+    forget(memory, record.id)
+
+    lines = (world.local / journal.DECISIONS).read_text("utf-8").splitlines()
+    assert json.loads(lines[-1])["id"] == record.id
+    assert json.loads(lines[-1])["forgotten"] is True
+
+
+def test_a_line_of_a_queue_may_forget_names_and_observations(memory: Memory) -> None:
+    create(memory, entity("Ann", "likes tea", "has a dog"))
+    payload = {
+        "ids": [],
+        "entityNames": [],
+        "deletions": [{"entityName": "Ann", "observations": ["likes tea"]}],
+    }
+    line = write.as_object(Operation(new_id(), "forget", payload, TOOL))
+
+    operation = write.from_object(line)
+
+    assert operation is not None
+    assert write.apply(database(memory), operation)["deleted"] == 1

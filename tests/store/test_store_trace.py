@@ -1,0 +1,195 @@
+"""History and why: what became of a memory, in words, also when it is gone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.errors import NotFound
+from memory_fabric.models import Provenance
+from memory_fabric.store import merge, sessions
+from memory_fabric.store.forget import plan
+from memory_fabric.store.history import trace as tracing
+from memory_fabric.store.history import undo
+from memory_fabric.store.history.trace import EntityTrace, RecordTrace
+from memory_fabric.store.memory import Memory
+from store.support import (
+    TOOL,
+    USER,
+    World,
+    create,
+    database,
+    entity,
+    pagination,
+    relation,
+    token,
+)
+
+BY = Provenance("cli", trust="user", author="ann")
+NOW = "2026-01-15T10:00:00.000Z"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    return World(tmp_path).memory()
+
+
+def told(memory: Memory, name: str | None = None) -> list[str]:
+    return [one.what for one in tracing.history(memory, name, 50)]
+
+
+def test_every_change_is_told_in_words_newest_first(memory: Memory) -> None:
+    create(memory, entity("Redis", "is fast", "is old"))
+    create(memory, entity("Redis", "is fast", "is kept in memory"))
+    create(memory, entity("Redis", "is fast"))
+    said = {"observations": [{"entityName": "Redis", "contents": ["x", "y"]}]}
+    memory.write("add_observations", said, TOOL)
+    edges = {"relations": [relation("api", "uses", "Redis")]}
+    memory.write("create_relations", edges, TOOL)
+    gone = {"deletions": [{"entityName": "Redis", "observations": ["x"]}]}
+    memory.write("delete_observations", gone, TOOL)
+    memory.write("delete_relations", edges, TOOL)
+    memory.write("delete_entities", {"entityNames": ["Redis"]}, TOOL)
+
+    assert told(memory, "Redis") == [
+        "deleted Redis with 4 observations",
+        "deleted the relation api uses Redis",
+        "deleted 1 observation of Redis",
+        "related api uses Redis",
+        "added 2 observations to Redis",
+        "nothing new about Redis",
+        "added 1 observation to Redis",
+        "created Redis (component) with 2 observations",
+    ]
+    assert "created" not in told(memory, "api")[0]
+
+
+def test_records_are_told_with_type_and_id(memory: Memory) -> None:
+    record = memory.remember(pagination(), USER)
+    assert record is not None
+    memory.remember(pagination(confidence=0.95), USER._replace(session="s2"))
+    plan.forget(memory, plan.find(memory, record.id), BY)
+    undo.undo(memory, [undo.last(memory)], BY)
+
+    what = f"decision {record.id[-8:]}: {record.what}"
+    lines = told(memory, record.id)
+
+    assert lines[0] == f"undid: forgot {what}"
+    assert lines[1:] == [f"forgot {what}", f"heard again {what}", f"remembered {what}"]
+    changes = [one.change for one in tracing.history(memory, record.id, 50)]
+    assert [change.undone for change in changes] == [False, True, False, False]
+    assert changes[0].by["author"] == "ann"
+
+
+def test_the_history_of_an_entity_holds_what_records_brought(memory: Memory) -> None:
+    memory.remember(pagination(), USER)
+
+    assert [line.split(" ")[0] for line in told(memory, "list_endpoints")] == ["remembered"]
+
+
+def test_a_merged_entity_has_the_history_of_all_its_names(memory: Memory) -> None:
+    create(memory, entity("redis-server", "a"))
+    create(memory, entity("Redis", "b"))
+    merge.merge(memory, merge.plan(memory, "Redis", ["redis-server"]), BY)
+    merge.add_aliases(memory, "Redis", ["cache"], BY)
+    merge.remove_aliases(memory, "Redis", ["cache", "redis-server"], BY)
+
+    for name in ("Redis", "redis-server"):
+        assert "merged redis-server into Redis" in told(memory, name)
+        assert "created redis-server (component) with 1 observation" in told(memory, name)
+    assert told(memory, "Redis")[:2] == [
+        "Redis is no longer called cache, redis-server",
+        "Redis is also called cache",
+    ]
+
+
+def test_all_changes_and_no_more_than_asked_for(memory: Memory) -> None:
+    create(memory, entity("one"))
+    create(memory, entity("two"), store="user")
+    create(memory, entity("three"))
+
+    assert told(memory) == [f"created {name} (component)" for name in ("three", "two", "one")]
+    assert len(tracing.history(memory, None, 2)) == 2
+    assert told(memory, "nobody") == []
+
+
+def test_why_of_a_record_says_who_saw_it_and_was_given_it(memory: Memory) -> None:
+    record = memory.remember(pagination(), USER)
+    assert record is not None
+    memory.remember(pagination(), USER._replace(session="s2"))
+    memory.flush()
+    sessions.record_injections(
+        database(memory), "s9", "a1", [f"record:{record.id}"], "subagent", NOW
+    )
+
+    trace = tracing.why(memory, record.id[-8:])
+
+    assert isinstance(trace, RecordTrace)
+    assert (trace.record.id, trace.seen_in, trace.store) == (record.id, ("s1", "s2"), "project")
+    assert trace.tiers == ("graph", "decisions.jsonl", "MEMORY.md")
+    assert [(g.session, g.agent, g.channel) for g in trace.gifts] == [("s9", "a1", "subagent")]
+    assert trace.gone is None
+
+
+def test_why_of_an_entity_says_who_said_each_observation(memory: Memory) -> None:
+    record = memory.remember(pagination(), USER)
+    assert record is not None
+    create(memory, entity("cursor-pagination", "needs an index"))
+    merge.add_aliases(memory, "cursor-pagination", ["keyset"], BY)
+    number = database(memory).rows("SELECT id FROM observations WHERE record = ''")[0][0]
+    given = [f"graph:cursor-pagination#{number}", f"record:{record.id}", "graph:other#1"]
+    sessions.record_injections(database(memory), "s9", "", given, "prompt", NOW)
+
+    trace = tracing.why(memory, "keyset")
+
+    assert isinstance(trace, EntityTrace)
+    assert (trace.name, trace.type, trace.aliases) == ("cursor-pagination", "pattern", ("keyset",))
+    assert [(s.trust, s.source, s.record) for s in trace.said] == [
+        ("user", "prompt", record.id),
+        ("tool", "mcp", ""),
+    ]
+    assert [[g.session for g in s.gifts] for s in trace.said] == [["s9"], ["s9"]]
+    assert trace.said[1].session == "s1"
+
+
+def test_why_of_what_was_forgotten_or_deleted_says_who_took_it(memory: Memory) -> None:
+    record = memory.remember(pagination(), USER)
+    assert record is not None
+    create(memory, entity("Redis", "is fast"))
+    plan.forget(memory, plan.find(memory, record.id), BY)
+    memory.write("delete_entities", {"entityNames": ["Redis"]}, TOOL)
+
+    gone, deleted = tracing.why(memory, record.id), tracing.why(memory, "Redis")
+
+    assert isinstance(gone, RecordTrace) and gone.gone is not None
+    assert gone.record.what == record.what and gone.gone.what.startswith("forgot decision")
+    assert isinstance(deleted, EntityTrace) and deleted.gone is not None
+    assert [s.text for s in deleted.said] == ["is fast"]
+    assert deleted.gone.what == "deleted Redis with 1 observation"
+
+
+def test_why_of_what_nobody_knows_is_said(memory: Memory) -> None:
+    create(memory, entity("Redis"))
+    for unknown in ("nobody", "0123456789abcdef"):
+        with pytest.raises(NotFound):
+            tracing.why(memory, unknown)
+
+
+def test_a_change_that_is_older_than_a_rule_of_redaction_is_not_told_as_it_is(
+    memory: Memory,
+) -> None:
+    secret = token()
+    create(memory, entity("Redis", "waits for a text"))
+    with database(memory).transaction() as connection:
+        connection.execute(
+            "UPDATE operations SET inverse = replace(inverse, 'Redis', ?), "
+            "payload = replace(replace(payload, 'Redis', ?), 'waits for a text', ?)",
+            (secret, secret, secret),
+        )
+
+    (change,) = tracing.history(memory, None, 10)
+
+    assert secret not in json.dumps(tracing.as_json(change))
+    assert "[redacted: " in change.what

@@ -1,0 +1,189 @@
+"""A memory of which only some domains can be read: what it shows, and what stays possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.models import Entity, Provenance
+from memory_fabric.store import graph, sessions
+from memory_fabric.store.domains.scoped_memory import MAX_CONFINED, within
+from memory_fabric.store.forget import purge
+from memory_fabric.store.history import changes, undo
+from memory_fabric.store.memory import Memory
+from store.support import World, decision
+
+LAW = Provenance("prompt", "user", "s1", "legal-advisor", at="2026-01-02", domain="law")
+OPS = Provenance("prompt", "user", "s2", "ops", at="2026-01-03", domain="ops")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    opened = World(tmp_path).memory()
+    yield opened
+    opened.close()
+
+
+def create(memory: Memory, name: str, text: str, by: Provenance) -> dict[str, object]:
+    item = {"name": name, "entityType": "component", "observations": [text]}
+    return memory.write("create_entities", {"entities": [item]}, by)
+
+
+def rows(memory: Memory, sql: str) -> list[tuple[object, ...]]:
+    return [row for database in memory.databases() for row in database.rows(sql)]
+
+
+def test_an_entity_of_several_domains_shows_what_each_says_itself(memory: Memory) -> None:
+    create(memory, "api", "is under contract", LAW)
+    create(memory, "api", "runs on two nodes", OPS)
+    room = within(memory, ("ops",))
+
+    assert rows(room, "SELECT name, domain, created_at FROM entities") == [
+        ("api", "ops", "2026-01-03")
+    ]
+    assert rows(room, "SELECT text FROM observations") == [("runs on two nodes",)]
+
+
+def test_no_domain_at_all_shows_nothing(memory: Memory) -> None:
+    create(memory, "api", "is under contract", LAW)
+
+    assert rows(within(memory, ()), "SELECT name FROM entities") == []
+    assert rows(within(memory, ("it's; DROP",)), "SELECT name FROM entities") == []
+
+
+def test_who_is_confined_cannot_be_let_out_by_asking_for_more(memory: Memory) -> None:
+    create(memory, "api", "is under contract", LAW)
+
+    room = within(within(memory, ("ops",)), ("law", "ops"))
+
+    assert room.domains == ("ops",)
+    assert rows(room, "SELECT name FROM entities") == []
+
+
+def test_rows_cannot_be_changed_past_the_one_way_in(memory: Memory) -> None:
+    create(memory, "api", "runs on two nodes", OPS)
+    [database] = within(memory, ("ops",)).databases()
+
+    with pytest.raises(StoreUnavailable):
+        database.rows("DELETE FROM observations")
+
+
+def test_what_is_written_from_a_room_lands_and_is_read_there(memory: Memory) -> None:
+    room = within(memory, ("ops",))
+
+    create(room, "api", "runs on two nodes", OPS)
+    room.remember(decision("Page the owner", domain="ops"), OPS)
+
+    assert rows(room, "SELECT text FROM observations") == [("runs on two nodes",)]
+    assert [record.what for record in room.find_records("1")] == ["Page the owner"]
+
+
+def test_a_change_tells_nothing_of_spellings_that_others_have(memory: Memory) -> None:
+    create(memory, "law-book", "is under contract", LAW)
+
+    assert "variants" in create(memory, "law_book", "is cited", OPS)
+    assert create(within(memory, ("ops",)), "LawBook", "is read", OPS)["variants"] == {
+        "LawBook": ["law_book"]
+    }
+
+
+def test_a_change_that_took_away_what_others_said_is_not_told(memory: Memory) -> None:
+    create(memory, "api", "is under contract", LAW)
+    memory.write("delete_entities", {"entityNames": ["api"]}, OPS)
+
+    assert len(changes.read_all(memory)) == 2
+    assert changes.read_all(within(memory, ("ops",))) == []
+
+
+TOLD = decision("Use Redis", entities=(Entity("Redis", "technology"),))
+SAID = {"entityName": "Redis", "observations": ["Use Redis"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        ("delete_entities", {"entityNames": ["Redis"]}),
+        ("delete_observations", {"deletions": [SAID]}),
+        ("forget", {"ids": [], "entityNames": ["Redis"], "deletions": [SAID]}),
+    ],
+)
+def test_who_deletes_in_a_room_leaves_what_a_record_outside_says_too(
+    memory: Memory, kind: str, payload: dict[str, object]
+) -> None:
+    room = within(memory, ("law",))
+    room.remember(TOLD._replace(domain="law"), LAW)
+    memory.remember(TOLD._replace(domain="ops"), OPS)
+
+    room.write(kind, payload, LAW, store="project")
+
+    assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "ops")]
+    assert rows(room, "SELECT text FROM observations") == []
+    undo.undo(memory, [undo.last(memory)], LAW)
+    assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "law")]
+
+
+def test_what_a_forgotten_record_leaves_to_another_lies_in_that_ones_domain(
+    memory: Memory,
+) -> None:
+    law = memory.remember(TOLD._replace(domain="law"), LAW)
+    memory.remember(TOLD._replace(domain="ops"), OPS)
+    assert law is not None
+
+    memory.forget([law.id], LAW)
+
+    assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "ops")]
+
+
+def test_what_is_stated_in_a_room_keeps_nothing_that_a_record_outside_brought(
+    memory: Memory,
+) -> None:
+    ops = memory.remember(TOLD._replace(domain="ops"), OPS)
+    create(within(memory, ("law",)), "Redis", "Use Redis", LAW)
+    assert ops is not None
+
+    memory.forget([ops.id], OPS)
+
+    assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "law")]
+
+
+def test_what_two_domains_say_in_the_same_words_is_told_once(memory: Memory) -> None:
+    create(memory, "api", "runs on two nodes", OPS)
+    create(within(memory, ("law",)), "api", "runs on two nodes", LAW)
+
+    [entity] = graph.whole(memory.databases()).entities
+
+    assert entity.observations == ("runs on two nodes",)
+    assert len(rows(memory, "SELECT id FROM observations")) == 2
+
+
+def test_the_ledger_of_a_session_is_kept_from_a_room_too(memory: Memory) -> None:
+    room = within(memory, ("ops",))
+
+    sessions.record_injections(
+        room.session_database(), "s1", "", ["record:x"], "prompt", "2026-01-01"
+    )
+
+    assert sessions.injected(memory.session_database(), "s1", "") == {"record:x"}
+
+
+def test_nothing_is_purged_from_a_room(memory: Memory) -> None:
+    create(memory, "api", "runs on two nodes", OPS)
+
+    with pytest.raises(BadInput, match="all domains"):
+        purge.find(within(memory, ("ops",)), "api")
+
+
+def test_few_rooms_are_kept_open_and_one_that_was_closed_opens_again(memory: Memory) -> None:
+    create(memory, "api", "runs on two nodes", OPS)
+    first = within(memory, ("ops",))
+    assert rows(first, "SELECT name FROM entities") == [("api",)]
+
+    for number in range(2 * MAX_CONFINED):
+        within(memory, (f"d{number}",))
+
+    assert within(memory, ("ops",)) is not first
+    assert rows(first, "SELECT name FROM entities") == [("api",)]
+    first.close()

@@ -1,0 +1,141 @@
+"""What config.toml says of domains: what cannot be used is named, and a wall rather stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.config import read_settings
+from memory_fabric.domain_config import Rooms, domain_name
+
+HOME = {"HOME": "/home/ann"}
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("legal", "legal"),
+        ("Legal Advisor", "legal_advisor"),
+        ("legal-advisor", "legal_advisor"),
+        ("Steuerrecht (EU)", "steuerrecht_eu"),
+        ("Übersetzung", "übersetzung"),
+        ("U\u0308bersetzung", "übersetzung"),
+        ("--", ""),
+        ("x" * 200, "x" * 80),
+    ],
+)
+def test_a_domain_is_kept_in_one_spelling(written: str, kept: str) -> None:
+    assert domain_name(written) == kept
+
+
+def test_rooms_come_from_the_file() -> None:
+    file = {
+        "domains": {
+            "legal": {"agents": ["legal-advisor"], "paths": ["services/legal"], "isolate": True},
+            "Code Review": {"paths": ["~/reviews"]},
+        },
+        "agents": {
+            "security-auditor": {"domain": "Code Review", "isolate": True},
+            "notary": {"expert_domain": "legal"},
+        },
+    }
+
+    settings = read_settings(HOME, file)
+
+    assert settings.complaints == ()
+    assert settings.rooms == Rooms(
+        agents={"legal-advisor": "legal", "security-auditor": "code_review", "notary": "legal"},
+        paths={"services/legal": "legal", "~/reviews": "code_review"},
+        isolated=frozenset(("legal",)),
+        isolated_agents=frozenset(("security-auditor",)),
+    )
+
+
+def test_without_a_configuration_there_are_no_rooms() -> None:
+    settings = read_settings(HOME, {})
+
+    assert (settings.rooms, settings.domain) == (Rooms(), "")
+
+
+@pytest.mark.parametrize("table", ["domain", "Domains", "agent", "walls"])
+def test_a_table_that_nobody_knows_is_named(table: str) -> None:
+    [complaint] = read_settings(HOME, {table: {"legal": {"isolate": True}}}).complaints
+
+    assert complaint.startswith(f"config.toml: {table} means nothing; known are ")
+
+
+def test_a_domain_of_a_process_that_is_no_name_is_named() -> None:
+    settings = read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": "---"}, {})
+
+    assert settings.domain == ""
+    assert settings.complaints == ("MEMORY_FABRIC_DOMAIN must be a name, not '---'",)
+
+
+def test_a_mistyped_wall_of_a_process_is_named() -> None:
+    file = {"domains": {"legal": {"isolate": True}, "review": {"agents": ["critic"]}}}
+
+    for known in ("legal", "Review"):
+        assert read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": known}, file).complaints == ()
+    [complaint] = read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": "legl"}, file).complaints
+    assert complaint.startswith("MEMORY_FABRIC_DOMAIN is legl, which config.toml does not name")
+
+
+def test_a_process_can_have_a_domain() -> None:
+    assert read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": "Legal Advisor"}, {}).domain == (
+        "legal_advisor"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "named"),
+    [
+        ({"domains": {"legal": {"paths": [""]}}}, "domains.legal.paths"),
+        ({"domains": {"legal": {"paths": [3]}}}, "domains.legal.paths"),
+        ({"domains": {"legal": True}}, "domains.legal"),
+        ({"domains": {"--": {}}}, "domains.--"),
+        ({"domains": ["legal"]}, "[domains.NAME]"),
+        ({"domains": {"legal": {"isolated": True}}}, "domains.legal.isolated"),
+        ({"agents": {"x": {"domain": 3}}}, "agents.x.domain"),
+        ({"agents": {"x": {"domain": "!"}}}, "agents.x.domain"),
+        ({"agents": {"x": {"expert_domain": []}}}, "agents.x.expert_domain"),
+        ({"agents": "x"}, "[agents.NAME]"),
+    ],
+)
+def test_a_room_that_cannot_be_is_named_and_left_out(file: dict[str, object], named: str) -> None:
+    settings = read_settings(HOME, file)
+
+    assert [named in complaint for complaint in settings.complaints] == [True]
+    assert settings.rooms == Rooms()
+
+
+@pytest.mark.parametrize("agents", ["legal-advisor", ["legal-advisor", 3], ["", "legal-advisor"]])
+def test_what_can_be_used_of_a_list_that_is_wrong_stands(agents: object) -> None:
+    settings = read_settings(HOME, {"domains": {"legal": {"agents": agents, "isolate": True}}})
+
+    assert settings.rooms.agents == {"legal-advisor": "legal"}
+    assert ["domains.legal.agents" in text for text in settings.complaints] == [True]
+
+
+@pytest.mark.parametrize("value", ["yes", 1, [], {}])
+def test_a_wall_that_is_neither_true_nor_false_stands_and_is_named(value: object) -> None:
+    file = {"domains": {"legal": {"isolate": value}}, "agents": {"notary": {"isolate": value}}}
+
+    settings = read_settings(HOME, file)
+
+    assert settings.rooms.isolated == {"legal"}
+    assert settings.rooms.isolated_agents == {"notary"}
+    assert len(settings.complaints) == 2
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        {"domains": {"legal": {"agents": ["x"]}, "review": {"agents": ["x"]}}},
+        {"domains": {"legal": {"agents": ["x"]}}, "agents": {"x": {"domain": "review"}}},
+        {"agents": {"x": {"domain": "legal", "expert_domain": "review"}}},
+    ],
+)
+def test_an_agent_of_two_domains_stays_in_the_first(file: dict[str, object]) -> None:
+    settings = read_settings(HOME, file)
+
+    assert settings.rooms.agents == {"x": "legal"}
+    assert len(settings.complaints) == 1 and "'x'" in settings.complaints[0]
