@@ -3,10 +3,10 @@
     python benchmarks/train_capture.py --data FILE.jsonl [FILE.jsonl ...]
     python benchmarks/train_capture.py --data FILE.jsonl --folds 5      how well unseen texts go
 
-The texts have the form that `benchmarks/capture.py` reads. A sentence counts as worth keeping when
-it holds what a label keeps; sentences under optional labels are left out. The model is logistic
-regression with a quadratic penalty over the signs that several texts show; a second one, over the
-kept sentences, tells their type. The weights go to plugin/memory_fabric/capture/worth/weights.py.
+The texts have the form that `benchmarks/labelled_capture.py` reads. A sentence counts as worth
+keeping when it holds what a label keeps; sentences under optional labels are left out. The model
+is logistic regression with a quadratic penalty over the signs that several texts show;
+a second one, over the kept sentences, tells their type. The weights go to plugin/memory_fabric/capture/worth/weights.py.
 With `--folds` nothing is written: each part of the sources is judged by weights from the others.
 Needs numpy.
 """
@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from capture import ROOT, items
+from labelled_capture import ROOT, items
 from memory_fabric.capture.hearing import judged
 from memory_fabric.text import without_injected, words
 
-TARGET = os.path.join(ROOT, "plugin", "memory_fabric", "fabric", "worth", "weights.py")
+TARGET = os.path.join(ROOT, "plugin", "memory_fabric", "capture", "worth", "weights.py")
 KINDS = ("decision", "constraint", "preference", "problem", "solution")
 LIKE = {"pattern": "constraint", "antipattern": "constraint", "blocker": "problem"}
 SCALE = 1000

@@ -209,7 +209,7 @@ COMMANDS = (
     ),
     Command(
         "demo",
-        "doors",
+        "entry_points",
         "demo",
         CARE,
         "Tell a two-session story through the real hooks, on a temporary home.",
@@ -258,14 +258,14 @@ COMMANDS = (
     ),
     Command(
         "hook",
-        "doors",
+        "entry_points",
         "hook",
         DOORS,
         "Answer one hook event from standard input, as `hooks/launch` does, which is quicker.",
     ),
     Command(
         "mcp",
-        "doors",
+        "entry_points",
         "mcp",
         DOORS,
         "Serve the graph to an MCP client on standard input and output.",

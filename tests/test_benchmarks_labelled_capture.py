@@ -41,8 +41,9 @@ def test_predictions_have_the_form_of_the_labels_and_the_texts_own_words(tmp_pat
         tmp_path / "data.jsonl",
         [item("a", "user", told), item("b", "user", "Is it fast?"), item("c", "assistant", told)],
     )
-    run("capture.py", "--data", str(data), "--out", str(tmp_path / "out.jsonl"))
-    run("capture.py", "--data", str(data), "--out", str(tmp_path / "up.jsonl"), "--promoted")
+    run("labelled_capture.py", "--data", str(data), "--out", str(tmp_path / "out.jsonl"))
+    promoted_only = ("--out", str(tmp_path / "up.jsonl"), "--promoted")
+    run("labelled_capture.py", "--data", str(data), *promoted_only)
 
     found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [one["id"] for one in found] == ["a", "b", "c"]

@@ -1,7 +1,7 @@
 """What capture makes of texts: the product's own records for a labelled file, ready for scoring.
 
-    python3 benchmarks/capture.py --data FILE.jsonl --out PRED.jsonl
-    python3 benchmarks/capture.py --data FILE.jsonl --out PRED.jsonl --promoted
+    python3 benchmarks/labelled_capture.py --data FILE.jsonl --out PRED.jsonl
+    python3 benchmarks/labelled_capture.py --data FILE.jsonl --out PRED.jsonl --promoted
 
 A line of FILE is `{"id", "role", "text", "expect", ...}`; a line of PRED `{"id", "records":
 [{"type", "what", "why", "over", "entities", "relations", "confidence"}]}`. Each text stands alone,
