@@ -4,9 +4,10 @@
     python benchmarks/train_capture.py --data FILE.jsonl --folds 5      how well unseen texts go
 
 The texts have the form that `benchmarks/labelled_capture.py` reads. A sentence counts as worth
-keeping when it holds what a label keeps; sentences under optional labels are left out. The model
-is logistic regression with a quadratic penalty over the signs that several texts show;
-a second one, over the kept sentences, tells their type. The weights go to plugin/memory_fabric/capture/worth/weights.py.
+keeping when it holds what a label keeps; sentences under optional labels are left out. The
+model is logistic regression with a quadratic penalty over the signs that several texts show; a
+second one, over the kept sentences, tells their type. The weights go to
+plugin/memory_fabric/capture/worth/weights.py.
 With `--folds` nothing is written: each part of the sources is judged by weights from the others.
 Needs numpy.
 """
