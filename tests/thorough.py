@@ -9,9 +9,9 @@ FEW = 25
 IS_THOROUGH = bool(os.environ.get("THOROUGH"))
 
 
-def examples(most: int = 100) -> int:
-    """Return `most` in a thorough run, else at most a few."""
-    return most if IS_THOROUGH else min(most, FEW)
+def examples(most: int = 100, few: int = FEW) -> int:
+    """Return `most` in a thorough run, else at most `few`."""
+    return most if IS_THOROUGH else min(most, few)
 
 
 def first_and_stride() -> tuple[int, int]:

@@ -218,5 +218,6 @@ class Tools(RuleBasedStateMachine):
 )
 def test_any_sequence_of_calls_leaves_what_the_model_says() -> None:
     run_machine(
-        Tools, settings=settings(max_examples=examples(50), stateful_step_count=20, deadline=None)
+        Tools,
+        settings=settings(max_examples=examples(50, 12), stateful_step_count=20, deadline=None),
     )

@@ -14,6 +14,7 @@ from memory_fabric.models import Provenance
 from memory_fabric.store import ingest_queue
 from memory_fabric.store.ingest_queue import Accepted
 from store.support import World
+from thorough import examples
 
 BY = Provenance("ingest", trust="tool")
 LEASE_S = 10.0
@@ -102,4 +103,4 @@ class Queue(RuleBasedStateMachine):
 
 
 TestQueue = Queue.TestCase
-TestQueue.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
+TestQueue.settings = settings(max_examples=examples(100, 15), stateful_step_count=40, deadline=None)

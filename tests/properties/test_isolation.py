@@ -42,6 +42,7 @@ from memory_fabric.store.tiers import client_memory_files
 from memory_fabric.viewer import overview
 from memory_fabric.viewer.picture import picture
 from store.support import World
+from thorough import examples
 
 NOW = "2026-03-01T12:00:00.000Z"
 DOMAINS = ("alpha", "beta", "general")
@@ -357,7 +358,7 @@ LOOKS: list[Look] = [recalled, pushed, by_tools, histories, pictures, lists]
 
 TestRooms = Rooms.TestCase
 TestRooms.settings = settings(
-    max_examples=15,
+    max_examples=examples(60, 8),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -43,7 +43,7 @@ damage = st.lists(lines, max_size=8).map(lambda some: "\n".join(some).encode("ut
 
 
 @given(st.lists(damage, min_size=1, max_size=3), st.binary(max_size=20))
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(60, 12))
 def test_whatever_the_file_holds_ours_stays_and_theirs_are_claims(
     states: list[bytes], end: bytes
 ) -> None:

@@ -146,7 +146,7 @@ def undone(db: Database, inverse: Sequence[Mapping[str, Any]]) -> None:
         done(db, step["kind"], step["payload"], "2026-03-01")
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200, 15))
 @given(STEPS)
 def test_inverses_in_reverse_order_restore_graph_and_records(
     steps: list[tuple[tuple[str, dict[str, Any]], str]],
@@ -163,7 +163,7 @@ def test_inverses_in_reverse_order_restore_graph_and_records(
         check_full_text(db)
 
 
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(80, 15))
 @given(STEPS, st.integers(0, 7))
 def test_an_inverse_in_any_order_leaves_a_whole_graph(
     steps: list[tuple[tuple[str, dict[str, Any]], str]], which: int
@@ -178,7 +178,7 @@ def test_an_inverse_in_any_order_leaves_a_whole_graph(
         check_full_text(db)
 
 
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(80, 15))
 @given(STEPS, STEPS)
 def test_a_journal_gives_the_same_graph_and_records_elsewhere(
     before: list[tuple[tuple[str, dict[str, Any]], str]],
@@ -196,7 +196,7 @@ def test_a_journal_gives_the_same_graph_and_records_elsewhere(
         assert repair.replay(db, path) == (0, 0)
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(30, 15))
 @given(STEPS)
 def test_a_backup_is_the_same(steps: list[tuple[tuple[str, dict[str, Any]], str]]) -> None:
     with databases(1) as [db]:

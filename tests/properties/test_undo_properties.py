@@ -98,7 +98,7 @@ def tombstones(db: Database) -> list[tuple[Any, ...]]:
     return db.rows("SELECT * FROM tombstones ORDER BY id")
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200, 15))
 @given(STEPS)
 def test_undoing_everything_backwards_restores_every_state(changes: list[Change]) -> None:
     with databases(1) as [db]:
@@ -120,7 +120,7 @@ def made(*names: str) -> Change:
     return ("create_entities", {"entities": entities}), "2026-02-01"
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(300, 15))
 @given(STEPS, st.lists(st.integers(0, 7), min_size=1, max_size=3))
 @example(
     # An entity is made under a name that is another one's alias since they were merged.
@@ -148,7 +148,7 @@ def test_undoing_an_undo_restores_exactly_what_was_in_any_order(
         assert db.rows("PRAGMA foreign_key_check") == []
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(150, 15))
 @given(STEPS, st.integers(0, 7))
 def test_undo_brings_back_nothing_that_was_forgotten_since(
     changes: list[Change], which: int
@@ -165,7 +165,7 @@ def test_undo_brings_back_nothing_that_was_forgotten_since(
         assert db.rows("SELECT id FROM records") == []
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(150, 15))
 @given(STEPS, st.lists(st.integers(0, 7), max_size=3), STEPS)
 def test_a_journal_with_undos_gives_the_same_elsewhere(
     before: list[Change], which: list[int], after: list[Change]
@@ -183,7 +183,7 @@ def test_a_journal_with_undos_gives_the_same_elsewhere(
         assert tombstones(other) == tombstones(db)
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(150, 15))
 @given(STEPS, NAMES, st.lists(NAMES, min_size=1, max_size=3))
 def test_undoing_a_merge_keeps_what_was_said_since(
     changes: list[Change], into: str, names: list[str]

@@ -160,7 +160,7 @@ def by(domain: str) -> Provenance:
 
 TestWalls = Walls.TestCase
 TestWalls.settings = settings(
-    max_examples=examples(60),
+    max_examples=examples(60, 10),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
