@@ -9,20 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-import credentials
-import held_blocks
-import held_commands
-import held_issuers
-import held_layouts
-import held_lookalikes
-import held_phrasings
-import held_values
-import held_written
+import held_credentials
+import held_links
+import held_notes
+import held_plain_text
+import held_sentences
+import held_settings
+import held_shell
+import held_tokens
 import issuers
 import lookalikes
+import more_blocks
+import more_commands
+import more_issuers
+import more_layouts
+import more_lookalikes
+import more_phrasings
+import more_values
+import more_written
 import phrasings
 import written
 from credentials import Make
+
+Forms = Mapping[str, Sequence[str]]
 
 
 class Half(NamedTuple):
@@ -30,79 +39,85 @@ class Half(NamedTuple):
 
     seed: int
     values: Mapping[str, Make]
-    stated: Mapping[str, Sequence[str]]
+    stated: Forms
     quotes: Sequence[str]
-    written: Mapping[str, Sequence[str]]
-    bare: Mapping[str, Sequence[str]]
+    written: Forms
+    bare: Forms
     bare_around: Sequence[str]
     issued_around: Sequence[str]
-    keyed: Mapping[str, Sequence[str]]
+    keyed: Forms
     keyed_around: Sequence[str]
     pems: Sequence[str]
     cuts: Sequence[Callable[[list[str]], list[str]]]
     dumps: Sequence[str]
     lines: Sequence[tuple[str, str]]
-    harmless: Mapping[str, Sequence[str]]
+    harmless: Forms
+
+
+def _merged(*tables: Forms) -> Forms:
+    """Return the forms of all tables by name."""
+    names = {name: None for table in tables for name in table}
+    return {name: [form for table in tables for form in table.get(name, ())] for name in names}
 
 
 TUNE = Half(
     seed=11,
-    values=credentials.VALUES,
-    stated=phrasings.STATED,
-    quotes=phrasings.QUOTES,
+    values=more_values.VALUES,
+    stated=_merged(phrasings.STATED, more_phrasings.STATED),
+    quotes=(*phrasings.QUOTES, *more_phrasings.QUOTES),
     written={
-        "weak password": phrasings.WEAK,
-        "seed phrase": phrasings.SEED,
-        "table": phrasings.TABLES,
-        "value on the next line": phrasings.NEXT_LINE,
-        "name, something, value": phrasings.BETWEEN,
-        "connection string": written.CONNECTIONS,
-        "command line": written.COMMANDS,
-        ".env": written.ENVIRONMENT,
-        "configuration": written.CONFIGURATION,
-        "header": written.HEADERS,
-        "JWT": written.TOKENS,
-        "cloud key": written.CLOUD,
+        "weak password": (*phrasings.WEAK, *more_layouts.WEAK),
+        "seed phrase": (*phrasings.SEED, *more_layouts.SEED),
+        "table": (*phrasings.TABLES, *more_layouts.TABLES),
+        "value on the next line": (*phrasings.NEXT_LINE, *more_layouts.NEXT_LINE),
+        "name, something, value": (*phrasings.BETWEEN, *more_layouts.BETWEEN),
+        "connection string": (*written.CONNECTIONS, *more_written.CONNECTIONS),
+        "command line": (*written.COMMANDS, *more_commands.COMMANDS),
+        ".env": (*written.ENVIRONMENT, *more_written.ENVIRONMENT),
+        "configuration": (*written.CONFIGURATION, *more_commands.CONFIGURATION),
+        "header": (*written.HEADERS, *more_written.HEADERS),
+        "JWT": (*written.TOKENS, *more_written.TOKENS),
+        "cloud key": (*written.CLOUD, *more_written.CLOUD),
     },
-    bare=issuers.BARE,
-    bare_around=issuers.BARE_AROUND,
-    issued_around=issuers.ISSUED_AROUND,
-    keyed=issuers.KEYED,
-    keyed_around=issuers.KEYED_AROUND,
-    pems=written.PEMS,
-    cuts=written.CUTS,
-    dumps=written.dumps(),
-    lines=phrasings.LINES,
-    harmless=lookalikes.HARMLESS,
+    bare=_merged(issuers.BARE, more_issuers.BARE),
+    bare_around=(*issuers.BARE_AROUND, *more_issuers.BARE_AROUND),
+    issued_around=(*issuers.ISSUED_AROUND, *more_issuers.ISSUED_AROUND),
+    keyed=_merged(issuers.KEYED, more_issuers.KEYED),
+    keyed_around=(*issuers.KEYED_AROUND, *more_issuers.KEYED_AROUND),
+    pems=(*written.PEMS, *more_blocks.PEMS),
+    cuts=(*written.CUTS, *more_blocks.CUTS),
+    dumps=(*written.dumps(), *more_blocks.dumps()),
+    lines=(*phrasings.LINES, *more_phrasings.LINES),
+    harmless=_merged(lookalikes.HARMLESS, more_lookalikes.HARMLESS),
 )
 HELD = Half(
-    seed=83,
-    values=held_values.VALUES,
-    stated=held_phrasings.STATED,
-    quotes=held_phrasings.QUOTES,
+    seed=157,
+    values=held_credentials.VALUES,
+    stated=held_sentences.STATED,
+    quotes=held_sentences.QUOTES,
     written={
-        "weak password": held_layouts.WEAK,
-        "seed phrase": held_layouts.SEED,
-        "table": held_layouts.TABLES,
-        "value on the next line": held_layouts.NEXT_LINE,
-        "name, something, value": held_layouts.BETWEEN,
-        "connection string": held_written.CONNECTIONS,
-        "command line": held_commands.COMMANDS,
-        ".env": held_written.ENVIRONMENT,
-        "configuration": held_commands.CONFIGURATION,
-        "header": held_written.HEADERS,
-        "JWT": held_written.TOKENS,
-        "cloud key": held_written.CLOUD,
+        "weak password": held_notes.WEAK,
+        "seed phrase": held_notes.SEED,
+        "table": held_notes.TABLES,
+        "value on the next line": held_notes.NEXT_LINE,
+        "name, something, value": held_notes.BETWEEN,
+        "connection string": held_links.CONNECTIONS,
+        "command line": held_shell.COMMANDS,
+        ".env": held_shell.ENVIRONMENT,
+        "configuration": held_settings.CONFIGURATION,
+        "header": held_links.HEADERS,
+        "JWT": held_links.TOKENS,
+        "cloud key": held_links.CLOUD,
     },
-    bare=held_issuers.BARE,
-    bare_around=held_issuers.BARE_AROUND,
-    issued_around=held_issuers.ISSUED_AROUND,
-    keyed=held_issuers.KEYED,
-    keyed_around=held_issuers.KEYED_AROUND,
-    pems=held_blocks.PEMS,
-    cuts=held_blocks.CUTS,
-    dumps=held_blocks.dumps(),
-    lines=held_phrasings.LINES,
-    harmless=held_lookalikes.HARMLESS,
+    bare=held_tokens.BARE,
+    bare_around=held_tokens.BARE_AROUND,
+    issued_around=held_tokens.ISSUED_AROUND,
+    keyed=held_tokens.KEYED,
+    keyed_around=held_tokens.KEYED_AROUND,
+    pems=held_settings.PEMS,
+    cuts=held_settings.CUTS,
+    dumps=held_settings.dumps(),
+    lines=held_sentences.LINES,
+    harmless=held_plain_text.HARMLESS,
 )
 HALVES: Mapping[str, Half] = {"tune": TUNE, "held": HELD}

@@ -1,6 +1,6 @@
-"""Tokens of the held half's issuers, in the notation of `credentials.made`.
+"""Tokens of more issuers, in the notation of `credentials.made`.
 
-From the issuers' public documentation. Not to be read by anyone who writes rules.
+From the issuers' public documentation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Connection strings, environments, headers, tokens and cloud keys of the held half.
+"""More connection strings, environments, headers, tokens and cloud keys.
 
-Not to be read by anyone who writes rules. `{q}` and the like are values (`held_values.VALUES`).
+`{q}` and the like are values (`more_values.VALUES`).
 """
 
 # ruff: noqa: E501 - a sample is easier to read in one line

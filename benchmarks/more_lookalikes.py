@@ -1,4 +1,4 @@
-"""Texts of the held half that hold no credential. Not to be read by anyone who writes rules.
+"""More texts that hold no credential.
 
 The notation is that of `lookalikes`.
 """
@@ -7,7 +7,7 @@ The notation is that of `lookalikes`.
 
 from __future__ import annotations
 
-from held_prose import SPOKEN
+from more_prose import SPOKEN
 
 CODE: dict[str, tuple[str, ...]] = {
     "git output": (

@@ -1,7 +1,4 @@
-"""Values of the held half: passwords of other habits, keys of other lengths and alphabets.
-
-Not to be read by anyone who writes rules.
-"""
+"""More values: passwords of other habits, keys of other lengths and alphabets."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import json
 import string
 from collections.abc import Mapping
 
+import credentials
 from credentials import (
     ALNUM,
     HEX,
@@ -18,9 +16,6 @@ from credentials import (
     Chance,
     Make,
     some,
-)
-from credentials import (
-    VALUES as TUNED,
 )
 
 NAMES = "anna bruno carla dieter elena felix greta hugo irina jonas marlene nina oskar pia".split()
@@ -136,8 +131,7 @@ def jwt(chance: Chance) -> str:
     return ".".join((*(part.rstrip("=") for part in coded), signature))
 
 
-VALUES: Mapping[str, Make] = {
-    **TUNED,
+OWN: Mapping[str, Make] = {
     "j": jwt,
     "p": password,
     "q": plain_password,
@@ -151,3 +145,12 @@ VALUES: Mapping[str, Make] = {
     "l": lambda chance: some(chance, 16, LOWER),
     "B": lambda chance: base64.b64encode(chance.randbytes(32)).decode(),
 }
+
+
+def _either(name: str) -> Make:
+    makes = [table[name] for table in (credentials.VALUES, OWN) if name in table]
+    return lambda chance: chance.choice(makes)(chance)
+
+
+# By the habits of `credentials` or by these.
+VALUES: Mapping[str, Make] = {name: _either(name) for name in {**credentials.VALUES, **OWN}}

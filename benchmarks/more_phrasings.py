@@ -1,6 +1,6 @@
-"""Sentences of the held half that state a credential. Not to be read by anyone who writes rules.
+"""More sentences that state a credential.
 
-`{p}` and the like are values (`held_values.VALUES`).
+`{p}` and the like are values (`more_values.VALUES`).
 """
 
 # ruff: noqa: E501 - a sample is easier to read in one line

@@ -1,4 +1,4 @@
-"""Private keys and dumps of an environment of the held half. Not for anyone who writes rules."""
+"""More private keys and dumps of an environment."""
 
 from __future__ import annotations
 

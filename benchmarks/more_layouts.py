@@ -1,6 +1,6 @@
-"""Weak passwords, seed phrases and layouts of the held half. Not for anyone who writes rules.
+"""More weak passwords, seed phrases and layouts.
 
-`{p}` and the like are values (`held_values.VALUES`).
+`{p}` and the like are values (`more_values.VALUES`).
 """
 
 # ruff: noqa: E501 - a sample is easier to read in one line

