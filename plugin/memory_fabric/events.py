@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_PROMPT_CHARS = 64 << 10
+# The codec that leaves it out would have to be imported.
+BOM = b"\xef\xbb\xbf"
 
 # The client itself writes these where a person's words stand: background agents that ended, local
 # commands and their output.
@@ -64,7 +66,7 @@ def load_object(data: bytes) -> dict[str, Any]:
     A byte order mark and bytes that are not UTF-8 are tolerated. Raises BadInput otherwise.
     """
     try:
-        value = jsontext.loads(data.decode("utf-8-sig", "replace"))
+        value = jsontext.loads(data.removeprefix(BOM).decode("utf-8", "replace"))
         # Only a `\ud...` escape can smuggle in half a character, and almost no event has one.
         if isinstance(value, dict) and b"\\ud" in data.lower():
             value = _whole_characters(value)

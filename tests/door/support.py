@@ -73,6 +73,8 @@ def make_root(folder: str) -> str:
     for name in ("__init__.py", "packages.py", "install_packages.py"):
         source = os.path.join(ROOT, "plugin", "memory_fabric", "setup", name)
         shutil.copy(source, os.path.join(package, "setup"))
+    source = os.path.join(ROOT, "plugin", "memory_fabric", "compiled_modules.py")
+    shutil.copy(source, package)
     write(os.path.join(package, "__init__.py"), "")
     write(os.path.join(package, "dispatcher.py"), REPORTER)
     return folder

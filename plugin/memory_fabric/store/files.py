@@ -441,6 +441,8 @@ def _try_lock(handle: int) -> bool:
 
 
 def _lock_with_fcntl(handle: int) -> None:
+    import fcntl  # a library to be loaded, which who only reads needs not
+
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -451,9 +453,4 @@ def _lock_with_msvcrt(handle: int) -> None:
     lock["locking"](handle, lock["LK_NBLCK"], 1)
 
 
-try:
-    import fcntl
-
-    _lock_now = _lock_with_fcntl
-except ImportError:
-    _lock_now = _lock_with_msvcrt
+_lock_now = _lock_with_fcntl if os.name == "posix" else _lock_with_msvcrt

@@ -4,6 +4,7 @@ has grown so large that ranking every match would cost the person's time, only w
 
 from __future__ import annotations
 
+from memory_fabric import jsontext
 from memory_fabric.text import encodable
 
 TYPE_CHECKING = False
@@ -78,12 +79,15 @@ def _known(
     rarer: list[tuple[int, list[str]]] = []
     common: list[tuple[int, list[str]]] = []
     left, unread = MAX_TERMS, MAX_LOOKED_UP
+    counts = _counts(db, index, groups, rows)
     for group in groups:
         kept, count = [], 0
         looked_up = group[: min(left, unread)]
         unread -= len(looked_up)
         for word in looked_up:
-            holding = _rows_with(db, index, match_expression([word]), rows)
+            holding = counts.get(word, -1)
+            if holding < 0:
+                holding = _rows_with(db, index, match_expression([word]), rows)
             if holding:
                 kept.append(word)
                 count += holding
@@ -91,6 +95,19 @@ def _known(
         if kept:
             (common if count > rows * COMMON_SHARE else rarer).append((count, kept))
     return rarer or common
+
+
+def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dict[str, int]:
+    """How many rows hold each word, in one query; none where they are not counted one by one."""
+    if rows > SAMPLED_ROWS:
+        return {}
+    words = [word for group in groups for word in group if _has_word(word)][:MAX_TERMS]
+    found = db.rows(
+        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH j.value LIMIT ?))"
+        " FROM json_each(?) AS j ORDER BY j.key",
+        (int(rows * COMMON_SHARE) + 1, jsontext.dumps([match_expression([w]) for w in words])),
+    )
+    return {word: int(count) for word, (count,) in zip(words, found, strict=True)}
 
 
 def _rows_with(db: Database, index: str, match: str, rows: int) -> int:

@@ -246,15 +246,18 @@ def _numbered(
     found: dict[int, Relation] = {}
     standing, times = (_STANDING, [at, at]) if at else ("", [])
     for chunk in _chunks(ids):
-        for end in ends:
-            for id_, source, kind, target in db.rows(
-                "SELECT r.id, s.name, r.type, t.name FROM relations AS r "
-                "JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target "
-                f"WHERE r.{end} IN ({_marks(chunk)}) {standing} {only.sql} ORDER BY r.id LIMIT ?",
-                [*chunk, *times, *only.values, limit],
-            ):
-                if id_ not in found:
-                    found[id_] = Relation(source, kind, target)
+        # One query for all ends: it is longer to prepare than to run.
+        at_ends = " UNION ALL ".join(
+            f"SELECT id FROM relations WHERE {end} IN ({_marks(chunk)})" for end in ends
+        )
+        for id_, source, kind, target in db.rows(
+            "SELECT r.id, s.name, r.type, t.name FROM relations AS r "
+            "JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target "
+            f"WHERE r.id IN ({at_ends}) {standing} {only.sql} ORDER BY r.id LIMIT ?",
+            [*(chunk * len(ends)), *times, *only.values, limit],
+        ):
+            if id_ not in found:
+                found[id_] = Relation(source, kind, target)
     return found
 
 

@@ -120,6 +120,8 @@ def _episode_fields(wanted: conditions.Condition) -> str:
 
 def _turns(db: Database, ids: set[int]) -> dict[int, tuple[str, str]]:
     """Ids and texts of turns by their numbers."""
+    if not ids:
+        return {}
     rows = db.rows(
         "SELECT q.id, q.uuid, q.text FROM json_each(?) AS j CROSS JOIN episodes AS q "
         "ON q.id = j.value",
@@ -218,6 +220,10 @@ _RECORD_FIELDS = (
     "r.id, r.type, r.what, r.why, r.confidence, r.trust, r.source, r.scope, r.domain, r.session, "
     "r.agent, r.pinned, r.created_at, r.valid_to, r.superseded_by, r.promoted_at, r.body"
 )
+_RECORD_NAMES = (
+    "id type what why confidence trust said_in scope domain session agent pinned created_at "
+    "valid_to superseded_by promoted_at"
+).split()
 
 
 class _Source(Value):
@@ -293,6 +299,8 @@ def _fetched(
     wanted: conditions.Condition,
     limit: int,
 ) -> list[tuple[Any, ...]]:
+    if not found:
+        return []
     rows = db.rows(
         f"SELECT {source.fields}, j.key FROM json_each(?) AS j "
         f"CROSS {source.join.format(id='j.value')} WHERE 1 {wanted.sql} ORDER BY j.key LIMIT ?",
@@ -302,11 +310,7 @@ def _fetched(
 
 
 def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candidate:
-    names = (
-        "id type what why confidence trust said_in scope domain session agent pinned created_at "
-        "valid_to superseded_by promoted_at"
-    ).split()
-    value = dict(zip(names, row, strict=False))
+    value = dict(zip(_RECORD_NAMES, row, strict=False))
     body = jsontext.loads(row[-1])
     return Candidate(
         id=f"record:{value['id']}",
