@@ -122,7 +122,7 @@ def by_id(memory: Memory, text: str) -> Found:
             raise
     if len(turns) > 1:
         ids = ", ".join(turn.id for turn in turns)
-        raise BadInput("id", f"{text!r} means several: {ids}.", remedy="Type more of the id.")
+        raise BadInput("id", f"{text!r} fits several ids: {ids}.", remedy="Type more of the id.")
     return Found(text, turns=tuple(turns))
 
 

@@ -264,7 +264,7 @@ class Mirror:
         digest = self._digest() if seen else ""
         agreed = state or NOTHING
         if state is None or digest != state.digest:
-            ours = sync_state.cut_off(db, self.home, digest) if state else None
+            ours = sync_state.interrupted(db, self.home, digest) if state else None
             if ours is None:
                 written_s = seen[1] / 1e9 if seen else time.time()
                 kept = self._merge(memory, db, state, digest, written_s)
@@ -292,7 +292,7 @@ class Mirror:
             return result
 
         ours = own_writes.of(db).unknown_at(written_s)
-        kept = take_over(db, apply, before, now, lambda: sync_state.disagree(db), ours)
+        kept = take_over(db, apply, before, now, lambda: sync_state.clear(db), ours)
         if bad:
             self._set_aside(bad)
         sync_state.keep_lines(self.home, (state or NOTHING)._replace(digest=digest), now)

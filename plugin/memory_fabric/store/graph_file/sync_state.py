@@ -78,7 +78,7 @@ def agree(db: Database, home: str, state: State) -> None:
             os.unlink(os.path.join(home, name))
 
 
-def disagree(db: Database) -> None:
+def clear(db: Database) -> None:
     """Forget what was agreed on: who finds us dead in the middle takes all of the file over."""
     with db.transaction() as c:
         c.execute("DELETE FROM meta WHERE key = ?", (KEY,))
@@ -107,7 +107,7 @@ def lines_of(home: str, state: State | None) -> Marked:
         return {}
 
 
-def cut_off(db: Database, home: str, digest: str) -> State | None:
+def interrupted(db: Database, home: str, digest: str) -> State | None:
     """The agreement about this content, if its lines were kept and we died before the note."""
     try:
         with files.open_regular(_path(home, digest)) as stream:
