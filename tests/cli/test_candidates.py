@@ -145,5 +145,5 @@ def test_what_has_its_reason_lacks_only_another_session(shell: Shell, memory: Me
 
     told, listed = shell.run("candidates"), shell.run("candidates", "--json").json["candidates"]
 
-    assert "Missing: another session that says it. --keep" in told.out
-    assert listed[0]["missing"] == "another session that says it"
+    assert "Missing: another session that states it. --keep" in told.out
+    assert listed[0]["missing"] == "another session that states it"

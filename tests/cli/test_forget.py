@@ -111,7 +111,7 @@ def test_the_code_of_the_preview_erases_words_that_no_answer_repeats(filled: She
     assert "The gate opens with [erased]" in shown.out
     assert done.out.splitlines()[-1] == "Erased: 2. No file of this memory holds it any longer."
     assert "MEMORY.md" not in shown.err
-    assert "stand nowhere in this memory" in again.err
+    assert "are nowhere in this memory" in again.err
     said = "".join(run.out + run.err for run in (shown, wrong, done, again))
     assert "tangerine-walrus" not in said.lower()
     assert b"tangerine-walrus" not in bytes_of(filled).lower()
@@ -122,7 +122,7 @@ def test_short_words_and_options_of_a_purge_alone_are_refused(filled: Shell) -> 
     stray = filled.run("forget", "offset", "--exact")
 
     assert short.status == stray.status == 2
-    assert "by its id, or say --exact" in short.err
+    assert "by its id, or use --exact" in short.err
     assert LESSON.encode() in bytes_of(filled)
 
 

@@ -307,7 +307,7 @@ def test_a_foreign_file_in_the_links_place_stays(shell: Shell, tmp_path: Path) -
     take = shell.run("setup", "--shell", "--remove", "--bin", str(place))
 
     assert (put.status, take.status) == (2, 2)
-    assert "is not ours and was left alone" in put.err
+    assert "belongs to another program and was left alone" in put.err
     assert (place / "memory-fabric").read_text("utf-8") == "#!/bin/sh\n"
 
 

@@ -162,7 +162,7 @@ def test_purge_deletes_everything_of_ours_and_nothing_else(filled: Shell) -> Non
 
     assert refused.status == 2
     assert done.status == 0
-    assert done.err == f"memory-fabric: {mine} is not ours.\n"
+    assert done.err == f"memory-fabric: {mine} was not written by memory-fabric.\n"
     assert not filled.memory.exists()
     assert [str(path) for path in mine.parent.iterdir()] == [str(mine)]
     assert filled.notes.read_bytes() == b"# Mine\r\nkept\r\n"

@@ -16,7 +16,7 @@ from memory_fabric.models import Entity, Graph, Provenance, Relation
 from memory_fabric.store import graph
 from memory_fabric.store.database import Database
 from memory_fabric.store.graph_file import exchange
-from memory_fabric.store.graph_file.merge_external import take_over
+from memory_fabric.store.graph_file.merge_external import merge_changes
 from memory_fabric.store.memory import Memory
 from store.support import World
 from thorough import examples
@@ -91,7 +91,7 @@ def parts(whole: Graph) -> set[object]:
 
 def put(db: Database, apply: Apply, before: Graph, now: Graph) -> None:
     marked = [{line: line for line in exchange.graph_lines(whole)} for whole in (before, now)]
-    take_over(db, apply, marked[0], marked[1], lambda: None)
+    merge_changes(db, apply, marked[0], marked[1], lambda: None)
 
 
 @settings(max_examples=examples(50))

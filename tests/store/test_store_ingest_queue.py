@@ -466,9 +466,9 @@ def test_history_tells_of_texts_in_a_phrase(memory: Memory) -> None:
     worked_off(memory)
     ingest_queue.drop(memory, [id_], USER)
     told = [describe.summary(c, lambda _: None) for c in changes.read_all(memory)]
-    assert told[0] == "dropped 1 text that came in"
-    assert told[-1] == "took in a text of claude-code-hook: We use Redis."
-    assert f"worked off the text {id_[-8:]}: 1 record" in told
+    assert told[0] == "dropped 1 ingested text"
+    assert told[-1] == "ingested a text of claude-code-hook: We use Redis."
+    assert f"processed the text {id_[-8:]}: 1 record" in told
 
 
 def test_what_is_not_worked_off_comes_along_to_another_project(world: World) -> None:

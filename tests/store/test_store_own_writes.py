@@ -80,8 +80,8 @@ def test_the_note_of_it_holds_no_text_and_is_read_as_it_was(tmp_path: Path) -> N
     assert db is not None
     known = Recent().after([], [FULL], NOW_S)
 
-    own_writes.keep(db, known)
+    own_writes.save(db, known)
 
-    assert own_writes.of(db) == known
+    assert own_writes.load(db) == known
     assert "fast" not in json.dumps(known)
     memory.close()

@@ -450,7 +450,7 @@ def test_a_served_file_that_cannot_be_written_stops_the_purge_until_it_can(world
     path.rename(away)
     path.mkdir()
 
-    with pytest.raises(StoreUnavailable, match="when you say the same again"):
+    with pytest.raises(StoreUnavailable, match="Repeat the command"):
         purging.purge(memory, found, BY)
     path.rmdir()
     away.rename(path)

@@ -327,5 +327,5 @@ def test_history_tells_what_replaced_what(memory: Memory) -> None:
     old, new = both(memory)
 
     told = [one.what for one in trace.history(memory, old.id, 10)]
-    assert f"in the place of {old.id.replace('-', '')[-8:]}" in told[0]
+    assert f"in place of {old.id.replace('-', '')[-8:]}" in told[0]
     assert now(memory, new).id in {c.payload["record"]["id"] for c in changes.read_all(memory)}

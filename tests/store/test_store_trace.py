@@ -77,7 +77,7 @@ def test_records_are_told_with_type_and_id(memory: Memory) -> None:
     lines = told(memory, record.id)
 
     assert lines[0] == f"undid: forgot {what}"
-    assert lines[1:] == [f"forgot {what}", f"heard again {what}", f"remembered {what}"]
+    assert lines[1:] == [f"forgot {what}", f"strengthened {what}", f"remembered {what}"]
     changes = [one.change for one in tracing.history(memory, record.id, 50)]
     assert [change.undone for change in changes] == [False, True, False, False]
     assert changes[0].by["author"] == "ann"

@@ -1,1 +1,1 @@
-"""What memory-fabric knows of each client, one folder a client."""
+"""Everything that is specific to a client, one folder each."""

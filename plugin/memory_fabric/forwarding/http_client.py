@@ -1,7 +1,8 @@
-"""One request to the receiver: what is sent, and what its answer means for a person.
+"""The HTTP request to the receiver, and the meaning of its answer for the user.
 
-TLS is verified. Redirects are not followed, since the key would go along. Of the environment's
-proxies only that for https counts: it sees a name and a port, where one for http would see the key.
+TLS certificates are verified. Redirects are not followed, since the key would be sent along. Of the
+environment's proxies only the one for https is used: it sees name and port, while one for http
+would see the key.
 """
 
 from __future__ import annotations
@@ -25,16 +26,18 @@ from memory_fabric.text import cut, one_line, without_controls
 from memory_fabric.timeout import ringing
 from memory_fabric.values import Value
 
-# For a connection and each part of an answer; and for a whole request, however slowly it drips.
+# For a connection and each part of an answer; and for a whole request, however slow.
 TIMEOUT_S, TOTAL_S = 10.0, 60.0
 MAX_ANSWER_BYTES, MAX_ANSWER_CHARS = 64 << 10, 2000
-# For good: the same is not to be sent again.
+# Replaces the key in an answer; statuses after which the same text is never sent again.
 REMOVED = "[redacted: key]"
 REFUSED = frozenset((400, 409, 413, 422))
 
 
 class Answer(Value):
-    """What came of one request: the status, 0 where there was none, with what a person needs."""
+    """The result of a request: its status, 0 if there was no answer, with a message and a
+    remedy.
+    """
 
     status: int
     told: str = ""
@@ -48,7 +51,7 @@ Post = Callable[[bytes, str], Answer]
 
 
 def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Post:
-    """What posts to the receiver of these settings; `now` is the clock."""
+    """Return the function that posts to the receiver of these settings; `now` is the clock."""
     opener = _opener(settings.forward_url)
     host = host_of(settings.forward_url)
 
@@ -76,7 +79,7 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
 
 
 def _without(answer: Answer, key: str) -> Answer:
-    """The answer as it may be kept: a receiver may repeat the key that it refuses."""
+    """Remove the key from an answer: a receiver may repeat it."""
     if not key:
         return answer
     told, text = (part.replace(key, REMOVED) for part in (answer.told, answer.text))
@@ -84,7 +87,7 @@ def _without(answer: Answer, key: str) -> Answer:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect is an answer like any other."""
+    """Treats a redirect as an answer."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -103,10 +106,10 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
 
 
 def _within(seconds: float) -> AbstractContextManager[None]:
-    """A request ends within so much, also where each byte of the answer comes in time."""
+    """Limit the whole duration of a request, even if each byte arrives in time."""
 
     def late() -> None:
-        raise TimeoutError(f"no whole answer within {seconds:.0f} s")
+        raise TimeoutError(f"no complete answer within {seconds:.0f} s")
 
     return ringing(seconds, late)
 
@@ -129,7 +132,7 @@ def _text_of(error: urllib.error.HTTPError) -> str:
 
 
 def _retry_after(stated: str, now_s: float) -> float:
-    """Seconds, from a number or a date; 0 for anything else."""
+    """Return seconds, from a number or a date; 0 for anything else."""
     stated = stated.strip()
     if stated.isascii() and stated.isdigit():
         return float(stated[:9])
@@ -140,24 +143,27 @@ def _retry_after(stated: str, now_s: float) -> float:
 
 
 MEANINGS = {
-    400: ("The receiver finds the request wrong", "See docs/forwarding.md for what is sent."),
+    400: (
+        "The receiver rejects the request as invalid",
+        "See docs/forwarding.md for what is sent.",
+    ),
     401: ("The receiver refuses the key", "Check MEMORY_FABRIC_FORWARD_KEY."),
     403: ("The receiver refuses the key", "Check MEMORY_FABRIC_FORWARD_KEY."),
-    404: ("The receiver has no ingest at this address", "Check MEMORY_FABRIC_FORWARD_URL."),
-    405: ("The receiver takes no ingest at this address", "Check MEMORY_FABRIC_FORWARD_URL."),
-    407: ("The proxy wants a name", "Check the variable https_proxy."),
-    409: ("The receiver has other text under the same key", ""),
-    413: ("The receiver finds the text too long", ""),
-    422: ("The receiver finds a field wrong", "See docs/forwarding.md for what is sent."),
-    429: ("The receiver asks for patience", "It is tried again later."),
-    503: ("The receiver cannot take it now", "It is tried again later."),
+    404: ("The receiver does not accept texts at this address", "Check MEMORY_FABRIC_FORWARD_URL."),
+    405: ("The receiver does not accept POST at this address", "Check MEMORY_FABRIC_FORWARD_URL."),
+    407: ("The proxy requires a login", "Check the variable https_proxy."),
+    409: ("The receiver has another text with the same idempotency key", ""),
+    413: ("The receiver rejects the text as too long", ""),
+    422: ("The receiver rejects a field", "See docs/forwarding.md for what is sent."),
+    429: ("The receiver limits the rate of requests", "It is tried again later."),
+    503: ("The receiver is not available now", "It is tried again later."),
 }
 
 
 def _meaning(status: int) -> tuple[str, str]:
-    """What a status says to a person, and what helps."""
+    """Return message and remedy for a status."""
     if 300 <= status < 400:
-        told = "The receiver answers with a redirect, which is not followed: the key would go along"
+        told = "The receiver redirects, which is not followed: the key would be sent along"
         return f"{told} ({status}).", "Set MEMORY_FABRIC_FORWARD_URL to the final address."
     fallback = "It is tried again later."
     told, remedy = MEANINGS.get(status, ("The receiver failed", fallback))
@@ -168,9 +174,11 @@ def _unreachable(error: Exception, host: str) -> Answer:
     reason = getattr(error, "reason", error)
     if isinstance(reason, ssl.SSLCertVerificationError):
         told = f"The certificate of {host} is not trusted: {reason.verify_message}."
-        return Answer(0, told, "SSL_CERT_FILE can name the authority that signed it.")
+        return Answer(
+            0, told, "Set SSL_CERT_FILE to the certificate of the authority that signed it."
+        )
     if isinstance(reason, ssl.SSLError):
-        told = f"{host} does not speak TLS as it should: {reason.reason}."
+        told = f"{host} failed to negotiate TLS: {reason.reason}."
         return Answer(0, told, "Check whether the address begins with http or https.")
     if isinstance(reason, socket.gaierror):
         return Answer(0, f"The name {host} is not known.", "Check the address and the network.")

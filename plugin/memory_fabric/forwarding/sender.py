@@ -1,11 +1,12 @@
-"""The sender: what waits in the spool goes to the receiver, in a process that nobody waits for.
+"""The sender: posts spooled items to the receiver, in a process that no hook waits for.
 
-One at a time, by a lock. An item's file goes only after the receiver said yes (2xx), so that a kill
-at any moment loses nothing; sent twice, an item has the same idempotency key. What the receiver
-refuses for good lies aside with its answer; whatever else goes wrong, the item stays and is tried
-again later: soon by this process, else by the next hook, or by `memory-fabric sync`.
+A lock allows one sender at a time. An item's file is deleted only after the receiver accepted it
+(2xx), so that nothing is lost whenever the process is killed; an item that is sent twice has the
+same idempotency key. An item that the receiver rejects for good is set aside with the answer; after
+any other failure it is tried again: soon by this process, later by the next hook or by
+`memory-fabric sync`.
 
-Standard library only: hooks run without the installed packages. `posting` asks the receiver.
+Standard library only: hooks run without the installed packages. `http_client` sends the requests.
 """
 
 from __future__ import annotations
@@ -25,16 +26,18 @@ from memory_fabric.store.spool import Item
 from memory_fabric.values import Value
 
 LOCK = "sending.lock"
-# Back-off: doubled from the first to the last, each halved at most by chance.
+# The back-off doubles from the first to the last delay; a random part of up to half is subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
-# The process itself waits so long between two tries, and lives so long; a hook starts the next.
+# The longest pause within one process, and its lifetime; a later hook starts the next.
 PATIENCE_S, LIFE_S = 10.0, 600.0
-# One item may be what a receiver stumbles over; after so many in a row it is the receiver.
+# A single item may make the receiver fail; after this many in a row the round ends.
 TRIES_OF_A_ROUND = 2
 
 
 class Sent(Value):
-    """What one run did: how many arrived, how many were refused for good, and what stopped it."""
+    """The result of one run: numbers of accepted and rejected items, and the failure that
+    ended it.
+    """
 
     arrived: int = 0
     refused: int = 0
@@ -42,23 +45,23 @@ class Sent(Value):
 
 
 class Clock:
-    """The time, waiting and chance."""
+    """Time, waiting and randomness."""
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return seconds since 1970."""
         return time.time()
 
     def wait(self, seconds: float) -> None:
-        """Come back so much later."""
+        """Sleep."""
         time.sleep(seconds)
 
     def chance(self) -> float:
-        """From 0 to 1."""
+        """Return a random number from 0 to 1."""
         return random.random()
 
 
 def main() -> int:
-    """The detached process: send what waits, note what failed in the log."""
+    """Run the detached process: send what waits, log failures."""
     settings = read_settings(os.environ, {})
     try:
         settings = settings_of(os.environ)
@@ -71,7 +74,7 @@ def main() -> int:
 
 
 def may_send(settings: Settings) -> bool:
-    """Whether a receiver is named and memory is not switched off everywhere."""
+    """True if a receiver is configured and memory is not switched off."""
     everywhere = switches.state(settings.home, switches.EVERYWHERE)
     return bool(
         settings.forward_url and settings.writes and not settings.ci and everywhere["write"]
@@ -79,10 +82,10 @@ def may_send(settings: Settings) -> bool:
 
 
 def deliver(settings: Settings, post: Post, clock: Clock) -> None:
-    """Send until nothing is due, or the next try is too far off to wait for it.
+    """Send until nothing is due, or the next attempt is too far away to wait for.
 
-    An item that came while the lock was held is seen after it is let go: its own sender has left.
-    Raises OSError, TimeoutError for a home that cannot be written.
+    The spool is checked again after the lock is released: an item added meanwhile had no other
+    sender. Raises OSError, TimeoutError if home cannot be written.
     """
     home, give_up_s = settings.home, clock.now() + LIFE_S
     held: set[str] = set()
@@ -91,7 +94,7 @@ def deliver(settings: Settings, post: Post, clock: Clock) -> None:
         try:
             lock.__enter__()
         except TimeoutError:
-            return  # another one is at it, and looks again before it ends
+            return  # another sender runs, and checks again before it ends
         try:
             delay_s = _round_after_round(settings, post, clock, held, give_up_s)
         finally:
@@ -101,9 +104,9 @@ def deliver(settings: Settings, post: Post, clock: Clock) -> None:
 
 
 def send_now(settings: Settings, post: Post, clock: Clock) -> Sent:
-    """One try with everything that waits, whatever was to be waited for.
+    """Try once to send everything that waits, without waiting for the back-off.
 
-    Raises TimeoutError when another sender is at it, OSError.
+    Raises TimeoutError if another sender runs, OSError.
     """
     with files.Locked(os.path.join(spool.folder_of(settings.home), LOCK), spool.LOCK_S):
         done = _round(settings, post, clock, set())
@@ -120,7 +123,9 @@ def _has_work(settings: Settings, held: set[str], now_s: float) -> bool:
 def _round_after_round(
     settings: Settings, post: Post, clock: Clock, held: set[str], give_up_s: float
 ) -> float:
-    """Seconds until the next try where it is too far off; 0 where nothing is left to do."""
+    """Send until nothing is due; return seconds until the next attempt if it is too far away, else
+    0.
+    """
     while _has_work(settings, held, clock.now()):
         delay_s = _note(settings, _round(settings, post, clock, held), clock)
         if delay_s > PATIENCE_S or clock.now() + delay_s > give_up_s:
@@ -131,7 +136,7 @@ def _round_after_round(
 
 
 def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent:
-    """Each item once, oldest first, until the receiver itself is what fails."""
+    """Send each item once, oldest first, until the receiver itself fails."""
     arrived = refused = tries = 0
     failure: Answer | None = None
     for item in spool.waiting(settings.home):
@@ -156,9 +161,9 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
 
 
 def _is_for_now(settings: Settings, item: Item, letter: Mapping[str, Any]) -> bool:
-    """Whether an item is for this receiver and its project is not switched off."""
+    """True if an item is for this receiver and its project is not switched off."""
     if not letter:
-        if os.path.exists(item.path):  # else it was erased meanwhile
+        if os.path.exists(item.path):  # else it was purged meanwhile
             spool.set_aside(settings.home, item, "An item could not be read and was set aside.")
         return False
     switched = switches.state(settings.home, str(letter.get("place", "")))
@@ -170,10 +175,10 @@ def _may_be_the_item(status: int) -> bool:
 
 
 def _note(settings: Settings, done: Sent, clock: Clock) -> float:
-    """Note what a round came to; seconds until the next try, 0 after a success."""
+    """Save the result of a round; return seconds until the next attempt, 0 after a success."""
     home = settings.home
     if not os.path.isdir(spool.folder_of(home)):
-        return 0.0  # uninstalled meanwhile: nothing of ours comes back
+        return 0.0  # uninstalled meanwhile: create no files
     if done.failure is None:
         if done.arrived or done.refused:
             spool.note(home, to=settings.forward_url, failures=0, next_at=0)
@@ -195,7 +200,9 @@ def _note(settings: Settings, done: Sent, clock: Clock) -> float:
 
 
 def delay_after(failures: int, retry_after_s: float, chance: float) -> float:
-    """Seconds to the next try after so many failures in a row, never before the receiver asks."""
+    """Return seconds to the next attempt after some failures in a row, at least what the receiver
+    asks.
+    """
     grown = min(LAST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(failures - 1, 30))
     return min(max(grown * (0.5 + chance / 2), retry_after_s), float(spool.MAX_WAIT_S))
 

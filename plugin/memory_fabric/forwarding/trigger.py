@@ -1,8 +1,8 @@
-"""Forwarding, as far as hooks have a part in it: whether the sender has work, and its quick start.
+"""The part of forwarding that hooks run: check whether the sender has work, and start it.
 
     hook ── spool.add ──▶ forward/   ── start() ──▶ detached sender ── POST ──▶ the receiver
 
-Nothing here can reach a network; `sender` does, in a process of its own that nobody waits for.
+This module never uses the network; `sender` does, in a detached process.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ LOOPBACK = frozenset(("localhost", "::1"))
 
 
 def receipts(settings: Settings) -> tuple[Callable[[], None], ...]:
-    """What a hook does once its reply is out: start the sender if something is due."""
+    """Return actions for after the hook's reply: start the sender if something is due."""
     if not settings.forward_url or not captures(settings):
         return ()
     return (lambda: _start_when_due(settings),)
 
 
 def start(settings: Settings) -> int:
-    """Start the sender detached, and return its process id; it outlives the session.
+    """Start the sender detached and return its process id; it outlives the session.
 
-    The key travels in its environment, never among its arguments, which everybody may read.
+    The key is passed in the environment, not in arguments, which every user can read.
     """
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return os.posix_spawn(
@@ -60,15 +60,15 @@ def start(settings: Settings) -> int:
 
 
 def news(settings: Settings) -> str:
-    """What a person is told once of each receiver, whoever named it; empty ever after."""
+    """Return the notice about a new receiver, once for each; empty later."""
     url = settings.forward_url
     if not settings.attended or not captures(settings):
-        return ""  # nobody reads it, or nothing goes
+        return ""  # no user reads it, or nothing is forwarded
     if not notices.once(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
         return ""
     return (
         f"what the assistant says here is forwarded to {url}, without secrets and private parts; "
-        "docs/forwarding.md says what exactly, and how to stop it"
+        "docs/forwarding.md lists what is sent, and how to stop it"
     )
 
 
@@ -78,12 +78,12 @@ def _start_when_due(settings: Settings) -> None:
 
 
 def host_of(url: str) -> str:
-    """The host of an address, with its port where one is stated."""
+    """Return the host of an address, with its port if it has one."""
     return url.partition("://")[2].partition("/")[0].partition("?")[0]
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address is this machine itself."""
+    """True if an address is this machine itself."""
     host = host_of(url)
     if not host.endswith("]"):
         name, sign, port = host.rpartition(":")
@@ -93,5 +93,5 @@ def is_loopback(url: str) -> bool:
 
 
 def is_plain(url: str) -> bool:
-    """Whether what is sent there can be read on the way: http to another machine."""
+    """True if data sent there can be read in transit: http to another machine."""
     return url.startswith("http:") and not is_loopback(url)

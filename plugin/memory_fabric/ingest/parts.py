@@ -1,7 +1,7 @@
-"""What a text that came in holds: its turns, and the records that may be made of it.
+"""The content of an ingested text: its turns, and the records that can be made of it.
 
-Pure. What other programs send is their word, not the user's: it bears the trust of a tool, and is
-no surer than its sender says.
+Pure. Other programs do not speak for the user: their records have the trust of a tool and at most
+the confidence that the sender states.
 """
 
 from __future__ import annotations
@@ -27,23 +27,25 @@ if TYPE_CHECKING:
 
 TRUST, ROLE = "tool", "assistant"
 MAX_TURN_CHARS = 16 << 10
-# A text of fewer words is a greeting or the sign of life of a program.
+# A shorter text is a greeting or a sign of life.
 LEAST_WORDS = 3
-# Of what its turns say; what is stated as a decision is kept, however much it is.
+# For records found in turns; stated decisions are not limited.
 MAX_RECORDS = 60
-# So much of a message tells whether it has words.
+# Characters of a message that are searched for words.
 MAX_LOOKED_AT = 2000
 
 
 class Turn(Value):
-    """A message of the text, or a part of a long one, with the id under which it is kept."""
+    """A message of the text, or a part of a long one, with its id."""
 
     id: str
     text: str
 
 
 def provenance(claimed: Claimed) -> Provenance:
-    """Who says it, where and when: the sender at the time he states, if that is not to come."""
+    """Return the provenance of a text: its sender, at the stated time unless that is in the
+    future.
+    """
     ingest = claimed.ingest
     return Provenance(
         INGEST,
@@ -56,7 +58,7 @@ def provenance(claimed: Claimed) -> Provenance:
 
 
 def said_at(stated: str, accepted_at: str) -> str:
-    """When it was said, in UTC: as stated, where that is a time and not after it came."""
+    """Return the time of a text in UTC: the stated one if it is valid and not after acceptance."""
     try:
         time = datetime.fromisoformat(stated)
         time = time if time.tzinfo else time.replace(tzinfo=UTC)
@@ -67,12 +69,14 @@ def said_at(stated: str, accepted_at: str) -> str:
 
 
 def session_of(claimed: Claimed) -> str:
-    """The session of its turns: the one it names, else one of its own."""
+    """Return the session of its turns: the one it names, else one of its own."""
     return claimed.ingest.session_id or f"ingest:{claimed.id}"
 
 
 def turns(claimed: Claimed) -> list[Turn]:
-    """What was said, message by message; one that says the same in the same session has its id."""
+    """Return the turns of a text; the id depends on session and words, so that a repeat has the
+    same.
+    """
     session = session_of(claimed)
     text = said_in(claimed.ingest.session_summary)
     found = [
@@ -85,7 +89,7 @@ def turns(claimed: Claimed) -> list[Turn]:
 
 
 def messages(summary: str) -> list[str]:
-    """The messages of a text: what stands between lines of three hyphens."""
+    """Return the messages of a text, which lines of three hyphens separate."""
     found: list[list[str]] = [[]]
     for line in summary.splitlines():
         if line.strip() == BETWEEN:
@@ -96,7 +100,7 @@ def messages(summary: str) -> list[str]:
 
 
 def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
-    """The turns as the store keeps them."""
+    """Return the turns in the form of the store."""
     by = provenance(claimed)
     about = {
         "session": session_of(claimed),
@@ -112,10 +116,10 @@ def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
 def records(
     claimed: Claimed, new: Sequence[Turn], known: Mapping[str, str], unread: Unread | None = None
 ) -> list[Record]:
-    """The decisions that it states, and what its `new` turns hold, each with an id of its own.
+    """Return records for its stated decisions and for its `new` turns, each with an id of its own.
 
     `known` maps the `name_key`s of existing entities to their names. A text of one message is read
-    as a summary, several as what an assistant said. What cannot be read is counted in `unread`.
+    as a summary, several as an assistant's. Unreadable parts are counted in `unread`.
     """
     unread = unread or Unread()
     speaker = "summary" if len(messages(claimed.ingest.session_summary)) < 2 else "assistant"
@@ -140,7 +144,7 @@ def _decisions(claimed: Claimed) -> list[str]:
 
 
 def _decision(text: str, confidence: float, known: Mapping[str, str], unread: Unread) -> Record:
-    """A decision as it was stated, with the reason and the alternatives that stand in it."""
+    """Return a stated decision, with the reason and the alternatives in its text."""
     found = found_in(text, "summary", known, unread)
     heard = next((r for r in found if r.type == "decision"), None)
     entities, relations = unread.attempt(((), ()), _named, text, known)
@@ -160,7 +164,9 @@ def _named(text: str, known: Mapping[str, str]) -> tuple[tuple[Entity, ...], tup
 
 
 def _each_once(found: Iterable[Record]) -> list[Record]:
-    """The first of those that say the same words: a stated decision before what was read."""
+    """Return the first record of each wording: stated decisions come before those found in
+    turns.
+    """
     kept: dict[str, Record] = {}
     for record in found:
         kept.setdefault(same_form(record.what), record)
@@ -168,7 +174,7 @@ def _each_once(found: Iterable[Record]) -> list[Record]:
 
 
 def _parts(message: str) -> list[str]:
-    """A message in parts that a turn can hold, ended where a line or a word does."""
+    """Split a message into parts that fit a turn, at the end of a line or word if possible."""
     parts = []
     while len(message) > MAX_TURN_CHARS:
         half = MAX_TURN_CHARS // 2

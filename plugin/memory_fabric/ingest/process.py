@@ -1,7 +1,7 @@
-"""From a text in the intake to memories, step by step, so that any step may be the last one.
+"""Process an ingested text into memories, in steps that survive a crash at any point.
 
-What is to be stored is settled first and noted beside the text; each step is noted when it is done,
-and has ids of its own: whoever goes on does the rest, and nothing twice.
+The plan is made first and saved with the text; each step has fixed ids and is saved when it is
+done, so that another worker can continue and nothing is stored twice.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 def work_off(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """What became of the text: ids of its `records`, how many `turns`; None when it was lost.
+    """Process a text; return ids of its `records` and the number of `turns`, or None if it was
+    lost.
 
-    `note` keeps how far it is, and says whether the text is still ours. Only what ends the text
-    need be durable: a loss of power before that takes back the last steps, and they are done again.
+    `note` saves the progress, and returns False if another worker has the text now. Only the last
+    step must be durable: a power failure before that undoes the last steps, and they are repeated.
     Raises StoreUnavailable.
     """
     progress = dict(claimed.progress)
@@ -51,7 +52,7 @@ def work_off(
 
 
 def _planned(memory: Memory, claimed: Claimed) -> dict[str, Any]:
-    """What is to be stated: the decisions, and what the turns say that had not come before."""
+    """Return the plan: records for the stated decisions and for turns that are not known yet."""
     turns = parts.turns(claimed)
     asked = [(turn.id, parts.ROLE, "") for turn in turns]
     known, _ = sessions.known_turns(memory.session_database(), asked)
@@ -64,7 +65,7 @@ def _planned(memory: Memory, claimed: Claimed) -> dict[str, Any]:
 
 
 def _keep_turns(memory: Memory, claimed: Claimed) -> int:
-    """How many turns the text has; they are kept, each once, where turns are."""
+    """Store the turns, each once, if turns are kept; return their number."""
     if not memory.settings.episodes_keep_days:
         return 0
     said = parts.episodes(claimed, parts.turns(claimed))
@@ -76,7 +77,7 @@ def _keep_turns(memory: Memory, claimed: Claimed) -> int:
 
 
 def _stated(memory: Memory, claimed: Claimed, planned: Mapping[str, Any]) -> str:
-    """The id under which memory has the record; '' where it must stay away, or is too unsure."""
+    """Store a planned record; return its id, or '' if it was forgotten or is too uncertain."""
     record = records.from_object(planned)
     stored, _ = state(memory, record, parts.provenance(claimed), claimed.ingest.session_summary)
     return stored.id if stored is not None else ""
@@ -85,7 +86,9 @@ def _stated(memory: Memory, claimed: Claimed, planned: Mapping[str, Any]) -> str
 def try_once(
     memory: Memory, claimed: Claimed, worker: str, now: Callable[[], float], lease_s: float
 ) -> bool:
-    """Work off a claimed text; False when it was lost meanwhile. Raises what stopped it."""
+    """Process a claimed text; return False if another worker took it over. Raises what
+    stopped it.
+    """
 
     def note(progress: Mapping[str, Any]) -> bool:
         return ingest_queue.note(memory, claimed.id, worker, progress, now() + lease_s)

@@ -1,7 +1,7 @@
-"""The process that works off what other programs bring in: `memory-fabric queue work`.
+"""The process that works through the ingest queue: `memory-fabric queue work`.
 
-Several may run at once; each text is one worker's until its lease runs out. What the store cannot
-take now is tried again, and said in the log.
+Several may run at once; a text belongs to one worker until its lease runs out. A text that the
+store cannot take now is tried again, and the failure is logged.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.timeout import again, ringing
 
-# Longer than any text should take; a worker that hangs beyond all limits loses the text.
+# The longest processing of a text; a worker that hangs beyond that loses the text with its lease.
 LIMIT_S, LEASE_S = 30.0, 120.0
-# Between two looks for something new, which cost microseconds; where there is no database yet.
+# Pauses between checks for changes, which cost microseconds, and while there is no database.
 POLL_S, POLL_NOTHING_S = 0.1, 0.5
-# The other tiers follow once nothing waits, and at the latest so long after a change.
+# The other tiers are updated when the queue is empty, and at the latest after this time.
 LATEST_S = 5.0
-# After a store that failed.
+# Pause after a failure of the store.
 RETRY_S = 2.0
-# A time limit that falls into a transaction waits for its end.
+# Delay of a timeout that would interrupt a transaction.
 GRACE_S = 0.02
 FAILURES = (FabricError, OSError, sqlite3.Error)
 
 
 class TooLong(Exception):
-    """A text took longer than one may."""
+    """A text took longer than the limit."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """How many texts one run of a worker has done, and how often one failed."""
+    """Numbers of texts processed in one run, and of failed attempts."""
 
     done: int = 0
     failed: int = 0
 
 
 class Worker:
-    """Works off texts until it is stopped; `run` may be called once. `now` is the clock."""
+    """Processes texts until it is stopped; `run` may be called once. `now` is the clock."""
 
     def __init__(
         self,
@@ -73,13 +73,13 @@ class Worker:
         self._trouble = ""
 
     def stop(self, *_: object) -> None:
-        """End after the text in hand; a handler of signals, too."""
+        """Stop after the current text; also a signal handler."""
         self._stopping.set()
 
     def run(self, *, once: bool = False, parent: int = 0) -> Tally:
-        """Work off what is due, and then what comes, until stopped or until `parent` is gone.
+        """Process texts as they become due, until stopped or until process `parent` has ended.
 
-        With `once` it ends when nothing more is due, and raises what stopped it.
+        With `once` it ends when nothing more is due, and raises the error that stopped it.
         """
         alive = _alive(parent)
         try:
@@ -94,7 +94,7 @@ class Worker:
         return self.tally
 
     def _worked_one(self, once: bool) -> bool:
-        """Whether there was a text to work on."""
+        """Process one text; return False if there was none."""
         try:
             memory = self._opened()
             claimed = None
@@ -133,12 +133,12 @@ class Worker:
 
     def _failed(self, memory: Memory, claimed: Claimed, why: str) -> None:
         if not ingest_queue.fail(memory, claimed.id, self.name, why, self._now()):
-            return  # it was done, or is another's
+            return  # it was done, or another worker has it
         self.tally.failed += 1
         self._note(f"attempt {claimed.attempts} at {claimed.id}: {why}")
 
     def _follow_up(self, *, idle: bool) -> None:
-        """Journals and MEMORY.md, once nothing waits or it has waited for long enough."""
+        """Update journals and MEMORY.md when the queue is empty or after the longest delay."""
         since = self._changed_at
         if self._memory is None or since is None:
             return
@@ -151,11 +151,11 @@ class Worker:
         self._memory.told.clear()
 
     def _wait(self, alive: Callable[[], bool]) -> None:
-        """Return when something was written, or is due, or it is time to end."""
+        """Wait until another process has written, a text is due, or the worker must end."""
         try:
             seen, due_s = self._version(), self._due_s()
         except FAILURES:
-            return  # the next look says what is wrong
+            return  # the next attempt reports the error
         due_at = None if due_s is None else time.monotonic() + due_s
         pause_s = POLL_S if seen is not None else POLL_NOTHING_S
         while not self._stopping.wait(pause_s) and alive():
@@ -168,7 +168,9 @@ class Worker:
                 return
 
     def _version(self) -> tuple[Database, int] | None:
-        """What differs once another process has written, or replaced the file; None without any."""
+        """Return a value that changes when another process has written or replaced the file; None
+        without one.
+        """
         database = self._opened().database("project", create=False)
         return (database, database.data_version()) if database else None
 
@@ -183,7 +185,7 @@ class Worker:
         return self._memory
 
     def _opened_anew(self) -> bool:
-        """Whether the folder is another project's now, or a switch was turned."""
+        """True if the folder belongs to another project now, or a switch was changed."""
         memory = self._memory
         if memory is None:
             return True
@@ -207,7 +209,7 @@ class Worker:
             memory.close()
 
     def _complain(self, what: str) -> None:
-        """Say it once, however often it is tried."""
+        """Log an error once, however often it repeats."""
         if what != self._trouble:
             self._note(what)
         self._trouble = what
@@ -217,7 +219,7 @@ class Worker:
 
 
 def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int = 0) -> Tally:
-    """Work until the end, which SIGTERM and SIGINT bring after the text in hand."""
+    """Run a worker until SIGTERM or SIGINT, which end it after the current text."""
     worker = Worker(settings, name)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, worker.stop)
@@ -225,9 +227,9 @@ def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int
 
 
 def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
-    """A block that ends with TooLong after this time, though never inside a transaction.
+    """Return a context manager that raises TooLong after this time, but never inside a transaction.
 
-    Where nothing can ring (`alarm`), the lease is the limit.
+    Where no timer is available (see `timeout`), the lease is the limit.
     """
 
     def ring() -> None:
@@ -240,7 +242,7 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
 
 
 def _alive(parent: int) -> Callable[[], bool]:
-    """Whether the parent still is there; without one there is nobody to wait for."""
+    """Return a test whether the parent process is running; always true without a parent."""
     if not parent:
         return lambda: True
     if os.getppid() == parent:
@@ -259,7 +261,7 @@ def _runs(process: int) -> bool:
 
 
 def _has_ended(process: int) -> bool:
-    """Whether it only waits for somebody to ask how it ended; Linux tells."""
+    """True for a zombie, which no parent has waited for yet; known only on Linux."""
     try:
         with open(f"/proc/{process}/stat", "rb") as stream:
             return stream.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
@@ -268,6 +270,6 @@ def _has_ended(process: int) -> bool:
 
 
 def _trace(error: BaseException) -> str:
-    import traceback  # only for a fault of ours
+    import traceback  # only for an unexpected error
 
     return "".join(traceback.format_exception(error))

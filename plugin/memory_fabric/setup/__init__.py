@@ -1,1 +1,1 @@
-"""The plugin's own packages: installed, found, kept up to date."""
+"""Installing the packages that the plugin needs, and finding them."""

@@ -1,8 +1,8 @@
-"""Packages that only some people need, each kind in a folder of its own beside the plugin's own.
+"""Optional packages, each kind in a folder of its own next to the plugin's environment.
 
-`serve` brings them when it is first used, `semantic on` when it is asked for. A folder is filled
-under another name and published by a rename: a process that looks meanwhile sees the whole or
-nothing. It touches neither the environment of the command line nor the hooks.
+`serve` installs its kind when it is first used, `semantic on` on request. A folder is filled under
+another name and published by a rename, so that other processes see it complete or not at all. The
+environments of the command line and of the hooks are not changed.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from memory_fabric.setup import packages as installation
 from memory_fabric.setup.packages import MARKER
 from memory_fabric.store.files import Locked
 
-# Longer than another process takes to fetch the same.
+# Longer than another process needs to download the same packages.
 WAIT_S = 900.0
-# A killed attempt is told from one that runs by its age.
+# An unfinished folder that is older belongs to a killed attempt.
 LEFTOVER_AFTER_S = 3600
 UNFINISHED = "unfinished-"
 
 
 def lock_file(kind: str, plugin_root: str) -> str:
-    """The pinned packages of this kind."""
+    """Return the file with the pinned packages of this kind."""
     return os.path.join(plugin_root, "plugin", f"{kind}.lock")
 
 
 def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
-    """The folder of this kind for this interpreter and these pins; empty where there is none.
+    """Return the folder of this kind for this interpreter and these pins; empty if there are no
+    pins.
 
     Its name changes with the pins, so that a release with others never runs on the old ones.
     """
@@ -48,24 +49,24 @@ def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
 
 
 def reach(folder: str) -> None:
-    """Let this process import from the folder, behind everything else, where it is complete."""
+    """Make a complete folder importable in this process, after everything else on the path."""
     if folder and folder not in sys.path and os.path.exists(os.path.join(folder, MARKER)):
         sys.path.append(folder)
         installation.hold(folder)
 
 
 def missing(packages: Sequence[str]) -> list[str]:
-    """Those of these packages that cannot be found."""
+    """Return those of these packages that cannot be found."""
     return [name for name in packages if find_spec(name) is None]
 
 
 def install(folder: str, lock: str) -> None:
-    """Fill the folder with the packages of a lock, once however many ask at the same time.
+    """Install the packages of a lock into the folder, once even if several processes ask.
 
-    Raises FabricError with the cause and what helps, OSError, and TimeoutError when another
-    process takes too long with it.
+    Raises FabricError with the cause and a remedy, OSError, and TimeoutError if another process
+    takes too long with it.
     """
-    import shutil  # a server that looks for an extra installs none
+    import shutil  # not needed to look for an extra
 
     with Locked(f"{folder}.lock", WAIT_S):
         if not os.path.exists(os.path.join(folder, MARKER)):
@@ -77,7 +78,7 @@ def install(folder: str, lock: str) -> None:
 
 
 def installed(kind: str, data_dir: str) -> list[str]:
-    """Every folder of this kind, of any release and interpreter."""
+    """Return every folder of this kind, of any release and interpreter."""
     try:
         names = sorted(os.listdir(data_dir)) if data_dir else []
     except OSError:
@@ -87,7 +88,7 @@ def installed(kind: str, data_dir: str) -> list[str]:
 
 
 def remove(kind: str, data_dir: str) -> bool:
-    """Take every folder of this kind away; whether there was one. Raises OSError."""
+    """Delete every folder of this kind; return True if there was one. Raises OSError."""
     import shutil
 
     found = installed(kind, data_dir)
@@ -122,7 +123,7 @@ def _fill(folder: str, lock: str) -> None:
             )
         with open(os.path.join(target, MARKER), "w", encoding="utf-8"):
             pass
-        shutil.rmtree(folder, ignore_errors=True)  # without its marker it is nobody's
+        shutil.rmtree(folder, ignore_errors=True)  # without its marker it is not in use
         os.rename(target, folder)
     except install_packages.InstallationFailed as error:
         reason, remedy = install_packages.told(str(error))

@@ -1,13 +1,13 @@
-"""The installing child of installation.py, and the one way by which packages come to this machine.
+"""The process that installs packages, and the only code that downloads them.
 
-    installation.start ─▶ main(), detached, by the bare interpreter (-I -S)
-    extras.install     ─▶ fetch()
+    packages.start ─▶ main(), detached, by the bare interpreter (-I -S)
+    extras.install ─▶ fetch()
 
-Only built packages (wheels) that a lock names are taken, each by its hash, without asking what they
-depend on: no code of a package runs while it is installed, and no build asks an index for more. A
-package index can refuse, and do nothing else. pip and uv follow the configuration of the user; of
-the environment they are left only what says how to reach an index, and of that nothing that the
-project's own settings for the client state.
+Only wheels that a lock names are installed, each verified by its hash, without resolving
+dependencies: no code of a package runs during installation, and no build requests further packages.
+A package index can refuse, but nothing else. pip and uv use the configuration of the user; of the
+environment they keep only the variables that say how to reach an index, except those that the
+project's own client settings state.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 TOOL_TIMEOUT_S = 900
-# The environment's variables that would lead to another Python.
+# Variables that would select another Python.
 FOREIGN_VARIABLES = (
     "PYTHONHOME",
     "PYTHONPATH",
@@ -37,8 +37,8 @@ FOREIGN_VARIABLES = (
     "CONDA_PREFIX",
     "__PYVENV_LAUNCHER__",
 )
-# Of all that pip and uv read from the environment: how to reach an index. The rest could add
-# requirements, name a file to write or a folder to install into.
+# The variables of pip and uv that say how to reach an index. Others could add requirements, name a
+# file to write or a folder to install into.
 REACHING_VARIABLES = frozenset(
     (
         "PIP_CERT",
@@ -68,17 +68,17 @@ REACHING_VARIABLES = frozenset(
     )
 )
 PREFIXES = ("PIP_", "UV_")
-# The two forms of uv's: one index by its number or name, and who may read it.
+# Both forms in uv: an index by its number or name, and its credentials.
 REACHING_PREFIX = "UV_INDEX"
-# Files of a project in which the client looks for variables of its sessions.
+# Files of a project that set variables of the client's sessions.
 PROJECT_SETTINGS = ("settings.json", "settings.local.json")
 MAX_SETTINGS_BYTES = 1 << 20
 MAX_PRINTED_BYTES = 1 << 20
 WHEELS_ONLY = ("--no-deps", "--only-binary", ":all:", "--no-build-isolation", "--require-hashes")
-# The first release that installs into another interpreter's environment (--python).
+# The first pip that can install into another interpreter's environment (--python).
 PIP_FOR_OTHERS = (22, 3)
 PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--retries", "2", "--no-compile")
-# What the tools' output says, in words a person can act on; the first that fits is told.
+# Output of the tools, cause and remedy; the first match is reported.
 CAUSES = (
     (
         ("ensurepip is not", "'ensurepip'", "No module named venv"),
@@ -114,18 +114,18 @@ CAUSES = (
 
 
 class InstallationFailed(Exception):
-    """A tool ended badly; the text is what it printed last."""
+    """A tool failed; the message is its last output."""
 
 
 def install(data_dir: str, plugin_root: str, lock: int) -> None:
-    """Install the packages for this interpreter and publish them; write down why it failed."""
+    """Install the packages for this interpreter and publish them, or record why that failed."""
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
     environment = packages.environment_folder(data_dir, plugin_root)
     if environment is None:
         return
     for path in packages.half_installed(data_dir):
-        _remove(path)  # of killed attempts: the lock is held, so nobody is building
+        _remove(path)  # of killed attempts: the lock is held, so no other process installs
     try:
         with open(os.path.join(data_dir, "install.log"), "wb", opener=_private) as log:
             _build(environment, packages.lock_file(plugin_root), log, lock)
@@ -152,7 +152,7 @@ def _build(environment: str, requirements: str, log: BinaryIO, lock: int) -> Non
 
 
 class Tools:
-    """Runs pip and uv, and keeps what they print in a log; its folder is theirs."""
+    """Runs pip and uv in a folder of their own, and logs their output there."""
 
     def __init__(self, log: BinaryIO, lock: int = -1) -> None:
         self._log, self._locks = log, (lock,) if lock >= 0 else ()
@@ -160,7 +160,7 @@ class Tools:
         self.uv = shutil.which("uv", path=os.pathsep.join(_folders(os.environ)))
 
     def run(self, command: Sequence[str]) -> None:
-        """Run one to its end. Raises InstallationFailed with what it printed, and OSError."""
+        """Run a command to its end. Raises InstallationFailed with its output, and OSError."""
         self._log.write(f"$ {' '.join(command)}\n".encode("utf-8", "replace"))
         self._log.flush()
         before = os.fstat(self._log.fileno()).st_size
@@ -185,7 +185,7 @@ class Tools:
                 raise InstallationFailed(printed.read(MAX_PRINTED_BYTES).decode("utf-8", "replace"))
 
     def pip_of(self, python: str) -> tuple[int, ...]:
-        """The release of this interpreter's pip; empty without one."""
+        """Return the version of this interpreter's pip; empty if it has none."""
         command = [python, "-I", "-m", "pip", "--version"]
         done = subprocess.run(
             command, env=self._environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
@@ -203,11 +203,11 @@ def fetch(
     python: str = "",
     target: str = "",
 ) -> None:
-    """Put the packages of a lock into the environment of `python`, or into the folder `target`.
+    """Install the packages of a lock into the environment of `python`, or into the folder `target`.
 
-    By uv where there is one that works, else by pip: the interpreter's own, or, where it has none
-    that can, that of a virtual environment at `scratch`, which goes afterwards. `prepare` makes
-    the empty place. Raises InstallationFailed and OSError.
+    Uses uv if it is there and works, else pip: the interpreter's own, or, if that is missing or too
+    old, that of a temporary virtual environment at `scratch`. `prepare` creates the empty target.
+    Raises InstallationFailed and OSError.
     """
     into = ("--target", target) if target else ()
     options = (*WHEELS_ONLY, *into, "-r", requirements)
@@ -217,7 +217,7 @@ def fetch(
             prepare()
             tools.run([tools.uv, "pip", "install", "--python", python or base, *options])
         except InstallationFailed:
-            pass  # what it printed is in the log; pip is asked next
+            pass  # its output is in the log; pip is tried next
         else:
             return
     prepare()
@@ -233,7 +233,9 @@ def fetch(
 
 
 def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of pip and uv: that of this process without what could steer them."""
+    """Return the environment for pip and uv: this process's without variables that could steer
+    them.
+    """
     kept = {
         name: value
         for name, value in environ.items()
@@ -252,7 +254,7 @@ def _reaches(name: str) -> bool:
 
 
 def _stated(project: str, environ: Mapping[str, str]) -> set[str]:
-    """Names of the variables that the project's settings set; all, where they cannot be read."""
+    """Return names of the variables that the project's settings set; all if they cannot be read."""
     found: set[str] = set()
     for name in PROJECT_SETTINGS if project else ():
         try:
@@ -267,18 +269,18 @@ def _stated(project: str, environ: Mapping[str, str]) -> set[str]:
 
 
 def _beginning(path: str) -> bytes:
-    """The content of a regular file, cut where it is too long to be settings. Raises OSError."""
+    """Return the content of a regular file, up to the largest size of settings. Raises OSError."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(f"{path} is no file")
+            raise OSError(f"{path} is not a file")
         return os.read(handle, MAX_SETTINGS_BYTES)
     finally:
         os.close(handle)
 
 
 def _project(environ: Mapping[str, str]) -> str:
-    """The folder whose files are not the user's own word; empty where that is the home itself."""
+    """Return the project's folder, which is not trusted; empty if it is the user's home."""
     try:
         project = os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     except OSError:
@@ -287,7 +289,9 @@ def _project(environ: Mapping[str, str]) -> str:
 
 
 def _folders(environ: Mapping[str, str]) -> list[str]:
-    """Where programs are looked for: absolute entries of PATH that no project can have filled."""
+    """Return the folders to search for programs: absolute entries of PATH outside of the
+    project.
+    """
     project = _project(environ)
     named = [*environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
     return [
@@ -302,7 +306,7 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def told(printed: str) -> tuple[str, str]:
-    """Why a tool failed, from what it printed, and what helps."""
+    """Return cause and remedy of a failure from the tool's output."""
     for needles, words, help_words in CAUSES:
         if any(needle in printed for needle in needles):
             return words, help_words
@@ -310,7 +314,7 @@ def told(printed: str) -> tuple[str, str]:
 
 
 def _publish(environment: str) -> None:
-    os.sync()  # after a power cut the marker must not stand before what it vouches for
+    os.sync()  # after a power failure the marker must not exist without the packages
     beside = os.path.join(environment, f"{MARKER}.new")
     with open(beside, "w", encoding="utf-8", opener=_private) as file:
         file.write(f"{packages.base_interpreter()}\n")
@@ -319,13 +323,13 @@ def _publish(environment: str) -> None:
 
 def _record_error(data_dir: str, environment: str, printed: str) -> None:
     reason, remedy = told(printed)
-    again = f"It is tried again after {packages.BACK_OFF_S // 60} minutes;"
+    again = f"The next attempt is possible after {packages.BACK_OFF_S // 60} minutes;"
     where = os.path.join(data_dir, "install.log")
     error = {
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "environment": os.path.basename(environment),
         "reason": reason,
-        "remedy": f"{remedy} {again} what the installer printed is in {where}".lstrip(),
+        "remedy": f"{remedy} {again} the installer's output is in {where}".lstrip(),
     }
     path = packages.error_file(data_dir)
     beside = f"{path}.{os.getpid()}"
@@ -338,7 +342,9 @@ def _record_error(data_dir: str, environment: str, printed: str) -> None:
 
 
 def _remove_others(data_dir: str, environment: str) -> None:
-    """Environments of other releases and interpreters, but for those a running program holds."""
+    """Delete environments of other releases and interpreters, unless a running program
+    holds them.
+    """
     for name in os.listdir(data_dir):
         path = os.path.join(data_dir, name)
         if name.startswith("env-") and path != environment and not packages.held(path):
@@ -355,8 +361,8 @@ def _private(path: str, flags: int) -> int:
 
 
 def _compile_source(data_dir: str, plugin_root: str) -> None:
-    """`.pyc` files of the package, so that no hook compiles; where hooks look for them."""
-    import compileall  # asyncio and the like come with it, and extras compile nothing
+    """Compile the package to `.pyc` files where hooks look for them, so that no hook has to."""
+    import compileall  # imports asyncio and more, and extras compile nothing
 
     package = os.path.join(plugin_root, "plugin", "memory_fabric")
     if not os.access(package, os.W_OK):
@@ -365,7 +371,7 @@ def _compile_source(data_dir: str, plugin_root: str) -> None:
 
 
 def main(data_dir: str, plugin_root: str, lock: str) -> None:
-    """Leave the starter's session and install; the starter's child ends at once."""
+    """Detach from the calling session and install; the calling process's child exits at once."""
     if os.fork():
         os._exit(0)
     os.setsid()

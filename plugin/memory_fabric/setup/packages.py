@@ -1,21 +1,21 @@
-"""The packages of the command line, installed once, in the background; the MCP server needs none.
+"""The packages of the command line, installed once in the background; the MCP server needs none.
 
     hook ── start() ──▶ detached child ──▶ ${CLAUDE_PLUGIN_DATA}/env-<key>/   .complete comes last
     command ── wait() ─▶ execs <env>/bin/python
 
-The folder is built under its final name and published by its marker, not by renaming the folder: a
-virtual environment writes absolute paths into its scripts, and a renamed one is broken in places.
-`.complete` is written beside and moved in by `os.replace` after everything else reached the disk; a
-folder without it is a leftover, and whoever holds the lock next removes it.
+The folder is built under its final name and published by a marker, not by a rename: a virtual
+environment writes absolute paths into its scripts, so a renamed one is partly broken. `.complete`
+is moved in by `os.replace` after everything else reached the disk; a folder without it is left over
+from a failed attempt, and the next process with the lock removes it.
 
-The lock (`install.lock`, flock) is taken by the starter without waiting and inherited by the child
-and by the tools it runs, so it is free exactly when the last of them has ended, however it ended.
-macOS: the same calls. Windows (untested): `msvcrt.locking` in the child instead of an inherited
-lock, `subprocess.DETACHED_PROCESS` instead of fork and setsid, `Scripts\\python.exe` in the folder.
+The lock (`install.lock`, flock) is taken by the starting process without waiting and inherited by
+the child and its tools, so it is released exactly when the last of them has ended. macOS: the same
+calls. Windows (untested): `msvcrt.locking` in the child instead of an inherited lock,
+`subprocess.DETACHED_PROCESS` instead of fork and setsid, `Scripts\\python.exe` in the folder.
 
-The child is installer.py. This file is also a script, the bootstrap of bin/memory-fabric, run by
-the bare interpreter (`python -I -S installation.py --run`): it imports nothing of ours, and what is
-not `os` or `sys` only where it is needed.
+The child runs install_packages.py. This file is also a script, the bootstrap of bin/memory-fabric,
+run by the bare interpreter (`python -I -S packages.py --run`): it imports nothing of this package,
+and modules other than `os` and `sys` only where they are needed.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MARKER = ".complete"
-# Long enough not to pester a machine without network, short enough for "it works after lunch".
+# Long enough to spare a machine without network, short enough to succeed soon after it is back.
 BACK_OFF_S = 600
-# A person watches the message and may press Ctrl-C.
+# The user sees the message and may press Ctrl-C.
 COMMAND_WAIT_S = 300
 POLL_S = 0.05
-# Measured by tests/door/test_installation.py; told to those who wait.
+# Measured by tests/door/test_installation.py; shown to users who wait.
 SIZE_MB = 20
 NOT_STARTED, ANOTHER_RUNS = 0, -1
 ENTRY = (
@@ -50,7 +50,7 @@ INSTALLER = (
 
 
 def environment_python(data_dir: str, plugin_root: str) -> str | None:
-    """The Python that has the packages, or None; costs two stats and a checksum."""
+    """Return the Python that has the packages, or None; costs two stats and a checksum."""
     environment = environment_folder(data_dir, plugin_root)
     if environment is None or not os.path.exists(os.path.join(environment, MARKER)):
         return None
@@ -59,17 +59,19 @@ def environment_python(data_dir: str, plugin_root: str) -> str | None:
 
 
 def start(data_dir: str, plugin_root: str) -> bool:
-    """True when an installation was started; detached, single-flight, not soon after a failure."""
+    """Start a detached installation unless one runs or failed recently; return True if it was
+    started.
+    """
     return _start(data_dir, plugin_root, insist=False) > 0
 
 
 def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = False) -> str | None:
-    """The Python that has the packages, as soon as there is one, installed now if nobody has.
+    """Return the Python that has the packages, installing them if needed.
 
-    None when it failed (`last_error` says why) or `timeout_s` passed; `insist` tries again even
-    shortly after a failure.
+    Returns None if that failed (`last_error` has the reason) or `timeout_s` passed; `insist` tries
+    even shortly after a failure.
     """
-    import time  # nobody on the hook path waits
+    import time  # hooks never wait
 
     deadline_s = time.monotonic() + timeout_s
     while True:
@@ -88,7 +90,7 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
 
 
 def last_error(data_dir: str) -> str:
-    """Why the last attempt failed, when, and what helps; empty when it did not fail."""
+    """Return cause, remedy and time of the last failure; empty if the last attempt succeeded."""
     found = _read_error(data_dir)
     if not found:
         return ""
@@ -96,7 +98,7 @@ def last_error(data_dir: str) -> str:
 
 
 def start_again(data_dir: str, plugin_root: str) -> bool:
-    """True when an installation was started; an earlier failure does not hold it back."""
+    """Start an installation even after a recent failure; return True if it was started."""
     child = _start(data_dir, plugin_root, insist=True)
     if child > 0:
         os.waitpid(child, 0)  # it forks at once; the installer itself is not ours to reap
@@ -104,7 +106,7 @@ def start_again(data_dir: str, plugin_root: str) -> bool:
 
 
 def half_installed(data_dir: str) -> list[str]:
-    """Folders that an installation left unfinished; those of one at work are among them."""
+    """Return unfinished environments, including that of a running installation."""
     try:
         names = sorted(os.listdir(data_dir))
     except OSError:
@@ -114,15 +116,16 @@ def half_installed(data_dir: str) -> list[str]:
 
 
 def remembered_file(data_dir: str) -> str:
-    """Where hooks/launch keeps the interpreter that it found; empty without a folder."""
+    """Return the file in which hooks/launch saves its interpreter; empty without a data folder."""
     return os.path.join(data_dir, "interpreter") if data_dir else ""
 
 
 def environment_folder(data_dir: str, plugin_root: str) -> str | None:
-    """Where the packages of this release and interpreter belong; None without a lock file."""
-    import zlib  # hashlib costs a bare start; this only tells versions apart, it protects nothing
+    """Return the environment of this release and interpreter; None without a lock file."""
+    import zlib  # hashlib is slow to import, and this only distinguishes versions
 
-    # Without a root the path would be relative: the project's own files would say what to install.
+    # Without a root the path would be relative, and a project's own files could choose what to
+    # install.
     if not data_dir or not plugin_root:
         return None
     try:
@@ -137,17 +140,17 @@ def environment_folder(data_dir: str, plugin_root: str) -> str | None:
 
 
 def base_interpreter() -> str:
-    """The real interpreter under this process, whether it runs bare or in an environment."""
+    """Return the real interpreter of this process, inside or outside of an environment."""
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 def lock_file(plugin_root: str) -> str:
-    """The pinned packages of the first installation."""
+    """Return the file with the pinned packages of the command line."""
     return os.path.join(os.path.abspath(plugin_root), "plugin", "requirements.lock")
 
 
 def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
-    """The id of the process that starts the installer, else NOT_STARTED or ANOTHER_RUNS."""
+    """Start the installer; return its parent's process id, or NOT_STARTED or ANOTHER_RUNS."""
     environment = environment_folder(data_dir, plugin_root)
     if environment is None or environment_python(data_dir, plugin_root) is not None:
         return NOT_STARTED
@@ -160,12 +163,12 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     except OSError:
         return NOT_STARTED
     try:
-        # Between the first look and the lock another process may have finished, or failed.
+        # Another process may have finished or failed before the lock was taken.
         if environment_python(data_dir, plugin_root) is not None:
             return NOT_STARTED
         if not insist and _failed_lately(data_dir, environment):
             return NOT_STARTED
-        unlink(error_file(data_dir))  # of an earlier attempt: this one must not look failed
+        unlink(error_file(data_dir))  # of an earlier attempt
         return _spawn(lock, os.path.abspath(data_dir), os.path.abspath(plugin_root))
     except OSError:
         return NOT_STARTED
@@ -174,7 +177,9 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
 
 
 def _acquire(data_dir: str) -> int:
-    """A descriptor that holds the lock; raises BlockingIOError when another holds it."""
+    """Take the lock; return its file descriptor. Raises BlockingIOError if another process
+    has it.
+    """
     import fcntl  # only when an installation may start
 
     os.makedirs(data_dir, mode=0o700, exist_ok=True)
@@ -192,7 +197,7 @@ def _install_lock(data_dir: str) -> str:
 
 
 def is_running(data_dir: str) -> bool:
-    """Whether an installation is at work right now."""
+    """True if an installation is running."""
     if not os.path.exists(_install_lock(data_dir)):
         return False
     try:
@@ -205,7 +210,7 @@ def is_running(data_dir: str) -> bool:
 
 
 def running_since(data_dir: str) -> str:
-    """When the installation at work began, and how long ago; empty when none is at work."""
+    """Return start and age of the running installation; empty if there is none."""
     import time
 
     if not is_running(data_dir):
@@ -219,7 +224,7 @@ def running_since(data_dir: str) -> str:
 
 
 def number_of_packages(plugin_root: str) -> int:
-    """How many packages the first installation has."""
+    """Return the number of packages of the command line."""
     try:
         with open(lock_file(plugin_root), encoding="utf-8") as file:
             return sum("==" in line for line in file)
@@ -228,7 +233,7 @@ def number_of_packages(plugin_root: str) -> int:
 
 
 def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
-    """The id of a process that forks the installer and leaves at once, so nobody must reap that."""
+    """Start a process that forks the installer and exits at once; return its id."""
     os.set_inheritable(lock, True)
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     python = base_interpreter()
@@ -245,16 +250,16 @@ def _spawn(lock: int, data_dir: str, plugin_root: str) -> int:
 
 
 def error_file(data_dir: str) -> str:
-    """Where the last failure is written down."""
+    """Return the file that records the last failure."""
     return os.path.join(data_dir, "install-error")
 
 
 def unlink(path: str) -> None:
-    """Remove a file, if it can be."""
+    """Remove a file, if possible."""
     try:
         os.unlink(path)
     except OSError:
-        return  # gone already, or not removable: the next attempt meets it again
+        return  # gone already, or not removable: the next attempt tries again
 
 
 def _read_error(data_dir: str) -> dict[str, str]:
@@ -275,7 +280,7 @@ def _failed_lately(data_dir: str, environment: str) -> bool:
         age_s = time.time() - os.stat(error_file(data_dir)).st_mtime
     except OSError:
         return False
-    # Another release or interpreter has another folder and deserves its own try.
+    # Another release or interpreter has another folder, and its own first attempt.
     same = _read_error(data_dir).get("environment") == os.path.basename(environment)
     return same and 0 <= age_s < BACK_OFF_S
 
@@ -284,7 +289,9 @@ def _failed_lately(data_dir: str, environment: str) -> bool:
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Become the program under a Python that has the packages; an exit code when it cannot."""
+    """Replace this process by the program under a Python with the packages; return 1 if
+    that fails.
+    """
     data_dir = environ.get("CLAUDE_PLUGIN_DATA", "")
     plugin_root = environ.get("CLAUDE_PLUGIN_ROOT", "")
     stated = environ.get("MEMORY_FABRIC_PYTHON", "")
@@ -300,7 +307,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     if not os.access(os.path.join(source, "memory_fabric"), os.W_OK):
         options += ["-X", f"pycache_prefix={os.path.join(data_dir, 'pycache')}"]
     try:
-        # The environment is found from argv[0]: its own absolute path.
+        # Python finds the environment from argv[0], an absolute path.
         os.execv(python, [python, *options, "-c", ENTRY, source, *arguments])
     except OSError as error:
         return _say(f"{python} cannot be run: {error.strerror}.")
@@ -312,14 +319,16 @@ def _awaited(data_dir: str, plugin_root: str) -> str | None:
         _say(f"its packages are being installed, since {since}; waiting for them ...")
     else:
         held = f"{number_of_packages(plugin_root)} packages, {SIZE_MB} MB"
-        _say(f"installing what commands need, once ({held}; seconds on a usual line) ...")
+        _say(f"installing the packages of the commands, once ({held}; usually some seconds) ...")
     python = wait(data_dir, plugin_root, COMMAND_WAIT_S, insist=True)
     if python is None:
-        reason = last_error(data_dir)  # first: a failed installer may not have let go of its lock
+        reason = last_error(data_dir)  # first: a failed installer may still hold its lock
         if not reason and is_running(data_dir):
-            _say(f"not ready after {COMMAND_WAIT_S} s; it goes on, try this again in a minute.")
+            _say(f"not ready after {COMMAND_WAIT_S} s; it continues, try again in a minute.")
         else:
-            reason = reason or f"{data_dir or 'No folder'} cannot be used for it."
+            reason = reason or (
+                f"{data_dir} cannot be used for them." if data_dir else "There is no data folder."
+            )
             _say(f"its packages are not installed. {reason}")
     return python
 
@@ -330,7 +339,9 @@ def _say(text: str) -> int:
 
 
 def hold(environment: str) -> None:
-    """Keep a folder of packages from being tidied away while this process, or its exec, lives."""
+    """Keep an environment from being deleted while this process, or the program it becomes, is
+    running.
+    """
     import fcntl
 
     try:
@@ -338,11 +349,11 @@ def hold(environment: str) -> None:
         fcntl.flock(marker, fcntl.LOCK_SH | fcntl.LOCK_NB)
         os.set_inheritable(marker, True)
     except OSError:
-        return  # it is being removed right now; the program will say so itself
+        return  # it is being deleted; the program itself will report that
 
 
 def held(environment: str) -> bool:
-    """True if a process holds this folder of packages."""
+    """True if a process holds this environment."""
     import fcntl
 
     try:
@@ -359,13 +370,13 @@ def held(environment: str) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The way in which this file is run as a script."""
+    """Run this file as a script."""
     if arguments[:1] == ["--run"]:
         try:
             return run(arguments[1:], os.environ)
         except KeyboardInterrupt:
             return 130
-    return _say("installation.py is run by bin/memory-fabric.")
+    return _say("packages.py is run by bin/memory-fabric.")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Our hooks in a text of settings.json, and our server in a text of .mcp.json: in, and out again.
+"""Add memory-fabric's hooks to a settings.json and its server to an .mcp.json, and remove them.
 
-Pure: a text in, edits out. What is not ours is never touched.
+Pure: a text in, edits out. Entries of others are never changed.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from memory_fabric.errors import BadInput
 HOOKS, SERVERS, SERVER = "hooks", "mcpServers", "memory"
 LAUNCHER = "/hooks/launch"
 PROGRAM = "/bin/memory-fabric"
-# In the path of a launcher or program of another copy of ours.
+# Part of the path of every launcher or program of memory-fabric, also of another copy.
 OUR_MARK = "memory-fabric"
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A text after edits, and the edits in their order."""
+    """A text after edits, and the edits in order."""
 
     text: str
     edits: tuple[Edit, ...] = ()
 
     def then(self, edit: Edit) -> Edited:
-        """After one more edit."""
+        """Return the result after one more edit."""
         return Edited(edit.applied(self.text), (*self.edits, edit))
 
 
 def with_hooks(text: str, groups: Mapping[str, list[Any]], path: str) -> Edited:
-    """The text with our hooks behind those that are there.
+    """Return the text with memory-fabric's hooks after the existing ones.
 
-    Raises BadInput for a text that is no settings file.
+    Raises BadInput for a text that is not a settings file.
     """
     done = Edited(text)
     for event, ours in groups.items():
@@ -57,7 +57,9 @@ def with_hooks(text: str, groups: Mapping[str, list[Any]], path: str) -> Edited:
 
 
 def without_hooks(text: str, ours: Callable[[str], bool], path: str) -> Edited:
-    """The text without the hooks whose command is ours; what is empty without them goes, too."""
+    """Return the text without the hooks whose command is `ours`, nor containers that this leaves
+    empty.
+    """
     done = Edited(text)
     while (edit := _next_removal(done.text, read(done.text, path), ours)) is not None:
         done = done.then(edit)
@@ -65,7 +67,7 @@ def without_hooks(text: str, ours: Callable[[str], bool], path: str) -> Edited:
 
 
 def hooks_of(text: str, ours: Callable[[str], bool], path: str) -> dict[str, list[Any]]:
-    """Our groups of hooks in the text by event, as they stand there."""
+    """Return memory-fabric's groups of hooks in the text, by event."""
     found: dict[str, list[Any]] = {}
     for event, group in _groups(read(text, path)):
         if any(ours(_command(hook.value)) for hook in _hooks(group)):
@@ -74,7 +76,9 @@ def hooks_of(text: str, ours: Callable[[str], bool], path: str) -> dict[str, lis
 
 
 def with_server(text: str, server: Mapping[str, Any], path: str) -> Edited:
-    """The text with our server in it. Raises BadInput where a stranger has its name."""
+    """Return the text with memory-fabric's server. Raises BadInput if another server has
+    its name.
+    """
     root = read(text, path)
     servers = root.member(SERVERS)
     if servers is None:
@@ -86,13 +90,13 @@ def with_server(text: str, server: Mapping[str, Any], path: str) -> Edited:
             "--mcp",
             f"{path} has a server named {SERVER} already (line {_line(text, servers.start)} on); "
             "nothing was changed.",
-            remedy="Take it out or rename it, or leave out --mcp.",
+            remedy="Remove or rename it, or leave out --mcp.",
         )
     return Edited(text).then(json_text.inserted(text, servers, dict(server), SERVER))
 
 
 def without_server(text: str, ours: Callable[[str], bool], path: str) -> Edited:
-    """The text without our server; a table that is empty without it goes, too."""
+    """Return the text without memory-fabric's server, nor a table that this leaves empty."""
     root = read(text, path)
     servers = root.member(SERVERS)
     known = servers.member(SERVER) if servers else None
@@ -104,7 +108,7 @@ def without_server(text: str, ours: Callable[[str], bool], path: str) -> Edited:
 
 
 def read(text: str, path: str) -> Part:
-    """The object that a file of the client's holds. Raises BadInput that names the line."""
+    """Parse the object in a file of the client. Raises BadInput that names the line."""
     try:
         found = json_text.read(text)
     except json.JSONDecodeError as error:
@@ -122,17 +126,19 @@ def read(text: str, path: str) -> Part:
 
 
 def launcher_test(*known: str) -> Callable[[str], bool]:
-    """Whether a command starts our hooks: one of those known, or that of another copy of ours."""
+    """Return a test for commands that start memory-fabric's hooks: those known, or of
+    another copy.
+    """
     return lambda command: _is_one_of(command, known) or _ends(command, LAUNCHER)
 
 
 def program_test(*known: str) -> Callable[[str], bool]:
-    """Whether a command starts our server."""
+    """Return a test for commands that start memory-fabric's server."""
     return lambda command: _is_one_of(command, known) or _ends(command, PROGRAM)
 
 
 def _is_one_of(command: str, known: Collection[str]) -> bool:
-    """Whether it is a known command. A hook or server that has none is never ours."""
+    """True for a known command; never for a hook or server without one."""
     return bool(command) and command in known
 
 
@@ -141,7 +147,9 @@ def _ends(command: str, end: str) -> bool:
 
 
 def _next_removal(text: str, root: Part, ours: Callable[[str], bool]) -> Edit | None:
-    """The next edit that takes something of ours out, the outermost that holds nothing else."""
+    """Return the next edit that removes an own hook, with every container that holds
+    nothing else.
+    """
     for event, group in _groups(root):
         mine = [hook for hook in _hooks(group) if ours(_command(hook.value))]
         if not mine:
@@ -159,7 +167,7 @@ def _next_removal(text: str, root: Part, ours: Callable[[str], bool]) -> Edit | 
 
 
 def _groups(root: Part) -> Iterator[tuple[Part, Part]]:
-    """Each event's list with each of its groups."""
+    """Yield each event's list with each of its groups."""
     hooks = root.member(HOOKS)
     for event in hooks.parts if hooks and isinstance(hooks.value, dict) else ():
         for group in event.parts if isinstance(event.value, list) else ():
@@ -180,7 +188,7 @@ def _command(value: Any) -> str:
 def _at(part: Part, *names: str) -> Part:
     for name in names:
         found = part.member(name)
-        assert found is not None, "it was there a moment ago"
+        assert found is not None, "it was inserted before"
         part = found
     return part
 

@@ -1,6 +1,6 @@
-"""Edits of a JSON text that leave every other byte as it is: what a person laid out stays so.
+"""Edits of a JSON text that keep every other byte, and so a person's layout.
 
-A text is read into values that know where they stand; an edit replaces one span of it.
+A text is parsed into values with their positions; an edit replaces one span of it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ DEFAULT_INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A value of the text: where it begins and ends, and what it holds.
+    """A value of the text with its start and end offsets.
 
-    Of a member of an object `start` is where its name begins.
+    For a member of an object `start` is the offset of its name.
     """
 
     start: int
@@ -34,36 +34,36 @@ class Part:
     opened: int = 0
 
     def member(self, name: str) -> Part | None:
-        """The member of this name; of several the last, as in every reader of JSON."""
+        """Return the member with this name; the last of several, as in every reader of JSON."""
         return next((p for p in reversed(self.parts) if p.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """At `start`, `old` was replaced by `new`."""
+    """A replacement of `old` by `new` at offset `start`."""
 
     start: int
     old: str
     new: str
 
     def applied(self, text: str) -> str:
-        """The text after the edit."""
+        """Return the text after the edit."""
         return text[: self.start] + self.new + text[self.start + len(self.old) :]
 
     def undone(self, text: str) -> str:
-        """The text before it."""
+        """Return the text before the edit."""
         return text[: self.start] + self.old + text[self.start + len(self.new) :]
 
 
 def read(text: str) -> Part:
-    """The text's value. Raises json.JSONDecodeError, RecursionError."""
+    """Parse a text into its value. Raises json.JSONDecodeError, RecursionError."""
     body = text.removeprefix(BOM)
-    json.loads(body)  # says what is wrong and where; the scan below may trust the text
+    json.loads(body)  # reports errors with their line; the scan below relies on a valid text
     return _scan(text, len(text) - len(body))
 
 
 def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
-    """The edit that puts a value behind the last one of a container, laid out like its siblings."""
+    """Return the edit that adds a value at the end of a container, laid out like its siblings."""
     newline = "\r\n" if "\r\n" in text else "\n"
     unit = _unit(text)
     if container.parts:
@@ -85,7 +85,7 @@ def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
 
 
 def removed(text: str, container: Part, part: Part) -> Edit:
-    """The edit that takes a part out of its container, with the comma that belonged to it."""
+    """Return the edit that removes a part from its container, with its comma."""
     at = container.parts.index(part)
     if len(container.parts) == 1:
         start, end = container.opened, container.end - 1
@@ -97,7 +97,7 @@ def removed(text: str, container: Part, part: Part) -> Edit:
 
 
 def undo(text: str, edits: Sequence[Edit]) -> str:
-    """The text before all of these edits."""
+    """Return the text before all of these edits."""
     for edit in reversed(edits):
         text = edit.undone(text)
     return text
@@ -113,7 +113,7 @@ def _shown(value: Any, name: str, indent: str, unit: str, newline: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """How far one level is moved in: as far as the first member of the text is."""
+    """Return the indent of one level: that of the first member of the text."""
     found = re.match(rf"{BOM}?\s*\{{[ \t]*\r?\n([ \t]+)\S", text)
     return found.group(1) if found else DEFAULT_INDENT
 

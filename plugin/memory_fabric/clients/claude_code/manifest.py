@@ -1,7 +1,7 @@
-"""What was set up outside our home, so that it can be taken back: `setup.json` in home.
+"""The record of everything that setup changed outside home, for undoing it: `setup.json` in home.
 
-Of a file that we edited it holds the edits and a checksum, never the file's text, which may hold
-keys; of a link where it lies; of both the folders that were made for it.
+For an edited file it holds the edits and a checksum, but not the text, which may hold keys; for a
+link its path; for both the folders that were created.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HOOKS, SERVER, LINK = "hooks", "server", "link"
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One thing that was set up: its path, what it is, and how it was before."""
+    """One thing that was set up: path, kind, and its former state."""
 
     path: str
     kind: str
@@ -32,44 +32,46 @@ class Mark:
 
 
 def marks(home: str) -> list[Mark]:
-    """Everything that is remembered, in its order; what cannot be read is left out."""
+    """Return all marks in order; unreadable ones are skipped."""
     listed = files.read_json(os.path.join(home, NOTE)).get("marks")
     found = [_mark(row) for row in listed] if isinstance(listed, list) else []
     return [mark for mark in found if mark is not None]
 
 
 def mark_of(home: str, path: str) -> Mark | None:
-    """What is remembered of a path."""
+    """Return the first mark of a path."""
     return next(iter(marks_of(home, path)), None)
 
 
 def marks_of(home: str, path: str) -> list[Mark]:
-    """All that is remembered of a path: of a write that broke off the state before it, too."""
+    """Return all marks of a path: after an interrupted write there are two."""
     return [mark for mark in marks(home) if _is_of(mark, path)]
 
 
 def folders_made_above(home: str, path: str) -> list[str]:
-    """The folders around a path that were made for something else: the last one out closes them."""
+    """Return the folders around a path that setup created for other files; the last removal deletes
+    them.
+    """
     made = {folder for mark in marks(home) for folder in mark.folders}
     return sorted(folder for folder in made if path.startswith(os.path.join(folder, "")))
 
 
 def expect(home: str, mark: Mark) -> None:
-    """Remember it beside what is known of its path, which `remember` then replaces.
+    """Add a mark before its file is written; `remember` then replaces the older ones of its path.
 
-    A process that is killed between note and file leaves one of the two that fits the file.
-    Raises OSError, TimeoutError.
+    If the process is killed in between, one of the marks fits the file. Raises OSError,
+    TimeoutError.
     """
     _rewrite(home, lambda known: known != mark, mark)
 
 
 def remember(home: str, mark: Mark) -> None:
-    """Remember it in place of what was known of its path. Raises OSError, TimeoutError."""
+    """Save a mark in place of the others of its path. Raises OSError, TimeoutError."""
     _rewrite(home, lambda known: not _is_of(known, mark.path), mark)
 
 
 def forget(home: str, path: str) -> None:
-    """Remember nothing of a path. Raises OSError, TimeoutError."""
+    """Delete the marks of a path. Raises OSError, TimeoutError."""
     if mark_of(home, path) is not None:
         _rewrite(home, lambda known: not _is_of(known, path))
 
@@ -82,7 +84,7 @@ def _rewrite(home: str, stays: Callable[[Mark], bool], *new: Mark) -> None:
 
 
 def _is_of(mark: Mark, path: str) -> bool:
-    """Whether it is the mark of a path; a file may be named in several ways, a link is its name."""
+    """True for a mark of this path; a file may have several paths, but a link only its own."""
     if mark.path == path:
         return True
     return mark.kind != LINK and os.path.realpath(mark.path) == os.path.realpath(path)

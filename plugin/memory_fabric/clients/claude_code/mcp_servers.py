@@ -1,4 +1,4 @@
-"""Which MCP servers the client was told to start, and whether one of them is ours."""
+"""The MCP servers in the client's configuration, and the test for memory-fabric's own."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
 
-# In the command or an argument of our server, however it is started.
+# Found in the command or an argument of memory-fabric's server, however it is started.
 OUR_MARKS = ("memory-fabric", "memory_fabric")
-# The client's state file grows with its history; one that is larger than this is not read.
+# The client's state file grows with its history; a larger one is not read.
 MAX_CONFIG_BYTES = 16 << 20
 
 
 def is_our_server(name: str, settings: Settings) -> bool:
-    """Whether a server of this name is configured here with a command of ours.
+    """True if the server with this name is configured here with memory-fabric's command.
 
-    `name` as in the client's tool names: what is no letter, digit, `_` or `-` may be `_` there.
+    `name` is as in the client's tool names: `_` may replace anything but a letter, digit, `_` or
+    `-`.
     """
     return any(
         _slug(known) == _slug(name) and is_ours(server)
@@ -32,7 +33,9 @@ def is_our_server(name: str, settings: Settings) -> bool:
 
 
 def config_files(settings: Settings) -> list[str]:
-    """The project's .mcp.json, and the client's state beside or in its config folder."""
+    """Return the project's .mcp.json, and the client's state files in or next to its config
+    folder.
+    """
     return [
         os.path.join(settings.project_dir, ".mcp.json"),
         os.path.join(settings.config_dir, ".claude.json"),
@@ -52,7 +55,7 @@ def _servers(path: str, project_dir: str) -> Iterator[tuple[str, Any]]:
 
 
 def is_ours(server: Any) -> bool:
-    """Whether a configured server is started by a command of ours."""
+    """True if a configured server is started by memory-fabric's command."""
     if not isinstance(server, dict):
         return False
     arguments = server.get("args")

@@ -1,4 +1,4 @@
-"""The link to the command in a folder of the user's PATH."""
+"""The symbolic link to the command in a folder of the user's PATH."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ PROGRAM = os.path.join("bin", NAME)
 
 
 def put(home: str, folder: str, root: str) -> tuple[str, bool]:
-    """The link in `folder` that leads to the command at `root`, and whether it is new.
+    """Create the link to the command of `root` in `folder`; return its path and whether it is new.
 
-    A link of another copy of ours is replaced. Raises BadInput for a foreign file, OSError.
+    A link to another copy is replaced. Raises BadInput for another program's file, OSError.
     """
     target, path = os.path.join(root, PROGRAM), os.path.join(folder, NAME)
     if not root or not os.access(target, os.X_OK):
         raise BadInput(
             "--shell",
-            "The command is not beside this package.",
+            "The command is not installed next to this package.",
             remedy="Run bin/memory-fabric setup --shell in a checkout of memory-fabric.",
         )
     if os.path.lexists(path):
         if not is_ours(home, path):
             raise BadInput(
                 "--shell",
-                f"{path} is not ours and was left alone.",
+                f"{path} belongs to another program and was left alone.",
                 remedy="Move it away, or name another folder with --bin.",
             )
         if os.readlink(path) == target:
@@ -43,9 +43,9 @@ def put(home: str, folder: str, root: str) -> tuple[str, bool]:
 
 
 def take(home: str, path: str) -> None:
-    """Take our link out, and the folder if it was made for it and is empty.
+    """Remove the link, and its folder if setup created it and it is empty.
 
-    Raises NotFound where there is none, BadInput for a foreign file, OSError.
+    Raises NotFound if there is none, BadInput for another program's file, OSError.
     """
     known = manifest.mark_of(home, path)
     if not os.path.lexists(path):
@@ -53,7 +53,9 @@ def take(home: str, path: str) -> None:
         raise NotFound(path, f"There is no {path}.", remedy="Name its folder with --bin.")
     if not is_ours(home, path):
         raise BadInput(
-            "--shell", f"{path} is not ours and was left alone.", remedy="Remove it yourself."
+            "--shell",
+            f"{path} belongs to another program and was left alone.",
+            remedy="Remove it yourself.",
         )
     os.unlink(path)
     manifest.forget(home, path)
@@ -63,7 +65,7 @@ def take(home: str, path: str) -> None:
 
 
 def is_ours(home: str, path: str) -> bool:
-    """Whether a path is a link to a command of ours, also one that leads nowhere any longer."""
+    """True for a link to a command of memory-fabric, even if its target is gone."""
     if not os.path.islink(path):
         return False
     target = os.readlink(path)
@@ -75,7 +77,9 @@ def is_ours(home: str, path: str) -> bool:
 
 
 def _made(folder: str) -> list[str]:
-    """The folders that were made so that this one exists, the outermost first. Raises OSError."""
+    """Create the missing folders down to this one; return them, the outermost first. Raises
+    OSError.
+    """
     missing: list[str] = []
     while folder and not os.path.lexists(folder):
         missing.insert(0, folder)

@@ -1,7 +1,7 @@
-"""What the client's transcripts show of what hooks gave: receipts, and whether answers mention it.
+"""Evidence in the client's transcripts that hook output reached the model and that answers used it.
 
-The client notes what a hook added to a request as an attachment of its own, in the order of what
-was said (measured). Of long files only the end is read.
+The client records what a hook added to a request as an attachment in the order of the conversation
+(measured). Of long files only the end is read.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, stem, words
 
 MAX_FILES, MAX_AGE_S = 20, 14 * 24 * 3600
 MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20
-# Every entry that tells of a conversation names its type.
+# Every entry of a conversation has a type.
 TELLING = b'"type"'
-# What the client keeps of its requests: most of the file, and nothing of it is said by anyone.
+# The client's request log: most of the file, without conversation.
 BOOKKEEPING = (b'{"type":"api-request', b'{"type": "api-request')
 GIVEN = "hook_additional_context"
 PROMPT = "UserPromptSubmit"
-# How many words of a memory an answer must hold, unless one of them is a name.
+# Words of a memory that an answer must hold, unless one of them is a name.
 ENOUGH_WORDS = 2
 AROUND_WORDS = ".,;:!?()[]“”\"'`"
-# Hooks write these channels of the ledger; the main conversation's transcript shows them.
+# Channels of the ledger that show in the main conversation's transcript.
 CHANNELS = ("session", "prompt", "compact")
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A session's transcript: its session, its path, its size and when it was changed."""
+    """A session's transcript: its session, path, size and time of change."""
 
     session: str
     path: str
@@ -46,10 +46,10 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One block of ours that a request had: when, by which event, and which memories stood in it.
+    """One memory block in a request: its time, its event, and the memories in it.
 
-    `references` are what the lines end their marks with: short ids, or names of entities.
-    `mentioned` are words of the memories that no prompt had and an answer after them has.
+    `references` are the last marks of its lines: short ids, or names of entities. `mentioned` are
+    words of the memories that an answer holds but no prompt before it.
     """
 
     at: str
@@ -60,9 +60,11 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """What a transcript shows of a session; `whole` is False where only its end was read.
+    """The conversation of a session in its transcript; `whole` is False where only its end was
+    read.
 
-    Times are ISO 8601, empty where there is none. `folder` is where the first entry was said.
+    Times are ISO 8601, empty where there is none. `folder` is the working folder of the first
+    entry.
     """
 
     session: str
@@ -77,7 +79,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the ledger: which memory a session was given, when, and by which channel."""
+    """A row of the ledger: an injection of a memory into a session, its time and channel."""
 
     session: str
     memory: str
@@ -87,7 +89,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What the ledger says that one hook gave, and whether a transcript shows that it arrived."""
+    """The injections of one hook run by the ledger, and whether a transcript shows that they
+    arrived.
+    """
 
     session: str
     at: str
@@ -97,9 +101,10 @@ class Moment:
 
 
 def files_of(folders: Iterable[str], now_s: float) -> list[File]:
-    """The newest transcripts in these folders, newest first: at most 20, at most 14 days old.
+    """Return the newest transcripts in these folders, newest first: at most 20, at most 14 days
+    old.
 
-    A folder that is reached in two ways is read once.
+    A folder that is reachable by two paths is read once.
     """
     found = [f for folder in dict.fromkeys(map(os.path.realpath, folders)) for f in _listed(folder)]
     young = [file for file in found if now_s - file.changed_s <= MAX_AGE_S]
@@ -108,12 +113,12 @@ def files_of(folders: Iterable[str], now_s: float) -> list[File]:
 
 
 def folder_of(config_dir: str, path: str) -> str:
-    """Where the client keeps the transcripts of sessions that were started in a folder."""
+    """Return the folder in which the client keeps transcripts of sessions started in a folder."""
     return os.path.join(config_dir, "projects", memory_md.slug_of(path))
 
 
 def read(files: Iterable[File]) -> list[Dialogue]:
-    """What was said and given in each, within the limits; what cannot be read is left out."""
+    """Return the conversation of each file, within the limits; unreadable files are skipped."""
     left, dialogues = MAX_BYTES, []
     for file in files:
         most = min(MAX_BYTES_OF_FILE, left)
@@ -125,15 +130,14 @@ def read(files: Iterable[File]) -> list[Dialogue]:
                 dialogue(file.session, entries(file.path, most), whole=file.size <= most)
             )
         except OSError:
-            continue  # removed meanwhile, or not ours to read: it shows nothing
+            continue  # removed meanwhile, or not readable: no evidence
     return dialogues
 
 
 def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
-    """The entries in the last `max_bytes` of a transcript that tell of a conversation, in order.
+    """Yield conversation entries in the last `max_bytes` of a transcript, in order.
 
-    Lines that cannot be read, and those longer than a prompt ever is, are passed over. Raises
-    OSError.
+    Unreadable lines, and lines longer than any prompt, are skipped. Raises OSError.
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -149,11 +153,11 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
             try:
                 yield load_object(line)
             except BadInput:
-                continue  # being written, or none of the client's
+                continue  # incomplete, or not written by the client
 
 
 def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = True) -> Dialogue:
-    """What a transcript's entries show."""
+    """Return the conversation that a transcript's entries show."""
     heard = _Heard()
     for entry in said:
         if entry.get("isSidechain") is not True:
@@ -171,9 +175,9 @@ def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = T
 
 
 def moments(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[Moment]:
-    """What the ledger says was given where a transcript must show it, oldest first.
+    """Return the injections of the ledger that a transcript must show, oldest first.
 
-    A transcript must show it when the model answered afterwards, and the part that was read begins
+    A transcript must show one if the model answered afterwards and the part that was read begins
     before it.
     """
     known = {dialogue.session: dialogue for dialogue in dialogues}
@@ -191,7 +195,7 @@ def moments(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[Mome
 
 
 def reference(memory: str) -> str:
-    """How a memory of the ledger is named in a block: by its short id, or its entity's name."""
+    """Return the name of a memory in a block: its short id, or its entity's name."""
     source, _, name = memory.partition(":")
     return name.rpartition("#")[0] or name if source == "graph" else short_id(name)
 
@@ -212,15 +216,15 @@ def _listed(folder: str) -> Iterator[File]:
 
 
 def _arrived(memories: Iterable[str], shown: Dialogue) -> bool:
-    """One hook's text arrives whole or not at all: one line of it is enough."""
+    """True if one line of a hook's text is there: a text arrives whole or not at all."""
     there = {reference for receipt in shown.receipts for reference in receipt.references}
-    # An edge is named by its first entity, a long name by its beginning.
+    # A relation is named by its first entity, a long name by its beginning.
     beginnings = tuple(name for r in there if (name := r.removesuffix("…")))
     return any(reference(memory).startswith(beginnings) for memory in memories)
 
 
 class Word(NamedTuple):
-    """A word of a memory: what it is compared by, how it was written, whether it is a name."""
+    """A word of a memory: its stem for comparison, its spelling, and whether it is a name."""
 
     root: str
     shown: str
@@ -228,18 +232,18 @@ class Word(NamedTuple):
 
 
 class _Heard:
-    """A conversation as far as it was read."""
+    """The state of reading a conversation."""
 
     def __init__(self) -> None:
         self.prompts: list[str] = []
         self.receipts: list[Receipt] = []
         self.first_at = self.answered_at = self.version = self.folder = ""
-        self._telling: list[list[Word]] = []  # of each receipt, its memories' words
+        self._telling: list[list[Word]] = []  # content words of each receipt's memories
         self._open_from = 0  # receipts before this one belong to earlier prompts
         self._asked: set[str] = set()
 
     def take(self, entry: Mapping[str, Any]) -> None:
-        """The next entry."""
+        """Process the next entry."""
         at = entry.get("timestamp")
         at = at if isinstance(at, str) else ""
         version = entry.get("version")
@@ -285,7 +289,7 @@ class _Heard:
 
 
 def _lines(block: str) -> Iterator[tuple[str, str]]:
-    """The memories of a block: what each is named by, and its text."""
+    """Yield the memories of a block: reference and text of each."""
     inside = block.partition(OPEN_FENCE)[2].partition(CLOSE_FENCE)[0]
     for line in inside.splitlines():
         marks, closed, text = line.partition("] ")
@@ -294,7 +298,7 @@ def _lines(block: str) -> Iterator[tuple[str, str]]:
 
 
 def _words(text: str) -> Iterator[Word]:
-    """The words of a memory that tell something."""
+    """Yield the content words of a memory."""
     for number, word in enumerate(text.replace("/", " ").split()):
         shown = word.strip(AROUND_WORDS)
         own = shown if number else shown[1:]
@@ -305,9 +309,9 @@ def _words(text: str) -> Iterator[Word]:
 
 
 def _mentioned(telling: Iterable[Word], asked: set[str], answer: set[str]) -> list[str]:
-    """The memories' words that an answer has and no prompt had; none where one alone may be chance.
+    """Return the memories' words that an answer holds and no prompt; none where it may be chance.
 
-    A name is enough: a word with a digit, or with a capital that begins no text.
+    One name is enough: a word with a digit, or with a capital that begins no text.
     """
     names: dict[str, str] = {}
     others: dict[str, str] = {}

@@ -1,4 +1,6 @@
-"""Our hooks and our server in files of the client's, written and taken back byte for byte."""
+"""Write memory-fabric's hooks and server into files of the client, and restore them byte
+for byte.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ MAX_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What would become of a file: its bytes now and then, None where there is none."""
+    """A planned change of a file: its bytes before and after, None where there is no file."""
 
     path: str
     before: bytes | None
@@ -34,24 +36,24 @@ class Change:
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing would change."""
+        """True if nothing would change."""
         return self.before == self.after
 
 
 def launcher(root: str) -> str:
-    """The absolute path of the hooks' launcher. Raises BadInput where it cannot be started."""
+    """Return the absolute path of the hooks' launcher. Raises BadInput if it cannot be started."""
     path = os.path.join(root, "hooks", "launch")
     if not root or not os.access(path, os.X_OK):
         raise BadInput(
             "setup",
-            "The hooks are not beside this package.",
+            "The hooks are not installed next to this package.",
             remedy="Run bin/memory-fabric setup in a checkout of memory-fabric.",
         )
     return path
 
 
 def hook_groups(root: str) -> dict[str, list[Any]]:
-    """The hooks of hooks.json with the launcher's absolute path, by event."""
+    """Return the hooks of hooks.json by event, with the launcher's absolute path."""
     text = files.read_text(os.path.join(root, "hooks.json")) or "{}"
     place = json.dumps(root, ensure_ascii=False)[1:-1]
     groups: dict[str, list[Any]] = json.loads(text.replace(VARIABLE, place))["hooks"]
@@ -59,9 +61,9 @@ def hook_groups(root: str) -> dict[str, list[Any]]:
 
 
 def with_hooks(home: str, path: str, root: str) -> Change:
-    """What would become of a settings file with our hooks; those of another copy of ours go.
+    """Return the change that adds the hooks to a settings file; hooks of another copy are removed.
 
-    Raises BadInput for what is no settings file, OSError.
+    Raises BadInput for a file that is not a settings file, OSError.
     """
     command, groups = launcher(root), hook_groups(root)
     ours = hooks_json.launcher_test(command, *_known_commands(home, path))
@@ -81,7 +83,8 @@ def with_hooks(home: str, path: str, root: str) -> Change:
 
 
 def without_hooks(home: str, path: str, root: str) -> Change:
-    """What would become of a settings file without our hooks: its old bytes, if nobody changed it.
+    """Return the change that removes the hooks from a settings file; it restores the file's old
+    bytes if the file was not edited since.
 
     Raises BadInput, OSError.
     """
@@ -91,7 +94,7 @@ def without_hooks(home: str, path: str, root: str) -> Change:
 
 
 def with_server(home: str, path: str, root: str) -> Change:
-    """What would become of an .mcp.json with our server. Raises BadInput, OSError."""
+    """Return the change that adds the server to an .mcp.json. Raises BadInput, OSError."""
     program = os.path.join(root, "bin", "memory-fabric")
     server = {"command": program, "args": ["mcp"]}
     before = _bytes_of(path)
@@ -108,14 +111,14 @@ def with_server(home: str, path: str, root: str) -> Change:
 
 
 def without_server(home: str, path: str, root: str) -> Change:
-    """What would become of an .mcp.json without our server. Raises BadInput, OSError."""
+    """Return the change that removes the server from an .mcp.json. Raises BadInput, OSError."""
     own = os.path.join(root, "bin", "memory-fabric") if root else ""
     ours = hooks_json.program_test(own, *_known_commands(home, path))
     return _taken(home, path, lambda text: hooks_json.without_server(text, ours, path))
 
 
 def apply(home: str, change: Change) -> None:
-    """Do it, unless somebody wrote the file meanwhile.
+    """Write the change, unless the file was changed meanwhile.
 
     Raises StoreUnavailable then, OSError, TimeoutError.
     """
@@ -138,12 +141,12 @@ def apply(home: str, change: Change) -> None:
 
 
 def may_hold_hooks(path: str) -> bool:
-    """Whether a launcher like ours is named in a file, by hand or by a setup we do not remember."""
+    """True if a file names a launcher, added by hand or by a setup without a record."""
     return os.path.isfile(path) and hooks_json.LAUNCHER.encode() in (_bytes_of(path) or b"")
 
 
 def enabled_plugin(paths: list[str]) -> str:
-    """The last of these settings files that enables the plugin; empty when it is not enabled.
+    """Return the last of these settings files that enables the plugin; empty if it is not enabled.
 
     A later file overrides an earlier one, as in the client.
     """
@@ -171,14 +174,14 @@ def _taken(home: str, path: str, take: Callable[[str], Edited]) -> Change:
         return Change(path, before, after, known, restores=True)
     if not before.strip():
         return Change(path, before, before)
-    # Somebody changed it since: the rest of the text is theirs now.
+    # The file was edited since: remove only the own entries.
     return Change(path, before, take(_text_of(before, path)).text.encode("utf-8"))
 
 
 def _mark_that_fits(home: str, path: str, found: bytes) -> Mark | None:
-    """The mark that leads from these bytes to those before us.
+    """Return the mark whose edits lead from these bytes to the former ones.
 
-    A file that we made and that a link leads to by now was put elsewhere by somebody.
+    A link to a file that setup created means that the user has moved the file: no mark fits then.
     """
     checksum = _checksum(found)
     fits = (mark for mark in manifest.marks_of(home, path) if mark.checksum == checksum)
@@ -186,7 +189,7 @@ def _mark_that_fits(home: str, path: str, found: bytes) -> Mark | None:
 
 
 def _added(taken: Change, put: Callable[[str], Edited], mark: Mark) -> Change:
-    """The change that adds to what `taken` leaves; its mark leads back to that."""
+    """Return the change that adds to the result of `taken`; its mark leads back to that."""
     base = taken.after
     text = "" if base is None else _text_of(base, taken.path)
     start = Edit(0, text, EMPTY) if not text.strip() else None
@@ -221,7 +224,7 @@ def _bytes_of(path: str) -> bytes | None:
     if os.path.isdir(path):
         raise BadInput(path, f"{path} is a folder.", remedy="Name a file.")
     if not os.path.isfile(path):
-        raise BadInput(path, f"{path} is no regular file.", remedy="Name a file.")
+        raise BadInput(path, f"{path} is not a regular file.", remedy="Name a file.")
     if files.size_of(path) > MAX_BYTES:
         raise BadInput(path, f"{path} is too large for a settings file.", remedy="Name another.")
     return files.read_bytes(path, MAX_BYTES)
@@ -250,7 +253,7 @@ def _changed(path: str) -> StoreUnavailable:
 
 
 def _missing_folders(path: str) -> list[str]:
-    """The folders above a path that do not exist, the outermost first."""
+    """Return the folders above a path that do not exist, the outermost first."""
     missing: list[str] = []
     folder = os.path.dirname(path)
     while folder and not os.path.lexists(folder):
@@ -261,7 +264,7 @@ def _missing_folders(path: str) -> list[str]:
 
 def _make(folders: list[str]) -> None:
     for folder in folders:
-        os.mkdir(folder)  # the client's folder, with the rights that it would give
+        os.mkdir(folder)  # a folder of the client, with the mode that it would use
 
 
 def _remove_if_empty(folder: str) -> None:

@@ -1,7 +1,7 @@
-"""What the client's settings files say about hooks, plugins, servers and permissions; read only.
+"""Hooks, plugins, servers and permissions in the client's settings files; read only.
 
-Scopes, the weaker first: user (`settings.json` of the client), project and local (the two files in
-the project's `.claude`). Of a plugin or a server the strongest scope that names it decides.
+Scopes, weakest first: user (`settings.json` of the client), project and local (the two files in the
+project's `.claude`). For a plugin or server the strongest scope that names it decides.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 PLUGIN = "memory-fabric"
 USER, PROJECT, LOCAL = "user", "project", "local"
-# How our hooks are started, whoever set them up.
+# The end of the command that starts memory-fabric's hooks, however they were set up.
 LAUNCHER = "hooks/launch"
 RULE_KINDS = ("allow", "ask", "deny")
 
 
 class Layer(Value):
-    """A settings file: scope, path and values; `broken` when it is there and cannot be read."""
+    """A settings file: scope, path and values; `broken` if it exists and cannot be read."""
 
     scope: str
     path: str
@@ -36,7 +36,7 @@ class Layer(Value):
 
 
 class ByHand(Value):
-    """A hook of ours in a settings file: the event, the command, and where it stands."""
+    """A memory-fabric hook in a settings file: event, command, and path of the file."""
 
     event: str
     command: str
@@ -44,7 +44,7 @@ class ByHand(Value):
 
 
 class Server(Value):
-    """An MCP server that the client was told of; `ours` by its command."""
+    """An MCP server in the client's configuration; `ours` by its command."""
 
     name: str
     scope: str
@@ -54,7 +54,7 @@ class Server(Value):
 
 
 class Rule(Value):
-    """A permission rule: allow, ask or deny, its text, and where it stands."""
+    """A permission rule: allow, ask or deny, its text, and the path of its file."""
 
     kind: str
     text: str
@@ -62,7 +62,7 @@ class Rule(Value):
 
 
 def layers(settings: Settings) -> list[Layer]:
-    """The client's settings files, the weaker scope first; those that are missing are empty."""
+    """Return the client's settings files, weakest scope first; missing ones are empty."""
     own = os.path.join(settings.project_dir, ".claude")
     paths = (
         (USER, os.path.join(settings.config_dir, "settings.json")),
@@ -72,14 +72,14 @@ def layers(settings: Settings) -> list[Layer]:
     found: list[Layer] = []
     for scope, path in paths:
         if any(os.path.realpath(path) == os.path.realpath(known.path) for known in found):
-            continue  # a session in the user's home: its project's settings are the user's
+            continue  # for a session in the user's home both scopes are one file
         values = _state(path)
         found.append(Layer(scope, path, values, not values and _says_something(path)))
     return found
 
 
 def plugins(found: list[Layer]) -> dict[str, tuple[bool, str]]:
-    """Our plugin by each name it was installed under: whether it is enabled, and who says so."""
+    """Return for each installed name of the plugin whether it is enabled, and the deciding file."""
     decided: dict[str, tuple[bool, str]] = {}
     for layer in found:
         for name, on in _table(layer.values, "enabledPlugins").items():
@@ -89,7 +89,7 @@ def plugins(found: list[Layer]) -> dict[str, tuple[bool, str]]:
 
 
 def hooks_by_hand(found: list[Layer]) -> list[ByHand]:
-    """Our hooks that stand in settings files."""
+    """Return memory-fabric's hooks in settings files."""
     return [
         ByHand(event, command, layer.path)
         for layer in found
@@ -100,13 +100,13 @@ def hooks_by_hand(found: list[Layer]) -> list[ByHand]:
 
 
 def events_of(hooks_file: str) -> dict[str, list[str]]:
-    """The commands that a hooks.json gives, by event; empty when it cannot be read."""
+    """Return the commands of a hooks.json by event; empty if it cannot be read."""
     table = _table(files.read_json(hooks_file), "hooks")
     return {event: list(_commands(groups)) for event, groups in table.items()}
 
 
 def variables(found: list[Layer]) -> dict[str, tuple[str, str]]:
-    """Variables that settings files set for every session: value and file by name."""
+    """Return variables that settings files set for every session: value and file by name."""
     return {
         name: (value, layer.path)
         for layer in found
@@ -116,7 +116,7 @@ def variables(found: list[Layer]) -> dict[str, tuple[str, str]]:
 
 
 def rules(found: list[Layer]) -> list[Rule]:
-    """The permission rules of all scopes."""
+    """Return the permission rules of all scopes."""
     return [
         Rule(kind, text, layer.path)
         for layer in found
@@ -126,7 +126,7 @@ def rules(found: list[Layer]) -> list[Rule]:
 
 
 def servers(settings: Settings, found: list[Layer]) -> list[Server]:
-    """The MCP servers that the client was told of for this project, beside those of plugins."""
+    """Return the MCP servers configured for this project, except those of plugins."""
     shared = os.path.join(settings.project_dir, ".mcp.json")
     states = {path: _state(path) for path in dict.fromkeys(mcp_servers.config_files(settings))}
     owns = [_table(_table(s, "projects"), settings.project_dir) for s in states.values()]
@@ -144,7 +144,9 @@ def servers(settings: Settings, found: list[Layer]) -> list[Server]:
 
 
 def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
-    """What the client noted when it installed our plugin, by the plugin's name with its source."""
+    """Return the client's notes about installing the plugin, by the plugin's name with its
+    source.
+    """
     noted = _table(_state(os.path.join(config_dir, "plugins", "installed_plugins.json")), "plugins")
     return {
         name: [entry for entry in entries if isinstance(entry, dict)]
@@ -154,14 +156,14 @@ def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def installed_at(config_dir: str) -> str:
-    """When the client installed our plugin, ISO 8601; empty when it does not say."""
+    """Return the time at which the client installed the plugin, ISO 8601; empty if not noted."""
     entries = [entry for some in installed(config_dir).values() for entry in some]
     times = [str(entry.get("installedAt") or "") for entry in entries]
     return min((at for at in times if at), default="")
 
 
 def lost_folders(config_dir: str, name: str) -> list[str]:
-    """Folders that an installed plugin (`plugin@source`) runs from and that are not there."""
+    """Return missing folders from which an installed plugin (`plugin@source`) should run."""
     sources = _state(os.path.join(config_dir, "plugins", "known_marketplaces.json"))
     stated = [entry.get("installPath") for entry in installed(config_dir).get(name, [])]
     stated.append(_table(sources, name.partition("@")[2]).get("installLocation"))
@@ -180,7 +182,7 @@ def _state(path: str) -> dict[str, Any]:
 
 
 def _says_something(path: str) -> bool:
-    """Whether a file that gave no object holds anything but an empty one."""
+    """True if a file that could not be parsed as an object has any content."""
     try:
         text = (files.read_text(path, mcp_servers.MAX_CONFIG_BYTES) or "").strip()
     except OSError:

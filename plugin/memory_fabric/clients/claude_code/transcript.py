@@ -1,6 +1,6 @@
-"""What was said: the client's transcript files, read from where the last reading ended.
+"""Read the client's transcript files on from the end of the last reading.
 
-One JSON object a line; the client appends while we read.
+One JSON object per line; the client appends while the file is read.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 8 << 20
 MAX_META_BYTES = 64 << 10
-# What is read at a time from the end of a file.
+# Bytes read at a time from the end of a file.
 TAIL_BYTES = 128 << 10
-# What is passed over at a time of a line without an end, and by one event.
+# Bytes of an endless line skipped at a time, and by one event.
 SKIPPED_BYTES, MAX_SKIPPED_BYTES = 1 << 20, 256 << 20
-# So many bytes before the offset tell whether the file is still the one that was read.
+# Bytes before the offset whose checksum shows that the file is still the same.
 MARK_BYTES = 64
-# What can be wrong with a transcript, beside lines that cannot be read.
+# Problems with a transcript as a whole.
 MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
-# Entries that only the client reads, or that repeat what was said elsewhere.
+# Flags of entries that are not part of the conversation, or repeat it.
 SKIPPED_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 
 
@@ -49,10 +49,11 @@ class ToolResult(Value):
 
 
 class Turn(Value):
-    """One entry of a dialogue; the assistant's message spreads over several, a block in each.
+    """One entry of a conversation; a message of the assistant may span several, with a block in
+    each.
 
-    `session` is where it was said: a fork's transcript begins with copies of its parent's entries,
-    of which only the answers still name the parent.
+    `session` is the session of origin: a fork's transcript begins with copies of its parent's
+    entries, of which only the assistant's still name the parent.
     """
 
     uuid: str
@@ -67,11 +68,11 @@ class Turn(Value):
 
 
 class Reading(Value):
-    """What one reading gave: turns, where the next one begins, and the count of bad lines.
+    """The result of one reading: turns, the offset for the next one, and the number of bad lines.
 
     `mark` identifies the bytes before the new offset. `ends` are the offsets before the first turn
-    and after each. `trouble` is MISSING, UNREADABLE (both: the
-    offset stays), REPLACED (another or a shorter file: it was read from its start), or ''.
+    and after each. `trouble` is MISSING or UNREADABLE (both: the offset stays), REPLACED (another
+    or a shorter file: it was read from its start), or ''.
     """
 
     turns: list[Turn]
@@ -91,13 +92,12 @@ def read_on(
     max_said: int = MAX_BYTES,
     sidechain: bool = False,
 ) -> Reading:
-    """What the transcript has from byte `offset` on, if it still is the file of that `mark`.
+    """Read the transcript from byte `offset` on, if it still is the file with that `mark`.
 
-    Reads about `max_bytes` of the file and `max_said` characters of what was said; there is more
-    while the new offset is below the file's size and still moves, also where the time of the event
-    was over. Only complete lines count: a line that is being written stays for the next time. A
-    line longer than `max_bytes` is set aside as bad, a part at a time. Side chains are kept only
-    with `sidechain`, which the transcript of a subagent needs.
+    Reads about `max_bytes` of the file and `max_said` characters of text. There is more if the new
+    offset has moved and is below the file's size, also when the event's deadline has passed. An
+    incomplete last line is left for the next reading. A line longer than `max_bytes` is skipped as
+    bad, a part at a time. Side chains are kept only with `sidechain`, for transcripts of subagents.
     """
     try:
         with files.open_regular(path) as file:
@@ -114,7 +114,7 @@ def read_on(
 
 
 def mark_at(path: str, offset: int) -> str:
-    """What `Reading.mark` is for this offset; '' where the transcript cannot be read any more."""
+    """Return the `Reading.mark` for this offset; '' if the transcript cannot be read any more."""
     try:
         with files.open_regular(path) as file:
             return _mark(file, offset)
@@ -123,10 +123,10 @@ def mark_at(path: str, offset: int) -> str:
 
 
 def _mark(file: BinaryIO, offset: int) -> str:
-    """A checksum of what stands before the offset; '' at the start."""
+    """Return a checksum of the bytes before the offset; '' at the start."""
     if offset <= 0:
         return ""
-    from zlib import crc32  # not on the way of a prompt
+    from zlib import crc32  # not needed for prompts
 
     start = max(0, offset - MARK_BYTES)
     file.seek(start)
@@ -136,17 +136,19 @@ def _mark(file: BinaryIO, offset: int) -> str:
 def read_turns(
     path: str, offset: int = 0, max_bytes: int = MAX_BYTES, *, sidechain: bool = False
 ) -> tuple[list[Turn], int, int]:
-    """Turns, new offset and count of bad lines, as `read_on` gives them for a file of any mark."""
+    """Return turns, new offset and number of bad lines, as `read_on` does for a file with
+    any mark.
+    """
     reading = read_on(path, offset, "", max_bytes, sidechain=sidechain)
     return reading.turns, reading.offset, reading.bad
 
 
 def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
-    """The assistant's last messages with words in them, oldest first: the id of the entry that ends
-    each, and its text. Empty where the transcript cannot be read.
+    """Return the assistant's last messages with text, oldest first: the id of the last entry of
+    each, and its text. Empty if the transcript cannot be read.
 
-    Reads from the end, about as much as they take and at most `max_bytes`; lines that cannot be
-    read, side chains and what only calls tools are passed over.
+    Reads backwards from the end, at most `max_bytes`; unreadable lines, side chains and messages
+    that only call tools are skipped.
     """
     found: list[tuple[str, str, str]] = []
     try:
@@ -177,7 +179,7 @@ def _assistant_entry(line: bytes) -> dict[str, Any]:
 
 
 def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
-    """Whole lines of the last `max_bytes` of a file, the last one first. Raises OSError."""
+    """Yield whole lines of the last `max_bytes` of a file, last line first. Raises OSError."""
     with files.open_regular(path) as file:
         at = os.fstat(file.fileno()).st_size
         stop, rest = max(0, at - max_bytes), b""
@@ -192,10 +194,10 @@ def _lines_from_end(path: str, max_bytes: int) -> Iterator[bytes]:
 
 
 def task_of_agent(path: str, agent: str) -> str:
-    """The id of the tool call that started a subagent of the session with this transcript.
+    """Return the id of the tool call that started a subagent of the session with this transcript.
 
-    The client notes it beside the subagent's own transcript (measured: soon after the start); empty
-    as long as it is not there.
+    The client notes it in a file next to the subagent's transcript (measured: soon after the
+    start); empty until then.
     """
     if not agent or not all(c.isalnum() or c in "-_" for c in agent):
         return ""
@@ -234,7 +236,7 @@ def _read(
 
 
 def _length_to_line_end(file: BinaryIO) -> int:
-    """Bytes up to and including the next line end, or as many as are skipped at a time; 0 when the
+    """Return the bytes up to the next line end, or the most that is skipped at a time; 0 if the
     file ends before.
     """
     length, limit = 0, deadline.current()
@@ -247,7 +249,7 @@ def _length_to_line_end(file: BinaryIO) -> int:
 
 
 def turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
-    """What was said in an entry of a transcript; None where nobody said anything."""
+    """Return the turn in an entry of a transcript; None if it has none."""
     role, message = entry.get("type"), entry.get("message")
     if role not in ("user", "assistant") or not isinstance(message, dict):
         return None

@@ -1,6 +1,7 @@
-"""What is ours outside the plugin, and how it goes: home, our lines in MEMORY.md, local folders.
+"""Find and remove what memory-fabric keeps outside the plugin: home, MEMORY.md blocks, local
+folders.
 
-Of a project's folder only what we wrote goes; what git tracks belongs to all who share it.
+In a project's folder only own files are removed; files tracked by git belong to all who share it.
 """
 
 from __future__ import annotations
@@ -19,11 +20,10 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER, REGISTRY
 from memory_fabric.store.sharing import location
 from memory_fabric.store.tiers import memory_md
 
-# What a folder must hold to be taken for our home: it is deleted as a whole. Others have a folder
+# A home is deleted as a whole, so it must hold one of these. Other folders may have a folder
 # `projects`, too.
 HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
-# What we write in a project's folder beside the files of git, each with its lock and what a
-# process that was killed left of a new version.
+# Own files in a project's folder except those of git, each with its lock and temporary files.
 OUR_NAMES = (
     journal.DECISIONS,
     own_lines.NAME,
@@ -38,7 +38,7 @@ OUR_IGNORES = (location.HIDDEN, location.VISIBLE)
 
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """Everything of ours that exists: the home, notes with our lines, folders in projects."""
+    """Everything that exists: the home, MEMORY.md files with a block, folders in projects."""
 
     home: str
     notes: tuple[memory_md.NativeNotes, ...]
@@ -46,7 +46,7 @@ class Belongings:
 
 
 def belongings(settings: Settings) -> Belongings:
-    """What lies where; an empty home is one that does not exist."""
+    """Return everything that memory-fabric has written; `home` is empty if it does not exist."""
     roots = sorted({root for _, root in file_locations.roots(settings.home)})
     found = [memory_md.locate(settings.config_dir, root, True) for root in roots]
     unique = {note.path: note for note in found}
@@ -60,16 +60,16 @@ def belongings(settings: Settings) -> Belongings:
 
 
 def check_home(path: str, within: str = "") -> None:
-    """Raises BadInput for what does not look like our home: the variable may be wrong.
+    """Raise BadInput for a folder that does not look like a home: the variable may be wrong.
 
-    Nor may a folder be deleted that has `within` in it.
+    A folder that contains `within` is refused, too.
     """
     inner, real = os.path.realpath(within), os.path.realpath(path)
     if within and os.path.join(inner, "").startswith(os.path.join(real, "")):
         raise BadInput(
             "MEMORY_FABRIC_HOME",
             f"{path} holds {within}, not only memory; nothing was changed.",
-            remedy="Say --keep-memory, and delete what is memory's yourself.",
+            remedy="Use --keep-memory, and delete memory's files yourself.",
         )
     if not any(os.path.exists(os.path.join(path, sign)) for sign in HOME_SIGNS):
         raise BadInput(
@@ -80,7 +80,7 @@ def check_home(path: str, within: str = "") -> None:
 
 
 def take_lines(home: str, note: memory_md.NativeNotes) -> None:
-    """Take our fence out of a MEMORY.md; a file that held nothing else goes.
+    """Remove the memory block from a MEMORY.md, and the file if it held nothing else.
 
     Raises OSError, TimeoutError, StoreUnavailable.
     """
@@ -90,18 +90,18 @@ def take_lines(home: str, note: memory_md.NativeNotes) -> None:
 
 
 def take_folder(folder: str) -> list[str]:
-    """Take what is ours out of a project's folder, and the folder if nothing else lies there.
+    """Remove own files from a project's folder, and the folder if it is empty then.
 
-    Returns what stays, each with its reason. Raises OSError.
+    Returns the files that are kept, each with the reason. Raises OSError.
     """
     tracked = _is_tracked(folder)
     stays: list[str] = []
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
         if tracked and name in location.PASSED:
-            stays.append(f"{path} is tracked by git; git rm takes it out for all who share it.")
+            stays.append(f"{path} is tracked by git; git rm removes it for all who share it.")
         elif not _is_ours(name, path):
-            stays.append(f"{path} is not ours.")
+            stays.append(f"{path} was not written by memory-fabric.")
         elif os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)
         else:
@@ -113,7 +113,7 @@ def take_folder(folder: str) -> list[str]:
 
 
 def take_home(path: str) -> None:
-    """Delete the home. Raises BadInput for a folder that is none, OSError."""
+    """Delete the home. Raises BadInput if the folder is not one, OSError."""
     check_home(path)
     shutil.rmtree(os.path.realpath(path))
     if os.path.islink(path):
@@ -129,7 +129,7 @@ def _is_ours(name: str, path: str) -> bool:
 
 
 def _is_tracked(folder: str) -> bool:
-    """Whether git tracks the shared journal of this folder."""
+    """True if git tracks the shared journal of this folder."""
     root = os.path.dirname(os.path.dirname(folder))
     name = os.path.basename(root)
     return location.is_tracked(Project("", name, root, folder, ()))

@@ -1,1 +1,1 @@
-"""Forgetting and purging."""
+"""Forgetting memories, and purging them from every file."""

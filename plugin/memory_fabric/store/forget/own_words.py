@@ -1,4 +1,6 @@
-"""Words that every file of ours is full of: names of tables and fields, kinds, marks, headings."""
+"""Words that memory's own files always contain: names of tables and fields, kinds, marks,
+headings.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from memory_fabric.store.migrations import MIGRATIONS
 from memory_fabric.store.operations.shapes import SHAPES
 from memory_fabric.store.tiers import memory_md
 
-# What has no name in our code: fields of lines in files, of notes of a session, and how a reason is
-# joined to what it is a reason for.
+# Words without a constant: fields of lines in files and of session notes, and the joint between a
+# statement and its reason.
 _OTHERS = """signature store forgotten body answer place text file number line at about idempotency
     tasks asked said waiting files items failing command words error cause attended because from to
     entityName entityType relationType relations contents observations seen_in evidence"""
@@ -39,5 +41,7 @@ OWN_TEXT = "\n".join(
 
 
 def are_in(sought: Sought) -> bool:
-    """True if what is sought stands in our own words: then it can be erased from no file."""
+    """True if the text that is sought is among memory's own words: then it cannot be erased from a
+    file.
+    """
     return sought.is_in(OWN_TEXT)

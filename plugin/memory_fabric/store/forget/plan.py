@@ -1,4 +1,4 @@
-"""Forget: what a request names, shown first under a code; then exactly that, and nothing else."""
+"""Forget exactly what a preview showed: find what a request names, give it a code, check it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import stem, terms, words
 
 MAX_FOUND = 50
-# Before the id of a turn, as answers of `recall --json` have it.
+# Prefix of a turn's id in answers of `recall --json`.
 TURN = "episode:"
 
 
 @dataclass(frozen=True, slots=True)
 class FoundEntity:
-    """An entity that would go, with the observations that no record made, and its relations."""
+    """An entity to forget, with its observations that belong to no record, and its relations."""
 
     name: str
     type: str
@@ -34,7 +34,7 @@ class FoundEntity:
 
 @dataclass(frozen=True, slots=True)
 class FoundText:
-    """A single observation that would go."""
+    """A single observation to forget."""
 
     entity: str
     text: str
@@ -43,7 +43,7 @@ class FoundText:
 
 @dataclass(frozen=True, slots=True)
 class FoundTurn:
-    """A turn of a past conversation that would go."""
+    """A turn of a past conversation to forget."""
 
     id: str
     role: str
@@ -54,11 +54,11 @@ class FoundTurn:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a request to forget means. `code` stands for exactly this, as it is now.
+    """The memories that a request to forget means. `code` identifies exactly these, as they are
+    now.
 
-    `words` are sought for a purge wherever they stand, `exact` in this case only, `inside` also in
-    longer words, `everywhere` also in other projects; empty for an id and for what is only
-    forgotten.
+    For a purge `words` are searched for everywhere, `exact` in this case only, `inside` also in
+    longer words, `everywhere` also in other projects; empty for an id and for plain forgetting.
     """
 
     text: str
@@ -77,7 +77,7 @@ class Found:
 
     @property
     def code(self) -> str:
-        """Eight letters and digits that change when anything of what was found changes."""
+        """Eight hexadecimal digits that change when anything that was found changes."""
         parts = [f"record\t{r.id}\t{r.what}\t{r.why}" for r in self.records]
         parts += [
             "\t".join(("entity", e.store, e.name, str(e.relations), *e.observations))
@@ -92,9 +92,9 @@ class Found:
 
 
 def find(memory: Memory, text: str) -> Found:
-    """What a request to forget names; nothing is changed.
+    """Return the memories that a request to forget names; nothing is changed.
 
-    One record or turn by its id; else the entity of exactly this name or alias; else records that
+    An id means one record or turn; else the entity of exactly this name or alias; else records that
     hold all of the words, and observations that hold all of them and belong to no record. Raises
     NotFound.
     """
@@ -110,9 +110,9 @@ def find(memory: Memory, text: str) -> Found:
 
 
 def by_id(memory: Memory, text: str) -> Found:
-    """The record, or else the turn, that an id or its end names.
+    """Return the record, or else the turn, that an id or its end names.
 
-    Raises NotFound, and BadInput when several end alike.
+    Raises NotFound, and BadInput if several ids end alike.
     """
     try:
         return Found(text, (resolve.record_by_id(memory, text.removeprefix(TURN))[0],))
@@ -122,12 +122,12 @@ def by_id(memory: Memory, text: str) -> Found:
             raise
     if len(turns) > 1:
         ids = ", ".join(turn.id for turn in turns)
-        raise BadInput("id", f"{text!r} means several: {ids}.", remedy="Type more of the id.")
+        raise BadInput("id", f"{text!r} fits several ids: {ids}.", remedy="Type more of the id.")
     return Found(text, turns=tuple(turns))
 
 
 def confirmed(memory: Memory, text: str, code: str) -> Found:
-    """What the request names, if the code still stands for it. Raises NotFound, BadInput."""
+    """Return what the request names if the code still fits. Raises NotFound, BadInput."""
     found = find(memory, text)
     if found.code != code:
         raise BadInput(
@@ -139,21 +139,19 @@ def confirmed(memory: Memory, text: str, code: str) -> Found:
 
 
 def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
-    """How many memories were forgotten: exactly those that were found, one operation a database.
+    """Forget exactly what was found, in one operation per database; return the number of memories.
 
-    Raises BadInput when any of them has changed since, StoreUnavailable when it cannot be done now.
-    The other tiers follow.
+    Raises BadInput if any of them has changed since, StoreUnavailable if the change had to be
+    queued. The other tiers are updated afterwards.
     """
     confirmed(memory, found.text, found.code)
-    gone = sum(
-        _forgotten_in(memory, database, found, provenance) for database in memory.databases()
-    )
+    gone = sum(_forget_in(memory, database, found, provenance) for database in memory.databases())
     memory.flush()
     return gone
 
 
 def payload_for(database: Database, found: Found) -> dict[str, list[object]]:
-    """The payload of the operation that forgets what was found in one database."""
+    """Return the payload of the operation that forgets what was found in one database."""
     ids = [
         r.id for r in found.records if database.row("SELECT 1 FROM records WHERE id = ?", (r.id,))
     ]
@@ -172,7 +170,7 @@ def payload_for(database: Database, found: Found) -> dict[str, list[object]]:
     return payload | {"turns": [*turns]} if turns else payload
 
 
-def _forgotten_in(memory: Memory, database: Database, found: Found, provenance: Provenance) -> int:
+def _forget_in(memory: Memory, database: Database, found: Found, provenance: Provenance) -> int:
     payload = payload_for(database, found)
     if not any(payload.values()):
         return 0
@@ -187,7 +185,7 @@ def _forgotten_in(memory: Memory, database: Database, found: Found, provenance: 
 
 
 def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
-    """Entities of exactly this name or alias."""
+    """Return the entities of exactly this name or alias."""
     found = []
     for store, name in resolve.entities_meant(memory, text):
         database = memory.database(store, create=False)
@@ -197,7 +195,9 @@ def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
 
 
 def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity]:
-    """Entities of these names in one database, with all that would go with them."""
+    """Return the entities of these names in one database, with everything that is deleted with
+    them.
+    """
     found = []
     for name in names:
         row = database.row(
@@ -229,7 +229,7 @@ def _turns(memory: Memory, text: str) -> list[FoundTurn]:
 
 
 def _records(memory: Memory, text: str) -> tuple[Record, ...]:
-    """Records that hold every content word of the text."""
+    """Return records that hold every content word of the text."""
     match, asked = match_expression(terms(text)), _stems(text)
     if not match:
         return ()
@@ -243,7 +243,7 @@ def _records(memory: Memory, text: str) -> tuple[Record, ...]:
 
 
 def _observations(memory: Memory, text: str) -> tuple[FoundText, ...]:
-    """Observations of no record that, with their entity's name, hold every content word."""
+    """Return observations of no record that, with their entity's name, hold every content word."""
     match, asked = match_expression(terms(text)), _stems(text)
     if not match:
         return ()

@@ -1,13 +1,12 @@
-"""Purge: forgotten for good, in every byte that is ours, and proven on the bytes.
+"""Purge: erase memories from every byte that memory wrote, and check the bytes afterwards.
 
-What was asked for are words, or an id. What states the words goes as a whole: records, entities,
-single observations. In turns, notes and records of sessions, and wherever else they stand among
-others, a mark takes their place (decision 0033).
+A request is words or an id. Records, entities and observations that state the words are deleted as
+a whole; in turns, session notes and any other text, a mark replaces them (decision 0033).
 
-What is to go is noted in home first, so that a purge that was stopped is completed by the next.
-Rows, journals, queues, MEMORY.md and logs follow; then the databases are written anew, one new
-backup is made and verified, and only then the old copies go. No undo brings it back. What the
-client keeps of a conversation is not ours and stays.
+The plan is saved in home first, so that the next purge completes one that was interrupted. Rows,
+journals, queues, MEMORY.md and logs are cleaned; then the databases are compacted, one new backup
+is made and verified, and only then the old copies are deleted. Undo cannot restore it. The client's
+own transcripts are not touched.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from memory_fabric.store import backup, file_locations, files, journal, spool
 from memory_fabric.store.database import Database
 from memory_fabric.store.file_locations import Place
 from memory_fabric.store.forget import own_words, purge_files, purge_rows, purge_steps
-from memory_fabric.store.forget import plan as forgetting
+from memory_fabric.store.forget import plan as forget_plan
 from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
 from memory_fabric.store.forget.purge_plan import Plan, asked, gone_from, planned
 from memory_fabric.store.forget.scrub_log import Gone
@@ -38,21 +37,21 @@ from memory_fabric.text import words as text_words
 
 PENDING, LOCK = "purging.json", "purging.lock"
 LOCK_S = 5.0
-# Shorter words stand in much that nobody wants erased.
+# Shorter words occur in too much that should be kept.
 MIN_WORDS_CHARS = 6
 MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Toll:
-    """What a purge takes, by where it stands, and what it leaves.
+    """The amount that a purge erases, by kind, and what it leaves.
 
-    `history` are changes that are kept with how to undo them; `journals`, `queues` and `logs` count
-    lines, `forwarding` items, `backups`, `set_aside` and `pages` files, which go whatever they
+    `history` are operations that are kept for undo; `journals`, `queues` and `logs` count lines,
+    `forwarding` items, `backups`, `set_aside` and `pages` files, which are deleted whatever they
     hold. `inside` are texts that hold the words only in longer ones, `mentions` other memories that
     name the entity, `shared` texts that others hold, too, `short` texts that are too short to be
-    sought in conversations and files; all of these stay. `elsewhere` are files of other projects
-    and of the user that hold it and are left alone.
+    searched for in conversations and files; all of these are kept. `elsewhere` are files of other
+    projects and of the user that hold purged text and are left alone.
     """
 
     records: int = 0
@@ -80,8 +79,9 @@ class Toll:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What a purge did; `elsewhere` are files of other projects or the user that hold it still,
-    `ours` those of them that are memory's own. `inside`, `shared` and `short` are as in Toll.
+    """The result of a purge. `elsewhere` are files of other projects or the user that still hold
+    purged text, `ours` those of them that belong to memory. `inside`, `shared` and `short` are as
+    in Toll.
     """
 
     memories: int
@@ -102,31 +102,31 @@ def find(
     inside: bool = False,
     everywhere: bool = False,
 ) -> Found:
-    """What a purge would erase: what an id names, else the words wherever they stand.
+    """Return what a purge would erase: what an id names, else the words in every text.
 
-    Words that stand nowhere as they were said mean the memories that hold each of them. Raises
-    NotFound; BadInput for fewer than six characters that are neither an id nor stated to be
-    `exact`, and in a room of which only some domains can be read.
+    Words that occur nowhere in this order mean the memories that hold each of them. Raises
+    NotFound; BadInput for fewer than six characters that are neither an id nor `exact`, and in an
+    isolated session, which sees only some domains.
     """
     if memory.domains is not None:
         raise BadInput(
             "text",
-            "What is erased for good is sought in all domains, and only some can be read here.",
-            remedy="Purge from the command line, outside of an isolated place.",
+            "A purge searches all domains, and only some can be read here.",
+            remedy="Purge from a shell, outside of an isolated domain.",
         )
-    named = resolve.looks_like_id(text) or text.startswith(forgetting.TURN)
-    found = _named(memory, text) if named else None
-    if found is None and named and _is_buried(memory, text):
-        raise NotFound(text, "What had this id is erased or forgotten for good already.")
+    named = resolve.looks_like_id(text) or text.startswith(forget_plan.TURN)
+    found = _by_id(memory, text) if named else None
+    if found is None and named and _has_tombstone(memory, text):
+        raise NotFound(text, "The memory with this id is purged or forgotten already.")
     if found is None:
-        found = _worded(memory, text, exact=exact, inside=inside)
-        if not (found or _stands(memory, replace(found, everywhere=everywhere))):
-            found = _apart(memory, text)
+        found = _by_words(memory, text, exact=exact, inside=inside)
+        if not (found or _is_held(memory, replace(found, everywhere=everywhere))):
+            found = _with_separate_words(memory, text)
     return replace(found, everywhere=everywhere)
 
 
 def toll(memory: Memory, found: Found) -> Toll:
-    """What a purge would cost; nothing is changed."""
+    """Return what a purge would erase; nothing is changed."""
     plan = planned(memory, found)
     where = file_locations.places(memory, everywhere=plan["everywhere"])
     sums: Counter[str] = Counter()
@@ -139,7 +139,7 @@ def toll(memory: Memory, found: Found) -> Toll:
             sums["entities"] = len(found.entities)
             sums["observations"] = len(found.observations)
     gone = Gone(**asked(plan))
-    sums += _beside(memory, where, gone)
+    sums += _in_shared_files(memory, where, gone)
     return Toll(
         **sums,
         short=plan["short"],
@@ -148,11 +148,10 @@ def toll(memory: Memory, found: Found) -> Toll:
 
 
 def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
-    """Erase what was found, everywhere, and prove it.
+    """Erase what was found everywhere, and check that it is gone.
 
-    Raises BadInput when it has changed since it was found; StoreUnavailable when another process is
-    in the way, and NotErased when a file still holds it: saying the same again completes what was
-    begun.
+    Raises BadInput if it has changed since it was found, StoreUnavailable if another process is in
+    the way, and NotErased if a file still holds it: repeating the purge completes it.
     """
     now = find(
         memory,
@@ -164,73 +163,73 @@ def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
     if now.code != found.code:
         raise BadInput(
             "code",
-            "What this means has changed meanwhile; nothing was erased.",
+            "The memories that this means have changed meanwhile; nothing was erased.",
             remedy="Look at a new preview.",
         )
     home = memory.settings.home
-    with _alone(home):
+    with _locked(home):
         plan = planned(memory, found)
         files.write_atomic(os.path.join(home, PENDING), files.as_page(plan))
-        return _carried_out(memory, plan, provenance)
+        return _carry_out(memory, plan, provenance)
 
 
 def pending(home: str) -> str:
-    """What was to be purged when a purge was stopped; empty when none was."""
+    """Return the request of an interrupted purge; empty if there is none."""
     return str(files.read_json(os.path.join(home, PENDING)).get("request", ""))
 
 
 def resume(memory: Memory, provenance: Provenance) -> Purged | None:
-    """Complete a purge that was stopped; None when there is none. Raises like `purge`."""
+    """Complete an interrupted purge; None if there is none. Raises like `purge`."""
     home = memory.settings.home
     plan = files.read_json(os.path.join(home, PENDING))
     if not plan:
         return None
-    with _alone(home):
+    with _locked(home):
         there = Memory.open(memory.settings._replace(project_dir=plan["project_dir"]))
         there.mirror, there.switched_by = memory.mirror, memory.switched_by
         try:
-            return _carried_out(there, plan, provenance)
+            return _carry_out(there, plan, provenance)
         finally:
             there.close()
 
 
 @contextmanager
-def _alone(home: str) -> Iterator[None]:
+def _locked(home: str) -> Iterator[None]:
     try:
         with files.Locked(os.path.join(home, LOCK), LOCK_S):
             yield
     except TimeoutError as error:
         raise StoreUnavailable(
-            home, f"Another purge is running: {error}.", remedy="Wait for its end."
+            home, f"Another purge is running: {error}.", remedy="Wait until it has ended."
         ) from error
 
 
-def _carried_out(memory: Memory, plan: Plan, provenance: Provenance) -> Purged:
-    noted = os.path.join(memory.settings.home, PENDING)
+def _carry_out(memory: Memory, plan: Plan, provenance: Provenance) -> Purged:
+    plan_path = os.path.join(memory.settings.home, PENDING)
     where = file_locations.places(memory, everywhere=bool(plan["everywhere"]))
     try:
         purge_steps.forget(memory, plan, provenance)
         rows = purge_steps.erase(memory, plan, where, provenance)
-        fresh = purge_steps.copy(where)
-        proof = purge_steps.prove(memory, plan, where, noted)
-        os.unlink(noted)
+        fresh = purge_steps.renew_backups(where)
+        verified = purge_steps.verify(memory, plan, where, plan_path)
+        os.unlink(plan_path)
     except purge_steps.NotErased:
         raise
     except (OSError, sqlite3.Error, StoreUnavailable) as error:
         said = error.message if isinstance(error, StoreUnavailable) else f"{error}."
         raise StoreUnavailable(
             getattr(error, "path", ""),
-            f"The purge stopped half-way: {said} What is left goes when you say the same again.",
+            f"The purge stopped half-way: {said} Repeat the command to erase the rest.",
             remedy="Close other sessions, and check disk and permissions.",
         ) from error
     return Purged(
         int(plan["memories"]),
         rows,
         tuple(fresh),
-        proof.left,
-        tuple(path for path in proof.left if _is_ours(memory, path)),
-        proof.inside,
-        proof.shared,
+        verified.left,
+        tuple(path for path in verified.left if _is_ours(memory, path)),
+        verified.inside,
+        verified.shared,
         int(plan.get("short", 0)),
     )
 
@@ -240,13 +239,13 @@ def _is_ours(memory: Memory, path: str) -> bool:
     return any(home and path.startswith(home + os.sep) for home in homes)
 
 
-def _named(memory: Memory, text: str) -> Found | None:
-    """The record or turn of an id, also a record that was forgotten; None for no id of ours.
+def _by_id(memory: Memory, text: str) -> Found | None:
+    """Return the record, forgotten or not, or the turn of an id; None if there is none.
 
-    A word may look like an id. Raises BadInput when several end alike.
+    A word may look like an id. Raises BadInput if several ids end alike.
     """
     try:
-        return forgetting.by_id(memory, text)
+        return forget_plan.by_id(memory, text)
     except NotFound:
         pass
     try:
@@ -256,40 +255,40 @@ def _named(memory: Memory, text: str) -> Found | None:
     return Found(text, (trace.record,)) if isinstance(trace, tracing.RecordTrace) else None
 
 
-def _is_buried(memory: Memory, text: str) -> bool:
-    """True if an id is kept of something that is gone, so that it stays away."""
-    ending = resolve.id_part(text.removeprefix(forgetting.TURN))
+def _has_tombstone(memory: Memory, text: str) -> bool:
+    """True if there is a tombstone with this id."""
+    ending = resolve.id_part(text.removeprefix(forget_plan.TURN))
     known = "SELECT 1 FROM tombstones WHERE id LIKE ?"
     return any(database.row(known, (f"%{ending}",)) for database in memory.databases())
 
 
-def _worded(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
-    """What states the words in this project's memory and the user's; perhaps nothing."""
+def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
+    """Return what states the words in the project's and the user's memory; it may be empty."""
     words = one_line(text)
     if len(words) < MIN_WORDS_CHARS and not exact:
         raise BadInput(
             "text",
-            f"Fewer than {MIN_WORDS_CHARS} characters may stand in much that is to stay; nothing "
-            "was erased.",
-            remedy="Name a memory by its id, or say --exact for these characters alone.",
+            f"{words!r} has fewer than {MIN_WORDS_CHARS} characters and may be in other texts; "
+            "nothing was erased.",
+            remedy="Name a memory by its id, or use --exact for exactly these characters.",
         )
     found = Found(text, words=words, exact=exact, inside=inside)
     gone = Gone(words=(words,), exact=exact, inside=inside)
     if own_words.are_in(gone.asked) or not any(map(str.isalnum, words)):
         raise BadInput(
             "text",
-            "Memory writes these words itself into every file, as names of its fields and the "
+            "Memory itself writes these words into every file, as names of its fields and the "
             "like; nothing was erased.",
-            remedy="Say more of the words beside them, or name a memory by its id.",
+            remedy="Add words before or after them, or name a memory by its id.",
         )
-    entities = [*forgetting.entities_meant(memory, text), *_deleted(memory, text)]
+    entities = [*forget_plan.entities_meant(memory, text), *_deleted_entity(memory, text)]
     said: list[FoundText] = []
     for database in memory.databases():
         payload = purge_rows.stated(database.connection, gone)
         ids = tuple((id_,) for id_ in payload["ids"])
         records = [r for id_ in ids for r in memory.find_records("id = ?", id_)]
         found = replace(found, records=(*found.records, *records))
-        entities += forgetting.entities_named(database, payload["entityNames"])
+        entities += forget_plan.entities_named(database, payload["entityNames"])
         names = {e.name for e in entities if e.store == database.kind}
         said += [
             FoundText(item["entityName"], line, database.kind)
@@ -302,8 +301,10 @@ def _worded(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
     )
 
 
-def _deleted(memory: Memory, name: str) -> list[FoundEntity]:
-    """An entity of this name that was deleted: what was said of it is in the history still."""
+def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
+    """Return a deleted entity of this name with its observations, which are still in the
+    history.
+    """
     try:
         trace = tracing.why(memory, name)
     except NotFound:
@@ -314,23 +315,23 @@ def _deleted(memory: Memory, name: str) -> list[FoundEntity]:
     return [FoundEntity(trace.name, trace.type, trace.store, own, 0)]
 
 
-def _stands(memory: Memory, found: Found) -> bool:
-    """True if words that no memory states stand in anything else that a purge reaches."""
+def _is_held(memory: Memory, found: Found) -> bool:
+    """True if the words are in anything else that a purge reaches."""
     plan = planned(memory, found)
     where = file_locations.places(memory, everywhere=plan["everywhere"])
     gone = Gone(**asked(plan))
     with purge_steps.opened(memory, where) as databases:
-        if any(purge_rows.holding(database, gone.sought) for _, database in databases):
+        if any(purge_rows.bytes_held(database, gone.sought) for _, database in databases):
             return True
     paths = (p for p in purge_steps.own_files(memory, where) if purge_files.is_of_memories(p))
-    return any(purge_files.held_in(path, gone.sought) for path in paths)
+    return any(purge_files.matches_in(path, gone.sought) for path in paths)
 
 
-def _apart(memory: Memory, text: str) -> Found:
-    """Memories that hold each of the words, though not side by side. Raises NotFound."""
+def _with_separate_words(memory: Memory, text: str) -> Found:
+    """Return memories that hold each of the words, though not in sequence. Raises NotFound."""
     wanted = set(text_words(text))
     try:
-        found = forgetting.find(memory, text)
+        found = forget_plan.find(memory, text)
     except NotFound:
         found = Found(text)
     found = replace(
@@ -344,12 +345,12 @@ def _apart(memory: Memory, text: str) -> Found:
         where = file_locations.places(memory, everywhere=False)
         sought = Gone(words=(one_line(text),)).sought
         held = purge_steps.elsewhere(memory, where, sought)
-        files_ = f" They stand in {first_of(held, MAX_NAMED)}, which is not this memory's."
+        files_ = f" They are in {first_of(held, MAX_NAMED)}, which is not part of this memory."
         raise NotFound(
             text,
-            "These words stand nowhere in this memory; there is nothing to erase."
+            "These words are nowhere in this memory; there is nothing to erase."
             + (files_ if held else ""),
-            remedy="--everywhere looks through all projects." if held else "",
+            remedy="--everywhere searches all projects." if held else "",
         )
     return found
 
@@ -359,27 +360,27 @@ def _in_tables(database: Database, gone: Gone) -> Counter[str]:
     payload = purge_rows.stated(c, gone)
     said = [text for item in payload["deletions"] for text in item["observations"]]
     return _counted(
-        ("records", {*payload["ids"], *_there(database, gone.ids)}),
+        ("records", {*payload["ids"], *_existing(database, gone.ids)}),
         ("entities", {*payload["entityNames"], *gone.names}),
         ("observations", {*said, *(text for _, text in gone.said)} if gone.asked else ()),
         ("turns", purge_rows.turns(c, gone)),
         ("blocks", purge_rows.blocks(c, gone)),
         ("tasks", purge_rows.tasks(c, gone)),
-        ("ingests", purge_rows.texts(c, gone)),
+        ("ingests", purge_rows.ingests(c, gone)),
         ("history", purge_rows.history(c, gone)),
-        ("inside", purge_rows.inside(database, gone) if gone.asked else ()),
+        ("inside", purge_rows.tables_with_inside(database, gone) if gone.asked else ()),
         ("mentions", _mentions(database, gone)),
-        ("shared", purge_rows.others_with(database, gone)),
+        ("shared", purge_rows.shared_texts(database, gone)),
     )
 
 
-def _there(database: Database, ids: Iterable[str]) -> list[str]:
+def _existing(database: Database, ids: Iterable[str]) -> list[str]:
     known = "SELECT 1 FROM records WHERE id = ?"
     return [id_ for id_ in ids if database.row(known, (id_,))]
 
 
 def _in_files(place: Place, gone: Gone) -> Counter[str]:
-    """How much of one place's files holds it, and which copies of its database go."""
+    """Count what one location's files hold, and the copies of its database that will be deleted."""
     sums = _counted(
         ("backups", backup.every(place.path)), ("set_aside", purge_steps.set_aside(place.path))
     )
@@ -389,20 +390,20 @@ def _in_files(place: Place, gone: Gone) -> Counter[str]:
     queues = [os.path.join(folder, name) for folder in place.folders for name in waiting]
     for name, paths in (("journals", journals), ("queues", queues)):
         sums[name] = sum(purge_files.lines_with(path, gone) for path in dict.fromkeys(paths))
-    fences = map(purge_files.own_fence, place.notes)
-    sums["notes"] = sum(purge_files.is_in(fence, gone) for fence in fences)
+    blocks = map(purge_files.memory_block, place.notes)
+    sums["notes"] = sum(purge_files.is_in(block, gone) for block in blocks)
     return sums
 
 
-def _beside(memory: Memory, where: Sequence[Place], gone: Gone) -> Counter[str]:
-    """How much holds it of what belongs to no single memory of this home."""
+def _in_shared_files(memory: Memory, where: Sequence[Place], gone: Gone) -> Counter[str]:
+    """Count purged text in files that belong to no single memory of this home."""
     sums: Counter[str] = Counter()
     counted = (journal.OPERATIONS, journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD)
     top = spool.folder_of(memory.settings.home) + os.sep
     for path in purge_steps.own_files(memory, where):
         name = os.path.basename(path)
         if path.startswith(top):
-            sums["forwarding"] += bool(purge_files.held_in(path, gone.sought))
+            sums["forwarding"] += bool(purge_files.matches_in(path, gone.sought))
         elif name.endswith((".jsonl", ".log", ".log.1")) and name not in counted:
             sums["logs"] += purge_files.lines_with(path, gone)
         elif name.endswith(".html"):
@@ -415,7 +416,7 @@ def _counted(*parts: tuple[str, Collection[Any]]) -> Counter[str]:
 
 
 def _mentions(database: Database, gone: Gone) -> list[Any]:
-    """Other memories that speak of the names, and stay."""
+    """Return other memories that mention the names, and are kept."""
     found: list[Any] = []
     for name in (name for name in gone.names if not gone.asked.is_in(name)):
         found += database.rows(

@@ -1,4 +1,4 @@
-"""What was purged leaves the files beside the databases, and the proof that it has."""
+"""Remove purged content from files other than databases, and search them for the check."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from memory_fabric.store.tiers import memory_md
 
 Change = Callable[[str], str | None]
 LOCK_S = 10.0
-# A part of a file that is written beside and was never put in its place.
+# Temporary files that were never renamed to their final name.
 UNFINISHED = (".tmp", ".tmp-journal")
-# What holds memories has one of these in its name; all else of ours says how things are set.
+# Files with memories have one of these in their name; all others are settings.
 OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
 
 
 def rewrite(path: str, change: Change) -> bool:
-    """Whether any line was changed; `change` gives a line anew, or None for none.
+    """Rewrite a file line by line; `change` returns the new line, or None to drop it.
 
-    Lines that stay are kept byte for byte.
+    Unchanged lines are kept byte for byte. Returns True if any line was changed.
     """
     try:
         with files.open_regular(path) as stream:
@@ -45,14 +45,16 @@ def rewrite(path: str, change: Change) -> bool:
 
 
 def operations(path: str, gone: Gone) -> bool:
-    """Whether a journal of operations was changed; hold the database's write lock for it."""
+    """Clean a journal of operations; the caller holds the database's write lock. Returns True if
+    changed.
+    """
     return rewrite(path, lambda line: _line(line, lambda value: line_without(value, gone), gone))
 
 
 def decisions(path: str, gone: Gone, home: str) -> bool:
-    """The same for decisions.jsonl: of a record that was purged, the word that it is forgotten.
+    """Clean a decisions.jsonl; a purged record is replaced by the mark that it is forgotten.
 
-    Lines that were proved to be ours are proved again as they are now.
+    Lines that were signed as this user's own are signed again. Returns True if changed.
     """
     changed: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
 
@@ -78,7 +80,7 @@ def decisions(path: str, gone: Gone, home: str) -> bool:
 
 
 def queue(folder: str, key: bytes, gone_in: Mapping[str, Gone]) -> None:
-    """Take it out of what waits; lines of ours are signed again. Raises TimeoutError, OSError."""
+    """Clean the queue of changes; own lines are signed again. Raises TimeoutError, OSError."""
 
     def change(value: Mapping[str, Any]) -> Mapping[str, Any]:
         store = "user" if value.get("store") == "user" else "project"
@@ -87,7 +89,7 @@ def queue(folder: str, key: bytes, gone_in: Mapping[str, Gone]) -> None:
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    every = _all_of(gone_in.values())
+    every = _union(gone_in.values())
     for name in (journal.CLAIMED, journal.QUEUE):
         path = os.path.join(folder, name)
         if os.path.exists(path):
@@ -97,7 +99,7 @@ def queue(folder: str, key: bytes, gone_in: Mapping[str, Gone]) -> None:
 
 
 def page(path: str, gone: Gone) -> None:
-    """Put a mark in the place of the words in a file that is one JSON object."""
+    """Replace the words by a mark in a file that is one JSON object."""
     value = files.read_json(path)
     left = scrub_log.marked(value, gone.sought)
     if left != value:
@@ -105,7 +107,7 @@ def page(path: str, gone: Gone) -> None:
 
 
 def other_lines(path: str, gone: Gone) -> bool:
-    """Take lines that hold it out of a log, of notices, of lines that were set aside."""
+    """Drop lines with purged text from a log, from notices, or from lines that were set aside."""
     lines = (files.read_text(path) or "").split("\n")
     if all(_unless(line, gone) is not None for line in lines):
         return False
@@ -113,10 +115,12 @@ def other_lines(path: str, gone: Gone) -> bool:
         return rewrite(path, lambda line: _unless(line, gone))
 
 
-def fence(
+def rewrite_block(
     path: str, lock: str, ids: Iterable[str], record_of: Callable[[str], Record | None]
 ) -> None:
-    """Write our fence in a MEMORY.md again without these records; the rest of it stays."""
+    """Rewrite the memory block of a MEMORY.md without these records; the rest of the file
+    is kept.
+    """
     notes = memory_md.NativeNotes(path)
     shown, gone = memory_md.shown_ids(notes), set(ids)
     if gone & set(shown):
@@ -124,15 +128,15 @@ def fence(
         memory_md.promote(notes, [record for record in left if record is not None], lock)
 
 
-def own_fence(path: str) -> bytes:
-    """What of a MEMORY.md is ours; the rest is the user's own text."""
+def memory_block(path: str) -> bytes:
+    """Return the memory block of a MEMORY.md; the rest is the user's own text."""
     text = (files.read_text(path) or "").replace("\r\n", "\n")
     start, end = text.find("<!-- memory-fabric:begin"), text.rfind(memory_md.END)
     return text[start:end].encode() if 0 <= start < end else b""
 
 
-def held_in(path: str, sought: Sought) -> list[tuple[int, int]]:
-    """Where the bytes of a file hold what is sought; nowhere in no file. Raises OSError."""
+def matches_in(path: str, sought: Sought) -> list[tuple[int, int]]:
+    """Return the matches in the bytes of a file; empty if there is no file. Raises OSError."""
     try:
         with files.open_regular(path) as stream:
             return sought.spans(stream.read())
@@ -140,32 +144,32 @@ def held_in(path: str, sought: Sought) -> list[tuple[int, int]]:
         return []
 
 
-def held_in_notes(path: str, sought: Sought) -> bool:
-    """True if a file of notes holds what is sought outside of our fence in it. Raises OSError."""
+def is_in_user_text(path: str, sought: Sought) -> bool:
+    """True if a client memory file holds the text outside of the memory block. Raises OSError."""
     text = (files.read_text(path) or "").replace("\r\n", "\n").encode()
-    return bool(sought.spans(text.replace(own_fence(path), b" ")))
+    return bool(sought.spans(text.replace(memory_block(path), b" ")))
 
 
 def lines_with(path: str, gone: Gone) -> int:
-    """How many lines of a file hold it. Raises OSError."""
+    """Count the lines of a file that hold purged text. Raises OSError."""
     text = files.read_text(path) or ""
     return sum(map(gone.is_in, text.split("\n"))) if gone.is_in(text) else 0
 
 
 def is_in(line: bytes, gone: Gone) -> bool:
-    """True if a line holds it, however deep it is escaped."""
+    """True if a line holds purged text, however deep it is escaped."""
     return bool(gone.sought.spans(line))
 
 
 def is_of_memories(path: str) -> bool:
-    """True if a file of ours holds memories, and not only how things are set or where they lie."""
+    """True if a file holds memories, not only settings or locations."""
     folders = path.split(os.sep)[:-1]
     ours = spool.FOLDER in folders or callers.FOLDER in folders
     return ours or any(part in os.path.basename(path) for part in OF_MEMORIES)
 
 
 def is_unfinished(path: str) -> bool:
-    """Whether this is what a process that died had not put in its place."""
+    """True for a temporary file that a killed process left behind."""
     return path.endswith(UNFINISHED)
 
 
@@ -179,17 +183,17 @@ def _line(
     if left is value:
         return line
     new = jsontext.dumps(left, ensure_ascii=False)
-    # Words may stand in a line as JSON joins them, and in no text of it.
+    # The words may span the JSON of a line without being in any of its texts.
     return None if gone.asked.is_in(new) else new
 
 
 def _unless(line: str, gone: Gone) -> str | None:
-    """The line, unless it holds any of it, however deep it is escaped."""
+    """Return the line, or None if it holds purged text, however deep it is escaped."""
     data = line.encode("utf-8", "surrogateescape")
     return None if gone.sought.spans(data) else line
 
 
-def _all_of(some: Iterable[Gone]) -> Gone:
+def _union(some: Iterable[Gone]) -> Gone:
     parts = list(some)
     return Gone(
         ids=frozenset().union(*(g.ids for g in parts)),

@@ -1,4 +1,4 @@
-"""What a purge is about: words, names, ids and texts, noted until all of it is gone."""
+"""The plan of a purge: words, names, ids and texts, kept on disk until all of it is erased."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from memory_fabric.models import Record
 from memory_fabric.store.database import Database
-from memory_fabric.store.forget import plan as forgetting
+from memory_fabric.store.forget import plan as forget_plan
 from memory_fabric.store.forget.plan import Found
-from memory_fabric.store.forget.scrub_log import Gone, is_telling
+from memory_fabric.store.forget.scrub_log import Gone, is_specific
 from memory_fabric.store.memory import Memory
 
 Plan = Mapping[str, Any]
 
 
 def planned(memory: Memory, found: Found) -> dict[str, Any]:
-    """The plan, as JSON can hold it."""
+    """Return the plan in a form that JSON can hold."""
     said = (found.words,) if found.words else ()
     words = Gone(words=said, exact=found.exact, inside=found.inside).asked
     return {
@@ -34,21 +34,24 @@ def planned(memory: Memory, found: Found) -> dict[str, Any]:
         "texts": [
             text
             for text in texts_of(found)
-            # What holds the words is found by them, and a turn that quotes it keeps the rest.
-            if is_telling(text) and not words.is_in(text)
+            # Texts with the words are found by the words, and a turn that quotes them keeps the
+            # rest.
+            if is_specific(text) and not words.is_in(text)
         ],
         "stores": {db.kind: _part(db, found) for db in memory.databases()},
-        "short": sum(not is_telling(text) and not words.is_in(text) for text in texts_of(found)),
+        "short": sum(not is_specific(text) and not words.is_in(text) for text in texts_of(found)),
         "memories": len(found),
     }
 
 
 def gone_from(plan: Plan, memory: Memory, database: Database) -> Gone:
-    """What goes from one database: names only from that in which they were found."""
+    """Return what a plan removes from one database: names only from that in which they were
+    found.
+    """
     own = database.path == memory.path_of(database.kind)
     part = plan["stores"].get(database.kind, {}) if own else {}
     names = frozenset(part.get("names", ()))
-    # What a project was given of the user's memory is noted in the project.
+    # The project's ledger notes what it was given of the user's memory.
     given = {name for other in plan["stores"].values() for name in other["names"]}
     given -= {row[0] for row in database.rows("SELECT name FROM entities")} - names
     return Gone(
@@ -62,7 +65,7 @@ def gone_from(plan: Plan, memory: Memory, database: Database) -> Gone:
 
 
 def asked(plan: Plan) -> dict[str, Any]:
-    """The fields of Gone that are the same for every database and file."""
+    """Return the fields of Gone that are the same for every database and file."""
     return {
         "texts": tuple(plan["texts"]),
         "words": tuple(plan.get("words", ())),
@@ -72,7 +75,7 @@ def asked(plan: Plan) -> dict[str, Any]:
 
 
 def texts_of(found: Found) -> list[str]:
-    """Every text that was found: what and why of records, observations, turns."""
+    """Return every text that was found: what and why of records, observations, turns."""
     texts = [text for r in found.records for text in (r.what, r.why) if text]
     texts += [text for e in found.entities for text in e.observations]
     texts += [o.text for o in found.observations]
@@ -85,12 +88,12 @@ def _part(database: Database, found: Found) -> dict[str, Any]:
     said = [[e.name, text] for e in entities for text in e.observations]
     said += [[o.entity, o.text] for o in found.observations if o.store == database.kind]
     names = [name for e in entities for name in (e.name, *_aliases(database, e.name))]
-    payload = forgetting.payload_for(database, replace(found, turns=()))
+    payload = forget_plan.payload_for(database, replace(found, turns=()))
     return {"names": list(dict.fromkeys(names)), "said": said, "forget": payload}
 
 
 def _aliases(database: Database, name: str) -> list[str]:
-    """Other names of an entity that no entity bears as its own."""
+    """Return aliases of an entity that are not the name of another one."""
     rows = database.rows(
         "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
         "WHERE e.name = ? AND a.alias NOT IN (SELECT name FROM entities)",
@@ -100,6 +103,6 @@ def _aliases(database: Database, name: str) -> list[str]:
 
 
 def _is_personal(memory: Memory, record: Record) -> bool:
-    """Whether the record lies in the user's memory, which every project sees."""
+    """True if the record is in the user's memory, which every project sees."""
     user = memory.database("user", create=False)
     return bool(user and user.row("SELECT 1 FROM records WHERE id = ?", (record.id,)))

@@ -1,4 +1,4 @@
-"""What was purged leaves a database: rows, words in other rows, and the pages behind them."""
+"""Remove purged content from a database: rows, words in other rows, and the pages behind them."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.ingest_queue import PURGED
 from memory_fabric.text import index_extra
 
-# Readers hold the write-ahead log only as long as they read.
+# Readers hold the write-ahead log only while they read.
 CHECKPOINT_S = 10.0
 BATCH = 500
-# Folded or stemmed from the text beside them, which is looked through itself.
+# Derived from another column, which is searched itself.
 DERIVED = frozenset((("entities", "key"), ("aliases", "key"), ("records", "key")))
 
 
 def scrub(
     database: Database, c: sqlite3.Connection, gone: Gone, by: Provenance
 ) -> tuple[int, Gone]:
-    """Take what was purged out of every table, inside a transaction.
+    """Remove purged content from every table, inside a transaction.
 
-    Returns how many rows changed, and what is gone with what only the words led to.
+    Returns the number of changed rows, and `gone` extended by what the words led to.
     """
-    gone = with_the_living(database, _stated_taken(c, gone, by))
+    gone = with_remaining(database, _forget_stated(c, gone, by))
     changed = sum(
         (
             _operations(c, gone),
@@ -43,7 +43,7 @@ def scrub(
             _aliases(c, gone),
             _sessions(c, gone),
             _injections(c, gone),
-            _intake(c, gone),
+            _ingests(c, gone),
             _turns(c, gone),
             _delete(c, "tasks", "id", tasks(c, gone)),
         )
@@ -51,8 +51,8 @@ def scrub(
     return changed + _cells(c, gone), gone
 
 
-def with_the_living(database: Database, gone: Gone) -> Gone:
-    """The same, with what this database goes on holding once the rows themselves are gone."""
+def with_remaining(database: Database, gone: Gone) -> Gone:
+    """Return `gone` with the records and observations that this database keeps."""
     alive = database.rows("SELECT id FROM records")
     kept = database.rows("SELECT DISTINCT text FROM observations")
     said = {text for (text,) in kept if gone.is_in(text) and not gone.asked.is_in(text)}
@@ -60,8 +60,8 @@ def with_the_living(database: Database, gone: Gone) -> Gone:
 
 
 def stated(c: sqlite3.Connection, gone: Gone) -> dict[str, list[Any]]:
-    """What states the words, as a payload that forgets it: records, entities by their name, and
-    single observations.
+    """Return the records, entities and observations that state the words, as a payload for
+    `forget`.
     """
     if not gone.asked:
         return {"ids": [], "entityNames": [], "deletions": []}
@@ -83,18 +83,18 @@ def stated(c: sqlite3.Connection, gone: Gone) -> dict[str, list[Any]]:
 
 
 def turns(c: sqlite3.Connection, gone: Gone) -> list[Any]:
-    """Numbers of the turns of past sessions that are purged or hold it."""
+    """Return row numbers of turns that are purged or hold purged text."""
     rows = c.execute("SELECT id, uuid, text FROM episodes")
     return [id_ for id_, uuid, text in rows if uuid in gone.turns or gone.is_in(text)]
 
 
 def tasks(c: sqlite3.Connection, gone: Gone) -> list[Any]:
-    """Ids of the tasks of subagents that hold it."""
+    """Return ids of subagents' tasks that hold purged text."""
     return [id_ for id_, text in c.execute("SELECT id, prompt FROM tasks") if gone.is_in(text)]
 
 
-def texts(c: sqlite3.Connection, gone: Gone) -> list[Any]:
-    """Ids of texts of other programs that hold it, or from which it was about to be made."""
+def ingests(c: sqlite3.Connection, gone: Gone) -> list[Any]:
+    """Return ids of ingested texts that hold purged text, in their body, result or error."""
     return [
         id_
         for id_, *parts in c.execute("SELECT id, body, result, error FROM intake")
@@ -103,7 +103,7 @@ def texts(c: sqlite3.Connection, gone: Gone) -> list[Any]:
 
 
 def blocks(c: sqlite3.Connection, gone: Gone) -> list[tuple[str, str]]:
-    """Fields (name, session) of sessions that hold it."""
+    """Return fields (name, session) of sessions that hold purged text."""
     return [
         (name, row[0])
         for name in ("block", "checkpoint")
@@ -113,13 +113,13 @@ def blocks(c: sqlite3.Connection, gone: Gone) -> list[tuple[str, str]]:
 
 
 def history(c: sqlite3.Connection, gone: Gone) -> list[Any]:
-    """Numbers of the operations that hold it, or whose inverse does."""
+    """Return sequence numbers of operations that hold purged text, or whose inverse does."""
     rows = c.execute("SELECT seq, payload, inverse FROM operations")
     return [seq for seq, *parts in rows if any(map(gone.is_in, parts))]
 
 
-def inside(database: Database, gone: Gone) -> list[str]:
-    """Tables, one for each text that holds the words only as a part of longer ones."""
+def tables_with_inside(database: Database, gone: Gone) -> list[str]:
+    """Return the table of each text that holds the words only inside longer ones."""
     wide = gone.asked.anywhere()
     return [
         table
@@ -129,7 +129,7 @@ def inside(database: Database, gone: Gone) -> list[str]:
 
 
 def compact(database: Database) -> None:
-    """Make the indexes anew and write the file without its free pages and without a log.
+    """Rebuild the indexes and write the file without free pages and without a write-ahead log.
 
     Raises StoreUnavailable while another process reads or writes.
     """
@@ -145,15 +145,15 @@ def compact(database: Database) -> None:
                 raise StoreUnavailable(
                     database.path,
                     "Another process is reading this memory; its log still holds old pages.",
-                    remedy="Close other sessions, and say the same again.",
+                    remedy="Close other sessions, then repeat the command.",
                 )
             time.sleep(0.05)
     except sqlite3.Error as error:
         raise translated(database.path, error) from error
 
 
-def holding(database: Database, sought: Sought) -> Counter[str]:
-    """How many bytes of it each table still holds; empty when none does."""
+def bytes_held(database: Database, sought: Sought) -> Counter[str]:
+    """Count the bytes that each table still holds; empty if there are none."""
     held: Counter[str] = Counter()
     for table, _, text, _ in cells(database.connection):
         held[table] += sum(end - start for start, end in sought.spans(_bytes(text)))
@@ -161,9 +161,9 @@ def holding(database: Database, sought: Sought) -> Counter[str]:
 
 
 def cells(c: sqlite3.Connection) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
-    """Every text of a database: table, column, text, and the key of its row.
+    """Yield every text of a database: table, column, text, and the key of its row.
 
-    Not the indexes for searching, nor keys that are made of a text beside them.
+    Search indexes and keys derived from another column are left out.
     """
     tables = c.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
@@ -179,11 +179,11 @@ def cells(c: sqlite3.Connection) -> Iterator[tuple[str, str, str, tuple[Any, ...
                     yield table, name, value, row[: len(key)]
 
 
-def is_explained(path: str, sought: Sought) -> bool:
-    """True if what the file of a database seems to hold comes of its indexes only.
+def is_only_in_indexes(path: str, sought: Sought) -> bool:
+    """True if only the indexes of a database file look as if they held the text.
 
     They keep stems and bare letters of words: those of a longer word, or of one with accents, may
-    look like what was sought. Their texts stand in tables, which are looked through as they are.
+    equal the sought text. The texts themselves are in tables, which are searched separately.
     """
     connection = sqlite3.connect(":memory:")
     try:
@@ -212,8 +212,8 @@ def is_explained(path: str, sought: Sought) -> bool:
         connection.close()
 
 
-def others_with(database: Database, gone: Gone) -> list[str]:
-    """Those of the texts that other memories of this database hold, too, which stay."""
+def shared_texts(database: Database, gone: Gone) -> list[str]:
+    """Return the purged texts that other memories of this database hold, too, and keep."""
     living = [
         f"{what} {why}"
         for id_, what, why in database.rows("SELECT id, what, why FROM records")
@@ -259,8 +259,8 @@ def _operation(
     return 1
 
 
-def _stated_taken(c: sqlite3.Connection, gone: Gone, by: Provenance) -> Gone:
-    """Forget what states the words, with tombstones that a replay of the journal sets again."""
+def _forget_stated(c: sqlite3.Connection, gone: Gone, by: Provenance) -> Gone:
+    """Forget what states the words; a replay of the journal sets the same tombstones."""
     payload = stated(c, gone)
     if not any(payload.values()):
         return gone
@@ -272,24 +272,24 @@ def _stated_taken(c: sqlite3.Connection, gone: Gone, by: Provenance) -> Gone:
         names=gone.names | {*payload["entityNames"]},
         said=gone.said | said,
     )
-    bury(c, gone, by)
+    log_tombstones(c, gone, by)
     return gone
 
 
-def bury(c: sqlite3.Connection, gone: Gone, by: Provenance) -> None:
-    """Note the tombstones of all that is gone as an operation of their own, which is kept."""
-    graves = [
+def log_tombstones(c: sqlite3.Connection, gone: Gone, by: Provenance) -> None:
+    """Log the tombstones of all purged memories as an operation of its own, which is kept."""
+    tombs = [
         list(row)
-        for id_ in sorted(gone.graves())
+        for id_ in sorted(gone.tombstone_ids())
         for row in c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))
     ]
-    if graves:
-        told = {"add": graves, "remove": []}
-        write.apply_within(c, Operation(ids.new_id(), "tombstones", told, by, ""))
+    if tombs:
+        payload = {"add": tombs, "remove": []}
+        write.apply_within(c, Operation(ids.new_id(), "tombstones", payload, by, ""))
 
 
 def _records(c: sqlite3.Connection, gone: Gone) -> int:
-    """Records that stay but name an entity that goes: without its name; the same for the words."""
+    """Remove the names of purged entities, and the words, from records that are kept."""
     changed = 0
     concerned = gone.names or gone.asked
     for record, seen in records.find(c, "1", (), limit=-1) if concerned else ():
@@ -309,7 +309,7 @@ def _aliases(c: sqlite3.Connection, gone: Gone) -> int:
 
 
 def _sessions(c: sqlite3.Connection, gone: Gone) -> int:
-    """Notes of sessions keep the rest: a mark takes the place of what is gone."""
+    """Replace purged text in notes of sessions by a mark and keep the rest."""
     found = blocks(c, gone)
     for name, session in found:
         (text,) = c.execute(f"SELECT {name} FROM sessions WHERE id = ?", (session,)).fetchone()
@@ -319,14 +319,14 @@ def _sessions(c: sqlite3.Connection, gone: Gone) -> int:
 
 
 def _turns(c: sqlite3.Connection, gone: Gone) -> int:
-    """Turns keep the rest of what was said; of one that was asked for by its id, nothing."""
+    """Replace purged text in turns by a mark; of a turn purged by its id nothing is kept."""
     found = turns(c, gone)
     for id_ in found:
         row = c.execute("SELECT * FROM episodes WHERE id = ?", (id_,))
         columns = [description[0] for description in row.description]
         values = dict(zip(columns, row.fetchone(), strict=True))
         text = MARK if values["uuid"] in gone.turns else gone.sought.without(values["text"])
-        # Its index follows only what is deleted and added.
+        # The full-text index follows only inserts and deletes.
         c.execute("DELETE FROM episodes WHERE id = ?", (id_,))
         values |= {"text": text, "extra": index_extra(text)}
         marks = ", ".join("?" * len(columns))
@@ -337,9 +337,7 @@ def _turns(c: sqlite3.Connection, gone: Gone) -> int:
 
 
 def _cells(c: sqlite3.Connection, gone: Gone) -> int:
-    """Every other text that holds the words: a mark in their place; a row that is found by them
-    is deleted.
-    """
+    """Replace the words in every other text by a mark; delete a row whose key holds them."""
     found = [cell for cell in cells(c) if gone.asked.is_in(cell[2])] if gone.asked else []
     for table, column, text, key in found:
         (sql,) = c.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
@@ -360,21 +358,21 @@ def _columns(c: sqlite3.Connection, table: str) -> list[str]:
 
 
 def _key(c: sqlite3.Connection, table: str, sql: str) -> list[str]:
-    """What names a row of a table."""
+    """Return the columns that identify a row of a table."""
     if "WITHOUT ROWID" not in sql:
         return ["rowid"]
     parts = [(row[5], row[1]) for row in c.execute(f"PRAGMA table_info({table})") if row[5]]
     return [name for _, name in sorted(parts)]
 
 
-def _intake(c: sqlite3.Connection, gone: Gone) -> int:
-    """Texts that hold what goes lose all that was said, and nobody works them off any more; their
-    row stays, so that they are not taken in again under their key.
+def _ingests(c: sqlite3.Connection, gone: Gone) -> int:
+    """Empty ingested texts that hold purged text and mark them as done. Their row is kept, so that
+    their idempotency key still protects against sending them again.
     """
-    found = texts(c, gone)
+    found = ingests(c, gone)
     for id_ in found:
         (body,) = c.execute("SELECT body FROM intake WHERE id = ?", (id_,)).fetchone()
-        left = json.dumps(_unsaid(json.loads(body)), ensure_ascii=False)
+        left = json.dumps(_without_text(json.loads(body)), ensure_ascii=False)
         c.execute(
             "UPDATE intake SET body = ?, result = '', error = ?, state = 'done', worker = '', "
             "leased_until = '' WHERE id = ?",
@@ -383,7 +381,7 @@ def _intake(c: sqlite3.Connection, gone: Gone) -> int:
     return len(found)
 
 
-def _unsaid(body: dict[str, Any]) -> dict[str, Any]:
+def _without_text(body: dict[str, Any]) -> dict[str, Any]:
     kept = ("domain", "source_model", "confidence", "idempotency_key", "created_at")
     return {name: body[name] for name in kept if name in body} | {"session_summary": ""}
 

@@ -1,4 +1,4 @@
-"""The steps of a purge, in an order that loses nothing else, and the proof at its end."""
+"""The steps of a purge, in an order that loses nothing else, and the check at its end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _OF_OPERATIONS = frozenset(
 
 @contextmanager
 def opened(memory: Memory, where: Sequence[Place]) -> Iterator[list[tuple[Place, Database]]]:
-    """All databases of these places; those of other projects are open for this block only."""
+    """Open all databases of these locations; those of other projects only for this block."""
     own = {memory.path_of(kind): kind for kind in ("project", "user")}
     found: list[tuple[Place, Database]] = []
     others: list[Database] = []
@@ -66,7 +66,7 @@ def opened(memory: Memory, where: Sequence[Place]) -> Iterator[list[tuple[Place,
 
 
 def forget(memory: Memory, plan: Plan, provenance: Provenance) -> None:
-    """Take the rows themselves, as anybody forgets, and note that nobody may bring them back."""
+    """Delete the memories as `forget` does, and log their tombstones."""
     by = write.cleaned_provenance(provenance._replace(at=provenance.at or ids.timestamp()))
     for kind, part in plan["stores"].items():
         database = memory.database(kind, create=False)
@@ -75,41 +75,42 @@ def forget(memory: Memory, plan: Plan, provenance: Provenance) -> None:
         payload = write.cleaned(part["forget"])
         memory.apply_now(Operation(ids.new_id(), "forget", payload, by, kind))
         with database.transaction() as c:
-            purge_rows.bury(c, gone_from(plan, memory, database), by)
+            purge_rows.log_tombstones(c, gone_from(plan, memory, database), by)
 
 
 def erase(memory: Memory, plan: Plan, where: Sequence[Place], provenance: Provenance) -> int:
-    """Take it out of everything but the copies; how many rows were changed.
+    """Remove everything that was planned from all files but backups; return the number of changed
+    rows.
 
-    Raises StoreUnavailable, OSError, sqlite3.Error; what was done until then is done.
+    Raises StoreUnavailable, OSError, sqlite3.Error; steps done before the error stay done.
     """
     by = write.cleaned_provenance(provenance._replace(at=provenance.at or ids.timestamp()))
     every = Gone(**asked(plan))
     rows, gone_in, gone_ids = 0, {"user": every}, frozenset(plan["ids"])
     with opened(memory, where) as databases:
-        for place, database in databases[::-1]:  # the user's first: a queue may hold both
+        for place, database in databases[::-1]:  # the user's first: a queue may hold both kinds
             database.connection.execute("PRAGMA secure_delete = ON")
             with database.transaction() as c:
                 changed, gone = purge_rows.scrub(database, c, gone_from(plan, memory, database), by)
-                _journals(
+                _clean_journals(
                     memory.settings.home, place, gone
                 )  # who appends to them holds the write lock
             rows, gone_ids, gone_in[place.kind] = rows + changed, gone_ids | gone.ids, gone
-            _queues(memory, place, gone_in)
+            _clean_queues(memory, place, gone_in)
         for place, _ in databases:
-            _fences(memory, place, gone_ids, databases)
-        _other_files(memory, where, every)
+            _rewrite_blocks(memory, place, gone_ids, databases)
+        _clean_other_files(memory, where, every)
         memory.flush()
         if memory.mirror is not None:
-            gone = replace(every, texts=tuple(_unshared(memory, plan, databases)))
+            gone = replace(every, texts=tuple(_unshared_texts(memory, plan, databases)))
             memory.mirror.erase(memory, lambda line: purge_files.is_in(line, gone))
         for _, database in databases:
             purge_rows.compact(database)
     return rows
 
 
-def copy(where: Sequence[Place]) -> list[str]:
-    """One new backup of each database; when it is verified, all other copies go."""
+def renew_backups(where: Sequence[Place]) -> list[str]:
+    """Make one new backup of each database and delete all older copies."""
     fresh = []
     for place in where:
         made = backup.make(place.path)
@@ -124,19 +125,23 @@ def copy(where: Sequence[Place]) -> list[str]:
 
 
 def set_aside(path: str) -> list[str]:
-    """Damaged databases that were set aside, with their logs: nothing can be taken out of them."""
+    """Return damaged databases that were set aside, with their logs: nothing can be removed from
+    them.
+    """
     folder, start = os.path.dirname(path), os.path.basename(path) + SET_ASIDE
     return [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(start)]
 
 
 class NotErased(StoreUnavailable):
-    """A file of ours still holds what was to be erased."""
+    """A file of memory still holds what was to be erased."""
 
 
-class Proof(Value):
-    """What was found after all was erased: files that hold any of it and are left alone (of the
-    user, of other projects, or how things are set), how many of its texts other memories hold, too,
-    and how many texts hold the words inside longer ones.
+class Verification(Value):
+    """The result of the check after a purge.
+
+    `left` are files that hold purged text and are left alone (of the user, of other projects, or
+    settings), `shared` is the number of purged texts that other memories hold, too, and `inside`
+    the number of texts that hold the words inside longer ones.
     """
 
     left: tuple[str, ...]
@@ -144,23 +149,25 @@ class Proof(Value):
     inside: int
 
 
-def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> Proof:
-    """Look through every table and file for what was erased.
+def verify(memory: Memory, plan: Plan, where: Sequence[Place], plan_path: str) -> Verification:
+    """Search every table and file for purged text.
 
-    The file in which the purge is `noted` does not count. Raises NotErased for a file of ours that
-    holds any of it, too, with how many bytes of it.
+    The plan's own file does not count. Raises NotErased if another file of this memory still holds
+    any, with the number of bytes.
     """
     held: Counter[str] = Counter()
     with opened(memory, where) as databases:
-        gone = replace(Gone(**asked(plan)), texts=tuple(_unshared(memory, plan, databases)))
+        gone = replace(Gone(**asked(plan)), texts=tuple(_unshared_texts(memory, plan, databases)))
         for _, database in databases:
-            held[database.path] += purge_rows.holding(database, gone.sought).total()
-        # Then the bytes of a database may hold longer words, and its texts alone can tell.
-        inside = sum(len(purge_rows.inside(database, gone)) for _, database in databases)
+            held[database.path] += purge_rows.bytes_held(database, gone.sought).total()
+        # If so, the bytes of a database file hold them, too, and only its tables can be checked.
+        inside = sum(
+            len(purge_rows.tables_with_inside(database, gone)) for _, database in databases
+        )
         is_inside = bool(inside) or own_words.are_in(gone.sought.anywhere())
     left = []
     for path in own_files(memory, where):
-        size = 0 if path == noted else _held(path, gone.sought, is_inside=is_inside)
+        size = 0 if path == plan_path else _bytes_in_file(path, gone.sought, is_inside=is_inside)
         if not size:
             continue
         if purge_files.is_unfinished(path):
@@ -170,25 +177,27 @@ def prove(memory: Memory, plan: Plan, where: Sequence[Place], noted: str) -> Pro
         else:
             left.append(path)
     for path in (path for place in where for path in place.notes):
-        held[path] += _bytes_in(gone.sought.spans(purge_files.own_fence(path)))
+        held[path] += _bytes_in(gone.sought.spans(purge_files.memory_block(path)))
     _refuse(+held)
-    left += elsewhere(memory, where, gone.sought, noted)
+    left += elsewhere(memory, where, gone.sought, plan_path)
     shared = len(plan["texts"]) - len(gone.texts)
-    return Proof(tuple(dict.fromkeys(left)), shared, inside)
+    return Verification(tuple(dict.fromkeys(left)), shared, inside)
 
 
-def elsewhere(memory: Memory, where: Sequence[Place], sought: Sought, noted: str = "") -> list[str]:
-    """Files of other projects, and notes of the user and the client, that hold what is sought."""
-    others = [path for path in file_locations.other_files(memory, where) if path != noted]
-    held = [path for path in others if purge_files.held_in(path, sought)]
+def elsewhere(
+    memory: Memory, where: Sequence[Place], sought: Sought, plan_path: str = ""
+) -> list[str]:
+    """Return files of other projects, of the user and of the client that hold what is sought."""
+    others = [path for path in file_locations.other_files(memory, where) if path != plan_path]
+    held = [path for path in others if purge_files.matches_in(path, sought)]
     notes = file_locations.notes_beside(where)
-    return [*held, *(path for path in notes if purge_files.held_in_notes(path, sought))]
+    return [*held, *(path for path in notes if purge_files.is_in_user_text(path, sought))]
 
 
 def own_files(memory: Memory, where: Sequence[Place]) -> list[str]:
-    """Every file of ours; the log lies elsewhere where home could not be written.
+    """Return every file of this memory, with the client's logs where home could not be written.
 
-    What an import of a served file set aside lies in the home around this memory's own.
+    The file for bad lines of an imported served file is in the home of the outer memory.
     """
     aside = os.path.join(memory.switched_by[0], exchange.SET_ASIDE)
     more = [path for path in (aside, _served(memory)) if path and os.path.exists(path)]
@@ -205,56 +214,58 @@ def _served(memory: Memory) -> str:
 
 
 def _refuse(held: Mapping[str, int]) -> None:
-    """Raise NotErased, which names every file with how many bytes it still holds."""
+    """Raise NotErased with the number of bytes that each file still holds."""
     if held:
         named = ", ".join(f"{path} ({many(size, 'byte')} of it)" for path, size in held.items())
         raise NotErased(
             next(iter(held)),
-            f"Not erased, it still stands in {named}.",
-            remedy="Close other sessions and say the same again; what holds it still, delete.",
+            f"Not erased: it is still in {named}.",
+            remedy="Close other sessions, repeat the command, and delete what still holds it.",
         )
 
 
-def _held(path: str, sought: Sought, *, is_inside: bool) -> int:
-    """How many bytes of what is sought a file holds."""
+def _bytes_in_file(path: str, sought: Sought, *, is_inside: bool) -> int:
+    """Count the bytes of what is sought in a file."""
     with files.open_regular(path) as stream:
         data = stream.read()
     if not data.startswith(SQLITE):
         return _bytes_in(sought.spans(data))
-    # Texts stand side by side there without anything between.
+    # A database file stores texts without a separator.
     spans = sought.spans(data) if is_inside else sought.anywhere().spans(data)
-    return 0 if not spans or purge_rows.is_explained(path, sought) else _bytes_in(spans)
+    return 0 if not spans or purge_rows.is_only_in_indexes(path, sought) else _bytes_in(spans)
 
 
 def _bytes_in(spans: Sequence[tuple[int, int]]) -> int:
     return sum(end - start for start, end in spans)
 
 
-def _unshared(memory: Memory, plan: Plan, databases: Sequence[tuple[Place, Database]]) -> list[str]:
-    """The texts that nothing else holds that stays."""
+def _unshared_texts(
+    memory: Memory, plan: Plan, databases: Sequence[tuple[Place, Database]]
+) -> list[str]:
+    """Return the purged texts that no remaining memory holds."""
     shared = {
         text
         for _, database in databases
-        for text in purge_rows.others_with(database, gone_from(plan, memory, database))
+        for text in purge_rows.shared_texts(database, gone_from(plan, memory, database))
     }
     return [text for text in plan["texts"] if text not in shared]
 
 
-def _journals(home: str, place: Place, gone: Gone) -> None:
+def _clean_journals(home: str, place: Place, gone: Gone) -> None:
     folder = os.path.dirname(place.path)
     purge_files.operations(os.path.join(folder, journal.OPERATIONS), gone)
     for local in place.folders:
         purge_files.decisions(os.path.join(local, journal.DECISIONS), gone, home)
 
 
-def _queues(memory: Memory, place: Place, gone_in: Mapping[str, Gone]) -> None:
+def _clean_queues(memory: Memory, place: Place, gone_in: Mapping[str, Gone]) -> None:
     key = signing.key_of(memory.settings.home)
     for folder in place.folders:
         if os.path.isdir(folder):
             purge_files.queue(folder, key, gone_in)
 
 
-def _fences(
+def _rewrite_blocks(
     memory: Memory,
     place: Place,
     gone_ids: frozenset[str],
@@ -267,12 +278,12 @@ def _fences(
         return None
 
     for path in place.notes:
-        purge_files.fence(path, memory.native_lock(path), gone_ids, record_of)
+        purge_files.rewrite_block(path, memory.native_lock(path), gone_ids, record_of)
 
 
-def _other_files(memory: Memory, where: Sequence[Place], gone: Gone) -> None:
-    """Logs, notices, lines that were set aside, what waits to be forwarded, notes of callers, and
-    pages; what was agreed on of a served file is written with the file.
+def _clean_other_files(memory: Memory, where: Sequence[Place], gone: Gone) -> None:
+    """Clean logs, notices, lines that were set aside, the spool, notes of callers, and saved pages.
+    The state of a served file is written with that file.
     """
     home = memory.settings.home
     saved_pages.drop_all(home)

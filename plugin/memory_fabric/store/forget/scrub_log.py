@@ -1,8 +1,8 @@
-"""Operations without what was purged: just that is taken out, so that a replay brings the rest.
+"""Remove purged content from operations, so that a replay restores only the rest.
 
-Names are compared as names; texts also where they stand inside others, unless these still live.
-The words that were asked for are sought everywhere: a record, entity or observation that states
-them goes as a whole, and a mark takes their place in any other text.
+Names are compared as names; texts also inside others, unless these are kept. The words of the
+request are searched for everywhere: a record, entity or observation that states them is removed as
+a whole, and a mark replaces them in any other text.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.operations import tombstones
 from memory_fabric.text import one_line
 
-# The record of a session tells of many things: it keeps the rest of them.
+# A session record covers many topics, so only the words are marked.
 SESSION = "session"
-# What a record states; in its other fields a mark takes the place of the words.
+# The statement of a record; in its other fields a mark replaces the words.
 _STATED = ("what", "why", "alternatives", "constraints", "tradeoffs")
-# Shorter texts, and single words, say too little to be sought inside others.
+# Shorter texts and single words are too common to be searched for inside others.
 MIN_SOUGHT_CHARS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """What was purged from one database: ids of records, names, observations, and their texts.
+    """The content purged from one database: ids of records, names, observations, and their texts.
 
-    `words` are those that were asked for, `exact` in this case only, `inside` also in longer words;
+    `words` are those of the request, `exact` in this case only, `inside` also in longer words;
     `turns` are ids of turns. `alive` are the ids of records and `kept` the texts of observations
-    that stay; `given` are names under which sessions were given any of it.
+    that are kept; `given` are names under which sessions were given any of it.
     """
 
     ids: frozenset[str] = frozenset()
@@ -57,7 +57,7 @@ class Gone:
         object.__setattr__(self, "sought", Sought([*words, *texts]))
 
     def is_in(self, text: str) -> bool:
-        """True if one of the texts or words stands in this one."""
+        """True if the text holds one of the texts or words."""
         return self.sought.is_in(text)
 
     def is_name(self, name: str) -> bool:
@@ -65,43 +65,45 @@ class Gone:
         return name in self.names or self.asked.is_in(name)
 
     def is_said(self, name: str, text: str) -> bool:
-        """True if this observation was purged, or only repeats what was."""
+        """True if this observation was purged, or only repeats purged text."""
         if self.is_name(name) or (name, text) in self.said:
             return True
         return text not in self.kept and self.is_in(text)
 
     def is_stated_by(self, record: Mapping[str, Any]) -> bool:
-        """True if a record says the words, so that it goes as a whole."""
+        """True if a record states the words, so that it is removed as a whole."""
         if not self.asked or record.get("type") == SESSION:
             return False
         return any(marked(record.get(name), self.asked) != record.get(name) for name in _STATED)
 
     def is_record(self, record: Mapping[str, Any]) -> bool:
-        """True if this record was purged, or only repeats what was."""
+        """True if this record was purged, or only repeats purged text."""
         id_ = record.get("id")
         if id_ in self.ids or self.is_stated_by(record):
             return True
         own = (str(record.get("what", "")), str(record.get("why", "")))
         return id_ not in self.alive and any(map(self.repeated.is_in, own))
 
-    def graves(self) -> frozenset[str]:
-        """The ids of tombstones that keep all of this away."""
+    def tombstone_ids(self) -> frozenset[str]:
+        """Return the ids of the tombstones that keep purged memories from coming back."""
         names = map(tombstones.of_entity, self.names)
         return self.ids | {*names} | {tombstones.of_observation(*pair) for pair in self.said}
 
 
 def folded(text: str) -> str:
-    """The text as it is compared: case and white space do not count."""
+    """Return the text for comparison, without differences of case and white space."""
     return one_line(text).casefold()
 
 
-def is_telling(text: str) -> bool:
-    """Whether a text is long enough to be sought inside others."""
+def is_specific(text: str) -> bool:
+    """True if a text is long enough to be searched for inside others."""
     return len(folded(text)) >= MIN_SOUGHT_CHARS and " " in folded(text)
 
 
 def without(kind: str, payload: Mapping[str, Any], gone: Gone) -> Mapping[str, Any] | None:
-    """The payload without what is gone: the same object if nothing was, None if nothing is left."""
+    """Return the payload without purged content: the same object if it had none, None if nothing is
+    left.
+    """
     new: dict[str, Any] = {}
     for name, value in payload.items():
         take = _FIELDS.get(name)
@@ -116,7 +118,7 @@ def without(kind: str, payload: Mapping[str, Any], gone: Gone) -> Mapping[str, A
 
 
 def without_steps(steps: Sequence[Mapping[str, Any]], gone: Gone) -> list[Mapping[str, Any]]:
-    """Operations (kind, payload) without what is gone; those with nothing left are left out."""
+    """Return operations (kind, payload) without purged content; empty ones are dropped."""
     found = []
     for step in steps:
         payload = without(step["kind"], step["payload"], gone)
@@ -126,7 +128,7 @@ def without_steps(steps: Sequence[Mapping[str, Any]], gone: Gone) -> list[Mappin
 
 
 def line_without(value: Mapping[str, Any], gone: Gone) -> Mapping[str, Any]:
-    """A line of queue or journal; one with nothing left is an operation that does nothing."""
+    """Return a line of queue or journal without purged content; an empty one becomes a no-op."""
     left: Mapping[str, Any] = value
     if isinstance(value.get("payload"), dict) and isinstance(value.get("kind"), str):
         payload = without(value["kind"], value["payload"], gone)
@@ -139,9 +141,9 @@ def line_without(value: Mapping[str, Any], gone: Gone) -> Mapping[str, Any]:
 
 
 def marked(value: Any, sought: Sought) -> Any:
-    """JSON with a mark in the place of what is sought: the same object where there is none.
+    """Return JSON with a mark in place of what is sought: the same object if it holds none.
 
-    A list of words that says it only as a whole has a mark for each of these words.
+    In a list of words that only together match, each of these words becomes a mark.
     """
     if isinstance(value, str):
         return sought.without(value)
@@ -157,7 +159,7 @@ def marked(value: Any, sought: Sought) -> Any:
 
 
 def marked_json(text: str, sought: Sought) -> str:
-    """The same for a text which may be JSON; one that cannot be saved so is emptied."""
+    """Return a text, which may be JSON, with marks; JSON that cannot be marked is emptied."""
     if not sought.is_in(text):
         return text
     if text[:1] not in ("{", "["):
@@ -181,7 +183,7 @@ def _marked_across(parts: list[str], sought: Sought) -> list[str]:
 
 
 class _All:
-    """In the place of a field: with it the whole payload is gone."""
+    """Sentinel for a field whose loss removes the whole payload."""
 
 
 _ALL = _All()
@@ -203,7 +205,7 @@ def _entities(items: Any, gone: Gone) -> list[Any]:
 
 
 def _observations(items: Any, gone: Gone) -> list[Any]:
-    """Of both forms: `{entityName, contents}` as stated, and whole rows `{entity, text, …}`."""
+    """Filter both forms: `{entityName, contents}` as stated, and whole rows `{entity, text, …}`."""
     found = []
     for item in items:
         if "entity" in item:
@@ -265,7 +267,7 @@ def _names(names: Any, gone: Gone) -> list[str]:
 
 
 def _ingest(came: Any, gone: Gone) -> Any:
-    """A text that other programs sent goes as a whole: what is left of it may tell the rest."""
+    """Drop an ingested text as a whole if it holds purged text: the rest may reveal it."""
     said = [part for part in came.values() if isinstance(part, str)]
     said += [part for part in came.get("key_decisions") or () if isinstance(part, str)]
     return _ALL if any(map(gone.is_in, said)) else came
@@ -292,11 +294,11 @@ def _links(links: Any, gone: Gone) -> list[Any]:
 
 
 def _lifted(rows: Any, gone: Gone) -> list[Any]:
-    graves = gone.graves()
-    return [row for row in rows if row[0] not in graves]
+    ids = gone.tombstone_ids()
+    return [row for row in rows if row[0] not in ids]
 
 
-# What stands in which field of a payload. Tombstones that are set hold no words and stay.
+# The filter for each field of a payload. Tombstones that are set hold no words and are kept.
 _FIELDS: dict[str, Callable[[Any, Gone], Any]] = {
     "entities": _entities,
     "observations": _observations,

@@ -1,7 +1,7 @@
-"""Words and texts that are sought in bytes, in every spelling in which a file of ours holds them.
+"""Search for words and texts in bytes, in every spelling in which memory's files may hold them.
 
-Plain UTF-8 with accents joined or apart, escaped as JSON does it however often (`\\uXXXX`, `\\"`,
-`\\/`), percent-encoded, as a list of its words; any case and white space, unless stated exactly.
+Spellings: plain UTF-8 with composed or decomposed accents, JSON escapes of any depth (`\\uXXXX`,
+`\\"`, `\\/`), percent-encoding, a list of the words; any case and white space unless exact.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memory_fabric.store.sessions import ERASED
 from memory_fabric.text import one_line
 from memory_fabric.values import Value
 
-# In the place of what was erased from a text that stays.
+# Replaces erased words in a text that is kept.
 MARK = ERASED
 # Longer than any escape of a single character.
 NEAR_BYTES = 16
@@ -37,7 +37,7 @@ _UNSPACED = (
 
 
 class Needle(Value):
-    """One text that is sought: `whole` not inside longer words, `exact` in this case only."""
+    """One text to search for: `whole` not inside longer words, `exact` in this case only."""
 
     text: str
     whole: bool = False
@@ -45,7 +45,7 @@ class Needle(Value):
 
 
 class Sought:
-    """All that is sought at once; true when that is anything."""
+    """All texts that are searched for together; false if there are none."""
 
     def __init__(self, needles: Iterable[Needle] = ()) -> None:
         self._needles = tuple(dict.fromkeys(needle for needle in needles if needle.text.strip()))
@@ -54,16 +54,16 @@ class Sought:
         return bool(self._needles)
 
     def is_in(self, text: str) -> bool:
-        """True if any of it stands in the text."""
+        """True if the text holds any of them."""
         return bool(self._needles) and next(self._spans(_bytes(text)), None) is not None
 
     def without(self, text: str) -> str:
-        """The text with a mark in the place of each: the same object where there is none."""
+        """Return the text with a mark in place of each match: the same object if there is none."""
         spans = self.spans(_bytes(text)) if self._needles else []
         return _replaced(text, spans) if spans else text
 
     def spans(self, data: bytes) -> list[tuple[int, int]]:
-        """Where it stands, as (start, end) in bytes, in order; what overlaps is one."""
+        """Return the matches as (start, end) in bytes, in order; overlapping ones are joined."""
         found: list[tuple[int, int]] = []
         for start, end in sorted(self._spans(data)):
             if found and start < found[-1][1]:
@@ -73,23 +73,23 @@ class Sought:
         return found
 
     def anywhere(self) -> Sought:
-        """The same, also inside longer words."""
+        """Return the same search, also inside longer words."""
         return Sought(needle._replace(whole=False) for needle in self._needles)
 
     def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
         folded = b""
         for needle in self._needles:
-            run = _telling_run(needle.text)
+            run = _longest_run(needle.text)
             if run:
                 folded = folded or data.lower()
-                # Unless somebody escaped letters of ASCII, which we never do.
+                # Memory never escapes ASCII letters itself, but another program may.
                 if run not in folded and b"\\u00" not in folded and b"%" not in folded:
                     continue
             for found in _expression(needle).finditer(data):
                 start, end = found.span()
                 if needle.whole and _is_inside(data, start, end, needle.text):
                     continue
-                if not _is_marked(data, start, end):
+                if not _is_own_mark(data, start, end):
                     yield start, end
 
 
@@ -106,8 +106,10 @@ def _bytes(text: str) -> bytes:
 
 
 @cache
-def _telling_run(text: str) -> bytes:
-    """The longest run of ASCII letters and digits in a text, small; it is in every spelling."""
+def _longest_run(text: str) -> bytes:
+    """Return the longest run of ASCII letters and digits in lower case; every spelling
+    contains it.
+    """
     joined = unicodedata.normalize("NFC", text).lower()
     ascii_ = joined.encode("ascii", "replace").replace(b"?", b" ")
     runs: list[bytes] = _RUN.findall(ascii_)
@@ -122,7 +124,7 @@ def _expression(needle: Needle) -> re.Pattern[bytes]:
 
 @cache
 def _spellings(c: str, exact: bool) -> bytes:
-    """An expression for every way in which a character may be written."""
+    """Return an expression for every way in which a character may be written."""
     if c == " ":
         return _BETWEEN
     cases = {c} if exact else {c, c.lower(), c.upper(), c.casefold(), c.title()}
@@ -145,7 +147,7 @@ def _units(text: str) -> list[int]:
 
 
 def _as_json(unit: int) -> bytes:
-    # The first as a letter of its own: so the expression begins with what it must begin with.
+    # One backslash is required, so that the expression starts with a literal.
     return rb"\\\\*u" + _any_case(f"{unit:04x}")
 
 
@@ -153,14 +155,14 @@ def _any_case(digits: str) -> bytes:
     return "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in digits).encode()
 
 
-def _is_marked(data: bytes, start: int, end: int) -> bool:
-    """True if what was found is a part of our own mark."""
+def _is_own_mark(data: bytes, start: int, end: int) -> bool:
+    """True if the match is a part of memory's own mark."""
     mark = MARK.encode()
     return data.find(mark, max(0, end - len(mark)), start + len(mark)) >= 0
 
 
 def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
-    """True if what was found is only a part of a longer word."""
+    """True if the match is only a part of a longer word."""
     first, last = text.strip()[0], text.strip()[-1]
     return _joins(first, _before(data, start)) or _joins(last, _after(data, end))
 
@@ -180,7 +182,7 @@ def _is_unspaced(c: str) -> bool:
 
 
 def _before(data: bytes, at: int) -> str:
-    """The character before a place; empty for none that could belong to a word."""
+    """Return the character before an offset; empty if none that could belong to a word."""
     near = data[max(0, at - NEAR_BYTES) : at]
     if found := _ESCAPE_BEFORE.search(near):
         return _escaped(found)

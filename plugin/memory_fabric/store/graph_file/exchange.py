@@ -1,8 +1,8 @@
-"""The file of the reference memory server: one JSON object a line, read whatever is in it.
+"""The file format of the reference memory server: one JSON object per line, read tolerantly.
 
 `{"type":"entity","name","entityType","observations":[…]}` and
-`{"type":"relation","from","to","relationType"}` (MEM-17). Older ones hold one object with the lists
-`entities` and `relations`.
+`{"type":"relation","from","to","relationType"}` (MEM-17). Older files hold one object with the
+lists `entities` and `relations`.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
 
 BOM = b"\xef\xbb\xbf"
 SET_ASIDE = "set-aside.jsonl"
-# One operation holds at most so much: a transaction stays short and an undo small.
+# The limits of one operation: transactions stay short and undo steps small.
 BATCH_LINES, BATCH_BYTES = 2000, 4 << 20
-# A single object is read as a whole; what is larger was never written by hand or by that server.
+# A single object is read as a whole; neither people nor that server write larger ones.
 WHOLE_BYTES = 256 << 20
 
 
 class BadLine(Value):
-    """A line that was set aside: its number from 1, and what is wrong with it."""
+    """A line that was set aside: its number from 1, and its error."""
 
     number: int
     because: str
 
 
 class Imported(Value):
-    """What an import brought.
+    """The result of an import.
 
-    `variants` are new names beside those that differ only in case, `-`, `_` or spaces; `forgotten`
-    are names that were left out because the user once forgot them; `ends` were made for relations
-    whose ends nobody had described. `others` counts records of another kind, which have no place
-    here. `set_aside` is the file that holds the bad lines; empty without any.
+    `variants` are new names next to existing ones that differ only in case, `-`, `_` or spaces;
+    `forgotten` are names that were skipped because the user once forgot them; `ends` counts
+    entities created as the end of a relation. `others` counts records of another kind, which are
+    skipped. `set_aside` is the file that holds the bad lines; empty if there are none.
     """
 
     entities: int = 0
@@ -68,9 +68,10 @@ class Imported(Value):
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Number and bytes of each line that is not blank, without its `\\n` and a byte order mark.
+    """Yield number and bytes of each line that is not blank, without its `\\n` and a byte order
+    mark.
 
-    A single object with both lists gives the lines that it stands for, numbered in their order.
+    A single object with both lists yields the lines that it stands for, numbered in their order.
     """
     whole = _whole(stream)
     if whole is not None:
@@ -85,7 +86,9 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def read(line: bytes) -> Item | None:
-    """What the line says; None for a record of another kind. Raises BadInput for a bad line."""
+    """Return the item of a line; None for a record of another kind. Raises BadInput for a
+    bad line.
+    """
     try:
         value = _DECODER.decode(line.decode())
     except UnicodeDecodeError as error:
@@ -100,25 +103,27 @@ def read(line: bytes) -> Item | None:
 
 
 def line_of(item: Item) -> bytes:
-    """The line for an entity or relation, byte for byte as the reference server writes it."""
+    """Return the line for an entity or relation, byte for byte as the reference server
+    writes it.
+    """
     if isinstance(item, Entity):
         return _dumped({"type": "entity"} | _entity_object(item))
     return _dumped({"type": "relation"} | _relation_object(item))
 
 
 def graph_lines(whole: Graph) -> list[bytes]:
-    """The lines of a graph in the reference server's order: entities, then relations."""
+    """Return the lines of a graph in the reference server's order: entities, then relations."""
     return [*map(line_of, whole.entities), *map(line_of, whole.relations)]
 
 
 def export_lines(databases: Sequence[Database], progress: Progress | None = None) -> list[bytes]:
-    """The lines of these databases as one graph, the first database's part first.
+    """Return the lines of these databases as one graph, the first database's part first.
 
     `content_of` makes a file of them. Raises StoreUnavailable.
     """
     if progress is None:
         return graph_lines(graph.whole(databases))
-    # Reading takes about as long as writing the lines.
+    # For the progress, reading counts as much as writing the lines.
     parts = []
     for done, database in enumerate(databases, start=1):
         parts.append(graph.read_graph(database))
@@ -133,21 +138,21 @@ def export_lines(databases: Sequence[Database], progress: Progress | None = None
 
 
 def content_of(lines: Iterable[bytes]) -> bytes:
-    """The file of these lines. Each is ended, unlike the reference server's last one, so that what
-    another program appends begins a line of its own.
+    """Return the file of these lines. Unlike with the reference server the last line is ended, too,
+    so that text that another program appends starts a new line.
     """
     return b"".join([line + b"\n" for line in lines])
 
 
 def cleaned(item: Item) -> Item:
-    """The item as it would be stored: without secrets and whatever else may not stay."""
+    """Return the item as it would be stored: redacted."""
     if isinstance(item, Entity):
         return _entity(write.cleaned(_entity_object(item)))
     return _relation(write.cleaned(_relation_object(item)))
 
 
-def create(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Operations (kind, payload) that create these items, in their order, each of bounded size."""
+def create_operations(items: Iterable[Item]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield operations (kind, payload) that create these items in order, each of bounded size."""
     for kind, batch in _batches(items):
         if kind is Entity:
             yield "create_entities", {"entities": [_entity_object(e) for e in batch]}
@@ -163,25 +168,25 @@ def import_file(
     *,
     called: str = "",
 ) -> Imported:
-    """Merge a file into memory; names stay exactly as they are.
+    """Merge a file into memory; names are kept exactly.
 
-    Entities come first, wherever they stand, so that relations find their ends. What is wrong with
-    a line never stops the rest. `called` names the file where its path says nothing to people.
+    Entities come first, wherever they are in the file, so that relations find their ends. A bad
+    line never stops the import. `called` names the file where its path is not meaningful to people.
     Raises OSError for a file that cannot be read, StoreUnavailable.
     """
-    tell = progress or (lambda done, of: None)
+    report = progress or (lambda done, of: None)
     of = 2 * os.path.getsize(path)
-    told = Imported()
-    rest = _Rest(memory.settings.home, called or os.path.abspath(path))
+    imported = Imported()
+    rest = _FileItems(memory.settings.home, called or os.path.abspath(path))
     parts: tuple[Callable[[BinaryIO], Iterator[Item]], ...] = (rest.entities, rest.relations)
     for part, items in enumerate(parts):
         with files.open_regular(path) as stream:
-            for kind, payload in create(items(stream)):
-                told = _added(told, memory.write(kind, payload, provenance))
-                tell(part * of // 2 + stream.tell(), of)
-    tell(of, of)
+            for kind, payload in create_operations(items(stream)):
+                imported = _added(imported, memory.write(kind, payload, provenance))
+                report(part * of // 2 + stream.tell(), of)
+    report(of, of)
     rest.close()
-    return told._replace(
+    return imported._replace(
         read=rest.read,
         others=rest.others,
         bad=tuple(rest.bad),
@@ -190,9 +195,9 @@ def import_file(
 
 
 def set_aside(path: str, source: str, found: Iterable[tuple[BadLine, bytes]]) -> None:
-    """Keep bad lines in a file of ours, with where they stood; secrets in them are hidden.
+    """Append bad lines to a file of memory, with their origin; secrets are redacted.
 
-    They are redacted as the one text that they are: a key may have many lines. Raises OSError.
+    They are redacted as one text, since a key may span several lines. Raises OSError.
     """
     kept = list(found)
     now = ids.timestamp()
@@ -208,9 +213,10 @@ def set_aside(path: str, source: str, found: Iterable[tuple[BadLine, bytes]]) ->
 
 
 def _redacted(lines: Sequence[str]) -> list[str]:
-    """As many lines without what is secret in all of them together.
+    """Redact the lines as one text and return as many lines.
 
-    A line stays that redaction left; what took the place of several stands in the first of them.
+    A line that redaction left unchanged keeps its position; a replacement of several lines is put
+    into the first of them.
     """
     left = redact("\n".join(lines)).split("\n")
     places: dict[str, list[int]] = {}
@@ -230,8 +236,8 @@ def _redacted(lines: Sequence[str]) -> list[str]:
     return found
 
 
-class _Rest:
-    """A file's items, and beside them what is left: counts, and bad lines on their way to disk."""
+class _FileItems:
+    """The items of a file, with counts and bad lines that wait to be written."""
 
     def __init__(self, home: str, source: str) -> None:
         self.path, self._source = os.path.join(home, SET_ASIDE), source
@@ -239,11 +245,11 @@ class _Rest:
         self.bad: list[BadLine] = []
         self._waiting: list[tuple[BadLine, bytes]] = []
         self._bytes = 0
-        # A line that could be read came after the last one that could not.
+        # True if a readable line followed the last bad one.
         self._apart = True
 
     def entities(self, stream: BinaryIO) -> Iterator[Entity]:
-        """The file's entities; all that is left is noted on the way."""
+        """Yield the file's entities; count everything else."""
         for number, line in lines(stream):
             try:
                 item = read(line)
@@ -257,7 +263,7 @@ class _Rest:
                 yield item
 
     def relations(self, stream: BinaryIO) -> Iterator[Relation]:
-        """The file's relations and nothing else."""
+        """Yield only the file's relations."""
         for _, line in lines(stream):
             try:
                 item = read(line)
@@ -267,13 +273,15 @@ class _Rest:
                 yield item
 
     def close(self) -> None:
-        """Write what waits; of a file in which nothing could be read, nothing: it is another's."""
+        """Write the bad lines, unless the file had no readable line: then it is of another
+        format.
+        """
         if self.read or self.others:
             set_aside(self.path, self._source, self._waiting)
         self._waiting, self._bytes = [], 0
 
     def _set_aside(self, bad: BadLine, line: bytes) -> None:
-        # Lines with nothing readable between them are one text, which is not cut.
+        # Adjacent bad lines are one text, which must not be split.
         if self._bytes >= BATCH_BYTES and (self._apart or not (self.read or self.others)):
             self.close()
         self._apart = False
@@ -282,23 +290,23 @@ class _Rest:
         self._bytes += len(line)
 
 
-def _added(told: Imported, result: Mapping[str, Any]) -> Imported:
+def _added(imported: Imported, result: Mapping[str, Any]) -> Imported:
     if result.get("queued"):
-        told = told._replace(queued=True)
+        imported = imported._replace(queued=True)
     new = result.get("entities", ())
     said = [*new, *result.get("merged", ())]
-    return told._replace(
-        entities=told.entities + len(new),
-        observations=told.observations + sum(len(e["observations"]) for e in said),
-        relations=told.relations + len(result.get("relations", ())),
-        ends=told.ends + len(result.get("created_ends", ())),
-        variants={**told.variants, **result.get("variants", {})},
-        forgotten=tuple(dict.fromkeys((*told.forgotten, *result.get("forgotten", ())))),
+    return imported._replace(
+        entities=imported.entities + len(new),
+        observations=imported.observations + sum(len(e["observations"]) for e in said),
+        relations=imported.relations + len(result.get("relations", ())),
+        ends=imported.ends + len(result.get("created_ends", ())),
+        variants={**imported.variants, **result.get("variants", {})},
+        forgotten=tuple(dict.fromkeys((*imported.forgotten, *result.get("forgotten", ())))),
     )
 
 
 def _batches(items: Iterable[Item]) -> Iterator[tuple[type[Item], list[Any]]]:
-    """Runs of items of one kind, each of bounded size."""
+    """Yield runs of items of one kind, each of bounded size."""
     batch: list[Item] = []
     size = 0
     for item in items:
@@ -317,7 +325,9 @@ def _texts(item: Item) -> Iterable[str]:
 
 
 def _whole(stream: BinaryIO) -> list[Any] | None:
-    """The records of a file that is one object with lists; None, and back at its start, if not."""
+    """Return the records of a file that is one object with lists; None, and rewind it, if it is
+    not.
+    """
     first = next((line for line in stream if line.strip()), b"").removeprefix(BOM)
     records = None
     if first.lstrip().startswith(b"{") and not _is_record(first):
@@ -331,7 +341,7 @@ def _whole(stream: BinaryIO) -> list[Any] | None:
 
 
 def _is_record(line: bytes) -> bool:
-    """Whether the line is an object of its own that is no graph."""
+    """True if the line is an object but not a whole graph."""
     value = _parsed(line)
     return value is not None and not _is_graph(value)
 
@@ -366,7 +376,7 @@ def _entity(value: Mapping[str, Any]) -> Entity:
     texts = [] if texts is None else texts
     if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
         raise BadInput("line", "its observations are not a list of texts")
-    # A text is said once, as everywhere in memory.
+    # Duplicate texts are dropped, as everywhere in memory.
     return Entity(name, kind, tuple(dict.fromkeys(map(_whole_text, texts))))
 
 
@@ -377,12 +387,12 @@ def _relation(value: Mapping[str, Any]) -> Relation:
 def _text(value: Mapping[str, Any], name: str) -> str:
     text = value.get(name)
     if not isinstance(text, str):
-        raise BadInput("line", f"its {name} is missing or no text")
+        raise BadInput("line", f"its {name} is missing or not a text")
     return _whole_text(text)
 
 
 def _whole_text(text: str) -> str:
-    """The text with lone surrogates replaced, which no file can hold."""
+    """Replace lone surrogates, which cannot be encoded."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,9 +1,9 @@
-"""What others changed in a graph that lies in a file, done to the database that mirrors it.
+"""Merge changes that others made to a mirrored file into its database.
 
-A graph is a mapping from marks (digests of a file's lines) to cleaned lines; a line that says
-nothing of the graph is empty. `before` is what file and database last agreed on: what is in neither
-`before` nor the change is ours and stays. So does what we changed so shortly before that they may
-not have seen it. Nothing here knows files.
+A graph is a mapping from digests of a file's lines to redacted lines; a line that is not of the
+graph is empty. `before` is the last agreed state: what is in neither `before` nor the change is the
+database's own and is kept, as are own changes so recent that the writer may not have seen them.
+This module reads no files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CHUNK = 500
 NOTHING = Ours()
 
 
-def take_over(
+def merge_changes(
     db: Database,
     apply: Apply,
     before: Lines,
@@ -36,11 +36,11 @@ def take_over(
     about_to_replace: Callable[[], object],
     ours: Ours = NOTHING,
 ) -> bool:
-    """Do to the database what leads from one graph to the other, but for what is `ours`.
+    """Apply the difference of two graphs to the database, except for what is `ours`.
 
-    Whether anything was ours, so that the file differs from the database now. `apply` does one
-    operation; `about_to_replace` is called before an entity is taken out and put back, which are
-    two. An entity that they removed stays while something of ours hangs on it.
+    Returns True if anything was, so that file and database differ now. `apply` runs one operation;
+    `about_to_replace` is called before an entity is deleted and restored, which are two. An entity
+    that the file lacks is kept while own rows refer to it.
     """
     differs = False
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
@@ -48,13 +48,13 @@ def take_over(
     ours = ours._replace(removed=ours.removed | _removed_since(db, were, stated))
     gone = _Parts(were)
     if gone:
-        gone.keep_away(filter(None, now.values()))
-        differs = gone.spare(ours)
+        gone.exclude(filter(None, now.values()))
+        differs = gone.exclude_own(ours)
         _remove(apply, gone)
     relations = [r for r in stated if isinstance(r, Relation) and not _is_gone(r, ours)]
     ends = {name for r in relations for name in (r.source, r.target)}
-    left = [_left(e, ends, ours) for e in stated if isinstance(e, Entity)]
-    entities = [entity for entity in left if entity is not None]
+    remaining = [_without_removed(e, ends, ours) for e in stated if isinstance(e, Entity)]
+    entities = [entity for entity in remaining if entity is not None]
     fresh = not db.row("SELECT 1 FROM entities LIMIT 1")
     for some in _chunks(entities):
         known = {} if fresh else _by_name(db, some)
@@ -69,9 +69,9 @@ def take_over(
 def _removed_since(
     db: Database, were: Sequence[Entity | Relation], stated: Sequence[Entity | Relation]
 ) -> frozenset[str]:
-    """Digests of what both graphs state and the database no longer holds: we removed it.
+    """Return digests of what both graphs state but the database lacks: it was removed there.
 
-    Of a type that both sides have changed since, theirs counts.
+    If both sides have changed a type since, the file wins.
     """
     both = own_writes.parts_of(were) & own_writes.parts_of(stated)
     if not both:
@@ -94,8 +94,8 @@ def _holds(db: Database, relation: Relation) -> bool:
     return row is not None
 
 
-def _left(entity: Entity, ends: set[str], ours: Ours) -> Entity | None:
-    """The entity without what we removed; None when nothing of it is their own."""
+def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | None:
+    """Return the entity without parts that were removed here; None if nothing else is remaining."""
     if not ours.removed:
         return entity
     texts = tuple(
@@ -115,12 +115,12 @@ def _is_gone(item: Entity | Relation, ours: Ours) -> bool:
 
 
 def _in_kinds(items: Sequence[Entity | Relation]) -> list[Entity | Relation]:
-    """Entities, then relations, as they are created."""
+    """Sort entities before relations, as they are created."""
     return sorted(items, key=lambda item: isinstance(item, Relation))
 
 
 class _Parts:
-    """The atoms of items: entities with their observations, and relations."""
+    """The parts of items: entities with their observations, and relations."""
 
     def __init__(self, items: Iterable[Entity | Relation]) -> None:
         self.texts: dict[str, dict[str, None]] = {}
@@ -137,8 +137,8 @@ class _Parts:
     def __bool__(self) -> bool:
         return bool(self.names or self.relations)
 
-    def keep_away(self, lines: Iterable[bytes]) -> None:
-        """Forget the atoms that these lines hold, too."""
+    def exclude(self, lines: Iterable[bytes]) -> None:
+        """Remove the parts that these lines contain, too."""
         for item in map(_item, lines):
             if isinstance(item, Relation):
                 self.relations.pop(item, None)
@@ -147,8 +147,8 @@ class _Parts:
                 for text in item.observations:
                     self.texts[item.name].pop(text, None)
 
-    def spare(self, ours: Ours) -> bool:
-        """Whether any atom was of those that we added; these are forgotten."""
+    def exclude_own(self, ours: Ours) -> bool:
+        """Remove own additions; return True if there were any."""
         if not ours.added:
             return False
         spared = 0
@@ -179,7 +179,7 @@ def _remove(apply: Apply, gone: _Parts) -> None:
 
 
 def _create(apply: Apply, items: Sequence[Entity | Relation]) -> None:
-    for kind, payload in exchange.create(items):
+    for kind, payload in exchange.create_operations(items):
         apply(kind, payload)
 
 
@@ -192,8 +192,8 @@ def _agree(
 ) -> bool:
     """Give an entity the type and the order of observations that the file states.
 
-    Both are part of its row: it is taken out and put back under its number. False when it kept
-    another type than stated, which we had changed.
+    Both are part of its rows: it is deleted and restored under its number. Returns False if it kept
+    another type than stated, which was changed here.
     """
     found = _by_name(db, [stated]).get(stated.name)
     if found is None:
@@ -226,7 +226,7 @@ def _in_order(found: Entity, stated: Entity) -> bool:
 
 
 def _first_of_each(entities: Sequence[Entity]) -> dict[str, Entity]:
-    """Of lines that describe one entity, the first one counts, as with the reference server."""
+    """Keep the first of several lines that describe one entity, as the reference server does."""
     found: dict[str, Entity] = {}
     for entity in entities:
         found.setdefault(entity.name, entity)
@@ -240,7 +240,7 @@ def _by_name(db: Database, entities: Sequence[Entity]) -> dict[str, Entity]:
 
 def _item(line: bytes) -> Entity | Relation:
     item = exchange.read(line)
-    assert item is not None  # a line of the graph by the caller's word
+    assert item is not None  # the caller passes only lines of the graph
     return item
 
 

@@ -1,8 +1,8 @@
-"""A graph that is served from a file of the reference server's form: `MEMORY_FILE_PATH` (MEM-17).
+"""A graph that is served from a file in the reference server's format: `MEMORY_FILE_PATH` (MEM-17).
 
-The graph lies in a database of its own in home, with all that makes a database safe; the file
-follows each change of it, and what others write into the file is taken over before the next answer.
-Lines that still say what the database holds stay as they are, byte for byte.
+The graph is in a database of its own in home, with everything that makes a database safe. The file
+is updated after each change, and changes by other programs are merged before the next answer. Lines
+whose content did not change are kept byte for byte.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memory_fabric.models import Graph, Operation, Provenance
 from memory_fabric.store import backup, file_locations, files, graph
 from memory_fabric.store.database import translated
 from memory_fabric.store.graph_file import exchange, own_writes, sync_state
-from memory_fabric.store.graph_file.merge_external import take_over
+from memory_fabric.store.graph_file.merge_external import merge_changes
 from memory_fabric.store.graph_file.sync_state import NOTHING, State
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
@@ -35,38 +35,38 @@ if TYPE_CHECKING:
     from memory_fabric.store.graph_file.sync_state import Marked, Signature
     from memory_fabric.store.protocols import Memory as AnyMemory
 
-    Tell = Callable[[str], object]
+    Report = Callable[[str], object]
     Test = Callable[[bytes], bool]
 
-# A file that nobody has read yet may be read by another server at the same time; a large one takes
-# half a minute. Later a call is answered without what others wrote rather than kept waiting.
+# A new file may be in use by another server, and a large one takes half a minute to read. Later, an
+# answer without others' latest changes is better than a long wait.
 WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
-# Others may write while we read: so often it is read again.
+# Attempts to read while others keep writing.
 ATTEMPTS = 20
-# No file's signature: what it stands for has to be read.
+# The signature of no file: forces reading it.
 UNSEEN = (-1, -1, -1)
 CHUNK_BYTES = 1 << 20
-# What stays out of a folder's name.
+# Characters replaced in a folder's name.
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def open_mirrored(settings: Settings, tell: Tell) -> Memory:
-    """The memory that serves exactly the file of `settings.memory_file_path`.
+def open_mirrored(settings: Settings, report: Report) -> Memory:
+    """Open the memory that serves exactly the file of `settings.memory_file_path`.
 
-    `tell` is given sentences for the person who looks after the server. Raises StoreUnavailable.
+    `report` receives sentences for the operator of the server. Raises StoreUnavailable.
     """
     path = file_path(settings)
     home = home_of(settings.home, path)
     memory = Memory.open(settings._replace(home=home, project_dir=""), repair=True)
     memory.switched_by = (settings.home, "")
     memory.follow_switches()
-    memory.mirror = Mirror(path, home, tell)
+    memory.mirror = Mirror(path, home, report)
     try:
         memory.mirror.tidy()
         memory.refresh()
         memory.flush()
-        _note_served(home, path, tell)
-        _back_up(memory, tell)
+        _note_served(home, path, report)
+        _back_up(memory, report)
     except BaseException:
         memory.close()
         raise
@@ -74,7 +74,9 @@ def open_mirrored(settings: Settings, tell: Tell) -> Memory:
 
 
 def file_path(settings: Settings) -> str:
-    """The file, absolute; a relative path starts in the project's folder, else in the current."""
+    """Return the file's absolute path; a relative one starts in the project's folder, else in the
+    current.
+    """
     path = settings.memory_file_path
     if path.startswith("~/"):
         path = settings.user_home + path[1:]
@@ -82,31 +84,32 @@ def file_path(settings: Settings) -> str:
 
 
 def home_of(home: str, path: str) -> str:
-    """Where the database and all else of a mirrored file lies."""
+    """Return the folder for the database and everything else of a mirrored file."""
     real = os.path.realpath(path)
     name = _PLAIN.sub("-", os.path.basename(real))[:40]
     return os.path.join(home, file_locations.SERVED, f"{ids.checksum(real):08x}-{name}")
 
 
 class Mirror:
-    """One file and what is known of it; `home` is the folder of its database.
+    """One served file and its state; `home` is the folder of its database.
 
-    `behind` says that the file lacks something, because it could not be written or others have
-    overwritten it. `look_in_s` is set when `write` has written it, so that one who had read it
-    before may yet write: then the file is to be looked at again after so long; else it is 0.
+    `behind` is true if the file lacks changes, because it could not be written or others have
+    overwritten it. `look_in_s` is set when `write` has written it: a program that had read it
+    before may still write its old content, so the file must be read again after that many seconds;
+    else it is 0.
     """
 
-    def __init__(self, path: str, home: str, tell: Tell) -> None:
+    def __init__(self, path: str, home: str, report: Report) -> None:
         self.path, self.home, self.behind, self.look_in_s = path, home, False, 0.0
-        self._tell, self._told = tell, set[str]()
+        self._report, self._reported = report, set[str]()
         self._lock = files.lock_path(home, path)
         self._seen: Signature = UNSEEN
         self._was_read = self._saved = False
-        # Who once held the lock for longer than we wait is not waited for by every call.
+        # After one timeout, later calls do not wait for the same lock.
         self._outwaited = False
 
     def tidy(self) -> None:
-        """Remove what a writer that was killed left beside the file."""
+        """Remove temporary files that a killed writer left next to the file."""
         folder, name = os.path.split(os.path.realpath(self.path))
         left = re.compile(re.escape(name) + r"\.\d+-\d+\.tmp")
         try:
@@ -114,42 +117,43 @@ class Mirror:
                 for other in filter(left.fullmatch, os.listdir(folder)):
                     os.unlink(os.path.join(folder, other))
         except OSError as error:
-            # Whoever can write there does it.
+            # A process that can write there removes them.
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: AnyMemory) -> None:
-        """Take over what others wrote into the file; costs one stat when nobody did.
+        """Merge what others wrote into the file; costs one stat if nothing changed.
 
-        A file that can no longer be read, or whose lock another process keeps, is told of, and the
-        database answers. Raises StoreUnavailable when it never could be, or when the database
-        cannot take it.
+        A file that can no longer be read, or is locked by another process, is reported, and the
+        database answers. Raises StoreUnavailable if it never could be read, or if the database
+        cannot be written.
         """
         try:
             if _signature(self.path) != self._seen:
                 with files.Locked(self._lock, self._wait_s(memory)):
                     self._outwaited = False
-                    self._take_over(memory)
+                    self._merge_file(memory)
         except OSError as error:
             self._outwaited = isinstance(error, TimeoutError)
             answers = self._was_read or (self._outwaited and _agreed(memory) is not None)
             if not answers:
                 raise StoreUnavailable(
-                    self.path, f"{self.path} cannot be read: {_why(error)}."
+                    self.path, f"{self.path} cannot be read: {_reason(error)}."
                 ) from error
-            self._tell_once(
-                f"{self.path} cannot be read: {_why(error)}. "
-                "Answers come without what others have written into it since."
+            self._report_once(
+                f"{self.path} cannot be read: {_reason(error)}. "
+                "Answers lack what others have written into it since."
             )
         except sqlite3.Error as error:
             raise translated(memory.path_of("user"), error) from error
         while memory.told:
-            self._tell(memory.told.pop(0))
+            self._report(memory.told.pop(0))
 
     def write(self, memory: AnyMemory) -> None:
-        """Bring the file up to the database, with what others wrote into it meanwhile.
+        """Write the database's changes to the file, merged with what others wrote into it
+        meanwhile.
 
-        A file that cannot be written is told of once and tried again with the next change.
-        Raises StoreUnavailable, sqlite3.Error.
+        A file that cannot be written is reported once and tried again with the next change. Raises
+        StoreUnavailable, sqlite3.Error.
         """
         self.look_in_s = 0.0
         self.refresh(memory)
@@ -164,13 +168,13 @@ class Mirror:
                 self._write(memory)
         except OSError as error:
             self._outwaited = isinstance(error, TimeoutError)
-            self._tell_once(
-                f"{self.path} cannot be written, so it lacks what changed: {_why(error)}. "
-                "Nothing is lost; it is written as soon as it can be."
+            self._report_once(
+                f"{self.path} cannot be written, so it lacks what changed: {_reason(error)}. "
+                "Nothing is lost; the file is updated as soon as it can be written."
             )
 
     def erase(self, memory: AnyMemory, is_gone: Test) -> None:
-        """Write the file anew without lines that hold what was purged, of whatever kind they are.
+        """Rewrite the file without lines that hold purged text, of whatever kind they are.
 
         Raises OSError, StoreUnavailable, sqlite3.Error.
         """
@@ -179,41 +183,41 @@ class Mirror:
             self._write(memory, is_gone)
 
     def _wait_s(self, memory: AnyMemory) -> float:
-        """How long the lock is waited for."""
+        """Return how long to wait for the lock."""
         if not self._was_read and _agreed(memory) is None:
             return WAIT_AT_FIRST_S
         return 0.0 if self._outwaited else WAIT_S
 
     def _write(self, memory: AnyMemory, is_gone: Test = lambda _: False) -> None:
         for _ in range(ATTEMPTS):
-            self._take_over(memory)
+            self._merge_file(memory)
             if self._replaced(memory, is_gone):
                 self.behind = False
-                self._told.clear()
+                self._reported.clear()
                 return
         raise OSError("others change it all the time")
 
     def _replaced(self, memory: AnyMemory, is_gone: Test) -> bool:
-        """Whether the file now holds what the database does; False if it changed under us."""
+        """Write the database's content to the file; return False if the file changed meanwhile."""
         db = _database(memory)
         state = sync_state.state_of(db) or NOTHING
         held, seq, operation = _snapshot(db)
-        before = sync_state.lines_of(self.home, state)
+        before = sync_state.load_lines(self.home, state)
         lines, marked = self._rendered(held, before, is_gone)
         content = exchange.content_of(lines)
         digest = _digest_of(content)
-        # First what was agreed on, under the name of the new content: whoever finds that content
-        # in the file knows it for ours, even if we die before the end.
-        sync_state.keep_lines(self.home, State(None, digest, seq, operation), marked)
+        # The state is saved first, under the digest of the new content: if this process dies before
+        # the end, the next one recognizes that content as its own.
+        sync_state.save_lines(self.home, State(None, digest, seq, operation), marked)
         if digest != state.digest:
             _must_be_writable(self.path)
-            known = own_writes.of(db)
-            own_writes.keep(db, known.after(_of_graph(before), _of_graph(marked), time.time()))
+            known = own_writes.load(db)
+            own_writes.save(db, known.after(_of_graph(before), _of_graph(marked), time.time()))
             self.look_in_s = own_writes.WINDOW_S
             still = lambda: _signature(self.path) == state.signature  # noqa: E731
             if not files.write_atomic(self.path, content, still=still):
                 return False
-        # Others may have replaced it again already: then it is read when it is looked at next.
+        # If others have replaced it already, it is read at the next check.
         written = _signature(self.path)
         is_ours = self._digest() == digest and _signature(self.path) == written
         self._seen = written if is_ours else UNSEEN
@@ -221,10 +225,10 @@ class Mirror:
         return True
 
     def _rendered(self, held: Graph, before: Marked, is_gone: Test) -> tuple[list[bytes], Marked]:
-        """The lines of the file to be, and their marks.
+        """Return the lines of the new file, and their digests.
 
-        Entities and relations stand in the order of the database. Records of another kind stay in
-        front if they were, else they go to the end; no line of others stays that is gone.
+        Entities and relations keep the order of the database. Lines of another kind stay in front
+        if they were there, else they move to the end; purged lines are dropped.
         """
         plain = exchange.graph_lines(held)
         odd: dict[bytes, bytes] = {}
@@ -246,8 +250,8 @@ class Mirror:
         marked |= {_mark(odd.get(line, line)): line for line in plain}
         return lines, marked
 
-    def _take_over(self, memory: AnyMemory) -> None:
-        """Bring the database up to the file, as far as others have changed that."""
+    def _merge_file(self, memory: AnyMemory) -> None:
+        """Update the database with the changes that others made to the file."""
         for _ in range(ATTEMPTS):
             seen = _signature(self.path)
             state = _agreed(memory)
@@ -264,7 +268,7 @@ class Mirror:
         digest = self._digest() if seen else ""
         agreed = state or NOTHING
         if state is None or digest != state.digest:
-            ours = sync_state.cut_off(db, self.home, digest) if state else None
+            ours = sync_state.interrupted(db, self.home, digest) if state else None
             if ours is None:
                 written_s = seen[1] / 1e9 if seen else time.time()
                 kept = self._merge(memory, db, state, digest, written_s)
@@ -277,29 +281,33 @@ class Mirror:
     def _merge(
         self, memory: AnyMemory, db: Database, state: State | None, digest: str, written_s: float
     ) -> bool:
-        """Do to the database what others did to the file; whether the file lacks what is ours."""
-        before = sync_state.lines_of(self.home, state)
+        """Apply to the database what others changed in the file; return True if the file now lacks
+        own changes.
+        """
+        before = sync_state.load_lines(self.home, state)
         now, bad = self._read_lines(before)
         if any(before.values()) and not any(now.values()):
             self._save_first(db)
         by = _said_by(memory.settings)
 
         def apply(kind: str, payload: dict[str, Any]) -> Mapping[str, Any]:
-            # What these hold was cleaned line by line, or comes from the database.
+            # The payloads were redacted line by line, or come from the database.
             result = memory.apply_now(Operation(ids.new_id(), kind, payload, by, "user"))
             for name in result.get("forgotten", ()):
-                self._tell_once(f"{self.path}: {name!r} was forgotten on request and stays away")
+                self._report_once(
+                    f"{self.path}: {name!r} was forgotten on request and is not added again"
+                )
             return result
 
-        ours = own_writes.of(db).unknown_at(written_s)
-        kept = take_over(db, apply, before, now, lambda: sync_state.disagree(db), ours)
+        ours = own_writes.load(db).unknown_at(written_s)
+        kept = merge_changes(db, apply, before, now, lambda: sync_state.clear(db), ours)
         if bad:
             self._set_aside(bad)
-        sync_state.keep_lines(self.home, (state or NOTHING)._replace(digest=digest), now)
+        sync_state.save_lines(self.home, (state or NOTHING)._replace(digest=digest), now)
         return kept
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
-        """The file's lines by their marks, and those that nobody can read and nobody knew yet."""
+        """Return the file's lines by their digests, and unreadable lines that are new."""
         now: Marked = {}
         bad = []
         for number, line in self._numbered_lines():
@@ -320,16 +328,16 @@ class Mirror:
         exchange.set_aside(aside, self.path, bad)
         named = ", ".join(f"line {b.number} ({b.because})" for b, _ in bad[:10])
         more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
-        self._tell(f"{self.path}: set aside in {aside}: {named}{more}")
+        self._report(f"{self.path}: set aside in {aside}: {named}{more}")
 
     def _save_first(self, db: Database) -> None:
-        if self._saved:  # and then something failed: a further copy would hold less
+        if self._saved:  # a retry after a failure: another copy would hold less
             return
         copy = backup.make(db.path)
         self._saved = True
-        self._tell(
+        self._report(
             f"{self.path} was removed or emptied by someone, so its graph is gone; "
-            f"what it held lies in {copy}"
+            f"its former content is in {copy}"
         )
 
     def _numbered_lines(self) -> Iterator[tuple[int, bytes]]:
@@ -353,26 +361,26 @@ class Mirror:
             return ""
         return sum_.hexdigest()
 
-    def _tell_once(self, sentence: str) -> None:
-        if sentence not in self._told:
-            self._told.add(sentence)
-            self._tell(sentence)
+    def _report_once(self, sentence: str) -> None:
+        if sentence not in self._reported:
+            self._reported.add(sentence)
+            self._report(sentence)
 
 
-def _note_served(home: str, path: str, tell: Tell) -> None:
-    """So that a purge elsewhere can name the file."""
+def _note_served(home: str, path: str, report: Report) -> None:
+    """Register the file, so that a purge elsewhere can name it."""
     try:
         file_locations.note_served(home, path)
     except OSError as error:
-        tell(f"{home} cannot be written: {_why(error)}")
+        report(f"{home} cannot be written: {_reason(error)}")
 
 
-def _back_up(memory: AnyMemory, tell: Tell) -> None:
-    """A backup when one is due: no session of a client ends over this memory."""
+def _back_up(memory: AnyMemory, report: Report) -> None:
+    """Make a backup when one is due: no client session ends here, which would trigger it."""
     try:
         sync.backup_when_due(memory)
     except (OSError, sqlite3.Error) as error:
-        tell(f"no backup of {memory.path_of('user')} was made: {error}")
+        report(f"no backup of {memory.path_of('user')} was made: {error}")
 
 
 def _database(memory: AnyMemory) -> Database:
@@ -382,7 +390,7 @@ def _database(memory: AnyMemory) -> Database:
 
 
 def _agreed(memory: AnyMemory) -> State | None:
-    """What was agreed on when the file was read by anyone; None when it never was."""
+    """Return the state after the last merge by any process; None if there was none."""
     db = memory.database("user", create=False)
     return sync_state.state_of(db) if db else None
 
@@ -402,7 +410,7 @@ def _said_by(settings: Settings) -> Provenance:
 
 
 def _signature(path: str) -> Signature:
-    """What tells a changed file from an unchanged one. Raises OSError for what is no plain file."""
+    """Return size, time and inode of the file. Raises OSError if it is not a regular file."""
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -413,13 +421,13 @@ def _signature(path: str) -> Signature:
 
 
 def _must_be_writable(path: str) -> None:
-    """Replacing would get around the mode that somebody gave the file. Raises PermissionError."""
+    """Raise PermissionError for a read-only file: replacing it would bypass its mode."""
     if os.path.exists(path) and not os.access(path, os.W_OK):
         raise PermissionError("it is read-only")
 
 
-def _why(error: OSError) -> str:
-    """The reason alone: a path in it may be of a file that is gone again."""
+def _reason(error: OSError) -> str:
+    """Return the error's reason without its path, which may be that of a temporary file."""
     return error.strerror or str(error)
 
 
@@ -439,7 +447,9 @@ def _is_of_another_kind(line: bytes) -> bool:
 
 
 def _snapshot(db: Database) -> tuple[Graph, int, str]:
-    """The graph and the last operation in it, of one moment. Raises StoreUnavailable."""
+    """Return the graph and the last operation in it, read in one transaction. Raises
+    StoreUnavailable.
+    """
     db.rows("BEGIN")
     try:
         seq, operation = db.row("SELECT seq, id FROM operations ORDER BY seq DESC LIMIT 1") or (

@@ -1,9 +1,9 @@
-"""What our own writing changed in a mirrored file a short while ago.
+"""Recent changes that this server itself made to a mirrored file.
 
-A program that writes the whole file may have read it before that: what its content lacks of ours it
-has never seen, and what it brings back it does not know to be gone. Parts of lines (an entity with
-its type, an observation, a relation) are known by digests, so no text of a memory stands in the
-note of it. Times are seconds since 1970; nothing here knows files or a clock.
+A program that writes the whole file may have read it before such a change: what it lacks was not
+deleted on purpose, and what it restores was not added on purpose. Parts of lines (an entity with
+its type, an observation, a relation) are stored as digests, so no text of a memory is kept. Times
+are seconds since 1970; this module reads neither files nor the clock.
 """
 
 from __future__ import annotations
@@ -22,37 +22,38 @@ if TYPE_CHECKING:
     from memory_fabric.models import Relation
     from memory_fabric.store.database import Database
 
-    # When it came by our writing for the first and for the last time.
+    # Times of the first and the last own write of it.
     Times = tuple[float, float]
 
 KEY = "mirror-recent"
-# So long another program may take from reading the whole file to writing it: the reference server
-# needs milliseconds, on a loaded machine or with a large file seconds.
+# The time that another program may take from reading to writing the whole file: the reference
+# server needs milliseconds, on a loaded machine or with a large file seconds.
 WINDOW_S = 5.0
-# What is written back comes by our writing again. Where somebody means it and takes it out each
-# time, he has his way after so long.
+# A part that another program removes after every own write is finally removed after this time.
 LONGEST_S = 60.0
 
 
 class Ours(Value):
-    """Digests of the parts that we added and removed, as far as they may be unknown to a writer."""
+    """Digests of own additions and removals that a writer may not have seen."""
 
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
 
 
 class Recent(Value):
-    """Digests of the parts that we added and removed, with their times."""
+    """Digests of own additions and removals, with their times."""
 
     added: Mapping[str, Times] = {}
     removed: Mapping[str, Times] = {}
 
     def unknown_at(self, written_s: float) -> Ours:
-        """What somebody who wrote the file at this time may not have seen."""
+        """Return the changes that a program which wrote the file at this time may not have seen."""
         return Ours(_young(self.added, written_s), _young(self.removed, written_s))
 
     def after(self, before: Iterable[bytes], lines: Iterable[bytes], now_s: float) -> Recent:
-        """The same once we have written `lines` where `before` stood, without what is too old."""
+        """Return the state after replacing `before` by `lines`, without entries that are
+        too old.
+        """
         old, new = set(before), set(lines)
         was = parts_of(map(exchange.read, old - new))
         is_ = parts_of(map(exchange.read, new - old))
@@ -62,8 +63,8 @@ class Recent(Value):
         )
 
 
-def of(db: Database) -> Recent:
-    """What is noted in the database."""
+def load(db: Database) -> Recent:
+    """Return the recent changes that are saved in the database."""
     row = db.row("SELECT value FROM meta WHERE key = ?", (KEY,))
     if row is None:
         return Recent()
@@ -71,30 +72,32 @@ def of(db: Database) -> Recent:
     return Recent(*({part: (a, b) for part, (a, b) in some.items()} for some in noted))
 
 
-def keep(db: Database, recent: Recent) -> None:
-    """Note it in the database, for every process that serves the file. Raises StoreUnavailable."""
+def save(db: Database, recent: Recent) -> None:
+    """Save them in the database, for every process that serves the file. Raises
+    StoreUnavailable.
+    """
     noted = (KEY, json.dumps(recent))
     with db.transaction() as c:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", noted)
 
 
 def of_entity(name: str, kind: str) -> str:
-    """The digest of an entity as such."""
+    """Return the digest of an entity without its observations."""
     return _digest(name, kind)
 
 
 def of_observation(name: str, text: str) -> str:
-    """The digest of what is said of an entity."""
+    """Return the digest of an observation."""
     return _digest("said", name, text)
 
 
 def of_relation(relation: Relation) -> str:
-    """The digest of a relation."""
+    """Return the digest of a relation."""
     return _digest("relation", relation.source, relation.type, relation.target)
 
 
 def parts_of(items: Iterable[Entity | Relation | None]) -> set[str]:
-    """The digests of all parts of these items."""
+    """Return the digests of all parts of these items."""
     found = set()
     for item in items:
         if isinstance(item, Entity):
@@ -114,10 +117,10 @@ def _young(some: Mapping[str, Times], written_s: float) -> frozenset[str]:
 
 
 def _is_young(times: Times, written_s: float) -> bool:
-    """Whether a content of this time may be by one who had not seen it.
+    """True if content written at this time may come from a program that had not seen the change.
 
-    What was written before it came cannot know it; but a copy from long ago that somebody puts in
-    place is meant as it is.
+    Content that was written before the change cannot include it; but an old copy that someone
+    restores counts as it is.
     """
     first_s, last_s = times
     return written_s - last_s < WINDOW_S and abs(written_s - first_s) < LONGEST_S

@@ -1,7 +1,7 @@
-"""What a mirrored file and its database last agreed on: how the file was, and its lines, cleaned.
+"""The state in which a mirrored file and its database last agreed: the file's signature and lines.
 
-From it both sides can tell what the other has changed since. The note of it lies in the database;
-the lines lie beside that, in a file that bears the digest of the content they stand for.
+From it each side's later changes can be determined. The state is in the database; the redacted
+lines are in a separate file, named after the digest of the content.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     # Size, time of change, inode; None without a file.
     Signature = tuple[int, int, int] | None
-    # Digests of a file's lines, each with the cleaned line; empty for one that is not of the graph.
+    # Digests of a file's lines, each with the redacted line; empty for a line that is not of the
+    # graph.
     Marked = dict[bytes, bytes]
 
 KEY = "mirror"
@@ -28,10 +29,10 @@ PREFIX = "agreed-"
 
 
 class State(Value):
-    """The file as it was, and the last operation in it.
+    """The file's signature and digest, and the last operation that it contains.
 
-    `seq` and `operation` belong together: after a rebuild the numbers may mean others. `owed` says
-    that others wrote the file without having seen our last change of it, which it lacks now.
+    `seq` and `operation` are checked together: after a rebuild a number may mean another operation.
+    `owed` is true if another program overwrote the file without the latest change of the database.
     """
 
     signature: Signature
@@ -45,7 +46,7 @@ NOTHING = State(None, "")
 
 
 def state_of(db: Database) -> State | None:
-    """What was agreed on; None when that is not known, or true of another database than this."""
+    """Return the last agreed state; None if unknown, or if it belongs to another database."""
     row = db.row("SELECT value FROM meta WHERE key = ?", (KEY,))
     if row is None:
         return None
@@ -56,7 +57,7 @@ def state_of(db: Database) -> State | None:
 
 
 def is_ahead(db: Database, state: State | None) -> bool:
-    """Whether the database holds a change that did not come from the file, or that it lost."""
+    """True if the database holds a change that the file lacks."""
     if state is not None and state.owed:
         return True
     found = db.row(
@@ -68,7 +69,7 @@ def is_ahead(db: Database, state: State | None) -> bool:
 
 
 def agree(db: Database, home: str, state: State) -> None:
-    """Note what is agreed on; the lines of former agreements go."""
+    """Save the agreed state, and delete the lines of former ones."""
     value = json.dumps(state._asdict())
     with db.transaction() as c:
         c.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (KEY, value))
@@ -78,24 +79,24 @@ def agree(db: Database, home: str, state: State) -> None:
             os.unlink(os.path.join(home, name))
 
 
-def disagree(db: Database) -> None:
-    """Forget what was agreed on: who finds us dead in the middle takes all of the file over."""
+def clear(db: Database) -> None:
+    """Delete the agreed state: after a crash half-way, the next process merges the whole file."""
     with db.transaction() as c:
         c.execute("DELETE FROM meta WHERE key = ?", (KEY,))
 
 
-def keep_lines(home: str, state: State, marked: Marked) -> None:
-    """Keep the lines of a content: a head, then each line's mark and what it says, cleaned.
+def save_lines(home: str, state: State, marked: Marked) -> None:
+    """Save the lines of a content: a head, then each line's digest and redacted text.
 
-    The file itself may hold what our memory must not; so never its own lines. Raises OSError.
+    The file's own lines are never saved, since they may hold secrets. Raises OSError.
     """
     head = json.dumps({"seq": state.seq, "operation": state.operation}).encode()
     lines = [mark.hex().encode() + b" " + line for mark, line in marked.items()]
     files.write_atomic(_path(home, state.digest), b"\n".join([head, *lines]))
 
 
-def lines_of(home: str, state: State | None) -> Marked:
-    """The lines agreed on; empty when they are not known any longer: then nothing was removed."""
+def load_lines(home: str, state: State | None) -> Marked:
+    """Return the agreed lines; empty if they are lost, so that nothing counts as removed."""
     if state is None:
         return {}
     try:
@@ -107,8 +108,10 @@ def lines_of(home: str, state: State | None) -> Marked:
         return {}
 
 
-def cut_off(db: Database, home: str, digest: str) -> State | None:
-    """The agreement about this content, if its lines were kept and we died before the note."""
+def interrupted(db: Database, home: str, digest: str) -> State | None:
+    """Return the state for this content if its lines were saved but this process died before
+    `agree`.
+    """
     try:
         with files.open_regular(_path(home, digest)) as stream:
             head: dict[str, Any] = files.parsed(stream.readline().decode("utf-8", "replace")) or {}
@@ -123,7 +126,7 @@ def _path(home: str, digest: str) -> str:
 
 
 def _is_true(db: Database, state: State) -> bool:
-    """Whether the operation that was the last one then still has its number."""
+    """True if the state's last operation still has its number."""
     if not state.operation:
         return True
     row = db.row("SELECT id FROM operations WHERE seq = ?", (state.seq,))

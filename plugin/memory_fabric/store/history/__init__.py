@@ -1,1 +1,1 @@
-"""Operations for reading: what changed, why something is known, and undoing it."""
+"""Reading the log of operations: changes, the origin of a memory, and undo."""

@@ -1,4 +1,4 @@
-"""What a change speaks of: names of entities and ids of records, from its payload and inverse."""
+"""Names of entities and ids of records that a change affects, from its payload and inverse."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from memory_fabric.store.history.changes import Change
 
 # Fields of payloads that hold the name of an entity, or a list of names.
 _NAMES = frozenset(("name", "names", "entity", "entityName", "entityNames", "into", "from", "to"))
-# The ends of a relation's row; elsewhere `source` is the way in by which something came.
+# The ends of a relation's row; elsewhere `source` is the channel of a statement.
 _ENDS = ("source", "target")
 
 
 def names(change: Change) -> tuple[str, ...]:
-    """What may be names of entities, each once; some are other words that stand in such a field."""
+    """Return possible names of entities, each once; such a field may hold other words, too."""
     parts = (change.payload, *(step["payload"] for step in change.inverse))
     return tuple(dict.fromkeys(name for part in parts for name in _names(part)))
 
 
 def record_ids(change: Change) -> tuple[str, ...]:
-    """Ids of the records that a change stored, changed, closed or took away, each once."""
+    """Return ids of the records that a change stored, changed, closed or deleted, each once."""
     parts = (change.payload, *(step["payload"] for step in change.inverse))
     return tuple(dict.fromkeys(id_ for part in parts for id_ in _record_ids(part)))
 
@@ -43,7 +43,7 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def _named(value: Any, field: str) -> Iterator[str]:
-    """Names in the lists of a record: entities as [name, type], relations as triples."""
+    """Yield names in the lists of a record: entities as [name, type], relations as triples."""
     for part in value if isinstance(value, list | tuple) else ():
         if isinstance(part, list | tuple) and part:
             yield from _texts(part[:1] if field == "entities" else (part[0], part[-1]))

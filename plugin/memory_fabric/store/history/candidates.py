@@ -1,4 +1,4 @@
-"""What waits for somebody's word: candidates, and unpinned rules that were corrected twice."""
+"""Memories that wait for confirmation: candidates, and unpinned rules that were corrected twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TWICE = (
     f"AND coalesce(json_extract(body, '$.evidence.{occurrences.PIN}'), '') "
     f"<> '{occurrences.DECLINED}'"
 )
-SIGHTING, REASON = "another session that says it", "a reason"
+SIGHTING, REASON = "another session that states it", "a reason"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Waiting:
 
 
 def waiting(memory: Memory) -> Waiting:
-    """All that waits in this project and for the user."""
+    """Return everything that waits in this project and for the user."""
     return Waiting(
         tuple(memory.find_records(_CANDIDATE, (), MAX_LISTED)),
         tuple(memory.find_records(_TWICE, (), MAX_LISTED)),
@@ -42,13 +42,13 @@ def waiting(memory: Memory) -> Waiting:
 
 
 def missing(candidates: Sequence[Record]) -> str:
-    """Return what would make memories of these: a reason only where one is not on record."""
+    """Return what would activate these candidates: a reason only where none is on record."""
     lacks_reason = any(not record.why for record in candidates)
     return f"{SIGHTING}, or {REASON}" if lacks_reason else SIGHTING
 
 
 def note_shown(memory: Memory, found: Waiting, now: str) -> None:
-    """Note which candidates the session of this shell has seen: its model may only repeat them."""
+    """Note which candidates this session has been shown, so that its model only repeats them."""
     session = memory.settings.session
     if not (session and found.candidates and memory.settings.writes):
         return
@@ -57,9 +57,9 @@ def note_shown(memory: Memory, found: Waiting, now: str) -> None:
 
 
 def named(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """What waits under this id or its end, with its sessions and its database's kind.
+    """Return the waiting record with this id or its end, its sessions and its database's kind.
 
-    Raises NotFound, and BadInput where it names something that does not wait.
+    Raises NotFound, and BadInput for a record that does not wait.
     """
     record, seen, kind = resolve.record_by_id(memory, text)
     found = waiting(memory)
@@ -73,12 +73,12 @@ def named(memory: Memory, text: str) -> tuple[Record, list[str], str]:
 
 
 def pin(memory: Memory, record: Record, seen: list[str], kind: str, by: Provenance) -> Record:
-    """The rule, pinned; nothing is left to be said about it."""
+    """Pin the rule, which ends the proposal."""
     return _put(memory, record._replace(pinned=True), seen, kind, by)
 
 
 def decline(memory: Memory, record: Record, seen: list[str], kind: str, by: Provenance) -> Record:
-    """The rule as it was, proposed no more."""
+    """Keep the rule as it was, and propose it no more."""
     evidence = {**record.evidence, occurrences.PIN: occurrences.DECLINED}
     return _put(memory, record._replace(evidence=evidence), seen, kind, by)
 

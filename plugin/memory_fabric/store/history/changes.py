@@ -1,4 +1,4 @@
-"""Operations for reading: who changed what, when, and whether it was undone meanwhile."""
+"""The log of operations for reading: author, time, and whether each was undone."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 
-# Short ids have eight characters; fewer would too often mean several.
+# Displayed short ids have eight characters; with fewer than six several ids would often fit.
 MIN_ID_CHARS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One operation as a database keeps it: `by` is its provenance, `inverse` takes it back."""
+    """One logged operation: `by` is its provenance, `inverse` takes it back."""
 
     id: str
     kind: str
@@ -31,19 +31,19 @@ class Change:
 
     @property
     def at(self) -> str:
-        """When it was made, in ISO 8601."""
+        """The time at which it was made, in ISO 8601."""
         return str(self.by.get("at", ""))
 
 
 def read(
     database: Database, where: str = "1", values: Sequence[Any] = (), limit: int = -1
 ) -> list[Change]:
-    """Operations of one database that meet a condition on their columns, newest first."""
+    """Return operations of one database that meet a condition on their columns, newest first."""
     return _read(database, where, values, limit, undone_ids(database))
 
 
 def find(memory: Memory, store: str, id_: str) -> Change | None:
-    """The operation of this id in one database; whether it was undone is not asked."""
+    """Return the operation with this id in one database; its `undone` is not filled in."""
     database = memory.database(store, create=False)
     found = _read(database, "id = ?", (id_,), 1, frozenset()) if database else []
     return found[0] if found else None
@@ -69,16 +69,16 @@ def _read(
 def read_all(
     memory: Memory, where: str = "1", values: Sequence[Any] = (), limit: int = -1
 ) -> list[Change]:
-    """The same of both databases, newest first."""
+    """Return operations of both databases that meet a condition, newest first."""
     read_from = (read(database, where, values, limit) for database in memory.databases())
     found = newest_first(change for changes in read_from for change in changes)
     return found if limit < 0 else found[:limit]
 
 
 def newest_first(found: Iterable[Change]) -> list[Change]:
-    """Changes of both databases by time, those of one in the order in which it took them.
+    """Sort changes of both databases by time; those of one database keep its order.
 
-    What had waited in a queue was made before it was taken.
+    A change that waited in a queue was made earlier than it was applied.
     """
     stores: dict[str, list[Change]] = {}
     for change in found:
@@ -89,7 +89,9 @@ def newest_first(found: Iterable[Change]) -> list[Change]:
 
 
 def by_id(memory: Memory, text: str) -> Change:
-    """The operation that an id, its beginning or its end names. Raises NotFound, BadInput."""
+    """Return the operation that an id, its beginning or its end names. Raises NotFound,
+    BadInput.
+    """
     part = text.strip().lower().replace("%", "").replace("_", "")
     found = []
     if len(part) >= MIN_ID_CHARS:
@@ -100,13 +102,15 @@ def by_id(memory: Memory, text: str) -> Change:
         )
     if len(found) > 1:
         ids = ", ".join(change.id for change in found)
-        raise BadInput("id", f"{text!r} means several changes: {ids}.", remedy="Type more of it.")
+        raise BadInput(
+            "id", f"{text!r} fits several changes: {ids}.", remedy="Type more of the id."
+        )
     return found[0]
 
 
 def together(memory: Memory, change: Change) -> list[Change]:
-    """The change with all that were made with it as one (a prune), newest first, as far as they
-    stand; the change alone where it was made alone.
+    """Return the change with all others of its batch (a prune) that are not undone, newest first;
+    the change alone if it has no batch.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
@@ -115,14 +119,14 @@ def together(memory: Memory, change: Change) -> list[Change]:
 
 
 def of_batch(memory: Memory, batch: str) -> list[Change]:
-    """The changes that were made as one under this name, newest first."""
-    # The first condition spares most payloads their reading.
+    """Return the changes of a batch, newest first."""
+    # The first condition avoids parsing most payloads.
     where = "instr(payload, ?1) > 0 AND json_extract(payload, '$.batch') = ?1"
     return read_all(memory, where, (batch,))
 
 
 def undone_ids(database: Database) -> frozenset[str]:
-    """Ids of operations that an undo has taken back which was not undone itself."""
+    """Return ids of operations that an undo has taken back that was not undone itself."""
     undone: set[str] = set()
     for id_, target in database.rows(
         "SELECT id, json_extract(payload, '$.operation') FROM operations WHERE kind = 'undo' "

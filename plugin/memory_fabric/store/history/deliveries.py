@@ -1,4 +1,4 @@
-"""What the databases know of sessions and of what they were given, for those who ask."""
+"""Sessions and their injections, as the databases have them, for health checks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 def ledger(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
-    """What main conversations were given since then: session, memory, channel, time.
+    """Return injections into main conversations since then: session, memory, channel, time.
 
-    What a forked session has from its parent was given in another transcript, and is left out.
+    Injections that a forked session copied from its parent are left out: another transcript has
+    them.
     """
     return [
         (session, memory, channel, at)
@@ -29,12 +30,12 @@ def ledger(databases: Iterable[Database], since: str) -> list[tuple[str, str, st
 
 
 def sessions(databases: Iterable[Database]) -> set[str]:
-    """Ids of all sessions in which a hook ran."""
+    """Return ids of all sessions in which a hook ran."""
     return {row[0] for database in databases for row in database.rows("SELECT id FROM sessions")}
 
 
 def span(databases: Iterable[Database]) -> tuple[str, str]:
-    """When a hook first ran here, and when one last did; empty when none ever has."""
+    """Return the times at which a hook first and last ran here; empty if none ever has."""
     found = [
         row
         for database in databases
@@ -45,7 +46,7 @@ def span(databases: Iterable[Database]) -> tuple[str, str]:
 
 
 def transcript_folders(databases: Iterable[Database]) -> list[str]:
-    """Folders in which the client said that it keeps transcripts of these sessions."""
+    """Return folders in which the client keeps transcripts of these sessions, as it reported."""
     paths = [
         row[0]
         for database in databases

@@ -1,4 +1,4 @@
-"""One change in a phrase that a person reads: what was done, to what, and how much of it."""
+"""One change in a phrase for people: the action, its object, and how much of it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ Find = Callable[[str], Change | None]
 
 
 def summary(change: Change, find: Find) -> str:
-    """What a change did, e.g. `added 2 observations to Redis`. `find` gives the change of an id."""
+    """Describe a change, e.g. `added 2 observations to Redis`. `find` returns the change of
+    an id.
+    """
     if change.kind == "undo":
         target = find(str(change.payload.get("operation", "")))
         text = f"undid: {summary(target, find)}" if target else "undid a change"
     else:
-        tell = _TELL.get(change.kind)
-        text = tell(change.payload, change.inverse) if tell else change.kind
+        describe = _DESCRIBE.get(change.kind)
+        text = describe(change.payload, change.inverse) if describe else change.kind
     return cut(one_line(text), MAX_CHARS)
 
 
 def who(by: Mapping[str, Any]) -> str:
-    """Who made a change, and by what way, from its provenance."""
+    """Return author, agent and source of a change from its provenance."""
     return " ".join(str(by[name]) for name in ("author", "agent", "source") if by.get(name))
 
 
@@ -83,17 +85,17 @@ def _restored(payload: Payload, inverse: Inverse) -> str:
 
 def _orphans(payload: Payload, inverse: Inverse) -> str:
     gone = [row["name"] for row in _put_back(inverse)["entities"]]
-    return f"removed entities of which nothing was said: {_names(gone)}"
+    return f"removed entities without observations and relations: {_names(gone)}"
 
 
 def _remembered(payload: Payload, inverse: Inverse) -> str:
     known = [step["payload"]["record"]["id"] for step in inverse if step["kind"] == "put_record"]
     closed = [short_id(link["id"]) for link in _field(inverse, "supersede", "links")]
-    replaced = f", in the place of {_names(closed)}" if closed else ""
+    replaced = f", in place of {_names(closed)}" if closed else ""
     if not known:
         return f"remembered {_record(payload['record'])}{replaced}"
-    # Said again it is no record of its own: it stands under the id that it has.
-    return f"heard again {_record({**payload['record'], 'id': known[0]})}{replaced}"
+    # A repeat is no record of its own: it is shown under the id of the first.
+    return f"strengthened {_record({**payload['record'], 'id': known[0]})}{replaced}"
 
 
 def _changed(payload: Payload, inverse: Inverse) -> str:
@@ -142,38 +144,38 @@ def _merged(payload: Payload, inverse: Inverse) -> str:
     return f"merged {_names(payload['names'])} into {payload['into']}"
 
 
-def _moved(payload: Payload, inverse: Inverse) -> str:
-    return "took entities apart or together again"
+def _split_or_merged(payload: Payload, inverse: Inverse) -> str:
+    return "split or merged entities again"
 
 
-def _marked(payload: Payload, inverse: Inverse) -> str:
-    return f"noted that {many(len(payload['add']), 'thing')} must not come back"
+def _tombstones_set(payload: Payload, inverse: Inverse) -> str:
+    return f"set {many(len(payload['add']), 'tombstone')}"
 
 
-def _taken_in(payload: Payload, inverse: Inverse) -> str:
-    came = payload["ingest"]
-    sender = came.get("source_model") or "another program"
-    return f"took in a text of {sender}: {came['session_summary'] or _names(_decisions(came))}"
+def _ingested(payload: Payload, inverse: Inverse) -> str:
+    ingest = payload["ingest"]
+    sender = ingest.get("source_model") or "another program"
+    return f"ingested a text of {sender}: {ingest['session_summary'] or _names(_decisions(ingest))}"
 
 
-def _worked_off(payload: Payload, inverse: Inverse) -> str:
+def _processed(payload: Payload, inverse: Inverse) -> str:
     number = len(payload["outcome"].get("records", ()))
-    return f"worked off the text {short_id(payload['id'])}: {many(number, 'record')}"
+    return f"processed the text {short_id(payload['id'])}: {many(number, 'record')}"
 
 
 def _dropped(payload: Payload, inverse: Inverse) -> str:
-    return f"dropped {many(len(inverse), 'text')} that came in"
+    return f"dropped {many(len(inverse), 'ingested text')}"
 
 
-def _decisions(came: Mapping[str, Any]) -> Sequence[str]:
-    return came.get("key_decisions") or ()
+def _decisions(ingest: Mapping[str, Any]) -> Sequence[str]:
+    return ingest.get("key_decisions") or ()
 
 
 def _erased(payload: Payload, inverse: Inverse) -> str:
-    return "a change that was erased for good"
+    return "a change that was purged"
 
 
-_TELL: dict[str, Callable[[Payload, Inverse], str]] = {
+_DESCRIBE: dict[str, Callable[[Payload, Inverse], str]] = {
     "create_entities": _created,
     "create_relations": _related,
     "add_observations": _observed,
@@ -186,14 +188,14 @@ _TELL: dict[str, Callable[[Payload, Inverse], str]] = {
     "put_record": _changed,
     "forget": _forgot,
     "supersede": _linked,
-    "tombstones": _marked,
+    "tombstones": _tombstones_set,
     "alias": _named,
     "put_aliases": _named,
     "unalias": _unnamed,
     "merge": _merged,
-    "replace_rows": _moved,
-    "ingest": _taken_in,
-    "ingested": _worked_off,
+    "replace_rows": _split_or_merged,
+    "ingest": _ingested,
+    "ingested": _processed,
     "drop_ingests": _dropped,
     "purged": _erased,
 }

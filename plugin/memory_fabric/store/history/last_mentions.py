@@ -1,6 +1,6 @@
-"""How old entities and records are: when something was last said of each, and by what.
+"""The age of entities and records: the time of the last statement about each, and its kind.
 
-Only names, types and times are read for all of them; texts for those that somebody is shown.
+For all of them only names, types and times are read; texts only for those that are shown.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 ENTITY, RECORD = "entity", "record"
 CHUNK = 500
-# What is still a memory of ours: nothing closed, nothing of others, nothing that ends by itself.
-_STANDING = (
+# Memories that pruning may suggest: still valid, own, not pinned, and not ending by themselves.
+_PRUNABLE = (
     "status = 'active' AND pinned = 0 AND superseded_by = '' AND (valid_to = '' OR valid_to > ?) "
     f"AND scope <> 'local' AND source <> '{OTHERS}'"
 )
@@ -31,7 +31,7 @@ _ENTITIES = """
         coalesce(max(o.id), 0), count(o.id)
     FROM entities AS e LEFT JOIN observations AS o ON o.entity = e.id
 """
-_SPEAKING = """
+_VOICES = """
     SELECT at.entity, r.type, max(r.created_at), max(r.pinned) FROM (
         SELECT o.entity AS entity, c.record AS record FROM claims AS c
         JOIN observations AS o ON o.id = c.row WHERE c.kind = 'observations'
@@ -46,11 +46,12 @@ _SPEAKING = """
 
 
 class Aged(Value):
-    """An entity or record as it stands: when it was last spoken of, and what tells a change of it.
+    """An entity or record with the time of its last mention and the values that reveal a later
+    change.
 
-    `kind` is "entity" or "record", `id` a record's id, `row` its row. `newest` is the row of an
-    entity's newest observation, or the number of sessions that said a record; `linked` the row of
-    an entity's newest relation, and `relations` how many it has.
+    `kind` is "entity" or "record", `id` a record's id, `row` its row number. `newest` is the row
+    number of an entity's newest observation, or the number of sessions that stated a record;
+    `linked` is the row number of an entity's newest relation, and `relations` their count.
     """
 
     kind: str
@@ -68,7 +69,9 @@ class Aged(Value):
 
 
 class Voice(Value):
-    """Standing records of one type that speak of an entity: the newest's time, whether pinned."""
+    """Valid records of one type that mention an entity: time of the newest, and whether one is
+    pinned.
+    """
 
     type: str
     at: str
@@ -76,27 +79,33 @@ class Voice(Value):
 
 
 def entities(db: Database, before: str) -> list[Aged]:
-    """Entities of which nothing was said since, without texts and numbers of relations."""
+    """Return entities without a statement since `before`, without texts and numbers of
+    relations.
+    """
     found = db.rows(f"{_ENTITIES} GROUP BY e.id HAVING last < ?", (before,))
     return [_entity(db.kind, row) for row in found]
 
 
 def records(db: Database, before: str, now: str) -> list[Aged]:
-    """Records of before that still hold, without texts: not pinned, local, or somebody else's."""
-    found = db.rows(f"{_RECORDS} WHERE created_at < ? AND {_STANDING}", (before, now))
+    """Return own records from before that are still valid, neither pinned nor local,
+    without texts.
+    """
+    found = db.rows(f"{_RECORDS} WHERE created_at < ? AND {_PRUNABLE}", (before, now))
     return [_record(db.kind, row) for row in found]
 
 
 def voices(db: Database, now: str) -> dict[int, list[Voice]]:
-    """For each entity's row, by type, the records that still hold and say something of it."""
+    """Return for each entity's row number, by type, the valid records that state something about
+    it.
+    """
     found: dict[int, list[Voice]] = {}
-    for entity, kind, at, pinned in db.rows(_SPEAKING, (now,)):
+    for entity, kind, at, pinned in db.rows(_VOICES, (now,)):
         found.setdefault(entity, []).append(Voice(kind, at, bool(pinned)))
     return found
 
 
 def told(db: Database, aged: Aged, max_chars: int) -> Aged:
-    """The same with its last observation, cut, and the number of its relations."""
+    """Return the same with its last observation, cut, and the number of its relations."""
     if aged.kind == RECORD:
         row = db.row(
             "SELECT substr(what, 1, ?1), (SELECT group_concat(value, ', ') FROM (SELECT "
@@ -114,7 +123,7 @@ def told(db: Database, aged: Aged, max_chars: int) -> Aged:
 
 
 def again(db: Database, shown: Sequence[Aged], now: str) -> list[Aged | None]:
-    """Each as it stands now, without its text; None for what is gone, closed or pinned."""
+    """Return each as it is now, without its text; None for one that is gone, closed or pinned."""
     rows: dict[tuple[str, int], Aged] = {}
     for some in _chunks([a.row for a in shown if a.kind == ENTITY]):
         where = f"WHERE e.id IN ({', '.join('?' * len(some))})"
@@ -122,7 +131,7 @@ def again(db: Database, shown: Sequence[Aged], now: str) -> list[Aged | None]:
             rows[ENTITY, row[0]] = _linked(db, _entity(db.kind, row))
     for some in _chunks([a.row for a in shown if a.kind == RECORD]):
         marks = ", ".join("?" * len(some))
-        for row in db.rows(f"{_RECORDS} WHERE {_STANDING} AND seq IN ({marks})", (now, *some)):
+        for row in db.rows(f"{_RECORDS} WHERE {_PRUNABLE} AND seq IN ({marks})", (now, *some)):
             rows[RECORD, row[0]] = _record(db.kind, row)
     return [rows.get((a.kind, a.row)) for a in shown]
 

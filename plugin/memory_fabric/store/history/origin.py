@@ -1,4 +1,4 @@
-"""What a record brought into the graph: which entities it made, and what it says there."""
+"""The graph rows that a record brought: entities it created, statements it makes about them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memory_fabric.values import Value
 
 
 class Brought(Value):
-    """Names of entities that a record made and of those it met; how much it says in the graph.
+    """Names of entities that a record created and of known ones, and the number of its statements.
 
     `observations` and `relations` count what it states, also where another record states the same.
     """
@@ -20,9 +20,9 @@ class Brought(Value):
 
 
 def brought(memory: Memory, record: Record, *, repeated: bool) -> Brought:
-    """What a record brought; nothing while it waits in the queue.
+    """Return what a record brought into the graph; empty while the record waits in the queue.
 
-    Of one that is only `repeated` all entities are known.
+    For a record that was only `repeated` all entities count as known.
     """
     for database in memory.databases():
         if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)) is None:

@@ -1,4 +1,6 @@
-"""Records and entities by what people and models call them, and the tiers that hold a record."""
+"""Find records and entities by the names and ids that people type, and the tiers that hold a
+record.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +19,21 @@ from memory_fabric.store.tiers import memory_md
 
 
 def looks_like_id(text: str) -> bool:
-    """Whether a text can only be meant as an id."""
+    """True if a text can only be an id."""
     found = re.fullmatch(r"(?:record:)?([0-9a-f-]+)", text.strip())
     return bool(found) and len(found.group(1) if found else "") >= MIN_ID_CHARS
 
 
 def id_part(text: str) -> str:
-    """What was typed of an id, without what would mean anything else to a query."""
+    """Return the typed part of an id, without characters that are special in a query."""
     return text.strip().removeprefix("record:").replace("%", "").replace("_", "")
 
 
 def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """The record that an id or its end names, the sessions that saw it, and its database's kind.
+    """Return the record that an id or its end names, the sessions that saw it, and its database's
+    kind.
 
-    Raises NotFound, and BadInput when several end alike.
+    Raises NotFound, and BadInput if several ids end alike.
     """
     ending = id_part(text)
     found = [
@@ -44,12 +47,12 @@ def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
         )
     if len(found) > 1:
         ids = ", ".join(record.id for record, _, _ in found)
-        raise BadInput("id", f"{text!r} means several: {ids}.", remedy="Type more of the id.")
+        raise BadInput("id", f"{text!r} fits several ids: {ids}.", remedy="Type more of the id.")
     return found[0]
 
 
 def entities_meant(memory: Memory, text: str) -> list[tuple[str, str]]:
-    """Entities (store, name) of exactly this name or alias, where they live."""
+    """Return (database kind, name) of the entities of exactly this name or alias."""
     found = []
     for database in memory.databases():
         rows = database.rows(
@@ -63,7 +66,7 @@ def entities_meant(memory: Memory, text: str) -> list[tuple[str, str]]:
 
 
 def names_of(memory: Memory, text: str) -> set[str]:
-    """All names of the entities that a text means, in any spelling; the text among them."""
+    """Return all names of the entities that a text means, in any spelling, with the text itself."""
     names = {text}
     for database in memory.databases():
         names.update(e.name for e in graph.entities_by_key(database, [text]).values())
@@ -80,7 +83,7 @@ def names_of(memory: Memory, text: str) -> set[str]:
 
 
 def tiers_holding(memory: Memory, record_id: str) -> list[str]:
-    """Where a record lies now: graph, queue, decisions.jsonl, MEMORY.md."""
+    """Return the tiers that hold a record now: graph, queue, decisions.jsonl, MEMORY.md."""
     held = []
     if memory.find_records("id = ?", (record_id,)):
         held.append("graph")
@@ -88,7 +91,7 @@ def tiers_holding(memory: Memory, record_id: str) -> list[str]:
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # one that is too large is nobody's that we know
+            continue  # a file that is too large is no queue
         if any(_record_id(line) == record_id for line in waiting):
             held.append("queue")
     if memory.project is None:
@@ -105,7 +108,7 @@ def tiers_holding(memory: Memory, record_id: str) -> list[str]:
 
 
 def native_notes(memory: Memory) -> memory_md.NativeNotes:
-    """The MEMORY.md of this project."""
+    """Return the MEMORY.md of this project."""
     root = memory.project.root if memory.project else ""
     settings = memory.settings
     return memory_md.locate(settings.config_dir, root, settings.native_memory)

@@ -1,4 +1,4 @@
-"""Where a memory comes from and what became of it: its changes, and who was given it."""
+"""The origin and history of a memory: its changes, and the sessions that it was injected into."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memory_fabric.store.history import changes, describe, resolve
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
-# Looked at for one history; older ones are not sought.
+# Operations read for one history; older ones are ignored.
 MAX_LOOKED_AT = 10_000
 # SQLite refuses expressions that are nested deeper than a thousand.
 NEEDLES_AT_ONCE = 200
@@ -25,7 +25,7 @@ _SAID = "text trust source session agent domain record created_at".split()
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A change, and what it did in a phrase."""
+    """A change with a phrase that describes it."""
 
     change: Change
     what: str
@@ -33,7 +33,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Gift:
-    """A session (and agent of it) that was given a memory, by which channel, and when."""
+    """An injection of a memory: the session (and agent of it), the channel, and the time."""
 
     memory: str
     session: str
@@ -44,7 +44,7 @@ class Gift:
 
 @dataclass(frozen=True, slots=True)
 class RecordTrace:
-    """What is known of a record; `gone` is the change that took it away, if one did."""
+    """The origin of a record; `gone` is the change that deleted it, if any."""
 
     record: Record
     seen_in: tuple[str, ...]
@@ -56,7 +56,7 @@ class RecordTrace:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One observation of an entity, who said it, where and when, and who was given it."""
+    """One observation of an entity with its provenance and injections."""
 
     text: str
     trust: str
@@ -71,7 +71,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class EntityTrace:
-    """What is known of an entity; `gone` is the change that took it away, if one did."""
+    """The origin of an entity; `gone` is the change that deleted it, if any."""
 
     name: str
     type: str
@@ -83,7 +83,7 @@ class EntityTrace:
 
 
 def as_json(told: Told) -> dict[str, Any]:
-    """A change for programs, by today's rules of redaction."""
+    """Return a change as JSON, redacted by the current rules."""
     change = told.change
     return {
         "id": change.id,
@@ -98,9 +98,10 @@ def as_json(told: Told) -> dict[str, Any]:
 
 
 def history(memory: Memory, name: str | None, limit: int) -> list[Told]:
-    """Changes of an entity (its other names included), of a record by its id, or all; newest first.
+    """Return changes of an entity (under all its names), of a record by its id, or all; newest
+    first.
 
-    What was forgotten or deleted has its history, too.
+    Forgotten and deleted memories have a history, too.
     """
     if name is None:
         found = changes.read_all(memory, limit=limit)
@@ -110,9 +111,9 @@ def history(memory: Memory, name: str | None, limit: int) -> list[Told]:
 
 
 def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
-    """Where a record (by its id) or an entity comes from, and who was given it. Raises NotFound.
+    """Return the origin and injections of a record (by its id) or an entity. Raises NotFound.
 
-    What was forgotten or deleted is told from the changes that are kept, with `gone`.
+    A forgotten or deleted memory is read from the changes that are kept, with `gone`.
     """
     if resolve.looks_like_id(name):
         try:
@@ -123,12 +124,12 @@ def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
         gifts = _gifts(memory, (record.id, f"record:{record.id}"))
         return RecordTrace(record, tuple(seen), store, tuple(tiers), tuple(gifts))
     for database in memory.databases():
-        for meant in _meant(memory, database, name):
+        for meant in _names_meant(memory, database, name):
             return _entity(memory, database, meant)
     return _deleted_entity(memory, name)
 
 
-def _meant(memory: Memory, database: Database, name: str) -> list[str]:
+def _names_meant(memory: Memory, database: Database, name: str) -> list[str]:
     exact = [
         found for store, found in resolve.entities_meant(memory, name) if store == database.kind
     ]
@@ -161,7 +162,7 @@ def _entity(memory: Memory, database: Database, name: str) -> EntityTrace:
 
 
 def _forgotten_record(memory: Memory, text: str) -> RecordTrace:
-    """A record that is gone, as the change that took it away holds it. Raises NotFound."""
+    """Return a deleted record from the change that deleted it. Raises NotFound."""
     for change in _concerning(memory, text):
         if change.undone:
             continue
@@ -180,7 +181,7 @@ def _forgotten_record(memory: Memory, text: str) -> RecordTrace:
 
 def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
     for change in _concerning(memory, name):
-        for rows in _taken(change):
+        for rows in _removed_rows(change):
             for row in rows.get("entities") or ():
                 if row["name"] != name:
                     continue
@@ -203,8 +204,8 @@ def _said(fields: Sequence[str], gifts: Iterable[Gift]) -> Said:
     return Said(text, trust, source, session, agent, domain, record, at, tuple(gifts))
 
 
-def _taken(change: Change) -> list[Mapping[str, Any]]:
-    """Rows that a change took out of the graph."""
+def _removed_rows(change: Change) -> list[Mapping[str, Any]]:
+    """Return rows that a change removed from the graph."""
     found = []
     for step in change.inverse:
         payload = step["payload"]
@@ -218,7 +219,7 @@ def _taken(change: Change) -> list[Mapping[str, Any]]:
 
 
 def told(memory: Memory, change: Change) -> Told:
-    """A change with what it did in a phrase, by today's rules of redaction."""
+    """Return a change with a phrase that describes it, redacted by the current rules."""
 
     def find(id_: str) -> Change | None:
         return changes.find(memory, change.store, id_)
@@ -227,7 +228,7 @@ def told(memory: Memory, change: Change) -> Told:
 
 
 def _concerning(memory: Memory, name: str) -> list[Change]:
-    """Changes of what a name or id means, newest first."""
+    """Return changes of what a name or id means, newest first."""
     if resolve.looks_like_id(name):
         ids, names = {resolve.id_part(name)}, {name}
     else:
@@ -235,7 +236,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
         ids |= _records_about(memory, names)
     found: dict[str, Change] = {}
     known: set[str] = set()
-    while known != names | ids:  # a merge tells of names that the entity once had
+    while known != names | ids:  # a merge adds former names of the entity
         known = names | ids
         for change in _mentioning(memory, known):
             if change.id not in found and _concerns(change, ids, names):
@@ -246,7 +247,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
 
 
 def _mentioning(memory: Memory, needles: Iterable[str]) -> list[Change]:
-    """Operations that may concern what is wanted; the exact test comes after."""
+    """Return operations that may concern the names or ids; `_concerns` decides."""
     patterns = [f"%{_escaped(needle)}%" for needle in sorted(needles)]
     one = "payload LIKE ? ESCAPE '\\' OR inverse LIKE ? ESCAPE '\\'"
     found = []
@@ -264,7 +265,7 @@ def _escaped(text: str) -> str:
 
 
 def _concerns(change: Change, ids: set[str], names: set[str]) -> bool:
-    """Whether a change touches one of the ids (by their end) or entities of one of the names."""
+    """True if a change touches one of the ids (by their end) or entities of one of the names."""
     return any(
         text in names or any(text.endswith(ending) for ending in ids)
         for part in (change.payload, *change.inverse)
@@ -283,7 +284,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _records_about(memory: Memory, names: Iterable[str]) -> set[str]:
-    """Ids of records that say something of the entities of these names."""
+    """Return ids of records that state something about the entities of these names."""
     found: set[str] = set()
     for database in memory.databases():
         for name in names:
@@ -300,7 +301,7 @@ def _records_about(memory: Memory, names: Iterable[str]) -> set[str]:
 
 
 def _gifts(memory: Memory, keys: Sequence[str], *, starting: str = "") -> list[Gift]:
-    """Sessions and agents that were given a memory of these hit ids, newest first."""
+    """Return injections of the memories with these hit ids, newest first."""
     found = []
     marks = ", ".join("?" * len(keys))
     for database in memory.databases():

@@ -1,6 +1,6 @@
-"""Undo: which changes it means, and taking them back, newest first.
+"""Undo: choose changes, and take them back, newest first.
 
-An undo is an operation itself and holds all its steps: a journal replays it, and it can be undone.
+An undo is itself an operation that holds all its steps: a journal replays it, and it can be undone.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from memory_fabric.store.history import changes
 from memory_fabric.store.history.changes import Change
 from memory_fabric.store.memory import Memory
 
-# What changed nothing that a reader sees, or cannot come back.
+# Excludes operations without a visible effect, and those that cannot be undone.
 _NOT_LAST = "kind NOT IN ('undo', 'purged', 'tombstones') AND inverse <> '[]'"
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What became of one change: undone by the operation `by`, or not, `because` of something."""
+    """The result of undoing one change: the id `by` of the undo, or the reason `because` it
+    failed.
+    """
 
     change: Change
     by: str = ""
@@ -30,7 +32,7 @@ class Undone:
 
 
 def last(memory: Memory) -> Change:
-    """The newest change that stands; called again after an undo, the one before. Raises NotFound.
+    """Return the newest change that is not undone; after an undo, the one before. Raises NotFound.
 
     An undo counts as the change that it took back: to undo an undo, name it by its id.
     """
@@ -42,9 +44,9 @@ def last(memory: Memory) -> Change:
 
 
 def of_session(memory: Memory, session: str) -> list[Change]:
-    """All changes of a session, newest first, in both databases; without its undos of them.
+    """Return all changes of a session in both databases, newest first, without its undos of them.
 
-    Raises NotFound when it made none.
+    Raises NotFound if it made none.
     """
     found = changes.read_all(memory, "session = ? AND kind <> 'purged'", (session,))
     own = {change.id for change in found}
@@ -59,45 +61,49 @@ def of_session(memory: Memory, session: str) -> list[Change]:
 
 
 def prospect(change: Change) -> str:
-    """Why a change cannot be undone; empty when it can."""
+    """Return the reason why a change cannot be undone; empty if it can."""
     if change.kind == "purged":
-        return "it was erased for good"
+        return "it was purged"
     if change.undone:
         return "it is undone already"
     if change.inverse:
         return ""
-    return "a turn does not come back" if change.payload.get("turns") else "it changed nothing"
+    return (
+        "a forgotten turn cannot be restored"
+        if change.payload.get("turns")
+        else "it changed nothing"
+    )
 
 
 def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> list[Undone]:
-    """Take back these changes, in this order, each as one operation; then the other tiers follow.
+    """Undo these changes in this order, each as one operation, and update the other tiers.
 
-    Those that cannot be undone are skipped and said. What was added or forgotten since stays so.
-    Raises StoreUnavailable.
+    Changes that cannot be undone are skipped, with the reason in the result. What was added or
+    forgotten since stays so. Raises StoreUnavailable.
     """
-    told = []
-    # What was done as one and undone as one is done again as one.
+    results = []
+    # Changes of one batch that are undone together can be redone together.
     batch = {"batch": ids.new_id()} if any(c.payload.get("batch") for c in chosen) else {}
     for change in chosen:
         because = prospect(change)
         if not because:
             payload = {"operation": change.id, "steps": _steps(memory, change), **batch}
-            # Who may read the change may read that it was taken back.
+            # The undo is visible wherever the change is.
             by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
             result = memory.write("undo", payload, by, store=change.store)
             because = "it waits in the queue" if result.get("queued") else ""
-        told.append(Undone(change, "" if because else _newest_undo(memory, change), because))
+        results.append(Undone(change, "" if because else _newest_undo(memory, change), because))
     memory.flush()
-    return told
+    return results
 
 
 def _steps(memory: Memory, change: Change) -> list[Any]:
     steps = list(change.inverse)
     if change.kind != "forget" or any(step["kind"] == "tombstones" for step in steps):
         return steps
-    # Release 0.1.0 did not note which tombstones its forgetting had set.
+    # Release 0.1.0 did not log which tombstones `forget` had set.
     database = memory.database(change.store, create=False)
-    graves = [
+    tombs = [
         list(row)
         for id_ in change.payload["ids"]
         for row in (
@@ -105,7 +111,7 @@ def _steps(memory: Memory, change: Change) -> list[Any]:
         )
         if row[2] == change.at
     ]
-    return [{"kind": "tombstones", "payload": {"add": [], "remove": graves}}, *steps]
+    return [{"kind": "tombstones", "payload": {"add": [], "remove": tombs}}, *steps]
 
 
 def _newest_undo(memory: Memory, change: Change) -> str:

@@ -1,1 +1,1 @@
-"""What each kind of operation does to a database, and what takes it back."""
+"""The effect of each kind of operation on a database, and its inverse."""

@@ -1,11 +1,11 @@
-"""What deletions do to the graph, and what puts back what they took.
+"""Operations that delete entities, observations and relations, and the one that restores them.
 
-The inverse of a deletion is `restore` with the whole rows; what was forgotten meanwhile stays away.
+The inverse of a deletion is `restore` with whole rows; rows forgotten since then are not restored.
 """
 
 from __future__ import annotations
 
-from memory_fabric.store.operations import restore as returns
+from memory_fabric.store.operations import restore as restoring
 from memory_fabric.store.operations import rows
 
 TYPE_CHECKING = False
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def delete_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Entities, their observations and every relation at either end; unknown names are silent.
+    """Delete entities with their observations and relations; unknown names are ignored.
 
-    With `only` what lies in these domains: an entity of which others speak stays to them.
+    With `only` rows of these domains are deleted; an entity that others describe is kept for them.
     """
     if payload.get("only") is not None:
         return _delete_in(c, payload["entityNames"], payload["only"])
@@ -45,8 +45,8 @@ def delete_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
 def delete_observations(
     c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance
 ) -> Result:
-    """Exactly these texts of these entities, `only` in these domains where some are stated; what
-    does not exist is silent.
+    """Delete exactly these texts of these entities, with `only` in these domains; unknown ones are
+    ignored.
     """
     gone, (where, domains) = rows.nothing(), _within(payload, "o")
     said = f"o.entity = ? AND substr(o.text, 1, 48) = substr(?, 1, 48) AND o.text = ? AND {where}"
@@ -54,18 +54,18 @@ def delete_observations(
         entity = rows.entity_id(c, item["entityName"])
         for text in dict.fromkeys(item["observations"] if entity is not None else ()):
             gone["observations"] += rows.observations(c, said, (entity, text, text, *domains))
-    # The same entity may stand in the list twice.
+    # The same entity may be in the list twice.
     gone["observations"] = list({row["id"]: row for row in gone["observations"]}.values())
     left = _leave_to_others(c, gone, payload.get("only"))
     rows.remove(c, gone)
     touched = [row["entity"] for row in gone["observations"]]
     result = {"deleted": len(touched), "touched": touched}
-    return result, [_op("restore", **gone), *returns.op(left)]
+    return result, [_op("restore", **gone), *restoring.op(left)]
 
 
 def delete_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Exactly these relations, `only` in these domains where some are stated; what does not exist
-    is silent. Their ends stay.
+    """Delete exactly these relations, with `only` in these domains; unknown ones are ignored. Their
+    ends stay.
     """
     gone, only = rows.nothing(), payload.get("only")
     for item in payload["relations"]:
@@ -77,12 +77,12 @@ def delete_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
     rows.remove(c, gone)
     touched = [row[end] for row in gone["relations"] for end in ("from", "to")]
     result = {"deleted": len(gone["relations"]), "touched": touched}
-    return result, [_op("restore", **gone), *returns.op(left)]
+    return result, [_op("restore", **gone), *restoring.op(left)]
 
 
 def restore(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Rows that were taken out, as they were: the inverse of a deletion."""
-    new, changed = returns.put_back(c, payload, by)
+    """Restore deleted rows as they were: the inverse of a deletion."""
+    new, changed = restoring.put_back(c, payload, by)
     inverse = [
         _op("delete_relations", relations=new["relations"]),
         _op(
@@ -94,11 +94,11 @@ def restore(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -
         ),
         _op("remove_orphans", entityNames=[row["name"] for row in new["entities"]]),
     ]
-    return {"restored": sum(map(len, new.values()))}, [*returns.op(changed), *inverse]
+    return {"restored": sum(map(len, new.values()))}, [*restoring.op(changed), *inverse]
 
 
 def remove_orphans(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Those of the entities that have neither observations nor relations; the others stay."""
+    """Delete those of the entities that have neither observations nor relations."""
     gone = rows.nothing()
     gone["entities"] = rows.orphans(c, payload["entityNames"])
     rows.remove(c, gone)
@@ -106,7 +106,7 @@ def remove_orphans(c: sqlite3.Connection, payload: Mapping[str, Any], by: Proven
 
 
 def relation(c: sqlite3.Connection, item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The whole row of exactly this relation, in a list; empty without one."""
+    """Return the whole row of exactly this relation in a list; empty if there is none."""
     return rows.relations(
         c,
         "s.name = ? AND r.type = ? AND t.name = ?",
@@ -115,9 +115,11 @@ def relation(c: sqlite3.Connection, item: Mapping[str, Any]) -> list[dict[str, A
 
 
 def _delete_in(c: sqlite3.Connection, names: Sequence[str], only: Sequence[str]) -> Result:
-    """What these domains say of the entities, and those that nobody else speaks of."""
+    """Delete what these domains state about the entities, and the entities that then have no
+    statement.
+    """
     gone = rows.nothing()
-    left: list[returns.Group] = []
+    left: list[restoring.Group] = []
     (of_said, domains), (of_related, _) = _within({"only": only}, "o"), _within({"only": only}, "r")
     for name in dict.fromkeys(names):
         for entity in rows.entities(c, "e.name = ?", (name,)):
@@ -136,33 +138,36 @@ def _delete_in(c: sqlite3.Connection, names: Sequence[str], only: Sequence[str])
     touched = [r[end] for r in gone["relations"] for end in ("from", "to")]
     touched += [row["entity"] for row in gone["observations"]]
     result = {"deleted": len(gone["entities"]), "relations": len(gone["relations"])}
-    return result | {"touched": touched}, [_op("restore", **gone), *returns.op(left)]
+    return result | {"touched": touched}, [_op("restore", **gone), *restoring.op(left)]
 
 
 def _leave_to_others(
     c: sqlite3.Connection, gone: rows.Rows, only: Sequence[str] | None
-) -> list[returns.Group]:
-    """Take from the rows that go what a record of another domain says, too: it is that one's now.
-    How that is taken back.
+) -> list[restoring.Group]:
+    """Keep rows that a record of another domain states, too, and attribute them to that record.
+
+    Removes these rows from `gone`; returns the groups that take this back.
     """
-    groups: list[returns.Group] = []
+    groups: list[restoring.Group] = []
     for table in ("observations", "relations") if only is not None else ():
         for row in list(gone[table]):
-            heir = next((id_ for id_ in row["claims"] if _lies_beyond(c, id_, only or ())), "")
-            if heir:
-                rows.hand_to(c, rows.nothing() | {table: [row]}, heir)
-                groups.append(returns.group(table, returns.by_number(c, table, row["id"]), [row]))
+            other = next((id_ for id_ in row["claims"] if _is_outside(c, id_, only or ())), "")
+            if other:
+                rows.hand_to(c, rows.nothing() | {table: [row]}, other)
+                groups.append(
+                    restoring.group(table, restoring.by_number(c, table, row["id"]), [row])
+                )
                 gone[table].remove(row)
     return groups
 
 
-def _lies_beyond(c: sqlite3.Connection, record: str, only: Sequence[str]) -> bool:
+def _is_outside(c: sqlite3.Connection, record: str, only: Sequence[str]) -> bool:
     row = c.execute("SELECT domain FROM records WHERE id = ?", (record,)).fetchone()
     return row is not None and row[0] not in only
 
 
 def _within(payload: Mapping[str, Any], alias: str) -> tuple[str, tuple[str, ...]]:
-    """The condition that a row lies in the domains of the payload, with its values."""
+    """Return the condition that a row is in the domains of the payload, with its values."""
     only = payload.get("only")
     if only is None:
         return "1", ()

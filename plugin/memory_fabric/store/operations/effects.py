@@ -1,8 +1,9 @@
-"""What each kind of operation does to a database, and the operations that would take it back.
+"""The table of effects: the function that applies each kind of operation to a database.
 
 An effect runs inside the transaction of `write`; its payload has been redacted and has the shape
 that `shapes` demands. It returns its result and its inverse: a list of `{"kind", "payload"}` that,
-applied in order, restores what was. `touched` in a result names entities that may be orphans now.
+applied in order, restores the former state. `touched` in a result names entities that may have
+become orphans.
 """
 
 from __future__ import annotations
@@ -31,31 +32,32 @@ if TYPE_CHECKING:
 
     Result = tuple[dict[str, Any], list[dict[str, Any]]]
     Effect = Callable[[sqlite3.Connection, Mapping[str, Any], Provenance], Result]
-    Adopted = list[restore.Group]
+    Detached = list[restore.Group]
 
 
 def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """New entities with their observations; an existing name gets the observations it lacks.
+    """Create entities with their observations; an existing one gets the observations it lacks.
 
-    With `apart` the speaker's domain alone counts as having said something.
+    With `apart` only the caller's own domain counts: an observation of another domain does not make
+    the same text a repeat.
     """
     created, merged = [], []
     apart = payload.get("apart") is True
     only = by.domain if apart else ""
-    adopted: Adopted = []
-    graves = tombstones.Graves(c, by)
+    detached: Detached = []
+    guard = tombstones.StatementGuard(c, by)
     for item in payload["entities"]:
         name, texts = item["name"], item.get("observations") or ()
         id_ = rows.entity_id(c, name)
         if id_ is None:
-            if graves.refuse_entity(name):
+            if guard.refuse_entity(name):
                 continue
             id_ = rows.add_entity(c, name, item["entityType"], by)
-            added = rows.add_texts(c, id_, _lacking(c, id_, name, texts, graves), by)
+            added = rows.add_texts(c, id_, _lacking(c, id_, name, texts, guard), by)
             created.append({"name": name, "entityType": item["entityType"], "observations": added})
         else:
-            _adopt(c, adopted, id_, texts, only)
-            lacking = _lacking(c, id_, name, texts, graves)
+            _detach(c, detached, id_, texts, only)
+            lacking = _lacking(c, id_, name, texts, guard)
             added = rows.add_texts(c, id_, lacking, by, apart=apart)
             if added:
                 merged.append({"name": name, "observations": added})
@@ -63,22 +65,22 @@ def create_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
         {"entityName": item["name"], "observations": item["observations"]}
         for item in (*created, *merged)
     ]
-    inverse = [_unsaid(said, by, apart=apart)]
+    inverse = [_removal(said, by, apart=apart)]
     inverse += [_op("remove_orphans", entityNames=[e["name"] for e in created])]
-    inverse += [*restore.op(adopted), *tombstones.set_again(graves.lifted)]
-    return _also({"entities": created, "merged": merged}, graves), inverse
+    inverse += [*restore.op(detached), *tombstones.op(guard.lifted)]
+    return _with_forgotten({"entities": created, "merged": merged}, guard), inverse
 
 
 def create_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """New relations; an end that does not exist is created first with type `unknown` (BR-9)."""
+    """Create relations; an end that does not exist is created first with type `unknown` (BR-9)."""
     created, ends = [], []
     only = by.domain if payload.get("apart") is True else ""
-    adopted: Adopted = []
-    graves = tombstones.Graves(c, by)
+    detached: Detached = []
+    guard = tombstones.StatementGuard(c, by)
     for item in payload["relations"]:
         both = (item["from"], item["to"])
         missing = [name for name in dict.fromkeys(both) if rows.entity_id(c, name) is None]
-        if any(graves.refuse_entity(name) for name in missing):
+        if any(guard.refuse_entity(name) for name in missing):
             continue
         for name in missing:
             rows.add_entity(c, name, rows.UNKNOWN_TYPE, by)
@@ -86,45 +88,48 @@ def create_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prov
         ids = [rows.entity_id(c, name) or 0 for name in both]
         for name, id_ in zip(both, ids, strict=True):
             if name not in missing:
-                _adopt(c, adopted, id_, (), only)
+                _detach(c, detached, id_, (), only)
         relation = {name: item[name] for name in ("from", "to", "relationType")}
         if rows.add_relation(c, ids[0], item["relationType"], ids[1], by):
             created.append(relation)
         else:
-            _adopt_relation(c, adopted, relation, only)
+            _detach_relation(c, detached, relation, only)
     inverse = [_op("delete_relations", relations=created), _op("remove_orphans", entityNames=ends)]
-    inverse += [*restore.op(adopted), *tombstones.set_again(graves.lifted)]
-    return _also({"relations": created, "created_ends": ends}, graves), inverse
+    inverse += [*restore.op(detached), *tombstones.op(guard.lifted)]
+    return _with_forgotten({"relations": created, "created_ends": ends}, guard), inverse
 
 
 def add_observations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Texts that their entity lacks. Raises NotFound for an unknown entity; nothing is changed."""
+    """Add the texts that their entity lacks.
+
+    Raises NotFound for an unknown entity; nothing is changed then.
+    """
     results = []
     apart = payload.get("apart") is True
     only = by.domain if apart else ""
-    adopted: Adopted = []
-    graves = tombstones.Graves(c, by)
+    detached: Detached = []
+    guard = tombstones.StatementGuard(c, by)
     for item in payload["observations"]:
         name = item["entityName"]
         id_ = rows.entity_id(c, name)
         if id_ is None:
-            if by.source in tombstones.REPEATING and graves.refuse_entity(name):
+            if by.source in tombstones.REPEATING and guard.refuse_entity(name):
                 continue
             raise NotFound(name, f"Entity with name {name} not found")
-        _adopt(c, adopted, id_, item["contents"], only)
-        lacking = _lacking(c, id_, name, item["contents"], graves)
+        _detach(c, detached, id_, item["contents"], only)
+        lacking = _lacking(c, id_, name, item["contents"], guard)
         added = rows.add_texts(c, id_, lacking, by, apart=apart)
         results.append({"entityName": name, "addedObservations": added})
     undo = [
         {"entityName": r["entityName"], "observations": r["addedObservations"]} for r in results
     ]
-    inverse = [_unsaid(undo, by, apart=apart)]
-    inverse += [*restore.op(adopted), *tombstones.set_again(graves.lifted)]
-    return _also({"results": results}, graves), inverse
+    inverse = [_removal(undo, by, apart=apart)]
+    inverse += [*restore.op(detached), *tombstones.op(guard.lifted)]
+    return _with_forgotten({"results": results}, guard), inverse
 
 
 def add_episodes(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Turns of a session, each once by its uuid; those that were forgotten stay away."""
+    """Add turns of a session, each once by its uuid; forgotten turns are skipped."""
     added = 0
     for item in payload["episodes"]:
         if tombstones.is_set(c, tombstones.of_turn(item["id"])):
@@ -150,7 +155,9 @@ def add_episodes(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenan
 
 
 def undo(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """What takes back an operation, step by step; its own inverse does that operation again."""
+    """Apply the steps of an inverse in order; the inverse of this repeats the original
+    operation.
+    """
     told: dict[str, Any] = {"steps": len(payload["steps"]), "touched": []}
     back: list[dict[str, Any]] = []
     for step in payload["steps"]:
@@ -161,7 +168,7 @@ def undo(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> R
 
 
 def purged(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Nothing: what this operation once did was erased, and is not to be done again."""
+    """Do nothing: the content of this operation was erased and must not be applied again."""
     return {}, []
 
 
@@ -195,9 +202,9 @@ EFFECTS: dict[str, Effect] = {
 }
 
 
-def _adopt(c: sqlite3.Connection, adopted: Adopted, entity: int, texts: Any, only: str) -> None:
-    """What a record had brought and somebody now states himself no longer goes with the record;
-    `only` what lies in this domain, where one is given.
+def _detach(c: sqlite3.Connection, detached: Detached, entity: int, texts: Any, only: str) -> None:
+    """Detach an entity and these texts from the record that brought them, since they are now stated
+    directly: they no longer disappear with the record. `only` limits this to one domain.
     """
     mine = rows.nothing()
     brought = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
@@ -206,43 +213,45 @@ def _adopt(c: sqlite3.Connection, adopted: Adopted, entity: int, texts: Any, onl
         id_ = rows.text_id(c, entity, text, only)
         if id_ is not None:
             mine["observations"] += rows.observations(c, "o.id = ? AND o.record <> ''", (id_,))
-    _take(c, adopted, mine)
+    _detach_rows(c, detached, mine)
 
 
-def _adopt_relation(
-    c: sqlite3.Connection, adopted: Adopted, relation: Mapping[str, Any], only: str
+def _detach_relation(
+    c: sqlite3.Connection, detached: Detached, relation: Mapping[str, Any], only: str
 ) -> None:
     known = [row for row in deletions.relation(c, relation) if row["record"]]
     known = [row for row in known if not only or row["domain"] == only]
-    _take(c, adopted, rows.nothing() | {"relations": known})
+    _detach_rows(c, detached, rows.nothing() | {"relations": known})
 
 
-def _take(c: sqlite3.Connection, adopted: Adopted, mine: rows.Rows) -> None:
+def _detach_rows(c: sqlite3.Connection, detached: Detached, mine: rows.Rows) -> None:
     rows.hand_to(c, mine, "")
     for table, some in mine.items():
-        adopted += [restore.group(table, [row | {"record": ""}], [row]) for row in some]
+        detached += [restore.group(table, [row | {"record": ""}], [row]) for row in some]
 
 
 def _lacking(
-    c: sqlite3.Connection, entity: int, name: str, texts: Any, graves: tombstones.Graves
+    c: sqlite3.Connection, entity: int, name: str, texts: Any, guard: tombstones.StatementGuard
 ) -> list[str]:
-    """Those of the texts that may be said of the entity."""
+    """Return the texts that the entity has already or that were not forgotten."""
     return [
         text
         for text in texts
-        if rows.text_id(c, entity, text) is not None or not graves.refuse_text(name, text)
+        if rows.text_id(c, entity, text) is not None or not guard.refuse_text(name, text)
     ]
 
 
-def _unsaid(said: list[dict[str, Any]], by: Provenance, *, apart: bool) -> dict[str, Any]:
-    """What takes these observations out again; others may have said the same words."""
+def _removal(said: list[dict[str, Any]], by: Provenance, *, apart: bool) -> dict[str, Any]:
+    """Return the operation that removes these observations; with `apart`, only in the caller's
+    domain.
+    """
     only = {"only": [by.domain]} if apart else {}
     return _op("delete_observations", deletions=said, **only)
 
 
-def _also(result: dict[str, Any], graves: tombstones.Graves) -> dict[str, Any]:
-    """The result, and names of what was left away because it had been forgotten."""
-    return result | ({"forgotten": list(graves.forgotten)} if graves.forgotten else {})
+def _with_forgotten(result: dict[str, Any], guard: tombstones.StatementGuard) -> dict[str, Any]:
+    """Add to the result the names of everything that was skipped because it had been forgotten."""
+    return result | ({"forgotten": list(guard.forgotten)} if guard.forgotten else {})
 
 
 def _op(kind: str, **payload: Any) -> dict[str, Any]:

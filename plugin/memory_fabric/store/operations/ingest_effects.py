@@ -1,6 +1,7 @@
-"""What other programs bring in, as operations: taken in, worked off, dropped.
+"""Operations on ingested texts: accept, finish, drop.
 
-The row in `intake` keeps the text as it came; what was made of it are operations of their own.
+The row in the table `intake` keeps the text as it was received; the memories made of it are
+operations of their own.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ if TYPE_CHECKING:
     Result = tuple[dict[str, Any], list[dict[str, Any]]]
 
 WAITING, WORKING, DONE, DEAD = "waiting", "working", "done", "dead"
-# What is no part of the content: who sends the same again may say it at another time.
-_ASIDE = frozenset(("idempotency_key", "created_at"))
+# Fields that may differ when a client sends the same content again.
+_NOT_CONTENT = frozenset(("idempotency_key", "created_at"))
 
 
 def ingest(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """A text to be worked off, once by its idempotency key.
+    """Queue an ingested text, once by its idempotency key.
 
-    Result: `id`, and `repeated`, or `conflict` when the key stands for another content. An
-    `outcome` in the payload is that of a text that had been worked off before it was dropped.
+    Result: `id`, and `repeated`, or `conflict` if the key was used for other content. `outcome` in
+    the payload is the outcome of a text that had been processed before it was dropped.
     """
     value = payload["ingest"]
     key, body = str(value.get("idempotency_key") or ""), jsontext.dumps(value, ensure_ascii=False)
@@ -55,7 +56,7 @@ def ingest(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
 
 
 def ingested(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """A text was worked off; a replay knows by it that nothing is left to do."""
+    """Mark a text as processed, so that a replay does not process it again."""
     changed = c.execute(
         "UPDATE intake SET state = ?, worker = '', leased_until = '', error = '', result = ?, "
         "ended_at = ? WHERE id = ? AND state <> ?",
@@ -65,7 +66,7 @@ def ingested(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
 
 
 def drop_ingests(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Texts leave the intake, whatever became of them; records that came of them stay."""
+    """Delete texts from the ingest queue in any state; records made of them stay."""
     back, gone = [], 0
     for id_ in dict.fromkeys(payload["ids"]):
         row = c.execute("SELECT body, state, result FROM intake WHERE id = ?", (id_,)).fetchone()
@@ -79,9 +80,9 @@ def drop_ingests(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenan
 
 
 def digest(value: Mapping[str, Any]) -> str:
-    """What tells one content from another under the same key."""
-    from memory_fabric.digests import sha256  # only where something comes in
+    """Return the hash that tells different contents under one key apart."""
+    from memory_fabric.digests import sha256  # only for ingested texts
 
-    content = {name: part for name, part in value.items() if name not in _ASIDE}
+    content = {name: part for name, part in value.items() if name not in _NOT_CONTENT}
     text = jsontext.dumps(content, ensure_ascii=False, sort_keys=True)
     return sha256(text.encode("utf-8", "replace"))

@@ -1,13 +1,12 @@
-"""Other names for an entity, and several entities made one, as operations.
+"""Operations on entity names: add and remove aliases, merge several entities into one.
 
-The graph tools keep names exactly; capture and recall find an entity by its aliases, too.
+The graph tools match names exactly; capture and recall also find an entity by its aliases.
 """
 
 from __future__ import annotations
 
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.store.operations import restore, rows
-from memory_fabric.store.operations.tombstones import of_observation, set_again
+from memory_fabric.store.operations import restore, rows, tombstones
 from memory_fabric.text import name_key
 
 TYPE_CHECKING = False
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def alias(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """New names of an entity; those that mean it already are left out, and those that belong to
-    another one are refused: each with its reason.
+    """Add names to an entity. Names that it has already are skipped; names of another entity are
+    refused, each with its reason.
 
-    Raises NotFound without such an entity, BadInput where each of the names is refused.
+    Raises NotFound if there is no such entity, BadInput if every name is refused.
     """
     name = payload["entity"]
     id_ = _existing(c, name)
-    refused = {other: why for other in payload["aliases"] if (why := _taken(c, id_, other))}
+    refused = {other: why for other in payload["aliases"] if (why := _refusal(c, id_, other))}
     if refused and len(refused) == len(set(payload["aliases"])):
         raise next(iter(refused.values()))
     wanted = [
@@ -43,7 +42,7 @@ def alias(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> 
 
 
 def put_aliases(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Those of the names that nobody has meanwhile: what takes back `unalias`."""
+    """Add the names that are still free: the inverse of `unalias`."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     pairs = [(name_key(other), other) for other in payload["aliases"]]
@@ -52,7 +51,7 @@ def put_aliases(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenanc
 
 
 def unalias(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Names taken from an entity; what is no name of it is silent."""
+    """Remove names of an entity; unknown ones are ignored."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     keys = map(name_key, payload["aliases"])
@@ -61,30 +60,34 @@ def unalias(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -
 
 
 def merge(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Several entities become one: what they said and their relations move, their names stay.
+    """Merge entities: their observations and relations move, their names become aliases.
 
-    Rows keep who said them, when, and their order; what is said twice is one row afterwards, and
-    relations among the merged ones vanish. Raises NotFound for a name that nobody bears.
+    Rows keep author, time and order; equal statements become one row, and relations between the
+    merged entities are removed. Raises NotFound for an unknown name.
     """
     into = payload["into"]
     _existing(c, into)
     names = [name for name in dict.fromkeys(payload["names"]) if name != into]
     for name in names:
         _existing(c, name)
-    groups = [_one_entity(c, into, names), *_sayings(c, into, names), *_edges(c, into, names)]
-    lifted = _lifted(c, into, groups)
+    groups = [
+        _one_entity(c, into, names),
+        *_observations(c, into, names),
+        *_relations(c, into, names),
+    ]
+    lifted = _lift_tombstones(c, into, groups)
     latest = max(row["updated_at"] for row in groups[0]["out"]["entities"])
     back = restore.replace(c, groups, by)
     c.execute("UPDATE entities SET updated_at = ? WHERE name = ?", (latest, into))
-    told = {"into": into, "merged": names, "observations": 0, "relations": 0}
+    result = {"into": into, "merged": names, "observations": 0, "relations": 0}
     for group in groups[1:]:
         for table in ("observations", "relations"):
-            told[table] += len(group["in"][table])
-    return told, restore.op(back) + set_again(lifted)
+            result[table] += len(group["in"][table])
+    return result, restore.op(back) + tombstones.op(lifted)
 
 
 def replace_rows(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Rows in the place of others: what takes back `merge`, as far as they are still there."""
+    """Replace groups of rows with others, as far as they still exist: the inverse of `merge`."""
     back = restore.replace(c, payload["groups"], by)
     return {"replaced": len(back)}, restore.op(back)
 
@@ -95,22 +98,22 @@ def _existing(c: sqlite3.Connection, name: str) -> int:
         raise NotFound(
             name,
             f"There is no entity {name[:100]!r}.",
-            remedy="memory-fabric recall shows names as they are spelt.",
+            remedy="memory-fabric recall shows how names are spelt.",
         )
     return id_
 
 
-def _taken(c: sqlite3.Connection, entity: int, other: str) -> BadInput | None:
-    """Why the entity cannot have this name, too; None where it can."""
+def _refusal(c: sqlite3.Connection, entity: int, other: str) -> BadInput | None:
+    """Return the error why the entity cannot have this name; None if it can."""
     key = name_key(other)
     if not other.strip():
-        return BadInput("alias", "An alias is empty.", remedy="Say a name.")
+        return BadInput("alias", "An alias is empty.", remedy="Give a name.")
     owner = rows.entities(c, "e.key = ? AND e.id <> ?", (key, entity))
     if owner:
         return BadInput(
             "alias",
             f"{other!r} is the name of the entity {owner[0]['name']!r}.",
-            remedy="To make the two one, use memory-fabric merge.",
+            remedy="Use memory-fabric merge to make one entity of both.",
         )
     taken = rows.entities(
         c, "e.id <> ? AND e.id IN (SELECT entity FROM aliases WHERE key = ?)", (entity, key)
@@ -119,13 +122,13 @@ def _taken(c: sqlite3.Connection, entity: int, other: str) -> BadInput | None:
         return BadInput(
             "alias",
             f"{other!r} already means the entity {taken[0]['name']!r}.",
-            remedy="Take it from there first, with memory-fabric alias --remove.",
+            remedy="Remove it there first, with memory-fabric alias --remove.",
         )
     return None
 
 
 def _one_entity(c: sqlite3.Connection, into: str, names: Sequence[str]) -> restore.Group:
-    """The group that leaves one entity of several, which bears the names of all."""
+    """Return the group that makes one entity of several, with the names of all."""
     out = [row for name in (into, *names) for row in rows.entities(c, "e.name = ?", (name,))]
     aliases = [pair for row in out for pair in row["aliases"]]
     aliases += [[name_key(name), name] for name in names]
@@ -134,14 +137,14 @@ def _one_entity(c: sqlite3.Connection, into: str, names: Sequence[str]) -> resto
     return restore.group("entities", out, [out[0] | {"record": record, "aliases": unique}])
 
 
-def _sayings(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
+def _observations(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
     found = [row for n in (into, *names) for row in rows.observations(c, "e.name = ?", (n,))]
     return _moved(
         "observations", found, lambda row: row | {"entity": into}, lambda row: row["text"]
     )
 
 
-def _edges(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
+def _relations(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[restore.Group]:
     ours = {into, *names}
     found: dict[int, Row] = {}
     for name in ours:
@@ -152,24 +155,24 @@ def _edges(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[resto
     def moved(row: Row) -> Row:
         return row | {end: into for end in ("from", "to") if row[end] in ours}
 
-    def sense(row: Row) -> Any:
+    def key(row: Row) -> Any:
         now = moved(row)
         return now["from"], now["relationType"], now["to"]
 
     gone = [restore.group("relations", [row], []) for row in inner]
-    return gone + _moved("relations", outer, moved, sense)
+    return gone + _moved("relations", outer, moved, key)
 
 
 def _moved(
-    table: str, found: Iterable[Row], moved: Callable[[Row], Row], sense: Callable[[Row], Any]
+    table: str, found: Iterable[Row], moved: Callable[[Row], Row], key: Callable[[Row], Any]
 ) -> list[restore.Group]:
-    """Groups that move rows, those of one sense into one row; what stays as it is has none."""
+    """Return groups that move rows, equal ones into a single row; unchanged rows get no group."""
     alike: dict[Any, list[Row]] = {}
     for row in sorted(found, key=lambda row: int(row["id"])):
-        alike.setdefault(sense(row), []).append(row)
+        alike.setdefault(key(row), []).append(row)
     groups = []
     for same in alike.values():
-        # What the entity had already keeps its place.
+        # The row that the entity had already keeps its number.
         first = next((row for row in same if moved(row) == row), same[0])
         record = "" if any(not row["record"] for row in same) else first["record"]
         claims = sorted({id_ for row in same for id_ in row["claims"]})
@@ -179,13 +182,15 @@ def _moved(
     return groups
 
 
-def _lifted(c: sqlite3.Connection, into: str, groups: Iterable[restore.Group]) -> list[list[Any]]:
-    """Tombstones that are gone because a person moves what lives elsewhere to their place."""
+def _lift_tombstones(
+    c: sqlite3.Connection, into: str, groups: Iterable[restore.Group]
+) -> list[list[Any]]:
+    """Lift the tombstones of observations that the user now moves to this entity; return them."""
     lifted: list[list[Any]] = []
     if not c.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone():
         return lifted
     for row in [row for group in groups for row in group["in"]["observations"]]:
-        id_ = of_observation(into, row["text"])
+        id_ = tombstones.of_observation(into, row["text"])
         lifted += [list(r) for r in c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))]
         c.execute("DELETE FROM tombstones WHERE id = ?", (id_,))
     return lifted

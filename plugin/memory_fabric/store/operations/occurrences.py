@@ -1,8 +1,8 @@
-"""When a correction was made: each turn counts once, however often it is read.
+"""The times at which a correction was made: each turn counts once, however often it is read.
 
-`evidence["corrected"]` of a record holds the times. The prompt hook hears a turn as it is said, and
-the transcript tells it again at Stop: what is read later counts only where its session is not known
-yet.
+`evidence["corrected"]` of a record holds the times. The prompt hook captures a turn when it is
+said, and at Stop the transcript repeats it: a turn that is read later counts only if its session is
+not known yet.
 """
 
 from __future__ import annotations
@@ -15,23 +15,25 @@ if TYPE_CHECKING:
     from memory_fabric.models import Record
 
 CORRECTED, PIN, DECLINED = "corrected", "pin", "declined"
-# The times of the first corrections tell enough.
+# The first corrections are enough to judge a rule.
 MAX_TIMES = 20
 
 
 def times(record: Record) -> list[str]:
-    """When the record was stated as a correction, in the order heard; empty for other records."""
+    """Return the times at which the record was stated as a correction, in the order they
+    were read.
+    """
     found = record.evidence.get(CORRECTED)
     return [str(at) for at in found] if isinstance(found, list | tuple) else []
 
 
 def is_declined(record: Record) -> bool:
-    """Whether somebody said that this rule is not to be proposed as a pinned one."""
+    """True if the user declined to have this rule pinned."""
     return record.evidence.get(PIN) == DECLINED
 
 
 def counted(old: Record, new: Record, session_known: bool) -> Mapping[str, Any]:
-    """The evidence of a record after it was said again, with the new correction if it is one."""
+    """Return the evidence of a record after a repeat, with the new correction if it is one."""
     said = times(new)
     is_live = new.valid_from == new.created_at
     if not said or (session_known and not is_live):

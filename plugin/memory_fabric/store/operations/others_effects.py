@@ -1,8 +1,8 @@
-"""Records of others as operations: taken in from a shared journal, and let go of again.
+"""Operations on records of other users, read from a shared journal: add them and drop them.
 
-They stand beside ours and touch none: the source `journal` marks them, they say nothing in the
-graph, close nothing of ours, and are never pinned by what the journal says. Neither operation is
-logged: the journal keeps the text, and what is read of it is undone by letting go.
+They are kept separate from this user's records: source `journal` marks them, they add nothing to
+the graph, close no own record, and a journal cannot pin them. Neither operation is logged: the
+journal keeps the text, and dropping the records undoes reading it.
 """
 
 from __future__ import annotations
@@ -27,65 +27,67 @@ TRUST = "foreign"
 
 
 def take_in(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Operation: what a journal says now; the result counts records by what became of them.
+    """Store the current content of a shared journal; the result counts added and removed records.
 
-    `records` are new or changed, `forgotten` ids that it says are forgotten, `here` all ids that it
-    holds: others' records that it held before are let go of, unless pinned or held by the journal
-    of another clone. `sums` are checksums of the lines that were dealt with.
+    `records` are new or changed, `forgotten` ids that the journal marks as forgotten, `here` all
+    ids that it holds. A record that it held before but no longer does is removed, unless it is
+    pinned or in the journal of another clone. `sums` are checksums of the lines that were read.
     """
     place = payload["place"]
     taken = [
         record
         for value in payload["records"]
-        if (record := _taken(c, value, payload["project"], by)) is not None
+        if (record := _as_others_record(c, value, payload["project"], by)) is not None
     ]
     for record in taken:
         records.put(c, record, [])
-    # Only now all are there that one of them may name.
-    heirs = {value["id"]: value.get("superseded_by", "") for value in payload["records"]}
+    # Links come last: a record may name any other of the same journal.
+    successors = {value["id"]: value.get("superseded_by", "") for value in payload["records"]}
     for record in taken:
-        _link(c, record, heirs[record.id])
-    gone = sum(_let_go(c, id_, pinned=True) for id_ in payload["forgotten"])
+        _set_successor(c, record, successors[record.id])
+    deleted = sum(_drop(c, id_, pinned=True) for id_ in payload["forgotten"])
     before = sums(c, place)
     here = {*payload["here"], *payload["forgotten"]}
     missing = [id_ for id_ in before if id_ not in here]
     if missing:
         elsewhere = _held_elsewhere(c, place)
-        gone += sum(_let_go(c, id_, pinned=False) for id_ in missing if id_ not in elsewhere)
+        deleted += sum(_drop(c, id_, pinned=False) for id_ in missing if id_ not in elsewhere)
     kept = {id_: sum_ for id_, sum_ in before.items() if id_ in here} | dict(payload["sums"])
     _note(c, STAMP + place, payload["stamp"])
     _note(c, LINES + place, jsontext.dumps(kept))
     _note(c, UNREADABLE + place, str(payload["unreadable"]))
     if taken:
         _note(c, HAS_OTHERS, "1")
-    return {"taken": len(taken), "gone": gone}, []
+    return {"taken": len(taken), "gone": deleted}, []
 
 
 def let_go(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Operation: all records of others go, and that any journal was read; no tombstone stays."""
+    """Delete all records of others and the marks of every journal read, without tombstones."""
     del payload, by
-    gone = c.execute("DELETE FROM records WHERE source = ?", (OTHERS,)).rowcount
+    deleted = c.execute("DELETE FROM records WHERE source = ?", (OTHERS,)).rowcount
     for prefix in (STAMP, LINES, UNREADABLE):
         c.execute("DELETE FROM meta WHERE substr(key, 1, ?) = ?", (len(prefix), prefix))
     c.execute("DELETE FROM meta WHERE key = ?", (HAS_OTHERS,))
-    return {"gone": gone}, []
+    return {"gone": deleted}, []
 
 
 def sums(c: sqlite3.Connection, place: str) -> dict[str, int]:
-    """Checksums of the lines that were read of a journal, by id."""
+    """Return checksums of the lines that were read of a journal, by id."""
     row = c.execute("SELECT value FROM meta WHERE key = ?", (LINES + place,)).fetchone()
     return dict(jsontext.loads(row[0])) if row else {}
 
 
 def is_of_others(record: Record) -> bool:
-    """Whether somebody else's journal brought the record."""
+    """True if the record was read from another user's journal."""
     return record.source == OTHERS
 
 
-def _taken(
+def _as_others_record(
     c: sqlite3.Connection, value: Mapping[str, Any], project: str, by: Provenance
 ) -> Record | None:
-    """The claim as a record of its own; None for one that is ours, or that was forgotten here."""
+    """Return the journal's claim as a record; None if it is this user's own or was
+    forgotten here.
+    """
     claimed = records.from_object(value)._replace(project=project)
     record = Record(
         **{name: getattr(claimed, name) for name in _CLAIMED},
@@ -104,7 +106,7 @@ def _taken(
     record = record._replace(
         pinned=old.pinned, created_at=min(claimed.created_at or old.created_at, by.at)
     )
-    if old.superseded_by and not _is_others(c, old.superseded_by):  # closed by what was said here
+    if old.superseded_by and not _is_others(c, old.superseded_by):  # closed by an own record
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     return record
 
@@ -115,13 +117,18 @@ _CLAIMED = (
 ).split()
 
 
-def _link(c: sqlite3.Connection, record: Record, heir: str) -> None:
-    """Link what a journal says was replaced with its successor, if that is of others, too.
+def _set_successor(c: sqlite3.Connection, record: Record, successor: str) -> None:
+    """Link a replaced record with its successor, if that is also a record of others.
 
-    A link to a record of ours would lend the claim our words: it is left away.
+    A link to an own record would lend the foreign claim the authority of this user's words.
     """
-    if heir and heir != record.id and not record.superseded_by and _is_others(c, heir):
-        c.execute("UPDATE records SET superseded_by = ? WHERE id = ?", (heir, record.id))
+    if (
+        successor
+        and successor != record.id
+        and not record.superseded_by
+        and _is_others(c, successor)
+    ):
+        c.execute("UPDATE records SET superseded_by = ? WHERE id = ?", (successor, record.id))
 
 
 def _is_others(c: sqlite3.Connection, id_: str) -> bool:
@@ -129,22 +136,22 @@ def _is_others(c: sqlite3.Connection, id_: str) -> bool:
     return found.fetchone() is not None
 
 
-def _let_go(c: sqlite3.Connection, id_: str, *, pinned: bool) -> int:
-    """1 when the record was of others and went; a pinned one only when that is said."""
-    gone = c.execute(
+def _drop(c: sqlite3.Connection, id_: str, *, pinned: bool) -> int:
+    """Delete a record of others, and a pinned one only with `pinned`; return the number deleted."""
+    deleted = c.execute(
         "DELETE FROM records WHERE id = ? AND source = ? AND (pinned = 0 OR ?)",
         (id_, OTHERS, pinned),
     ).rowcount
-    if gone:
+    if deleted:
         c.execute(
             "UPDATE records SET superseded_by = '' WHERE superseded_by = ? AND source = ?",
             (id_, OTHERS),
         )
-    return int(gone)
+    return int(deleted)
 
 
 def _held_elsewhere(c: sqlite3.Connection, place: str) -> set[str]:
-    """Ids that the journals of other clones hold, as far as they were read."""
+    """Return ids that the journals of other clones held when they were last read."""
     rows = c.execute(
         "SELECT key FROM meta WHERE substr(key, 1, ?) = ? AND key <> ?",
         (len(LINES), LINES, LINES + place),

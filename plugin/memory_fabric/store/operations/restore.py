@@ -1,13 +1,13 @@
-"""Rows of the graph that come back as they were, and rows that take the place of others.
+"""Restore rows of the graph as they were, and exchange rows for others.
 
-What others have said or forgotten meanwhile counts: a row that was forgotten stays away, one that
-somebody else put there stays his, and what is no longer there is not exchanged.
+Later changes win: a row that was forgotten since is not restored, a row that was added again stays
+as it is, and a row that no longer exists is not exchanged.
 """
 
 from __future__ import annotations
 
 from memory_fabric.store.operations import rows
-from memory_fabric.store.operations.tombstones import Buried, is_set
+from memory_fabric.store.operations.tombstones import RestoreGuard, is_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ TABLES = ("entities", "observations", "relations")
 def put_back(
     c: sqlite3.Connection, taken: Mapping[str, Any], by: Provenance, *, claim_again: bool = False
 ) -> tuple[rows.Rows, list[Group]]:
-    """Insert rows that were taken out, under their old numbers where those are free.
+    """Insert rows that were deleted, under their old numbers where those are free.
 
-    Returns those that are new again, and groups for `replace` that take back what was changed on
-    rows that are there: with `claim_again` they are told again who brought them. A row whose entity
-    is missing is left out.
+    Returns the inserted rows, and groups for `replace` that take back changes to existing rows:
+    with `claim_again` those are attributed to their former record again. A row whose entity is
+    missing is left out.
     """
-    new, changed, buried = rows.nothing(), [], Buried(c)
+    new, changed, guard = rows.nothing(), [], RestoreGuard(c)
     for table in TABLES:
         for given in taken.get(table) or ():
             ends = [rows.entity_id(c, given[end]) for end in _ENDS[table]]
@@ -41,8 +41,8 @@ def put_back(
                 continue
             known = _like(c, table, row, ends)
             if known:
-                changed += _told_again(c, table, known[0], row, claim_again)
-            elif not _is_buried(buried, table, row):
+                changed += _claim_existing(c, table, known[0], row, claim_again)
+            elif not _is_forgotten(guard, table, row):
                 _INSERT[table](c, _free(c, table, row), *ends, row)
                 new[table].append(row)
                 _claim(c, table, _like(c, table, row, ends)[0], row)
@@ -52,22 +52,23 @@ def put_back(
 def replace(
     c: sqlite3.Connection, groups: Sequence[Mapping[str, Any]], by: Provenance
 ) -> list[Group]:
-    """Put the rows `in` of each group in the place of its rows `out`; returns the groups back.
+    """Replace the rows `out` of each group with its rows `in`; return the groups that take this
+    back.
 
-    A group of which a row is gone is left alone. An entity that stands in both keeps its number;
-    one that is only `out` goes when nothing else speaks of it.
+    A group with a missing row is skipped. An entity that is in both keeps its number; one that is
+    only in `out` is deleted if nothing else refers to it.
     """
     fitting = [(live, group) for group in groups if (live := _live(c, group["out"])) is not None]
     for live, _ in fitting:
         rows.remove(c, live | {"entities": []})
     for live, group in fitting:
-        _take_names(c, live, group)
+        _remove_names(c, live, group)
     back = []
     for live, group in fitting:
-        back.append({"out": _put_names(c, live, group, by), "in": live})
+        back.append({"out": _add_names(c, live, group, by), "in": live})
     for (live, group), undo in zip(fitting, back, strict=True):
-        coming = _carried(live, group) | {"entities": []}
-        new, changed = put_back(c, coming, by)
+        incoming = _carried(live, group) | {"entities": []}
+        new, changed = put_back(c, incoming, by)
         there = _live(c, new) or rows.nothing()
         for table in ("observations", "relations"):
             undo["out"][table] += there[table]
@@ -80,25 +81,27 @@ def replace(
     ]
 
 
-def group(table: str, out: Sequence[Row], coming: Sequence[Row]) -> Group:
-    """A group for `replace` with rows of one table."""
+def group(table: str, out: Sequence[Row], incoming: Sequence[Row]) -> Group:
+    """Return a group for `replace` with rows of one table."""
     return {
         "out": rows.nothing() | {table: list(out)},
-        "in": rows.nothing() | {table: list(coming)},
+        "in": rows.nothing() | {table: list(incoming)},
     }
 
 
 def op(groups: Sequence[Group]) -> list[dict[str, Any]]:
-    """The operation that replaces these groups; none without any."""
+    """Return the operation that replaces these groups; empty if there are none."""
     return [{"kind": "replace_rows", "payload": {"groups": list(groups)}}] if groups else []
 
 
-def _told_again(
+def _claim_existing(
     c: sqlite3.Connection, table: str, known: Row, row: Row, claim_again: bool
 ) -> list[Group]:
-    """Note on a row that is there who says it, too; the way back."""
+    """Attribute an existing row to its former record again; return the groups that take
+    this back.
+    """
     before = known
-    # Nobody's observation was stated by somebody himself: it no longer goes with a record.
+    # An observation without a record was stated directly and stays independent of records.
     others = known["record"] or table == "entities"
     if claim_again and others and known["record"] != row["record"]:
         rows.hand_to(c, rows.nothing() | {table: [known]}, row["record"], row["domain"])
@@ -114,7 +117,7 @@ def _claim(c: sqlite3.Connection, table: str, known: Row, row: Row) -> None:
 
 
 def _live(c: sqlite3.Connection, wanted: Mapping[str, Any]) -> rows.Rows | None:
-    """The rows that say the same now; None when one is missing."""
+    """Return the existing rows with the same content; None if one is missing."""
     found = rows.nothing()
     for table in TABLES:
         for row in wanted.get(table) or ():
@@ -126,7 +129,7 @@ def _live(c: sqlite3.Connection, wanted: Mapping[str, Any]) -> rows.Rows | None:
     return found
 
 
-def _take_names(c: sqlite3.Connection, live: rows.Rows, change: Mapping[str, Any]) -> None:
+def _remove_names(c: sqlite3.Connection, live: rows.Rows, change: Mapping[str, Any]) -> None:
     staying = {row["name"]: row for row in change["in"].get("entities") or ()}
     for row in live["entities"]:
         if row["name"] not in staying:
@@ -138,14 +141,16 @@ def _take_names(c: sqlite3.Connection, live: rows.Rows, change: Mapping[str, Any
         rows.remove_aliases(c, row["id"], sorted(ours - kept))
 
 
-def _put_names(
+def _add_names(
     c: sqlite3.Connection, live: rows.Rows, change: Mapping[str, Any], by: Provenance
 ) -> rows.Rows:
-    """Put in the entities of a group, and give those that stay their aliases; as they are now."""
+    """Insert the entities of a group, and give the others their aliases; return them as they are
+    now.
+    """
     before = {row["name"]: row for row in live["entities"]}
-    coming = change["in"].get("entities") or ()
-    new, _ = put_back(c, {"entities": [r for r in coming if r["name"] not in before]}, by)
-    for row in coming:
+    incoming = change["in"].get("entities") or ()
+    new, _ = put_back(c, {"entities": [r for r in incoming if r["name"] not in before]}, by)
+    for row in incoming:
         if row["name"] not in before:
             continue
         now, expected = before[row["name"]], _named(change["out"], row["name"])
@@ -163,25 +168,27 @@ def _named(side: Mapping[str, Any], name: str) -> Row:
 
 
 def _carried(live: rows.Rows, change: Mapping[str, Any]) -> rows.Rows:
-    """The rows to come, the first with what was said of the first one out since it was noted."""
-    coming: rows.Rows = {t: [dict(row) for row in change["in"].get(t) or ()] for t in TABLES}
+    """Return the rows to insert, the first with the claims made on the first removed row since
+    then.
+    """
+    incoming: rows.Rows = {t: [dict(row) for row in change["in"].get(t) or ()] for t in TABLES}
     for table in ("observations", "relations"):
         expected = change["out"].get(table) or ()
-        if not (expected and coming[table]):
+        if not (expected and incoming[table]):
             continue
-        noted, now, first = expected[0], live[table][0], coming[table][0]
+        noted, now, first = expected[0], live[table][0], incoming[table][0]
         if now["record"] != noted.get("record", ""):
             first["record"] = now["record"]
         since = set(now["claims"]) - set(noted.get("claims") or ())
         gone = set(noted.get("claims") or ()) - set(now["claims"])
         first["claims"] = sorted((set(first.get("claims") or ()) | since) - gone)
-    return coming
+    return incoming
 
 
 def _like(
     c: sqlite3.Connection, table: str, row: Mapping[str, Any], ends: Sequence[Any]
 ) -> list[Row]:
-    """The row that is there now and says the same, in a list; empty without one."""
+    """Return the existing row with the same content in a list; empty if there is none."""
     if table == "entities":
         return rows.entities(c, "e.name = ?", (row["name"],))
     if table == "observations":
@@ -191,7 +198,7 @@ def _like(
 
 
 def by_number(c: sqlite3.Connection, table: str, id_: int) -> list[Row]:
-    """The whole row of this number, in a list."""
+    """Return the whole row with this number in a list."""
     find = {
         "entities": rows.entities,
         "observations": rows.observations,
@@ -200,16 +207,16 @@ def by_number(c: sqlite3.Connection, table: str, id_: int) -> list[Row]:
     return find[table](c, f"{table[0]}.id = ?", (id_,))
 
 
-def _is_buried(buried: Buried, table: str, row: Row) -> bool:
+def _is_forgotten(guard: RestoreGuard, table: str, row: Row) -> bool:
     if table == "entities":
-        return buried.holds_entity(row["name"])
-    return table == "observations" and buried.holds_text(row["entity"], row["text"])
+        return guard.holds_entity(row["name"])
+    return table == "observations" and guard.holds_text(row["entity"], row["text"])
 
 
 def _stamped(c: sqlite3.Connection, row: Mapping[str, Any], by: Provenance) -> Row | None:
-    """The row, what it leaves out from who puts it back, and without records that are gone.
+    """Complete a row: add missing fields from the provenance, drop records that no longer exist.
 
-    None for a row that only forgotten records had said.
+    Returns None for a row that only forgotten records had stated.
     """
     own = {name: value for name, value in row.items() if isinstance(value, str)}
     default = by._asdict() | {"created_at": by.at, "updated_at": by.at, "record": ""}
@@ -241,7 +248,7 @@ def _is_text(value: object) -> bool:
 
 
 def _free(c: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int | None:
-    """The row's old number, if nobody has it now."""
+    """Return the row's old number if it is free."""
     id_ = row.get("id")
     if not isinstance(id_, int) or not 0 < id_ < 1 << 62:
         return None
@@ -249,7 +256,7 @@ def _free(c: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int | No
     return None if taken else id_
 
 
-# For each table: the fields of its rows that name entities, and how a row is put in.
+# For each table: the fields of its rows that name entities, and the function that inserts a row.
 _ENDS: dict[str, tuple[str, ...]] = {
     "entities": (),
     "observations": ("entity",),

@@ -1,4 +1,4 @@
-"""Rows of the graph for writing: found, added, and taken out whole."""
+"""Rows of the graph tables: find, add, change and remove them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Rows = dict[str, list[dict[str, Any]]]
 
-# The end of a relation that nobody has described yet.
+# The type of an entity that is known only as the end of a relation.
 UNKNOWN_TYPE = "unknown"
 
 _ENTITY = "id name type domain record created_at updated_at".split()
@@ -28,18 +28,20 @@ _IS_ORPHAN = (
 
 
 def nothing() -> Rows:
-    """No rows of any kind."""
+    """Return an empty set of rows."""
     return {"entities": [], "observations": [], "relations": []}
 
 
 def entity_id(c: sqlite3.Connection, name: str) -> int | None:
-    """The row of the entity of exactly this name."""
+    """Return the row number of the entity with exactly this name."""
     row = c.execute("SELECT id FROM entities WHERE name = ?", (name,)).fetchone()
     return int(row[0]) if row else None
 
 
 def variant_id(c: sqlite3.Connection, name: str) -> int | None:
-    """The row of the entity that this name means: exact, else by alias, else by its name key."""
+    """Return the row number of the entity that a name means: exact name, else alias, else
+    name key.
+    """
     exact = entity_id(c, name)
     if exact is not None:
         return exact
@@ -50,7 +52,7 @@ def variant_id(c: sqlite3.Connection, name: str) -> int | None:
 
 
 def text_id(c: sqlite3.Connection, entity: int, text: str, domain: str = "") -> int | None:
-    """The row of exactly this observation of an entity; of a domain, where one is given."""
+    """Return the row number of exactly this observation of an entity, if given in this domain."""
     row = c.execute(
         "SELECT id FROM observations WHERE entity = ?1 AND substr(text, 1, 48) = substr(?2, 1, 48) "
         "AND text = ?2 AND (?3 = '' OR domain = ?3)",
@@ -60,7 +62,7 @@ def text_id(c: sqlite3.Connection, entity: int, text: str, domain: str = "") -> 
 
 
 def relation_id(c: sqlite3.Connection, source: int, kind: str, target: int) -> int | None:
-    """The row of exactly this relation."""
+    """Return the row number of exactly this relation."""
     row = c.execute(
         "SELECT id FROM relations WHERE source = ? AND type = ? AND target = ?",
         (source, kind, target),
@@ -71,7 +73,9 @@ def relation_id(c: sqlite3.Connection, source: int, kind: str, target: int) -> i
 def add_entity(
     c: sqlite3.Connection, name: str, kind: str, by: Provenance, record: str = ""
 ) -> int:
-    """A new entity; returns its row. `record` is the record that brought it, if one did."""
+    """Add an entity and return its row number; `record` is the id of the record that brings it, if
+    any.
+    """
     row = {"name": name, "type": kind, "domain": by.domain, "record": record}
     return insert_entity(c, None, row | {"created_at": by.at, "updated_at": by.at})
 
@@ -85,9 +89,9 @@ def add_texts(
     *,
     apart: bool = False,
 ) -> list[str]:
-    """Those of the texts that the entity lacked, now added in order, each once.
+    """Add the texts that the entity lacks, each once and in order, and return them.
 
-    Who speaks `apart` does not know what other domains say: only his own has said it before.
+    With `apart` only the caller's own domain counts: a text of another domain is no repeat.
     """
     where = by.domain if apart else ""
     added = [text for text in dict.fromkeys(texts) if text_id(c, entity, text, where) is None]
@@ -103,13 +107,13 @@ def add_texts(
 def add_relation(
     c: sqlite3.Connection, source: int, kind: str, target: int, by: Provenance, record: str = ""
 ) -> bool:
-    """Whether the relation is new; it is there afterwards."""
+    """Add the relation if it does not exist; return True if it is new."""
     row = {"relationType": kind, "record": record, "domain": by.domain, "created_at": by.at}
     return insert_relation(c, None, source, target, row)
 
 
 def entities(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
-    """Whole entity rows (alias `e`) that meet the condition, with their aliases."""
+    """Return whole entity rows (alias `e`) that meet the condition, with their aliases."""
     found = c.execute(
         f"SELECT {', '.join('e.' + n for n in _ENTITY)} FROM entities AS e WHERE {where} "
         "ORDER BY e.id",
@@ -122,13 +126,13 @@ def entities(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[d
 
 
 def aliases_of(c: sqlite3.Connection, entity: int) -> list[list[str]]:
-    """Other names of the entity, each as [key, alias]."""
+    """Return other names of the entity, each as [key, alias]."""
     known = c.execute("SELECT key, alias FROM aliases WHERE entity = ? ORDER BY key", (entity,))
     return [list(pair) for pair in known]
 
 
 def orphans(c: sqlite3.Connection, names: Iterable[str]) -> list[dict[str, Any]]:
-    """Whole rows of those of the entities that have neither observations nor relations."""
+    """Return the named entities that have neither observations nor relations, as whole rows."""
     found = []
     for name in dict.fromkeys(names):
         found += entities(c, f"e.name = ? AND {_IS_ORPHAN}", (name,))
@@ -136,7 +140,7 @@ def orphans(c: sqlite3.Connection, names: Iterable[str]) -> list[dict[str, Any]]
 
 
 def observations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
-    """Whole observation rows (alias `o`, entity `e`) that meet the condition."""
+    """Return whole observation rows (alias `o`, entity `e`) that meet the condition."""
     columns = ["e.name" if n == "entity" else "o." + n for n in _OBSERVATION]
     found = c.execute(
         f"SELECT {', '.join(columns)} FROM observations AS o JOIN entities AS e "
@@ -148,7 +152,7 @@ def observations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> li
 
 
 def relations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[dict[str, Any]]:
-    """Whole relation rows (alias `r`, ends `s` and `t`) that meet the condition."""
+    """Return whole relation rows (alias `r`, ends `s` and `t`) that meet the condition."""
     found = c.execute(
         "SELECT r.id, s.name, r.type, t.name, r.record, r.domain, r.created_at "
         "FROM relations AS r JOIN entities AS s ON s.id = r.source "
@@ -160,7 +164,9 @@ def relations(c: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[
 
 
 def users_of(c: sqlite3.Connection, entity: int) -> list[str]:
-    """Who has said something of an entity: ids of records, oldest first, "" for anybody else."""
+    """Return the source of the oldest statement about an entity: a record's id in a list, "" for a
+    direct statement. Records come first; the list is empty if there is no statement.
+    """
     found = c.execute(
         "SELECT record FROM (SELECT record, id FROM observations WHERE entity = ?1 "
         "UNION ALL SELECT record, id FROM relations WHERE source = ?1 "
@@ -172,14 +178,16 @@ def users_of(c: sqlite3.Connection, entity: int) -> list[str]:
 
 
 def remove(c: sqlite3.Connection, rows: Rows) -> None:
-    """Take these rows out; of the entities, everything else must be gone or among them."""
+    """Delete these rows. The remaining rows of a deleted entity must be gone already or be
+    included.
+    """
     for table in ("observations", "relations", "entities"):
         c.executemany(f"DELETE FROM {table} WHERE id = ?", [(row["id"],) for row in rows[table]])
 
 
 def hand_to(c: sqlite3.Connection, rows: Rows, record: str, domain: str = "") -> None:
-    """Say of these rows that this record brought them, in its domain or in this one; "" makes them
-    nobody's.
+    """Attribute these rows to a record, and to its domain or the given one; an empty `record`
+    detaches them from any record.
     """
     for table, some in rows.items():
         c.executemany(
@@ -190,12 +198,12 @@ def hand_to(c: sqlite3.Connection, rows: Rows, record: str, domain: str = "") ->
 
 
 def claim(c: sqlite3.Connection, table: str, id_: int, record: str) -> None:
-    """Note that this record says what the row says, whoever brought it."""
+    """Note that this record states the content of the row, whichever record brought it."""
     c.execute("INSERT OR IGNORE INTO claims VALUES (?, ?, ?)", (record, table, id_))
 
 
 def claimed(c: sqlite3.Connection, record: str) -> Rows:
-    """Whole rows that this record says, and the entities that it brought."""
+    """Return whole rows that this record states, and the entities that it brought."""
     mine = "IN (SELECT row FROM claims WHERE record = ? AND kind = "
     return {
         "entities": entities(c, "e.record = ?", (record,)),
@@ -205,12 +213,12 @@ def claimed(c: sqlite3.Connection, record: str) -> Rows:
 
 
 def unclaim(c: sqlite3.Connection, record: str) -> None:
-    """Nothing is said by this record any longer."""
+    """Remove all claims of this record."""
     c.execute("DELETE FROM claims WHERE record = ?", (record,))
 
 
 def insert_entity(c: sqlite3.Connection, id_: int | None, row: Mapping[str, Any]) -> int:
-    """Put in an entity's row with its aliases, under this number if one is given; its number."""
+    """Insert an entity's row with its aliases, under the given number if any; return its number."""
     cursor = c.execute(
         "INSERT INTO entities (id, name, key, type, extra, domain, record, created_at, updated_at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -234,7 +242,9 @@ def insert_entity(c: sqlite3.Connection, id_: int | None, row: Mapping[str, Any]
 def add_aliases(
     c: sqlite3.Connection, entity: int, pairs: Iterable[Sequence[str]]
 ) -> list[list[str]]:
-    """Those of the pairs (key, alias) that nobody had; by them the entity is found now."""
+    """Add the pairs (key, alias) that are still free and index them; return those that were
+    added.
+    """
     added = []
     for key, alias in pairs:
         free = "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)"
@@ -246,7 +256,7 @@ def add_aliases(
 
 
 def remove_aliases(c: sqlite3.Connection, entity: int, keys: Iterable[str]) -> list[list[str]]:
-    """Those pairs (key, alias) of the entity that are gone now."""
+    """Remove these aliases of the entity; return the removed pairs (key, alias)."""
     gone: list[Any] = []
     for key in keys:
         mine = (key, entity)
@@ -258,7 +268,7 @@ def remove_aliases(c: sqlite3.Connection, entity: int, keys: Iterable[str]) -> l
 
 
 def _index_names(c: sqlite3.Connection, entity: int) -> None:
-    """Let the full-text index find the entity by its aliases, too."""
+    """Update the full-text index so that it finds the entity by its aliases, too."""
     name = c.execute("SELECT name FROM entities WHERE id = ?", (entity,)).fetchone()[0]
     aliases = [pair[1] for pair in aliases_of(c, entity)]
     extra = " ".join(filter(None, [index_extra(" ".join([name, *aliases])), *aliases]))
@@ -268,7 +278,7 @@ def _index_names(c: sqlite3.Connection, entity: int) -> None:
 def insert_observation(
     c: sqlite3.Connection, id_: int | None, entity: int, row: Mapping[str, Any]
 ) -> None:
-    """Put in an observation's row, under this number if one is given."""
+    """Insert an observation's row, under the given number if any."""
     name = c.execute("SELECT name FROM entities WHERE id = ?", (entity,)).fetchone()[0]
     c.execute(
         "INSERT INTO observations (id, entity, text, extra, record, trust, source, session, agent, "
@@ -292,7 +302,7 @@ def insert_observation(
 def insert_relation(
     c: sqlite3.Connection, id_: int | None, source: int, target: int, row: Mapping[str, Any]
 ) -> bool:
-    """Whether the relation's row went in, under this number if one is given."""
+    """Insert a relation's row, under the given number if any; return True if it was added."""
     cursor = c.execute(
         "INSERT OR IGNORE INTO relations (id, source, type, target, record, domain, created_at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",

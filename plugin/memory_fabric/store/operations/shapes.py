@@ -1,6 +1,7 @@
-"""The shape of each operation's payload: what a queue, a journal or a caller may hand to an effect.
+"""The required shape of each operation's payload.
 
-Lines of files can have been edited by anyone; an effect relies on what stands here.
+Queues and journals are files that anyone can edit, so a payload is checked before an effect uses
+it.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def problem(kind: str, payload: Mapping[str, Any]) -> str:
-    """What is wrong with the payload of an operation; empty when nothing is."""
+    """Return the reason why a payload is invalid, or an empty string."""
     fields = SHAPES.get(kind)
     if fields is None:
-        return f"{kind!r} is no kind of operation."
+        return f"{kind!r} is not a known kind of operation."
     for name, check in fields.items():
         if not check(payload.get(name)):
-            return f"{kind}: {name!r} is missing or of another shape."
+            return f"{kind}: {name!r} is missing or has the wrong type."
     return ""
 
 
@@ -60,7 +61,7 @@ def _is_object(value: Any, fields: Mapping[str, Check]) -> bool:
 
 
 def _tombs(value: Any) -> bool:
-    """Rows of tombstones: id, key, time."""
+    """Check for tombstone rows: id, key, time."""
     return isinstance(value, list | tuple) and all(
         isinstance(row, list | tuple)
         and len(row) == 3
@@ -72,7 +73,9 @@ def _tombs(value: Any) -> bool:
 
 
 def _steps(value: Any) -> bool:
-    """Operations as an inverse holds them; no undo among them, which would hold others."""
+    """Check for the operations of an inverse. An undo is not allowed among them: it would nest
+    others.
+    """
     return _objects(kind=_text, payload=_object())(value) and all(
         step["kind"] not in _NO_STEP and not problem(step["kind"], step["payload"])
         for step in value

@@ -1,9 +1,9 @@
-"""Which record took another's place, as it is set and taken back inside a transaction.
+"""Links from a record to the one that replaced it, set and taken back inside a transaction.
 
 A link is `{"id", "by", "at", "was": {"by", "at"}}`: the record `id` is closed by the record `by` at
-that time (both empty: it is open), where it was as `was` says before. A link is set only where the
-record still stands as it was: so a thing done twice is done once, and what somebody else closed
-meanwhile stays closed.
+that time (both empty: it is open), and `was` is its state before. A link is set only if the record
+is still in the state `was`: so repeating an operation has no effect, and a record that something
+else closed meanwhile stays closed.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ OPEN = {"by": "", "at": ""}
 
 
 def supersede(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Operation: set these links, as far as they still fit; the inverse sets them back."""
+    """Set the links that still fit; the inverse sets them back."""
     done = [link for link in payload["links"] if _set(c, link)]
-    return {"links": len(done)}, op(map(_turned, reversed(done)))
+    return {"links": len(done)}, op(map(_reversed, reversed(done)))
 
 
 def close(c: sqlite3.Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
-    """Close those of the records that `new` may close; returns the links that were set.
+    """Close those of the records that `new` may close; return the links that were set.
 
     `new` is the statement as it was made, `stored` the record that keeps it, which may be an older
-    one that it repeats: trust is that of the statement. What was asked for is checked again here,
-    where nobody can change it in between.
+    one that it repeats: trust is that of the statement. Permission is checked again here, inside
+    the transaction.
     """
     if stored.status != "active":
         return []
@@ -49,24 +49,25 @@ def close(c: sqlite3.Connection, new: Record, stored: Record, ids: Iterable[str]
     return [link for link in links if _set(c, link)]
 
 
-def release(c: sqlite3.Connection, gone: Record) -> list[Link]:
-    """Open again what a record had closed that goes now; returns the links that were set.
+def reopen(c: sqlite3.Connection, gone: Record) -> list[Link]:
+    """Reopen the records that a deleted record had closed; return the links that were set.
 
-    Where the record was itself replaced, what it closed stays closed: by its successor.
+    If the deleted record was itself replaced, they stay closed, by its successor.
     """
-    heir = gone.superseded_by if _exists(c, gone.superseded_by) else ""
+    successor = gone.superseded_by if _exists(c, gone.superseded_by) else ""
     links = []
     for old, _ in records.find(c, "superseded_by = ?", (gone.id,)):
         was = {"by": gone.id, "at": old.valid_to}
-        now = {"by": heir, "at": old.valid_to} if heir and heir != old.id else OPEN
+        now = {"by": successor, "at": old.valid_to} if successor and successor != old.id else OPEN
         links.append({"id": old.id, **now, "was": was})
     return [link for link in links if _set(c, link)]
 
 
-def standing_links(c: sqlite3.Connection, given: Record, live: Record | None) -> Record:
-    """A record that is put back, with its link as it is now: other operations set and take that.
+def with_current_link(c: sqlite3.Connection, given: Record, live: Record | None) -> Record:
+    """Return a restored record with its link as it is now, since other operations set and remove
+    links.
 
-    One that is not there brings its own link, if what closed it is there.
+    A record that no longer exists keeps its own link, if its successor exists.
     """
     if live is not None:
         return given._replace(superseded_by=live.superseded_by, valid_to=live.valid_to)
@@ -76,17 +77,17 @@ def standing_links(c: sqlite3.Connection, given: Record, live: Record | None) ->
 
 
 def op(links: Iterable[Link]) -> list[dict[str, Any]]:
-    """The operation that sets these links; none without any."""
+    """Return the operation that sets these links; empty if there are none."""
     found = list(links)
     return [{"kind": "supersede", "payload": {"links": found}}] if found else []
 
 
 def back(links: Iterable[Link]) -> list[dict[str, Any]]:
-    """The operation that sets these links back."""
-    return op(map(_turned, reversed(list(links))))
+    """Return the operation that sets these links back."""
+    return op(map(_reversed, reversed(list(links))))
 
 
-def _turned(link: Mapping[str, Any]) -> Link:
+def _reversed(link: Mapping[str, Any]) -> Link:
     was = link["was"]
     return {
         "id": link["id"],

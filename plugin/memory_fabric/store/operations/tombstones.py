@@ -1,7 +1,7 @@
-"""Tombstones: that something was forgotten, without its words, so that it does not come back.
+"""Tombstones: marks that something was forgotten, without its words, so that it does not come back.
 
-Records lie under their id, entities and observations under a digest. What lives has no tombstone:
-whoever states it again, later and not by an import, lifts it.
+The tombstone of a record has its id, that of an entity or observation a digest. A later statement
+of the same that is not an import lifts the tombstone.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ REPEATING = ("import", "journal")
 
 
 def of_entity(name: str) -> str:
-    """The id of the tombstone of an entity."""
+    """Return the id of the tombstone of an entity."""
     return "entity:" + _digest(name)
 
 
 def of_observation(name: str, text: str) -> str:
-    """The id of the tombstone of one observation of an entity."""
+    """Return the id of the tombstone of one observation of an entity."""
     return "observation:" + _digest(f"{name}\n{text}")
 
 
 def of_turn(uuid: str) -> str:
-    """The id of the tombstone of a turn."""
+    """Return the id of the tombstone of a turn."""
     return f"turn:{uuid}"
 
 
 def is_set(c: sqlite3.Connection, id_: str) -> bool:
-    """Whether there is a tombstone of this id."""
+    """True if there is a tombstone with this id."""
     return c.execute("SELECT 1 FROM tombstones WHERE id = ?", (id_,)).fetchone() is not None
 
 
 def put(c: sqlite3.Connection, id_: str, key: int, at: str) -> list[list[Any]]:
-    """Set a tombstone; returns it in a list, which is empty when it was there."""
+    """Set a tombstone; return it in a list, which is empty if it was there already."""
     cursor = c.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", (id_, key, at))
     return [[id_, key, at]] if cursor.rowcount > 0 else []
 
 
 def tombstones(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
-    """Operation: set these tombstones and lift those, each only as it stands in the payload."""
+    """Set and lift tombstones, each only if its row is exactly as in the payload."""
     lifted = []
     for row in payload["remove"]:
         same = "DELETE FROM tombstones WHERE id = ? AND key = ? AND created_at = ?"
@@ -55,20 +55,22 @@ def tombstones(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance
             lifted.append(list(row))
     added = [new for row in payload["add"] for new in put(c, *row)]
     changed = {"set": len(added), "lifted": len(lifted)}
-    return changed, set_again(lifted, added)
+    return changed, op(lifted, added)
 
 
-def set_again(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> list[dict[str, Any]]:
-    """The operations that set these tombstones and lift the others; none when there are none."""
+def op(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> list[dict[str, Any]]:
+    """Return the operation that sets these tombstones and lifts the others; empty if there are
+    none.
+    """
     if not rows and not lifted:
         return []
     return [{"kind": "tombstones", "payload": {"add": rows, "remove": lifted or []}}]
 
 
-class Graves:
-    """What was forgotten, as one statement meets it: left away, or lifted because it counts.
+class StatementGuard:
+    """The tombstones that a statement meets: each refuses a name or text, or is lifted.
 
-    `forgotten` are names of what was left away, `lifted` the tombstones that are gone now.
+    `forgotten` are names of what was refused, `lifted` the tombstones that were removed.
     """
 
     def __init__(self, c: sqlite3.Connection, by: Provenance) -> None:
@@ -78,18 +80,18 @@ class Graves:
         self.lifted: list[list[Any]] = []
 
     def refuse_entity(self, name: str) -> bool:
-        """Whether an entity that does not exist must stay away."""
+        """True if an entity that does not exist must not be created."""
         return self._any and self._refuses(of_entity(name), name)
 
     def refuse_text(self, name: str, text: str) -> bool:
-        """Whether an observation that the entity lacks must stay away."""
+        """True if an observation that the entity lacks must not be added."""
         return self._any and self._refuses(of_observation(name, text), name)
 
     def _refuses(self, id_: str, name: str) -> bool:
         row = self._c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,)).fetchone()
         if row is None:
             return False
-        # A change that waited in a queue is older than what was decided meanwhile.
+        # A queued change may be older than the decision to forget.
         if self._by.source in REPEATING or self._by.at < row[2]:
             self.forgotten[name] = None
             return True
@@ -98,18 +100,18 @@ class Graves:
         return False
 
 
-class Buried:
-    """What was forgotten, as something that is put back meets it: it always stays away."""
+class RestoreGuard:
+    """The tombstones that a restored row meets: none of them is lifted."""
 
     def __init__(self, c: sqlite3.Connection) -> None:
         self._c, self._any = c, _any(c)
 
     def holds_entity(self, name: str) -> bool:
-        """Whether the entity was forgotten."""
+        """True if the entity was forgotten."""
         return self._any and is_set(self._c, of_entity(name))
 
     def holds_text(self, name: str, text: str) -> bool:
-        """Whether this observation was forgotten."""
+        """True if this observation was forgotten."""
         return self._any and is_set(self._c, of_observation(name, text))
 
 
@@ -122,6 +124,6 @@ def _any(c: sqlite3.Connection) -> bool:
 
 
 def _digest(text: str) -> str:
-    from memory_fabric.digests import sha256  # only where something was forgotten
+    from memory_fabric.digests import sha256  # only if something was forgotten
 
     return sha256(text.encode("utf-8", "replace"))
