@@ -124,8 +124,8 @@ def test_a_broken_configuration_that_may_isolate_somebody_gives_and_keeps_nothin
     assert given == ["", "", "", ""]
     assert walled.records() == kept
     notice = walled.fire("SessionStart", source="startup")["systemMessage"]
-    assert "config.toml cannot be read and may isolate somebody" in notice
-    assert "memory is off until it is mended" in walled.log
+    assert "config.toml cannot be read and may isolate domains" in notice
+    assert "memory is off until it is corrected" in walled.log
     configure(walled, WALLS)
     assert "ten years" in started(walled, "legal-advisor", "a4")
 
@@ -395,7 +395,7 @@ def test_other_tools_and_ids_that_name_no_file_are_not_noted(walled: House) -> N
 
     called(walled, tool_use_id="../../config", **LEGAL)
 
-    assert "is no id of a call" in walled.log
+    assert "is not the id of a tool call" in walled.log
     assert not (walled.fabric_home / callers.FOLDER).exists()
 
 

@@ -314,8 +314,8 @@ def test_while_a_broken_configuration_may_isolate_somebody_nothing_is_answered(
 
     for answer in refused:
         assert answer["isError"] and "config.toml cannot be read" in text_of(answer)
-        assert "memory is off until it is mended" in text_of(answer)
-    assert "memory is off until it is mended" in unseen["error"]["message"]
+        assert "memory is off until it is corrected" in text_of(answer)
+    assert "memory is off until it is corrected" in unseen["error"]["message"]
     assert names(calls.by("", "read_graph")) == {"disk"}
     assert names(calls.by(LEGAL, "read_graph")) == set()
 

@@ -24,7 +24,7 @@ def test_a_note_is_found_under_its_calls_id(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("call", ["", "..", "a/b", "a.b", "ä", "x" * 129, "a\0", "a\nb"])
 def test_an_id_that_names_no_file_is_refused(tmp_path: Path, call: str) -> None:
-    with pytest.raises(ValueError, match="no id of a call"):
+    with pytest.raises(ValueError, match="not the id of a tool call"):
         callers.note(str(tmp_path), call, ANN)
 
     assert callers.of(str(tmp_path), call) is None

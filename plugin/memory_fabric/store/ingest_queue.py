@@ -1,7 +1,7 @@
-"""The durable queue of what other programs bring in: accepted, worked off, or set aside as dead.
+"""Durable queue of ingested texts: waiting, in work, done, or dead after too many attempts.
 
-A row waits, is worked on under a lease, and is done or, after too many attempts, dead. A lease that
-ran out is another worker's. Times are handed in as seconds of `time.time()`.
+A worker claims a text with a lease; after the lease ends, another worker may claim it. Times are
+passed as seconds of `time.time()`.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from memory_fabric.store.protocols import Memory
 
 STATES = (WAITING, WORKING, DEAD, DONE)
-# Seconds until the second, third … attempt: 10, 20, 40 … and never more than an hour.
+# Seconds before the second, third … attempt: 10, 20, 40 … up to an hour.
 FIRST_RETRY_S, MOST_RETRY_S = 10.0, 3600.0
 MAX_ATTEMPTS = 6
 MAX_ERROR_CHARS = 300
 LOST = "its worker ended while at it"
 PURGED = "its text was purged"
-# Short ids have eight characters; fewer would too often mean several.
+# Short ids have eight characters; fewer than six would too often match several.
 MIN_ID_CHARS = 6
 
 
 class Accepted(Value):
-    """What was made durable: `length` counts the characters of the summary as they are stored.
+    """A text that was stored durably; `length` counts the characters of the stored summary.
 
-    `repeated`: the same had come before under its idempotency key; this is its id.
+    `repeated`: the same text came before with this idempotency key; `id` is the earlier one's.
     """
 
     id: str
@@ -53,13 +53,13 @@ class Accepted(Value):
 
 
 class IdempotencyConflict(Value):
-    """The key of this one stands for another content, which has this id; nothing was accepted."""
+    """Another content has this idempotency key and this id; nothing was accepted."""
 
     id: str
 
 
 class Passage(Value):
-    """How far one text is; `records` are ids of what it brought or confirmed."""
+    """State of one text in the queue; `records` are the ids of records it created or confirmed."""
 
     id: str
     state: str
@@ -73,7 +73,9 @@ class Passage(Value):
 
 
 class Backlog(Value):
-    """How much is not worked off; `oldest_at` is when the oldest came that waits or is in work."""
+    """Counts of texts that are not done; `oldest_at` is when the oldest waiting or working one
+    came.
+    """
 
     waiting: int = 0
     working: int = 0
@@ -83,9 +85,9 @@ class Backlog(Value):
 
 
 class Claimed(Value):
-    """A text in hand: which attempt it is, and what earlier ones left (`progress`).
+    """A text that a worker has claimed: the attempt's number, and the `progress` of earlier ones.
 
-    `accepted_at` is when it came; what it says may have been said before.
+    `accepted_at` is when it came; the facts in it may be older.
     """
 
     id: str
@@ -98,9 +100,9 @@ class Claimed(Value):
 def accept(
     memory: Memory, ingests: Sequence[Ingest], by: Provenance
 ) -> list[Accepted | IdempotencyConflict]:
-    """What became of each, all of them in one transaction, durable on return.
+    """Store texts in the queue, all in one transaction, durable on return.
 
-    Raises StoreUnavailable, BadInput; nothing was accepted then.
+    Returns the outcome of each. Raises StoreUnavailable and BadInput, and then accepts nothing.
     """
     operations = [_operation(memory, ingest, by) for ingest in ingests]
     database = memory.database("project", create=True)
@@ -110,20 +112,20 @@ def accept(
 
 
 def passage(memory: Memory, id_: str) -> Passage | None:
-    """How far the text of this id is; None when it is not there (any more)."""
+    """Return the state of the text with this id; None if it is not in the queue."""
     found = _passages(_database(memory), "id = ?", (id_,), 1)
     return found[0] if found else None
 
 
 def ingest_of(memory: Memory, id_: str) -> Ingest | None:
-    """The text of this id as it is kept."""
+    """Return the text with this id as stored; None if it is not in the queue."""
     database = _database(memory)
     row = database.row("SELECT body FROM intake WHERE id = ?", (id_,)) if database else None
     return _ingest(row[0]) if row else None
 
 
 def backlog(memory: Memory) -> Backlog:
-    """What is not worked off yet, and the newest error among it."""
+    """Return the counts of texts that are not done, and the newest error among them."""
     database = _database(memory)
     if database is None:
         return Backlog()
@@ -148,18 +150,18 @@ def backlog(memory: Memory) -> Backlog:
 
 
 def listed(memory: Memory, states: Sequence[str], limit: int = 100) -> list[Passage]:
-    """Texts in these states, oldest first."""
+    """Return the texts in these states, oldest first."""
     marks = ", ".join("?" * len(states))
     return _passages(_database(memory), f"state IN ({marks})", tuple(states), limit)
 
 
 def newest_done(memory: Memory, limit: int) -> list[Passage]:
-    """The texts that were worked off last, newest first."""
+    """Return the texts that were processed last, newest first."""
     return _passages(_database(memory), "state = 'done'", (), limit, "ended_at DESC, seq DESC")
 
 
 def named(memory: Memory, text: str) -> Passage:
-    """The text that an id, its beginning or its end names. Raises NotFound, BadInput."""
+    """Return the text whose id is, begins or ends with `text`. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
     found = []
     if len(part) >= MIN_ID_CHARS:
@@ -171,14 +173,16 @@ def named(memory: Memory, text: str) -> Passage:
         )
     if len(found) > 1:
         several = ", ".join(one.id for one in found)
-        raise BadInput("id", f"{text!r} means several: {several}.", remedy="Type more of it.")
+        raise BadInput(
+            "id", f"{text!r} matches several texts: {several}.", remedy="Type more of the id."
+        )
     return found[0]
 
 
 def claim(memory: Memory, worker: str, now: float, lease_s: float) -> Claimed | None:
-    """The next text for this worker until its lease runs out; None when none is due.
+    """Claim the next due text for this worker until its lease ends; None if none is due.
 
-    One whose worker was lost too often becomes dead. Raises StoreUnavailable.
+    A text whose worker was lost too often becomes dead. Raises StoreUnavailable.
     """
     database = _database(memory)
     at = ids.timestamp(now)
@@ -207,7 +211,7 @@ def claim(memory: Memory, worker: str, now: float, lease_s: float) -> Claimed | 
 def note(
     memory: Memory, id_: str, worker: str, progress: Mapping[str, Any], until_s: float
 ) -> bool:
-    """Keep how far the worker is, and the lease for longer; whether the text is still his."""
+    """Save the worker's progress and extend its lease; False if the lease is another worker's."""
     database = _database(memory)
     if database is None:
         return False
@@ -220,7 +224,7 @@ def note(
 
 
 def finish(memory: Memory, id_: str, worker: str, result: Mapping[str, Any]) -> bool:
-    """The text is done, with this result; False, and nothing changed, when it is no longer his.
+    """Mark the text as done with this result; False, unchanged, if the lease is another worker's.
 
     Raises StoreUnavailable.
     """
@@ -241,7 +245,7 @@ def finish(memory: Memory, id_: str, worker: str, result: Mapping[str, Any]) -> 
 
 
 def fail(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Try it again later, or set it aside as dead; False when it is no longer his."""
+    """Schedule another attempt, or mark the text as dead; False if it is another worker's now."""
     database = _database(memory)
     if database is None:
         return False
@@ -263,9 +267,9 @@ def fail(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
 
 
 def give_back(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Let it be tried again soon, as if this attempt had not been: the store failed, not the text.
+    """Schedule another attempt soon and do not count this one: the store failed, not the text.
 
-    False when it is no longer his.
+    Returns False if the lease is another worker's.
     """
     database = _database(memory)
     if database is None:
@@ -280,12 +284,12 @@ def give_back(memory: Memory, id_: str, worker: str, error: str, now: float) -> 
 
 
 def retry_s(attempts: int) -> float:
-    """Seconds to wait after so many attempts."""
+    """Return the seconds to wait after this many attempts."""
     return min(MOST_RETRY_S, FIRST_RETRY_S * 2.0 ** min(30, max(0, attempts - 1)))
 
 
 def next_due_s(memory: Memory, now: float) -> float | None:
-    """Seconds until something is due without anybody's doing; None when nothing waits."""
+    """Return the seconds until a text or an expired lease is due; None if nothing waits."""
     database = _database(memory)
     if database is None:
         return None
@@ -300,7 +304,7 @@ def next_due_s(memory: Memory, now: float) -> float | None:
 
 
 def retry(memory: Memory, chosen: Sequence[str], now: float) -> int:
-    """Let dead texts, and those that wait for another attempt, be worked off now; how many."""
+    """Make dead texts, and those waiting for another attempt, due now; return their number."""
     database = _database(memory)
     if database is None:
         return 0
@@ -316,7 +320,7 @@ def retry(memory: Memory, chosen: Sequence[str], now: float) -> int:
 
 
 def drop(memory: Memory, chosen: Sequence[str], by: Provenance) -> int:
-    """Take texts out of the intake; how many were there. Records that came of them stay."""
+    """Delete texts from the queue; return how many there were. Records made from them stay."""
     if not chosen or _database(memory) is None:
         return 0
     result = memory.write_now("drop_ingests", {"ids": list(chosen)}, by, store="project")
@@ -324,8 +328,9 @@ def drop(memory: Memory, chosen: Sequence[str], by: Provenance) -> int:
 
 
 def expire(c: sqlite3.Connection, before: str) -> int:
-    """Take the words out of texts that were done before that time, also where the log of operations
-    has them; how many. How far they are, and their ids and keys, stay.
+    """Erase the words of texts done before that time, also in the operation log.
+
+    Returns how many. Their states, ids and keys stay.
     """
     old = c.execute(
         "SELECT seq, id, body FROM intake WHERE state = ? AND ended_at < ? "
@@ -351,7 +356,7 @@ def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
     key = ingest.idempotency_key
     kept = ingest._replace(
         domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
-        # As an id: a key looks like a secret, and would not be told from others without it.
+        # Stored as an id: a key looks like a secret, and redaction would make all keys the same.
         idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
     )
     said_by = by._replace(
@@ -360,7 +365,7 @@ def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
         domain=kept.domain,
     )
     payload = {"id": id_, "ingest": kept._asdict(), "batch": id_}
-    # One id for both: who knows that of his text can undo what came of it.
+    # One id for text and operation, so that the id of a text is enough to undo what came of it.
     return memory.operation("ingest", payload, said_by)._replace(id=id_)
 
 
@@ -369,13 +374,13 @@ def _outcome(result: Mapping[str, Any]) -> Accepted | IdempotencyConflict:
         return IdempotencyConflict(str(result["id"]))
     kept = _of_object(result["ingest"])
     repeated = bool(result.get("repeated"))
-    # The words of one that is done may have expired.
+    # The words of a text that is done may have expired.
     length = len(kept.session_summary) or int(result.get("length", 0))
     return Accepted(str(result["id"]), length, kept.domain, repeated)
 
 
 def _by(ingest: Ingest) -> Provenance:
-    """Who notes that it is done: not its session, which said nothing by that."""
+    """Provenance of the completion: the worker, not the text's session, which said nothing here."""
     return Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
 
 
@@ -388,14 +393,14 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 def _told(memory: Memory, error: str) -> str:
-    """The error for whoever asks how far a text is, who may be a stranger: no place of ours."""
+    """Return the error without secrets and local paths, since any client may ask for it."""
     for place in (memory.settings.home, memory.settings.project_dir, memory.settings.user_home):
         error = error.replace(place, "…") if len(place) > 1 else error
     return cut(one_line(without_secrets(error)), MAX_ERROR_CHARS)
 
 
 def _due(c: sqlite3.Connection, at: str) -> tuple[int, int] | None:
-    """The row (seq, attempts) that is to be worked on next."""
+    """Return the row (seq, attempts) that is to be processed next."""
     row: tuple[int, int] | None = c.execute(
         "SELECT seq, attempts FROM intake WHERE state <> 'done' AND state = ? "
         "AND leased_until <= ? ORDER BY seq LIMIT 1",
@@ -442,7 +447,7 @@ def _passage(row: tuple[Any, ...]) -> Passage:
     ingest, left = _ingest(body), json.loads(result) if result else {}
     return Passage(
         *(id_, state, ingest.domain),
-        # The text of one that is done may have expired.
+        # The words of a text that is done may have expired.
         len(ingest.session_summary) or int(left.get("length", 0)),
         *(attempts, error, created_at, ended_at),
         tuple(map(str, left.get("records", ()))),
@@ -454,7 +459,7 @@ def _ingest(body: str) -> Ingest:
 
 
 def _of_object(value: Mapping[str, Any]) -> Ingest:
-    """The ingest in a JSON object; fields that are missing or of another type have defaults."""
+    """Return the ingest in a JSON object; missing or mistyped fields get their defaults."""
     found: dict[str, Any] = {}
     for name, default in LEFT_OUT._asdict().items():
         part = value.get(name)

@@ -1,4 +1,4 @@
-"""Several names for one thing: aliases, and entities that are made one; found, shown, done."""
+"""Several names for one thing: aliases, and merges of entities, planned and carried out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memory_fabric.text import name_key
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An entity that a merge is about: how much is said of it, and where it lies."""
+    """An entity of a merge, the number of its observations and relations, and its database."""
 
     name: str
     type: str
@@ -26,7 +26,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a merge makes one: `into` takes over what the others have, and their names."""
+    """A planned merge: `into` takes over the observations, relations and names of the others."""
 
     into: Part
     others: tuple[Part, ...]
@@ -34,7 +34,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Aliases:
-    """The other names of one entity; `refused` are those that it was not given, and why."""
+    """The other names of an entity; `refused` has those that could not be added, and why."""
 
     entity: str
     names: tuple[str, ...]
@@ -43,9 +43,9 @@ class Aliases:
 
 
 def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
-    """What a merge would do; nothing is changed.
+    """Plan a merge; nothing is changed.
 
-    Raises NotFound for a name that nobody bears, BadInput where the entities do not lie together.
+    Raises NotFound for an unknown name, BadInput if the entities are in different databases.
     """
     target, database = _meant(memory, into)
     others = []
@@ -63,8 +63,8 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
         if found is None:
             raise BadInput(
                 "names",
-                f"{name!r} and {target.name!r} lie in different memories, the project's and yours.",
-                remedy="State what you need of the one in the other, and forget the one.",
+                f"{name!r} and {target.name!r} are in different memories, the project's and yours.",
+                remedy="Add what you need to the other memory and forget it here.",
             )
         if found.name != target.name:
             others.append(found)
@@ -74,9 +74,9 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
 
 
 def merge(memory: Memory, planned: Plan, provenance: Provenance) -> dict[str, object]:
-    """Do what was planned, as one operation; the names of the others are aliases afterwards.
+    """Carry out a planned merge as one operation; the names of the others become aliases.
 
-    Raises StoreUnavailable, and NotFound when one of the entities is gone meanwhile.
+    Raises StoreUnavailable, and NotFound if one of the entities was deleted meanwhile.
     """
     payload = {"into": planned.into.name, "names": [part.name for part in planned.others]}
     return memory.write("merge", payload, provenance, store=planned.into.store)
@@ -85,9 +85,9 @@ def merge(memory: Memory, planned: Plan, provenance: Provenance) -> dict[str, ob
 def add_aliases(
     memory: Memory, entity: str, names: Sequence[str], provenance: Provenance
 ) -> Aliases:
-    """Let an entity be found by other names, too; all that it has now, and which are not free.
+    """Add aliases to an entity; return all it has now, and those that were refused.
 
-    Raises NotFound without the entity, BadInput where each of the names belongs to another one.
+    Raises NotFound for an unknown entity, BadInput if all names belong to other entities.
     """
     part, database = _meant(memory, entity)
     payload = {"entity": part.name, "aliases": list(names)}
@@ -99,9 +99,9 @@ def add_aliases(
 def remove_aliases(
     memory: Memory, entity: str, names: Sequence[str], provenance: Provenance
 ) -> Aliases:
-    """Take other names from an entity; those that it has still.
+    """Remove aliases from an entity; return those that remain.
 
-    Raises NotFound without the entity, or when none of the names was one of its.
+    Raises NotFound for an unknown entity, or if none of the names was its alias.
     """
     part, database = _meant(memory, entity)
     known = {name_key(name) for name in _of(database, part.name).names}
@@ -117,7 +117,7 @@ def remove_aliases(
 
 
 def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
-    """The other names of one entity, or of all that have some, by name."""
+    """Return the aliases of one entity, or of all entities that have some, by name."""
     if entity:
         part, database = _meant(memory, entity)
         return [_of(database, part.name)]
@@ -131,7 +131,7 @@ def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
 
 
 def _meant(memory: Memory, name: str) -> tuple[Part, Database]:
-    """The entity of exactly this name, else the one that the name means."""
+    """Return the entity with exactly this name, else the one that the name means."""
     databases = memory.databases()
     for database in databases:
         part = _part(database, name)
@@ -174,5 +174,5 @@ def _must_be_done(result: Mapping[str, object]) -> None:
         raise StoreUnavailable(
             "",
             f"The change waits in the queue: {result.get('because')}",
-            remedy="memory-fabric sync brings it in.",
+            remedy="memory-fabric sync applies it.",
         )

@@ -1,4 +1,4 @@
-"""How much of memory lies in which domain, and where relations lead from one into another."""
+"""Counts of rows by domain, and the relations between entities of different domains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ACROSS = """
 
 
 class Crossing(Value):
-    """A relation whose ends lie in different domains."""
+    """A relation between entities of different domains."""
 
     source: str
     source_domain: str
@@ -29,7 +29,10 @@ class Crossing(Value):
 
 
 class ByDomain(Value):
-    """For each domain, by name, how many of each of TABLES; relations across domains, the first."""
+    """Row counts of each domain in the order of TABLES, and relations that cross domains.
+
+    `crossings` is the number of such relations, `first` the oldest of them.
+    """
 
     counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     crossings: int = 0
@@ -37,7 +40,7 @@ class ByDomain(Value):
 
 
 def by_domain(databases: Sequence[Database], max_shown: int) -> ByDomain:
-    """The counts of all these databases together. Raises StoreUnavailable."""
+    """Count the rows of all these databases together. Raises StoreUnavailable."""
     counts: dict[str, list[int]] = {}
     crossings, first = 0, list[Crossing]()
     for database in databases:

@@ -1,8 +1,8 @@
-"""Which project a folder belongs to, settled by hand: linked with another one, or split off.
+"""Links of a folder to another project, and splits into a project of its own, by the user's choice.
 
-A folder's own keys (its repository or its path, not a remote, which others may share) are given to
-a project and marked as settled: they decide from then on. Where nobody else has the project that
-it leaves, what is remembered there comes along; it also stays where it was.
+A folder's own keys (its repository or path, not a remote, which others may share) are assigned to a
+project and marked as settled, so they decide from then on. If no other folder has the project that
+it leaves, its memory is copied along; it also stays where it was.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ REMOTE = "remote:"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A project of this home; `records` and `entities` are None where they cannot be counted.
+    """A project of this home; `records` and `entities` are None if they cannot be counted.
 
-    `asked` tells that its folder claims to be of another project, and nobody has said so.
+    `asked`: its folder claims another project, and the user has not answered yet.
     """
 
     id: str
@@ -49,11 +49,11 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What settling would do: keys leave their projects for `new`; the folder had been `old`.
+    """A planned link, split or undo: keys move to project `new`; the folder's project was `old`.
 
     `before` has each of these keys with the id of its project until now, or ''. `left` are projects
-    that nobody has any more then. `undoes` is what the last settling changed, where that is to be
-    taken back.
+    that then have no folder any more. `undoes` is the saved undo information, if the plan is an
+    undo.
     """
 
     action: str
@@ -65,14 +65,14 @@ class Plan:
 
     @property
     def coming(self) -> int:
-        """How many records and entities of projects that are left come along."""
+        """Number of records and entities that are copied from projects that are left."""
         if self.action != "link":
             return 0
         return sum((one.records or 0) + (one.entities or 0) for one in self.left)
 
 
 def known(home: str) -> list[Known]:
-    """All projects of this home, by name."""
+    """Return all projects of this home, by name."""
     registry = identity.read_registry(home)
     ids = dict.fromkeys([*registry.keys.values(), *identity.project_ids(home)])
     return sorted((_known(home, registry, id_) for id_ in ids), key=lambda k: (k.name, k.id))
@@ -86,7 +86,7 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
 
 
 def asked(memory: Memory) -> str:
-    """Ask the user about what this folder claims; empty where nothing is to be asked."""
+    """Return the question about this folder's claim; empty if there is none."""
     if memory.project is None:
         return ""
     registry, found = _here(memory)
@@ -98,8 +98,9 @@ def asked(memory: Memory) -> str:
 
 
 def plan_link(memory: Memory, wanted: str) -> Plan:
-    """What linking this folder with another project would do; without one, with that which it
-    claims to be of. Raises NotFound, BadInput.
+    """Plan to link this folder with another project; by default with the one that it claims.
+
+    Raises NotFound, BadInput.
     """
     registry, found = _here(memory)
     old = _id(memory)
@@ -115,9 +116,9 @@ def plan_link(memory: Memory, wanted: str) -> Plan:
 
 
 def plan_split(memory: Memory) -> Plan:
-    """What giving this folder a project of its own would do.
+    """Plan to give this folder a project of its own.
 
-    One that has its own already, because nothing proves what it claims, keeps it.
+    A folder that already has one, because its claim is not proved, keeps it.
     """
     registry, found = _here(memory)
     own = _own(found)
@@ -129,7 +130,7 @@ def plan_split(memory: Memory) -> Plan:
 
 
 def plan_undo(memory: Memory) -> Plan:
-    """What taking back this folder's last settling would do. Raises NotFound."""
+    """Plan to undo this folder's last link or split. Raises NotFound."""
     registry, found = _here(memory)
     last = next((registry.undo[key] for key in _own(found) if key in registry.undo), None)
     if not _can_be_undone(last):
@@ -141,7 +142,7 @@ def plan_undo(memory: Memory) -> Plan:
 
 
 def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether the registry's note of a settling is one that we wrote."""
+    """True if the registry's undo information has the form in which it is written."""
     if not isinstance(last, dict) or not isinstance(last.get("keys"), dict):
         return False
     ids = [last.get("old"), *(owner for owner in last["keys"].values() if owner)]
@@ -150,10 +151,10 @@ def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def settle(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
-    """Do what was planned; how many records and entities came along. The other tiers follow.
+    """Carry out the plan and flush; return how many records and entities were copied.
 
-    Raises StoreUnavailable (nothing is settled then), BadInput when somebody else settled
-    meanwhile, OSError.
+    Raises StoreUnavailable (nothing has changed then), BadInput if another process changed the
+    links meanwhile, OSError.
     """
     home, came = memory.settings.home, 0
     new = _of(memory, plan.new.id)
@@ -164,7 +165,9 @@ def settle(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None
     with identity.registry_lock(home):
         registry, found = _here(memory)
         if any(registry.keys.get(key, "") != owner for key, owner in plan.before):
-            raise BadInput("project", "Somebody settled this meanwhile.", remedy="Look again.")
+            raise BadInput(
+                "project", "Another process changed the links meanwhile.", remedy="Try again."
+            )
         changed = _undone(registry, plan) if plan.undoes else _settled(registry, plan, _own(found))
         owners = {*dict(plan.before).values(), *map(changed.keys.get, dict(plan.before))}
         names = {id_: "" for id_ in owners if id_}
@@ -181,7 +184,7 @@ def settle(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None
 
 
 def _brought_after(new: Memory, id_: str, newest: int, by: Provenance) -> int:
-    """What came along of that which a session said in a project while it was being left."""
+    """Copy what a session added to a project while it was being left; return how many."""
     path = _database(new.settings.home, id_)
     try:
         return (
@@ -229,7 +232,7 @@ def _undone(registry: Registry, plan: Plan) -> Registry:
 
 
 def _send_back(there: Memory, last: Mapping[str, Any], by: Provenance) -> None:
-    """Take out of a project what had come along with a folder that leaves it again."""
+    """Undo the copying into a project, for a folder that leaves it again."""
     for id_ in last.get("left") or ():
         came = [c for c in changes.of_batch(there, _batch(str(id_))) if not c.undone]
         if came:
@@ -260,7 +263,7 @@ def _plan(
 def _left_alone(
     registry: Registry, found: Identity, own: list[str], old: str, new: str
 ) -> list[str]:
-    """What the folder claims, where no other folder has it as a project that is left here."""
+    """Return the folder's claims on its project, if no other folder belongs to that project."""
     others = [
         key
         for key, id_ in registry.keys.items()
@@ -272,13 +275,13 @@ def _left_alone(
 
 
 def _own(found: Identity) -> list[str]:
-    """The keys that are this folder's alone, and its linked worktrees'."""
+    """Return the keys that belong to this folder and its linked worktrees alone."""
     return [*found.own, found.place] if found.place else [*found.own]
 
 
 def _here(memory: Memory) -> tuple[Registry, Identity]:
     if memory.project is None:
-        raise NotFound("project", "There is no project here; the user's memory serves.")
+        raise NotFound("project", "There is no project here, only the user's memory.")
     folder = os.path.realpath(memory.settings.project_dir)
     return identity.read_registry(memory.settings.home), identity.identified(folder)
 
@@ -289,16 +292,17 @@ def _id(memory: Memory) -> str:
 
 
 def _claimed(registry: Registry, found: Identity) -> str:
-    """The one project that a folder claims to be of. Raises NotFound, BadInput."""
+    """Return the one project that a folder claims. Raises NotFound, BadInput."""
     others = identity.claimed(registry, found)
     if len(others) == 1:
         return others[0]
-    told = f"It claims several: {', '.join(others)}." if others else "It claims no other project."
+    several = f"This folder claims several projects: {', '.join(others)}."
+    told = several if others else "This folder claims no other project."
     raise BadInput("KEY-OR-PATH", told, remedy="memory-fabric project list shows all.")
 
 
 def _named(home: str, registry: Registry, wanted: str) -> str:
-    """The id of a project by id, key, path of a folder, or a name that only one has."""
+    """Return the id of a project by id, key, path of a folder, or a name that only one has."""
     ids = {*registry.keys.values(), *identity.project_ids(home)}
     if wanted in ids:
         return wanted
@@ -312,7 +316,9 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
         return named[0]
     if named:
         raise BadInput(
-            "KEY-OR-PATH", f"{wanted!r} is the name of several: {', '.join(named)}.", remedy=""
+            "KEY-OR-PATH",
+            f"{wanted!r} is the name of several projects: {', '.join(named)}.",
+            remedy="",
         )
     raise NotFound(
         wanted,
@@ -322,7 +328,7 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
 
 
 def _keys_of(path: str) -> Sequence[str]:
-    """The keys of a folder; of one that is gone those that it may have had."""
+    """Return the keys of a folder; if it is gone, those that it may have had."""
     if os.path.isdir(path):
         return identity.identified(os.path.realpath(path)).keys
     if not os.path.isabs(path):
@@ -350,7 +356,7 @@ def _size(path: str) -> int:
 
 
 def _counts(path: str) -> tuple[int | None, int | None]:
-    """Records and entities of a database, which is only read; (None, None) where it cannot be."""
+    """Count the records and entities of a database, read-only; (None, None) if that fails."""
     if not os.path.exists(path):
         return 0, 0
     try:
@@ -367,7 +373,7 @@ def _counts(path: str) -> tuple[int | None, int | None]:
 
 
 def _of(memory: Memory, id_: str) -> Memory:
-    """The memory of another project with this folder as its place."""
+    """Return the memory of another project with this folder as its place."""
     assert memory.project is not None
     project = memory.project._replace(id=id_, others=())
     if memory.project.local.startswith(identity.folder_of(memory.settings.home, "")):

@@ -1,4 +1,4 @@
-"""Lines that wait in home until the shared journal may have them, and what must not get there."""
+"""Lines that wait in home for the shared journal, and removal of lines that must not be shared."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
 
 def bring_over(memory: Memory) -> int:
-    """Move the lines that waited into the shared journal; returns how many.
+    """Move the waiting lines into the shared journal; return how many.
 
-    Those of isolated domains stay in the home, and those of them that stand in a journal that git
-    does not track yet go there. None is moved while this user does not share, or a merge of the
-    journal is not settled. A crash between the two files repeats no line. Raises OSError,
-    TimeoutError.
+    Lines of isolated domains stay in home, and are moved there from a journal that git does not
+    track yet. Nothing is moved while this user does not share, or while a merge is unfinished. A
+    crash between the two files repeats no line. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or location.is_in_home(memory, project):
@@ -35,7 +34,7 @@ def bring_over(memory: Memory) -> int:
         there = _lines_of(shared)
         known = set(map(files.line_of, there))
         lines, _ = files.read_lines(waiting)
-        # That a record is forgotten must be told where it stands already.
+        # A forgotten record must be reported as such where it has been written already.
         told = {line.get("id") for line in there}
         over = [line for line in lines if line.get("forgotten") and line.get("id") in told]
         apart, rest = _sorted_out(memory, without_forgotten(lines))
@@ -50,7 +49,7 @@ def bring_over(memory: Memory) -> int:
 
 
 def to_share(memory: Memory) -> int:
-    """Count the lines that wait for the shared journal. Raises OSError."""
+    """Return the number of lines that wait for the shared journal. Raises OSError."""
     project = memory.project
     if project is None or location.is_in_home(memory, project):
         return 0
@@ -59,10 +58,10 @@ def to_share(memory: Memory) -> int:
 
 
 def clean(memory: Memory) -> int:
-    """Take out of the journal what must not be shared; returns how many lines.
+    """Remove from the journal what must not be shared; return the number of lines.
 
     These are texts of records that were forgotten before, and records of isolated domains, which
-    are kept in the home. What a repository has already is left alone. Raises OSError.
+    are kept in home. A journal that git tracks is left alone. Raises OSError.
     """
     project = memory.project
     if project is None or location.is_tracked(project):
@@ -83,7 +82,7 @@ def clean(memory: Memory) -> int:
 
 
 def without_forgotten(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The lines without those of records that a later line says are forgotten."""
+    """Return the lines without those of records that a later line reports as forgotten."""
     over = {line.get("id"): bool(line.get("forgotten")) for line in lines}
     return [line for line in lines if not over[line.get("id")]]
 
@@ -91,7 +90,7 @@ def without_forgotten(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _sorted_out(
     memory: Memory, lines: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The lines of isolated domains, and the others."""
+    """Return the lines of isolated domains, and the others."""
     isolated = memory.settings.rooms.isolated
     apart = [line for line in lines if line.get("domain") in isolated]
     return apart, [line for line in lines if line.get("domain") not in isolated]
