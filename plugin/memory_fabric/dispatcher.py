@@ -380,8 +380,8 @@ def _trouble(event_name: str, memory: Memory) -> Reply:
 
     places = (memory.settings.home, memory.settings.data_dir)
     if event_name == "Stop":  # which tried all tiers
-        alerts.over(memory.failures, places)
-    text = alerts.news(
+        alerts.clear_marks(memory.failures, places)
+    text = alerts.unreported(
         memory.failures,
         places,
         only_refused=event_name == "UserPromptSubmit",

@@ -371,7 +371,7 @@ def called(house: House, tool: str = "recall", **fields: Any) -> callers.Caller 
     event = recorded("variants/PreToolUse.mcp_in_subagent", tool_name=name, tool_use_id="toolu_1")
     event |= {"agent_id": "", "agent_type": ""} | fields
     assert house.fire(event.pop("hook_event_name"), "s", **event) == {}
-    return callers.of(str(house.fabric_home), "toolu_1")
+    return callers.load(str(house.fabric_home), "toolu_1")
 
 
 def test_a_call_of_a_subagent_is_noted_as_its(house: House) -> None:

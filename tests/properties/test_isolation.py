@@ -343,7 +343,7 @@ def lists(room: Memory, ids: list[str]) -> Iterable[Any]:
     yield exchange.export_lines(room.databases())
     for database in room.databases():
         yield invariants.orphans(database), invariants.variants(database)
-        yield invariants.alias_conflicts(database), counts.by_domain([database], 9).first
+        yield invariants.alias_conflicts(database), counts.count_by_domain([database], 9).first
         aged = [*last_mentions.entities(database, "9"), *last_mentions.records(database, "9", NOW)]
         yield [last_mentions.told(database, one, 200) for one in aged]
         yield search.records_by_id(database, ids or ["x"]), search.recent(database, 99)

@@ -45,7 +45,7 @@ class Calls:
         """The result of a call by an agent of this type; '' is the session itself."""
         self._number += 1
         call = f"toolu_{self._number}"
-        callers.note(str(self.home), call, callers.Caller("s-1", agent_type and "a1", agent_type))
+        callers.save(str(self.home), call, callers.Caller("s-1", agent_type and "a1", agent_type))
         return self.unnoted(call, tool, **arguments)
 
     def unnoted(self, call: str, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -480,7 +480,7 @@ def test_what_is_not_worked_off_comes_along_to_another_project(world: World) -> 
     memory.close()
     other = World(world.root, "shop").memory()
     for _ in range(2):
-        copy_project.bring(other, path, "project old", USER)
+        copy_project.copy_into(other, path, "project old", USER)
     assert [p.id for p in ingest_queue.listed(other, ingest_queue.STATES)] == [waiting]
     assert ingest_queue.passage(other, done) is None
     came = changes.of_batch(other, "project old")

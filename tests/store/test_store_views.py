@@ -10,7 +10,7 @@ import pytest
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Entity, Provenance
 from memory_fabric.store import graph, sessions
-from memory_fabric.store.domains.scoped_memory import MAX_CONFINED, within
+from memory_fabric.store.domains.scoped_memory import MAX_SCOPED, within
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
@@ -181,7 +181,7 @@ def test_few_rooms_are_kept_open_and_one_that_was_closed_opens_again(memory: Mem
     first = within(memory, ("ops",))
     assert rows(first, "SELECT name FROM entities") == [("api",)]
 
-    for number in range(2 * MAX_CONFINED):
+    for number in range(2 * MAX_SCOPED):
         within(memory, (f"d{number}",))
 
     assert within(memory, ("ops",)) is not first

@@ -147,14 +147,14 @@ def rescue(db: Database, operations_path: str) -> int:
 
 
 def restore(
-    db: Database, operations_path: str, decisions_folder: str, told_in: Sequence[str]
+    db: Database, operations_path: str, decisions_folder: str, journals: Sequence[str]
 ) -> int:
     """Write lines that the journals have lost again, from the graph; return how many.
 
     The project's folder, a file, or a part of it may have been deleted. Records that none of the
-    files `told_in` has are appended in `decisions_folder`. Raises OSError, StoreUnavailable.
+    files `journals` has are appended in `decisions_folder`. Raises OSError, StoreUnavailable.
     """
-    missing = [r for id_ in lost(db, told_in) for r in _to_tell(db.connection, id_)]
+    missing = [r for id_ in lost(db, journals) for r in _to_tell(db.connection, id_)]
     if missing:
         prepare_folder(decisions_folder)
         lines = [records.as_object(record) for record in missing]
@@ -164,7 +164,7 @@ def restore(
     return len(missing) + len(operations)
 
 
-def lost(db: Database, told_in: Sequence[str]) -> list[str]:
+def lost(db: Database, journals: Sequence[str]) -> list[str]:
     """Return the ids of records that none of these journals has any more, oldest first.
 
     Raises OSError, StoreUnavailable.
@@ -176,7 +176,7 @@ def lost(db: Database, told_in: Sequence[str]) -> list[str]:
         "AND type <> 'session' AND source <> ? ORDER BY created_at",
         (OTHERS,),
     )
-    there = {line.get("id") for path in told_in for line in files.read_lines(path)[0]}
+    there = {line.get("id") for path in journals for line in files.read_lines(path)[0]}
     return [row[0] for row in known if row[0] not in there]
 
 

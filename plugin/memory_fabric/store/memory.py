@@ -70,7 +70,7 @@ class Memory:
         self._repair = repair
         self._open: dict[str, Database] = {}
         # Views of it that are limited to some domains (store.domains.scoped_memory).
-        self.parts: dict[tuple[bool, tuple[str, ...]], Memory] = {}
+        self.scoped: dict[tuple[bool, tuple[str, ...]], Memory] = {}
         self._registered: tuple[int, int] | None = None
 
     @classmethod
@@ -151,7 +151,7 @@ class Memory:
         """Return the file in which these operations wait."""
         return os.path.join(self.queue_folder(kind), "graph-queue.jsonl")
 
-    def native_lock(self, path: str) -> str:
+    def memory_md_lock(self, path: str) -> str:
         """Return the lock file for a MEMORY.md, in home: nothing may be added to the client's
         folder.
         """
@@ -378,7 +378,7 @@ class Memory:
 
     def close(self) -> None:
         """Close the databases."""
-        for part in self.parts.values():
+        for part in self.scoped.values():
             part.close()
         for database in self._open.values():
             database.close()

@@ -37,7 +37,7 @@ class Memory(Protocol):
     def queue_folder(self, kind: str) -> str:
         """Return the folder in which changes of a database wait."""
 
-    def native_lock(self, path: str) -> str:
+    def memory_md_lock(self, path: str) -> str:
         """Return the path of the lock file for a MEMORY.md."""
 
     def database(self, kind: str, *, create: bool) -> Database | None:

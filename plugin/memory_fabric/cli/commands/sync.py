@@ -124,7 +124,7 @@ def repair(
             show.line(f"{path} is sound.")
         _tell_restored(restored)
         if lacking is not None:
-            show.line(adoption.sentence(lacking), style="yellow")
+            show.line(adoption.notice_text(lacking), style="yellow")
         elif not sound and not failures and not told:
             show.line("There is nothing to repair: nothing is stored yet.")
         _complain(failures)

@@ -253,7 +253,7 @@ def _decisions(memory: Memory) -> str:
     return os.path.join(memory.queue_folder("project"), journal.DECISIONS)
 
 
-def _notes(door: Door) -> memory_md.NativeNotes:
+def _notes(door: Door) -> memory_md.MemoryFile:
     settings = door.settings()
     return memory_md.locate(settings.config_dir, os.path.realpath(door.project), True)
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 FOLDER = "callers"
 MAX_ID_CHARS = 128
 # A person may take this long to allow a call.
-KEPT_S = 24 * 3600
+MAX_AGE_S = 24 * 3600
 # Old files are removed at most this often.
-SWEPT_EVERY_S = 3600
+CLEAN_UP_EVERY_S = 3600
 
 
 class Caller(Value):
@@ -33,15 +33,15 @@ class Caller(Value):
     agent_type: str = ""
 
 
-def note(home: str, call: str, caller: Caller) -> None:
+def save(home: str, call: str, caller: Caller) -> None:
     """Save the caller of this call. Raises OSError, and ValueError for an id that names no file."""
     path = _path(home, call)
     files.make_folder(os.path.dirname(path))
-    _sweep(os.path.dirname(path))
+    _clean_up(os.path.dirname(path))
     files.write_atomic(path, files.line_of(caller._asdict()).encode(), durable=False)
 
 
-def of(home: str, call: str) -> Caller | None:
+def load(home: str, call: str) -> Caller | None:
     """Return the caller of this call; None if none was saved."""
     try:
         known = files.read_json(_path(home, call))
@@ -59,21 +59,21 @@ def _path(home: str, call: str) -> str:
     return os.path.join(home, FOLDER, f"{call}.json")
 
 
-def _sweep(folder: str) -> None:
+def _clean_up(folder: str) -> None:
     """Remove old files now and then; a marker file in the folder tells when it was last done."""
     now_s, mark = time.time(), os.path.join(folder, ".swept")
-    if _age_s(mark, now_s) < SWEPT_EVERY_S:
+    if _age_s(mark, now_s) < CLEAN_UP_EVERY_S:
         return
     files.write_atomic(mark, b"", durable=False)
-    for path in _notes(folder):
-        if _age_s(path, now_s) > KEPT_S:
+    for path in _saved(folder):
+        if _age_s(path, now_s) > MAX_AGE_S:
             try:
                 os.unlink(path)
             except FileNotFoundError:
                 continue  # another hook removed it
 
 
-def _notes(folder: str) -> Iterator[str]:
+def _saved(folder: str) -> Iterator[str]:
     return (os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".json"))
 
 

@@ -17,7 +17,7 @@ _ACROSS = """
 """
 
 
-class Crossing(Value):
+class CrossDomainRelation(Value):
     """A relation between entities of different domains."""
 
     source: str
@@ -28,7 +28,7 @@ class Crossing(Value):
     store: str
 
 
-class ByDomain(Value):
+class DomainCounts(Value):
     """Row counts of each domain in the order of TABLES, and relations that cross domains.
 
     `crossings` is the number of such relations, `first` the oldest of them.
@@ -36,13 +36,13 @@ class ByDomain(Value):
 
     counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     crossings: int = 0
-    first: tuple[Crossing, ...] = ()
+    first: tuple[CrossDomainRelation, ...] = ()
 
 
-def by_domain(databases: Sequence[Database], max_shown: int) -> ByDomain:
+def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCounts:
     """Count the rows of all these databases together. Raises StoreUnavailable."""
     counts: dict[str, list[int]] = {}
-    crossings, first = 0, list[Crossing]()
+    crossings, first = 0, list[CrossDomainRelation]()
     for database in databases:
         for place, table in enumerate(TABLES):
             for domain, number in database.rows(
@@ -55,7 +55,7 @@ def by_domain(databases: Sequence[Database], max_shown: int) -> ByDomain:
             f"SELECT s.name, s.domain, r.type, t.name, t.domain {_ACROSS} ORDER BY r.id LIMIT ?",
             (max_shown - len(first),),
         )
-        first += [Crossing(*(*row, database.kind)) for row in found]
-    return ByDomain(
+        first += [CrossDomainRelation(*(*row, database.kind)) for row in found]
+    return DomainCounts(
         tuple((domain, tuple(counts[domain])) for domain in sorted(counts)), crossings, tuple(first)
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # Scoped views of one memory that are kept open; each has its own connections.
-MAX_CONFINED = 8
+MAX_SCOPED = 8
 
 
 def within(memory: Memory, domains: Sequence[str]) -> Memory:
@@ -27,33 +27,33 @@ def within(memory: Memory, domains: Sequence[str]) -> Memory:
 
     Of a memory that is scoped already, only domains that it shows can be among them.
     """
-    if isinstance(memory, Confined):
-        return _part(memory.whole, memory.visible(domains), hidden=False)
-    return _part(memory, domains, hidden=False)
+    if isinstance(memory, ScopedMemory):
+        return _scoped(memory.whole, memory.visible(domains), hidden=False)
+    return _scoped(memory, domains, hidden=False)
 
 
 def without(memory: Memory, domains: Sequence[str]) -> Memory:
     """Return a view of the memory that hides these domains and can write to any."""
-    if not isinstance(memory, Confined):
-        return _part(memory, domains, hidden=True)
+    if not isinstance(memory, ScopedMemory):
+        return _scoped(memory, domains, hidden=True)
     if memory.domains is None:
-        return _part(memory.whole, (*memory.hidden, *domains), hidden=True)
+        return _scoped(memory.whole, (*memory.hidden, *domains), hidden=True)
     return within(memory, [one for one in memory.domains if one not in domains])
 
 
-def _part(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
+def _scoped(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
     named = tuple(sorted(set(domains)))
     key = (hidden, named)
-    found = whole.parts.pop(key, None) or Confined(whole, named, hidden=hidden)
+    found = whole.scoped.pop(key, None) or ScopedMemory(whole, named, hidden=hidden)
     # Switches and settings may have changed since it was made.
     found.settings = whole.settings
-    whole.parts[key] = found
-    while len(whole.parts) > MAX_CONFINED:
-        whole.parts.pop(next(iter(whole.parts))).close()
+    whole.scoped[key] = found
+    while len(whole.scoped) > MAX_SCOPED:
+        whole.scoped.pop(next(iter(whole.scoped))).close()
     return found
 
 
-class Confined(Memory):
+class ScopedMemory(Memory):
     """A memory that shows only some domains (store.domains.views); see `within`.
 
     Changes are applied by the whole memory, which has no views. They get a domain that is visible
@@ -102,22 +102,22 @@ class Confined(Memory):
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
     ) -> dict[str, Any]:
         """Apply a change within these domains; its result omits names that are not visible here."""
-        payload, provenance = self._inside(kind, payload, provenance)
-        return self._seen(self._whole.write(kind, payload, provenance, store=store))
+        payload, provenance = self._limited(kind, payload, provenance)
+        return self._visible_part(self._whole.write(kind, payload, provenance, store=store))
 
     def write_now(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
     ) -> dict[str, Any]:
         """Apply a change that cannot wait, as `write` does."""
-        payload, provenance = self._inside(kind, payload, provenance)
-        return self._seen(self._whole.write_now(kind, payload, provenance, store=store))
+        payload, provenance = self._limited(kind, payload, provenance)
+        return self._visible_part(self._whole.write_now(kind, payload, provenance, store=store))
 
     def remember(
         self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
     ) -> Record | None:
         """Store the record in one of these domains and return it; see Memory."""
         if not self.hidden:
-            _, by = self._inside("remember", {}, by)
+            _, by = self._limited("remember", {}, by)
             record = record._replace(domain=by.domain)
         return self._whole.remember(record, by, supersedes, echo=echo)
 
@@ -133,21 +133,21 @@ class Confined(Memory):
         """Update the other tiers from the whole memory."""
         self._whole.flush()
 
-    def _inside(
+    def _limited(
         self, kind: str, payload: Mapping[str, Any], by: Provenance
     ) -> tuple[Mapping[str, Any], Provenance]:
         if self.hidden:
             return payload, by
         from memory_fabric.store.domains import write_guard  # only writers load it
 
-        return write_guard.inside(self, kind, payload, by)
+        return write_guard.limited(self, kind, payload, by)
 
-    def _seen(self, result: dict[str, Any]) -> dict[str, Any]:
-        return views.seen_of(result, self.databases())
+    def _visible_part(self, result: dict[str, Any]) -> dict[str, Any]:
+        return views.visible_part(result, self.databases())
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         opened = super()._opened(path, kind, create)
         if opened is not None:
             hidden = bool(self.hidden)
-            views.confine(opened, self.hidden or self.domains or (), hidden=hidden)
+            views.create_views(opened, self.hidden or self.domains or (), hidden=hidden)
         return opened

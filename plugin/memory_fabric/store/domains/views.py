@@ -72,14 +72,14 @@ _FOREIGN = """(j.key = 'domain' AND j.type = 'text' AND NOT j.value {these})
     OR ({names} AND j.key = 'aliases' AND j.type = 'array'
         AND json_type(j.value, '$[0]') = 'array')"""
 # Ingested texts name their domain in the body.
-_INTAKE = (
+_INGESTED = (
     "SELECT * FROM main.intake AS t WHERE json_valid(t.body) "
     "AND coalesce(json_extract(t.body, '$.domain'), '') {these}"
 )
 ROWS = ("observations", "relations", "records", "episodes")
 
 
-def confine(database: Database, domains: Sequence[str], *, hidden: bool = False) -> None:
+def create_views(database: Database, domains: Sequence[str], *, hidden: bool = False) -> None:
     """Create views so that the connection shows only these domains or, if `hidden`, all others.
 
     Raises StoreUnavailable.
@@ -87,14 +87,14 @@ def confine(database: Database, domains: Sequence[str], *, hidden: bool = False)
     try:
         # Views are made for each connection, and also when the disk is full.
         database.connection.execute("PRAGMA temp_store = MEMORY")
-        for name, select in views(domains, hidden=hidden).items():
+        for name, select in selects(domains, hidden=hidden).items():
             database.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
         database.confined = True
     except sqlite3.Error as error:
         raise translated(database.path, error) from error
 
 
-def views(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
+def selects(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
     """Return the SELECT of each view by table, in the order of creation."""
     # A view takes no parameters.
     texts = ["'" + domain.replace("'", "''").replace("\0", "") + "'" for domain in domains]
@@ -109,11 +109,11 @@ def views(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
     if not hidden:
         found["aliases"] = _ALIASES
     found["operations"] = _OPERATIONS.format(own=own, others=others)
-    found["intake"] = _INTAKE.format(these=these)
+    found["intake"] = _INGESTED.format(these=these)
     return found
 
 
-def seen_of(result: dict[str, Any], databases: Sequence[Database]) -> dict[str, Any]:
+def visible_part(result: dict[str, Any], databases: Sequence[Database]) -> dict[str, Any]:
     """Return the result of a change without entities that these databases do not show.
 
     This concerns spelling variants of a name, and entities that a deletion left orphaned.

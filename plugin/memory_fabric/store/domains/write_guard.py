@@ -18,7 +18,7 @@ _ADDING = frozenset(("create_entities", "create_relations", "add_observations"))
 _TAKING = frozenset(("delete_entities", "delete_observations", "delete_relations", "forget"))
 
 
-def inside(
+def limited(
     memory: Memory, kind: str, payload: Mapping[str, Any], by: Provenance
 ) -> tuple[dict[str, Any], Provenance]:
     """Return a change and its provenance limited to the memory's domains.
@@ -30,7 +30,7 @@ def inside(
     if domains and by.domain not in domains:
         by = by._replace(domain=domains[0])
     if kind == "add_observations":
-        _need_seen(memory, [item["entityName"] for item in payload["observations"]])
+        _require_visible(memory, [item["entityName"] for item in payload["observations"]])
     record = payload.get("record")
     if isinstance(record, dict) and record.get("domain") not in domains:
         kept["record"] = {**record, "domain": by.domain}
@@ -41,7 +41,7 @@ def inside(
     return kept, by
 
 
-def _need_seen(memory: Memory, names: Sequence[str]) -> None:
+def _require_visible(memory: Memory, names: Sequence[str]) -> None:
     known = {name for database in memory.databases() for name in existing(database, names)}
     unseen = next((name for name in names if name not in known), None)
     if unseen is not None and not memory.unavailable:

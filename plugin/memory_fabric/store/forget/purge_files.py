@@ -117,7 +117,7 @@ def fence(
     path: str, lock: str, ids: Iterable[str], record_of: Callable[[str], Record | None]
 ) -> None:
     """Write our fence in a MEMORY.md again without these records; the rest of it stays."""
-    notes = memory_md.NativeNotes(path)
+    notes = memory_md.MemoryFile(path)
     shown, gone = memory_md.shown_ids(notes), set(ids)
     if gone & set(shown):
         left = [record_of(id_) for id_ in shown if id_ not in gone]

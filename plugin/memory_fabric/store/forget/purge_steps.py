@@ -267,7 +267,7 @@ def _fences(
         return None
 
     for path in place.notes:
-        purge_files.fence(path, memory.native_lock(path), gone_ids, record_of)
+        purge_files.fence(path, memory.memory_md_lock(path), gone_ids, record_of)
 
 
 def _other_files(memory: Memory, where: Sequence[Place], gone: Gone) -> None:

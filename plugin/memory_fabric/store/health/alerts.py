@@ -34,7 +34,7 @@ def kind_of(failure: str) -> str:
     return head if head in MEANINGS else ""
 
 
-def news(
+def unreported(
     failures: Sequence[str], places: Sequence[str], *, only_refused: bool, unmarked: bool
 ) -> str:
     """Return a text about the failures that were not reported yet; empty if there is nothing new.
@@ -57,7 +57,7 @@ def news(
     )
 
 
-def over(failures: Sequence[str], places: Sequence[str]) -> None:
+def clear_marks(failures: Sequence[str], places: Sequence[str]) -> None:
     """Delete the marks of tiers that work again. Never raises."""
     still = {kind_of(failure) for failure in failures}
     for folder in _folders(places):

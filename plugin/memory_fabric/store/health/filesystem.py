@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 # No home has more files; a wrong folder must not keep the user waiting.
 MAX_LOOKED_AT = 20_000
 # Packages kept by the installer: many files, none of them secret.
-NOT_OURS_TO_HIDE = frozenset(("runtime",))
+NOT_PRIVATE = frozenset(("runtime",))
 OTHERS = 0o077
 # Files that a killed writer left: a temporary file with the writer's process id and time, or the
 # copy of a database. No writer takes that long.
-BESIDE, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
+TEMPORARY_SUFFIXES, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
 DATABASE = ".db"
 MOUNTS = "/proc/self/mounts"
 # Several machines may write a file on these; a write-ahead log needs shared memory of one machine.
@@ -28,7 +28,7 @@ SHARED_BY_MACHINES = frozenset(
 SHARED_PREFIXES = ("fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.rclone", "fuse.s3")
 
 
-def everything(folders: Iterable[str]) -> list[str]:
+def all_paths(folders: Iterable[str]) -> list[str]:
     """Return the folders and everything in them but links; at most 20,000 paths."""
     found: list[str] = []
     for folder in folders:
@@ -70,21 +70,21 @@ def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
     return [
         path
         for path in paths
-        if _is_beside(path) and now_s - _changed_s(path, now_s) > LEFT_AFTER_S
+        if _is_temporary(path) and now_s - _changed_s(path, now_s) > LEFT_AFTER_S
     ]
 
 
-def take_away(paths: Iterable[str]) -> None:
+def delete(paths: Iterable[str]) -> None:
     """Delete these files. Raises OSError."""
     for path in paths:
         os.unlink(path)
 
 
-def holding(text: str, folders: Iterable[str]) -> list[str]:
+def files_with(text: str, folders: Iterable[str]) -> list[str]:
     """Return files in these folders with the text anywhere in their bytes. Raises OSError."""
     sought = text.encode()
     found = []
-    for path in everything(folders):
+    for path in all_paths(folders):
         if os.path.isfile(path):
             with open_regular(path) as file:
                 if _is_in(file, sought):
@@ -148,16 +148,16 @@ def _under(folder: str) -> Iterator[str]:
         return
     yield folder
     for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in NOT_OURS_TO_HIDE]
+        folders[:] = [name for name in folders if name not in NOT_PRIVATE]
         for name in (*folders, *names):
             path = os.path.join(place, name)
             if not os.path.islink(path):
                 yield path
 
 
-def _is_beside(path: str) -> bool:
+def _is_temporary(path: str) -> bool:
     stem, ending = os.path.splitext(path)
-    if ending not in BESIDE or not os.path.isfile(path):
+    if ending not in TEMPORARY_SUFFIXES or not os.path.isfile(path):
         return False
     pid, dash, moment = os.path.splitext(stem)[1].removeprefix(".").partition("-")
     return stem.endswith(DATABASE) or (pid.isdigit() and bool(dash) and moment.isdigit())

@@ -59,7 +59,7 @@ def _registered(home: str) -> Iterator[Finding]:
         text = f"The registry of projects is {known.state}; the cards replace it."
         yield Finding("registry", path, text, "The next session or command rewrites it.")
         return
-    hidden = cards.missing(identity.read_cards(home), known)
+    hidden = cards.missing_keys(identity.read_cards(home), known)
     if hidden:
         text = f"Keys on project cards that the registry lacks: {first_of(hidden, MAX_SHOWN)}."
         remedy = "memory-fabric project link assigns them."

@@ -21,9 +21,9 @@ from memory_fabric.text import first_of, many
 HEALTHY, DEGRADED, UNAVAILABLE = "healthy", "degraded", "unavailable"
 DRAIN = "memory-fabric sync applies them."
 WRITE_JOURNAL = "memory-fabric repair writes them again."
-WRITE_NOTES = "memory-fabric sync writes it again."
+WRITE_MEMORY_MD = "memory-fabric sync writes it again."
 # Remedies that a sync with restored journals carries out.
-MENDED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_NOTES)
+REPAIRED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_MEMORY_MD)
 MAX_QUEUED = 50
 MAX_QUEUED_AGE_S = 3600
 COUNTED = ("entities", "observations", "relations", "records", "episodes")
@@ -203,7 +203,7 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
             )
         )
     elif text is None and memory.native_ids(timestamp(now_s)):
-        findings.append(Finding(DEGRADED, "The file is missing.", WRITE_NOTES))
+        findings.append(Finding(DEGRADED, "The file is missing.", WRITE_MEMORY_MD))
     if text is not None and not os.access(notes.path, os.W_OK):
         reason = "The file cannot be written and is not updated."
         findings.append(Finding(DEGRADED, reason, "Check its permissions."))
@@ -280,7 +280,7 @@ def _missing(memory: Memory) -> Iterator[Finding]:
     """Yield a finding for records of the graph that their journal has lost."""
     for database in memory.databases():
         try:
-            lost = len(journal.lost(database, location.told_in(memory, database.kind)))
+            lost = len(journal.lost(database, location.all_journals(memory, database.kind)))
         except (FabricError, OSError):
             continue  # reported with its file or database
         if lost:
@@ -298,7 +298,7 @@ def _not_in_the_graph(memory: Memory) -> Iterator[Finding]:
     except (FabricError, OSError):
         return  # reported with its file or database
     if found is not None:
-        reason, _, remedy = adoption.sentence(found).rstrip(".").partition(": ")
+        reason, _, remedy = adoption.notice_text(found).rstrip(".").partition(": ")
         ending = f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""
         yield Finding(DEGRADED, f"{reason}.", ending)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 OLD_FIELDS = frozenset(("keys", "settled", "undo"))
 
 
-def registry(cards: Cards, text: str | None) -> Registry:
+def rebuild_registry(cards: Cards, text: str | None) -> Registry:
     """Return the registry from the cards and the text of a registry that is lost, damaged or old.
 
     None as text means that there is no file. A file without a checksum that is otherwise complete
@@ -85,7 +85,7 @@ def stale(cards: Cards, known: Registry) -> list[str]:
     ]
 
 
-def missing(cards: Cards, known: Registry) -> list[str]:
+def missing_keys(cards: Cards, known: Registry) -> list[str]:
     """Return keys on cards that the registry lacks or gives to another project."""
     return [key for key, id_ in read(cards).keys.items() if known.keys.get(key) != id_]
 

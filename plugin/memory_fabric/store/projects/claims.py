@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memory_fabric.models import Identity, Registry, Trust
 
 
-def placed(
+def assign(
     home: str, local: str, known: Registry, found: Identity, trust: Trust
 ) -> tuple[Registry, str]:
     """Return the registry and the id of the project that a new folder joins or begins.
@@ -42,7 +42,7 @@ def placed(
     return known._replace(settled=settled, asked=asked), id_
 
 
-def tell(
+def leave_notice(
     home: str, known: Registry, now: Registry, found: Identity, id_: str, other: tuple[str, str]
 ) -> None:
     """Leave a notice for the next session in a folder that makes a claim or was moved.

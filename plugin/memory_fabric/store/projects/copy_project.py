@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from memory_fabric.values import Progress
 
 CHUNK = 500
-MOST = 1 << 40
+MAX_RECORDS = 1 << 40
 
 
-def bring(
+def copy_into(
     memory: Memory, path: str, batch: str, by: Provenance, progress: Progress | None = None
 ) -> int:
     """Copy the database at `path` into this project's; return the number of records and entities.
@@ -53,7 +53,7 @@ def bring(
     return came
 
 
-def newest(path: str) -> int:
+def last_operation(path: str) -> int:
     """Return the number of the last operation in a database. Raises StoreUnavailable."""
     source = open_database(path, "project", create=False)
     if source is None:
@@ -66,7 +66,7 @@ def newest(path: str) -> int:
 
 def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
     c = source.connection
-    known = records.find(c, "scope <> 'local' AND source <> ?", (OTHERS,), MOST)
+    known = records.find(c, "scope <> 'local' AND source <> ?", (OTHERS,), MAX_RECORDS)
     # Newest first: an older record keeps its link only to a successor that exists.
     for record, seen in known:
         claimed = rows.claimed(c, record.id)

@@ -49,7 +49,7 @@ def find_project(
     """
     if not folder:
         return None
-    found = identified(os.path.realpath(folder))
+    found = identify(os.path.realpath(folder))
     id_, others = _registered(home, found, trust)
     local = os.path.join(found.root, LOCAL_FOLDER)
     if _unsuitable(found.root, user_home) or os.path.realpath(local) != local:
@@ -91,7 +91,7 @@ def _host_and_path(url: str) -> tuple[str, str]:
     return (host, path) if fits else ("", "")
 
 
-def identified(folder: str) -> Identity:
+def identify(folder: str) -> Identity:
     """Read the identity of a folder (its real path) from its files."""
     top = _up_to_git(folder)
     gone: tuple[str, ...] = () if os.path.isdir(folder) else (_key("worktree", folder),)
@@ -320,7 +320,7 @@ def read_registry(home: str) -> Registry:
     # only needed for a registry that is lost, damaged or old
     from memory_fabric.store.projects import cards
 
-    return cards.registry(read_cards(home), text)
+    return cards.rebuild_registry(read_cards(home), text)
 
 
 def _is_as_written(text: str) -> bool:
@@ -448,7 +448,7 @@ def _with_keys(home: str, known: Registry, found: Identity, trust: Trust) -> Reg
     """Return the registry with this folder in it; the same object if nothing is new."""
     id_ = place_owner(known, found)
     if not id_:
-        known, id_ = _placed(home, known, found, trust)
+        known, id_ = _assigned(home, known, found, trust)
     new = {key: id_ for key in found.keys if key not in known.keys}
     if found.place and found.own[-1].startswith("git:"):
         new |= {found.place: id_} if known.keys.get(found.place) != id_ else {}
@@ -460,11 +460,11 @@ def _with_keys(home: str, known: Registry, found: Identity, trust: Trust) -> Reg
     return known._replace(keys={**known.keys, **new}) if new else known
 
 
-def _placed(home: str, known: Registry, found: Identity, trust: Trust) -> tuple[Registry, str]:
+def _assigned(home: str, known: Registry, found: Identity, trust: Trust) -> tuple[Registry, str]:
     """Return the registry and the id of the project that a new folder joins or begins."""
     from memory_fabric.store.projects import claims  # only for a new folder
 
-    return claims.placed(home, LOCAL_FOLDER, known, found, trust)
+    return claims.assign(home, LOCAL_FOLDER, known, found, trust)
 
 
 def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
@@ -489,7 +489,7 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
         from memory_fabric.store.projects import claims  # only for a new folder
 
         id_, other = place_owner(now, found), first_claimed(home, now, found)
-        claims.tell(home, known, now, found, id_, other)
+        claims.leave_notice(home, known, now, found, id_, other)
 
 
 def project_ids(home: str) -> list[str]:

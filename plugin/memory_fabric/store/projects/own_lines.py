@@ -60,7 +60,7 @@ def journal_of(memory: Memory) -> str:
     return path if is_there and files.is_own_file(path) else ""
 
 
-def looked_at(memory: Memory) -> tuple[str, str]:
+def stamps(memory: Memory) -> tuple[str, str]:
     """Return the journal's stamp now and when it was last checked; empty without. Costs a stat and
     a row.
 
@@ -76,9 +76,9 @@ def looked_at(memory: Memory) -> tuple[str, str]:
     return now, str(row[0]) if row else ""
 
 
-def note_looked_at(memory: Memory) -> None:
+def save_stamp(memory: Memory) -> None:
     """Save the journal's stamp as checked. Raises StoreUnavailable."""
-    now, before = looked_at(memory)
+    now, before = stamps(memory)
     database = memory.database("project", create=False)
     if now == before or database is None or database.newer or database.read_only:
         return
@@ -108,7 +108,7 @@ def header(home: str, folder: str) -> Header | None:
     return _header(_first(folder), key) if key else None
 
 
-def is_for(folder: str, expected: Header) -> bool:
+def is_stated_for(folder: str, expected: Header) -> bool:
     """True if the header names this project and place; unproved, as the key is not read."""
     said = _first(folder)
     return all(said.get(field) == getattr(expected, field) for field in HEAD_FIELDS[:3])

@@ -66,7 +66,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     path, home = own_lines.journal_of(memory), memory.settings.home
     if project is None or not path:
         return None
-    lacking = _lacking(memory, _told(path, max_bytes), author)
+    lacking = _lacking(memory, _last_lines(path, max_bytes), author)
     if not lacking:
         return None
     head = own_lines.header(home, project.local)
@@ -112,11 +112,11 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
         came += bool(memory.write_now("put_record", payload, by, store="project").get("record"))
         if progress is not None:
             progress(number, len(found.lines))
-    seal_all(memory, settled=True)
+    sign_all(memory, settled=True)
     return came
 
 
-def seal(memory: Memory) -> None:
+def sign_if_missing(memory: Memory) -> None:
     """Sign the lines of the journal again if the file of own lines is missing or of another place.
 
     Raises OSError, StoreUnavailable.
@@ -125,11 +125,11 @@ def seal(memory: Memory) -> None:
     if project is None or not own_lines.journal_of(memory):
         return
     head = own_lines.header(memory.settings.home, project.local)
-    if head is None or head._replace(waiting=False) != here(memory):
-        seal_all(memory, max_bytes=MAX_AT_STOP_BYTES)
+    if head is None or head._replace(waiting=False) != current_header(memory):
+        sign_all(memory, max_bytes=MAX_AT_STOP_BYTES)
 
 
-def seal_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
+def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
     """Sign every line of the journal whose record memory has.
 
     With `settled`, no line waits for the user's answer any more. Raises OSError, StoreUnavailable.
@@ -147,25 +147,25 @@ def seal_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTE
     own = _known(memory)
     lines = _lines_of(location.shared_file(project), max_bytes)
     mine = [line for line in lines if line.get("id") in own]
-    own_lines.write(home, folder, here(memory)._replace(waiting=waiting), mine)
+    own_lines.write(home, folder, current_header(memory)._replace(waiting=waiting), mine)
 
 
-def is_sealed(memory: Memory) -> bool:
+def is_signed(memory: Memory) -> bool:
     """True if the file of own lines is for this place, or if there is no journal."""
     project = memory.project
     if project is None or not own_lines.journal_of(memory):
         return True
-    return own_lines.is_for(project.local, here(memory))
+    return own_lines.is_stated_for(project.local, current_header(memory))
 
 
-def here(memory: Memory) -> Header:
+def current_header(memory: Memory) -> Header:
     """Return the header for this project and its folder."""
     assert memory.project is not None
     root = memory.project.root
     return Header(memory.project.id, root, own_lines.inode_of(root))
 
 
-def waits(memory: Memory) -> bool:
+def awaits_answer(memory: Memory) -> bool:
     """True if lines of the journal wait for the user to say if they are the user's own."""
     project = memory.project
     if project is None or not own_lines.exists(project.local):
@@ -174,7 +174,7 @@ def waits(memory: Memory) -> bool:
     return head is None or head.waiting
 
 
-def restored_card(memory: Memory) -> str:
+def restore_card(memory: Memory) -> str:
     """Write the card of a project whose folder in home is gone; return a sentence for the user.
 
     Raises OSError.
@@ -189,7 +189,7 @@ def restored_card(memory: Memory) -> str:
     )
 
 
-def sentence(found: Missing) -> str:
+def notice_text(found: Missing) -> str:
     """Return a notice about missing records and how to get them back."""
     first, last = found.span
     what = f"{len(found.lines)} record{'' if len(found.lines) == 1 else 's'}"
@@ -217,7 +217,7 @@ def sentence(found: Missing) -> str:
 
 def _is_here(memory: Memory, head: Header) -> bool:
     """True if a proved header is for this folder, under the id that the project has or had."""
-    place_ = here(memory)
+    place_ = current_header(memory)
     if (head.root, head.inode) != (place_.root, place_.inode):
         return False
     return head.project == place_.project or head.project not in _projects(memory.settings.home)
@@ -229,14 +229,14 @@ def _projects(home: str) -> set[str]:
 
 def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
     """Return the objects with an id in the last bytes of a journal."""
-    found = claims_read.end_of(path, max_bytes)
+    found = claims_read.read_end(path, max_bytes)
     lines = found[0].split(b"\n") if found else []
     fit = (line for line in lines if b'"id"' in line and len(line) <= MAX_LINE_BYTES)
     parsed = (files.parsed(line.decode("utf-8", "replace").strip("\ufeff\r")) for line in fit)
     return [line for line in parsed if line is not None and claims_read.is_id(line.get("id"))]
 
 
-def _told(path: str, max_bytes: int) -> list[Mapping[str, Any]]:
+def _last_lines(path: str, max_bytes: int) -> list[Mapping[str, Any]]:
     """Return the last line of each record in a journal, newest first, without forgotten ones."""
     last: dict[str, Mapping[str, Any]] = {}
     for line in _lines_of(path, max_bytes):

@@ -72,7 +72,7 @@ def read(path: str, max_bytes: int = MAX_BYTES) -> Read | None:
 
     Raises OSError.
     """
-    found = end_of(path, max_bytes)
+    found = read_end(path, max_bytes)
     if found is None:
         return None
     raw, whole, stamped = found
@@ -92,7 +92,7 @@ def read(path: str, max_bytes: int = MAX_BYTES) -> Read | None:
     return Read(tuple(last.values()), len(numbers), tuple(numbers) if whole else (), stamped)
 
 
-def end_of(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, bool, str] | None:
+def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, bool, str] | None:
     """Return the last bytes of a file in whole lines, whether they are all of it, and its stamp.
 
     None for a link, a pipe, a device or a missing file. Raises OSError.
@@ -121,7 +121,7 @@ def end_of(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, bool, str] | N
 def has_conflict(path: str) -> bool:
     """True if the file has conflict markers of an unfinished merge."""
     try:
-        found = end_of(path)
+        found = read_end(path)
     except OSError:
         return False
     if found is None:

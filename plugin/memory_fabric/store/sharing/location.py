@@ -26,7 +26,7 @@ VISIBLE = (
 )
 VISIBLE += "".join(f"!{name}\n" for name in PASSED)
 # Keeps both sides of a merge; the lines need no order and have one kind of end.
-UNITED = f"{journal.DECISIONS} text eol=lf merge=union\n"
+UNION_MERGE = f"{journal.DECISIONS} text eol=lf merge=union\n"
 MAX_SETTING_BYTES, MAX_INDEX_BYTES = 64 << 10, 64 << 20
 
 
@@ -43,7 +43,7 @@ def shared_file(project: Project) -> str:
     return os.path.join(project.local, journal.DECISIONS)
 
 
-def kept_folder(memory: Memory, project: Project) -> str:
+def private_folder(memory: Memory, project: Project) -> str:
     """Return the folder in home for records that must not be in the repository."""
     return os.path.join(identity.folder_of(memory.settings.home, project.id), "local")
 
@@ -54,12 +54,14 @@ def journal_folder(memory: Memory, kind: str) -> str:
     folder = memory.queue_folder(kind)
     if kind != "project" or project is None or is_in_home(memory, project):
         return folder
-    # With isolated domains, outbox.bring_over decides what may be shared.
-    stays = is_settled(memory, project) and not (is_on(memory) and memory.settings.rooms.isolated)
-    return folder if stays else kept_folder(memory, project)
+    # With isolated domains, outbox.publish decides what may be shared.
+    stays = may_write_journal(memory, project) and not (
+        is_on(memory) and memory.settings.rooms.isolated
+    )
+    return folder if stays else private_folder(memory, project)
 
 
-def is_settled(memory: Memory, project: Project) -> bool:
+def may_write_journal(memory: Memory, project: Project) -> bool:
     """True if lines may be written into the project's own journal now."""
     if is_on(memory):
         return not claims_read.has_conflict(shared_file(project))
@@ -77,11 +79,11 @@ def files_of(memory: Memory) -> list[str]:
     """Return every decisions.jsonl that may hold records of this project."""
     if memory.project is None:
         return []
-    folders = dict.fromkeys((memory.project.local, kept_folder(memory, memory.project)))
+    folders = dict.fromkeys((memory.project.local, private_folder(memory, memory.project)))
     return [os.path.join(folder, journal.DECISIONS) for folder in folders]
 
 
-def told_in(memory: Memory, kind: str) -> list[str]:
+def all_journals(memory: Memory, kind: str) -> list[str]:
     """Return every decisions.jsonl that may hold records of the database of this kind.
 
     A project may have several folders: clones of one repository, or linked ones.
@@ -98,7 +100,7 @@ def told_in(memory: Memory, kind: str) -> list[str]:
 
 def is_in_home(memory: Memory, project: Project) -> bool:
     """True if the local tier is in home anyway and in no repository."""
-    return project.local == kept_folder(memory, project)
+    return project.local == private_folder(memory, project)
 
 
 def is_hidden(project: Project) -> bool:
@@ -126,7 +128,7 @@ def is_tracked(project: Project) -> bool:
     return name in index or (index[4:8] == b"\0\0\0\4" and journal.DECISIONS.encode() in index)
 
 
-def let_through(project: Project) -> list[str]:
+def show_to_git(project: Project) -> list[str]:
     """Let git see the records and merge both sides; return what is left to the user to do.
 
     Edits made to these files by hand are kept. Raises OSError.
@@ -141,10 +143,10 @@ def let_through(project: Project) -> list[str]:
         undone.append(f"{ignore} was changed by hand and is kept: add {_these(PASSED)} to it.")
     said = _setting(attributes)
     if said is None or os.path.islink(attributes):
-        _write(attributes, UNITED, undone)
+        _write(attributes, UNION_MERGE, undone)
     elif f"{journal.DECISIONS} " not in said or "merge=union" not in said:
         undone.append(
-            f"{attributes} was changed by hand and is kept: add “{UNITED.strip()}” to it."
+            f"{attributes} was changed by hand and is kept: add “{UNION_MERGE.strip()}” to it."
         )
     return undone
 
@@ -167,7 +169,7 @@ def hide(project: Project) -> list[str]:
         undone.append(
             f"{ignore} was changed by hand and is kept: a single line * hides the folder."
         )
-    if _setting(attributes) == UNITED and not os.path.islink(attributes):
+    if _setting(attributes) == UNION_MERGE and not os.path.islink(attributes):
         os.unlink(attributes)
     return undone
 
@@ -176,7 +178,7 @@ def _setting(path: str) -> str | None:
     """Return the text of a small git file; None if it is missing. A link is followed by nobody."""
     if not os.path.lexists(path):
         return None
-    found = claims_read.end_of(path, MAX_SETTING_BYTES)
+    found = claims_read.read_end(path, MAX_SETTING_BYTES)
     return found[0].decode("utf-8", "replace").replace("\r\n", "\n") if found else ""
 
 

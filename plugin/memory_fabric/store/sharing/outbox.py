@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memory_fabric.store.protocols import Memory
 
 
-def bring_over(memory: Memory) -> int:
+def publish(memory: Memory) -> int:
     """Move the waiting lines into the shared journal; return how many.
 
     Lines of isolated domains stay in home, and are moved there from a journal that git does not
@@ -25,9 +25,9 @@ def bring_over(memory: Memory) -> int:
     if project is None or location.is_in_home(memory, project):
         return 0
     if memory.settings.rooms.isolated and location.is_on(memory):
-        clean(memory)
-    waiting = os.path.join(location.kept_folder(memory, project), journal.DECISIONS)
-    if not os.path.exists(waiting) or not location.is_settled(memory, project):
+        remove_private(memory)
+    waiting = os.path.join(location.private_folder(memory, project), journal.DECISIONS)
+    if not os.path.exists(waiting) or not location.may_write_journal(memory, project):
         return 0
     shared = location.shared_file(project)
     with files.Locked(waiting + ".lock"):
@@ -37,7 +37,7 @@ def bring_over(memory: Memory) -> int:
         # A forgotten record must be reported as such where it has been written already.
         told = {line.get("id") for line in there}
         over = [line for line in lines if line.get("forgotten") and line.get("id") in told]
-        apart, rest = _sorted_out(memory, without_forgotten(lines))
+        apart, rest = _split_isolated(memory, without_forgotten(lines))
         new = [line for line in (*rest, *over) if files.line_of(line) not in known]
         journal.prepare_folder(project.local)
         files.append_lines(shared, new)
@@ -48,16 +48,16 @@ def bring_over(memory: Memory) -> int:
     return len(new)
 
 
-def to_share(memory: Memory) -> int:
+def count_waiting(memory: Memory) -> int:
     """Return the number of lines that wait for the shared journal. Raises OSError."""
     project = memory.project
     if project is None or location.is_in_home(memory, project):
         return 0
-    path = os.path.join(location.kept_folder(memory, project), journal.DECISIONS)
-    return len(_sorted_out(memory, files.read_lines(path)[0])[1])
+    path = os.path.join(location.private_folder(memory, project), journal.DECISIONS)
+    return len(_split_isolated(memory, files.read_lines(path)[0])[1])
 
 
-def clean(memory: Memory) -> int:
+def remove_private(memory: Memory) -> int:
     """Remove from the journal what must not be shared; return the number of lines.
 
     These are texts of records that were forgotten before, and records of isolated domains, which
@@ -70,11 +70,11 @@ def clean(memory: Memory) -> int:
     if not claims_read.stamp(path):
         return 0
     lines, bad = files.read_lines(path)
-    apart, kept = _sorted_out(memory, without_forgotten(lines))
+    apart, kept = _split_isolated(memory, without_forgotten(lines))
     if bad or len(kept) == len(lines):
         return 0
     if apart:
-        folder = location.kept_folder(memory, project)
+        folder = location.private_folder(memory, project)
         journal.prepare_folder(folder)
         files.append_lines(os.path.join(folder, journal.DECISIONS), apart)
     files.write_atomic(path, _text_of(kept))
@@ -87,7 +87,7 @@ def without_forgotten(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [line for line in lines if not over[line.get("id")]]
 
 
-def _sorted_out(
+def _split_isolated(
     memory: Memory, lines: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the lines of isolated domains, and the others."""

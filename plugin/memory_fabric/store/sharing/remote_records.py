@@ -24,7 +24,7 @@ _TOLD = ("records",)
 MAX_AT_START = 50
 
 
-def take_in(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
+def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
     """Import new and changed records of others from the journal; return how many.
 
     Costs one stat if the journal has not changed; nothing is read unless this user shares. At most
@@ -38,16 +38,16 @@ def take_in(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
     if not stamped:  # no file changes nothing: the folder was removed, or a branch has none
         return 0
     database = memory.session_database()
-    if database.newer or database.read_only or noted(database, path) == stamped:
+    if database.newer or database.read_only or last_stamp(database, path) == stamped:
         return 0
     found = claims_read.read(path)
     if found is None:
         return 0
-    payload = _news(memory, database, path, found, most)
+    payload = _payload(memory, database, path, found, most)
     return int(_applied(memory, "take_in", payload | {"project": project.name}).get("taken", 0))
 
 
-def let_go(memory: Memory) -> int:
+def drop_all(memory: Memory) -> int:
     """Drop the records of others; return how many. Raises StoreUnavailable."""
     return int(_applied(memory, "let_go", {}).get("gone", 0))
 
@@ -55,7 +55,7 @@ def let_go(memory: Memory) -> int:
 def count(memory: Memory) -> dict[str, int]:
     """Return the number of records of others by the author that they claim."""
     database = of_project(memory)
-    if database is None or not any_in(database):
+    if database is None or not may_have_any(database):
         return {}
     rows = database.rows(
         "SELECT json_extract(body, '$.author') AS author, count(*) FROM records "
@@ -70,12 +70,12 @@ def of_project(memory: Memory) -> Database | None:
     return next((found for found in memory.databases() if found.kind == "project"), None)
 
 
-def any_in(database: Database) -> bool:
+def may_have_any(database: Database) -> bool:
     """True if the database may have records of others."""
     return database.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is not None
 
 
-def noted(database: Database, path: str) -> str:
+def last_stamp(database: Database, path: str) -> str:
     """Return the journal's stamp when it was last read; empty if something is left to import."""
     row = database.row("SELECT value FROM meta WHERE key = ?", (read_marks.STAMP + path,))
     return str(row[0]) if row else ""
@@ -87,17 +87,17 @@ def unreadable(database: Database, path: str) -> int:
     return int(row[0]) if row else 0
 
 
-def _news(
+def _payload(
     memory: Memory, database: Database, path: str, found: claims_read.Read, most: int
 ) -> dict[str, Any]:
-    """Return the payload of `take_in` for the journal's lines that were not handled before."""
+    """Return the payload of `import_new` for the journal's lines that were not handled before."""
     from memory_fabric.store.operations import others_effects  # only for something new
 
     before = others_effects.sums(database.connection, path)
     ours = _ours(memory, [claim.id for claim in found.claims])
     claims = [claim for claim in found.claims if claim.id not in ours]
     own = [claim for claim in claims if _is_by(memory, claim)]
-    if own and _waits(memory):  # not others' lines: the user will be asked
+    if own and _awaits_answer(memory):  # not others' lines: the user will be asked
         claims = [claim for claim in claims if claim not in own]
     stated = [claim for claim in claims if claim.record][-claims_read.MAX_RECORDS :]
     news = [claim for claim in stated if before.get(claim.id) != claim.sum]
@@ -118,11 +118,11 @@ def _is_by(memory: Memory, claim: claims_read.Claim) -> bool:
     return bool(author and claim.record) and claim.record.get("author") == author
 
 
-def _waits(memory: Memory) -> bool:
+def _awaits_answer(memory: Memory) -> bool:
     """True if lines of the journal wait for the user to say if they are the user's own."""
     from memory_fabric.store.sharing import adoption  # only for lines under the user's own name
 
-    return adoption.waits(memory)
+    return adoption.awaits_answer(memory)
 
 
 def _ours(memory: Memory, found: list[str]) -> set[str]:

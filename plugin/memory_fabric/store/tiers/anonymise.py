@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from memory_fabric.store.protocols import Memory
 
 # A name of at least this length reveals the origin inside another word, too: "ledgerly-db".
-TELLING_CHARS = 6
+DISTINCTIVE_CHARS = 6
 # Hosts that reveal nothing about their users.
 PUBLIC_HOSTS = frozenset(("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", ""))
 # Entity types that identify somebody, and the replacement for names of such entities.
-TELLING_TYPES = (
+IDENTIFYING_TYPES = (
     dict.fromkeys("person people user author colleague contact".split(), "someone")
     | dict.fromkeys("organization organisation company customer client vendor".split(), "a company")
     | dict.fromkeys("place location city country office".split(), "a place")
@@ -101,7 +101,7 @@ def anonymised(record: Record, memory: Memory) -> Record:
     """Return the record without project, paths, people and hosts, and without entities that name
     them.
     """
-    names = telling_names(memory)
+    names = identifying_names(memory)
 
     def clean(text: str) -> str:
         return cleaned(text, names)
@@ -117,7 +117,7 @@ def anonymised(record: Record, memory: Memory) -> Record:
         tradeoffs=tuple(clean(t) for t in record.tradeoffs),
         category=clean(record.category),
         entities=tuple(
-            e for e in record.entities if e.type not in TELLING_TYPES and not is_telling(e.name)
+            e for e in record.entities if e.type not in IDENTIFYING_TYPES and not is_telling(e.name)
         ),
         relations=tuple(
             r for r in record.relations if not is_telling(r.source) and not is_telling(r.target)
@@ -141,13 +141,13 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     text = _ACCOUNT.sub(_account, _HANDLE.sub(_handle, text))
     for name, instead in names.items():
         # A short name is part of other words, too: "api" in "rest-api"; a long one is distinctive.
-        joint = "" if len(name) >= TELLING_CHARS else "-"
+        joint = "" if len(name) >= DISTINCTIVE_CHARS else "-"
         pattern = rf"(?<![\w{joint}]){_any_spelling(name)}(?![\w{joint}])"
-        text = re.sub(pattern, partial(_instead, name, instead), text, flags=re.IGNORECASE)
+        text = re.sub(pattern, partial(_replacement, name, instead), text, flags=re.IGNORECASE)
     return text
 
 
-def telling_names(memory: Memory) -> dict[str, str]:
+def identifying_names(memory: Memory) -> dict[str, str]:
     """Return the names that would reveal the origin, each with its replacement."""
     project, settings = memory.project, memory.settings
     names = _known_to_graph(memory)
@@ -169,18 +169,18 @@ def telling_names(memory: Memory) -> dict[str, str]:
 
 def _known_to_graph(memory: Memory) -> dict[str, str]:
     """Return the names of people, companies, places and machines among the entities."""
-    marks = ", ".join("?" * len(TELLING_TYPES))
+    marks = ", ".join("?" * len(IDENTIFYING_TYPES))
     names: dict[str, str] = {}
     for database in memory.databases():
         try:
             rows = database.rows(
                 f"SELECT name, lower(type) FROM entities WHERE lower(type) IN ({marks}) LIMIT ?",
-                (*TELLING_TYPES, MAX_NAMES),
+                (*IDENTIFYING_TYPES, MAX_NAMES),
             )
         except sqlite3.Error as error:
             memory.fail(f"graph ({database.kind}): {error}")
             continue
-        names |= {name: TELLING_TYPES[type_] for name, type_ in rows}
+        names |= {name: IDENTIFYING_TYPES[type_] for name, type_ in rows}
     return names
 
 
@@ -257,7 +257,7 @@ def _any_spelling(name: str) -> str:
     return "[-_ ]?".join(map(re.escape, re.split(r"[-_ ]+", name.strip("-_ "))))
 
 
-def _instead(name: str, instead: str, match: re.Match[str]) -> str:
+def _replacement(name: str, instead: str, match: re.Match[str]) -> str:
     """Replace a name, but keep a short one in capitals: "API" is no project "api"."""
     found = match.group()
     return found if found.isupper() and found != name and len(found) < 5 else instead

@@ -26,14 +26,14 @@ BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
 BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
 HEADING = "## Remembered by memory-fabric"
 # The client shows 200 lines and 24.4 KB of the file; the block is a small part of that.
-MAX_FENCE_LINES = 40
+MAX_BLOCK_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
 # A larger file, which the client would not show, is neither read nor written.
 MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
 # Markers, heading and the empty line, with a margin.
-FENCE_BYTES = 250
+BLOCK_BYTES = 250
 # Longer slugs end in a hash that only the client knows, so their folder is not used.
 MAX_SLUG_CHARS = 200
 # Attempts to rewrite the file if others change it between reading and replacing.
@@ -42,7 +42,7 @@ ATTEMPTS = 5
 _ID, _ID_ENDS, _ID_CHARS = "<!-- id: ", " -->", frozenset("0123456789abcdef-")
 
 
-class NativeNotes(Value):
+class MemoryFile(Value):
     """The path of MEMORY.md, and the reason if it must not be written."""
 
     path: str
@@ -61,7 +61,7 @@ class Parts(Value):
     fenced: bool
 
 
-def locate(config_dir: str, project_root: str, switched_on: bool) -> NativeNotes:
+def locate(config_dir: str, project_root: str, switched_on: bool) -> MemoryFile:
     """Return the MEMORY.md of a project, by the client's slug rule and settings."""
     own = os.path.join(project_root, ".claude")
     settings = [
@@ -81,12 +81,12 @@ def locate(config_dir: str, project_root: str, switched_on: bool) -> NativeNotes
         folder = stated
     path = os.path.join(folder, "MEMORY.md")
     if not switched_on:
-        return NativeNotes(path, "CLAUDE_CODE_DISABLE_AUTO_MEMORY is set")
+        return MemoryFile(path, "CLAUDE_CODE_DISABLE_AUTO_MEMORY is set")
     if any(s.get("autoMemoryEnabled") is False for s in settings):
-        return NativeNotes(path, "autoMemoryEnabled is false in settings.json")
+        return MemoryFile(path, "autoMemoryEnabled is false in settings.json")
     if len(slug) > MAX_SLUG_CHARS and folder != stated:
-        return NativeNotes(path, "the project's path is too long for a known folder name")
-    return NativeNotes(path)
+        return MemoryFile(path, "the project's path is too long for a known folder name")
+    return MemoryFile(path)
 
 
 def slug_of(path: str) -> str:
@@ -96,7 +96,7 @@ def slug_of(path: str) -> str:
     )
 
 
-def promote(notes: NativeNotes, records: Sequence[Record], lock: str) -> tuple[str, ...]:
+def promote(notes: MemoryFile, records: Sequence[Record], lock: str) -> tuple[str, ...]:
     """Write the block with these records, most important first; return the ids in it.
 
     Without records and without a block nothing changes; if the user's own text leaves no space, the
@@ -114,7 +114,7 @@ def promote(notes: NativeNotes, records: Sequence[Record], lock: str) -> tuple[s
     raise StoreUnavailable(notes.path, f"{notes.path} keeps being changed by others.")
 
 
-def shown_ids(notes: NativeNotes) -> tuple[str, ...]:
+def shown_ids(notes: MemoryFile) -> tuple[str, ...]:
     """Return the ids of the records that are in the block now."""
     return parse(_read(notes.path)).ids
 
@@ -154,7 +154,7 @@ def parse(text: str) -> Parts:
             continue
         joined = joined or (marker == BEGIN_JOINED and not fenced)
         fenced = True
-        at, found, foreign = _fence_at(lines, at + 1)
+        at, found, foreign = _block_at(lines, at + 1)
         ids += found
         after += foreign
     head = "".join(before)
@@ -163,7 +163,7 @@ def parse(text: str) -> Parts:
     return Parts(head, "".join(after), tuple(ids), fenced)
 
 
-def _fence_at(lines: list[str], at: int) -> tuple[int, list[str], list[str]]:
+def _block_at(lines: list[str], at: int) -> tuple[int, list[str], list[str]]:
     """Return the end of the block that began before line `at`, its ids, and foreign lines in it."""
     marks = (BEGIN, BEGIN_JOINED, END)
     end = next((i for i in range(at, len(lines)) if _marker(lines[i]) in marks), len(lines))
@@ -187,8 +187,8 @@ def _fence_at(lines: list[str], at: int) -> tuple[int, list[str], list[str]]:
 
 def _chosen(records: Sequence[Record], others: str) -> tuple[list[str], tuple[str, ...]]:
     """Return lines for as many records as fit in the file with the other text, and their ids."""
-    room_lines = min(MAX_FENCE_LINES, MAX_FILE_LINES - others.count("\n") - 2) - 2
-    room_bytes = MAX_FILE_BYTES - FENCE_BYTES - len(others.encode("utf-8", "replace"))
+    room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - others.count("\n") - 2) - 2
+    room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(others.encode("utf-8", "replace"))
     lines: list[str] = []
     ids: list[str] = []
     for record in records:

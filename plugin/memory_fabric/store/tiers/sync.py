@@ -31,7 +31,7 @@ def flush(memory: Memory) -> None:
     for database in memory.databases():
         _attempt(memory, f"journal ({database.kind})", partial(_export, memory, database))
     _attempt(memory, "shared journal", partial(share, memory))
-    _attempt(memory, "journal (own lines)", partial(_seal, memory))
+    _attempt(memory, "journal (own lines)", partial(_sign_own_lines, memory))
     _attempt(memory, "MEMORY.md", partial(promote, memory))
     if memory.mirror is not None:
         _attempt(memory, "MEMORY_FILE_PATH", partial(memory.mirror.write, memory))
@@ -69,11 +69,11 @@ def share(memory: Memory) -> int:
 
     if not location.is_on(memory):
         return 0
-    if outbox.bring_over(memory):
+    if outbox.publish(memory):
         from memory_fabric.store.sharing import adoption  # only after an unfinished merge
 
-        adoption.seal_all(memory, max_bytes=adoption.MAX_AT_STOP_BYTES)
-    return remote_records.take_in(memory)
+        adoption.sign_all(memory, max_bytes=adoption.MAX_AT_STOP_BYTES)
+    return remote_records.import_new(memory)
 
 
 def restore_journals(memory: Memory) -> int:
@@ -85,9 +85,9 @@ def restore_journals(memory: Memory) -> int:
         if database.newer or database.read_only:
             continue
         folder = location.journal_folder(memory, database.kind)
-        told_in = location.told_in(memory, database.kind)
+        journals = location.all_journals(memory, database.kind)
         try:
-            done += journal.restore(database, memory.journal_of(database.kind), folder, told_in)
+            done += journal.restore(database, memory.journal_of(database.kind), folder, journals)
         except _FAILURES as error:
             memory.fail(f"journal ({database.kind}): {error}")
     return done
@@ -102,7 +102,7 @@ def promote(memory: Memory) -> None:
     )
     shown: tuple[str, ...] = ()
     if not notes.off_because:
-        lock = memory.native_lock(notes.path)
+        lock = memory.memory_md_lock(notes.path)
         shown = memory_md.promote(notes, memory.promotable(), lock)
     database = memory.database("project", create=bool(shown))
     if database is None:
@@ -220,15 +220,15 @@ def _export(memory: Memory, database: Database) -> None:
         journal.export(database, memory.journal_of(database.kind), folder, told)
 
 
-def _seal(memory: Memory) -> None:
+def _sign_own_lines(memory: Memory) -> None:
     """Keep the file of own lines up to date."""
     from memory_fabric.store.sharing import adoption  # not needed at a session's start
 
-    now, before = own_lines.looked_at(memory)
-    if now != before or not adoption.is_sealed(memory):
-        adoption.seal(memory)
-    if now != before and (before or not adoption.waits(memory)):
-        own_lines.note_looked_at(memory)
+    now, before = own_lines.stamps(memory)
+    if now != before or not adoption.is_signed(memory):
+        adoption.sign_if_missing(memory)
+    if now != before and (before or not adoption.awaits_answer(memory)):
+        own_lines.save_stamp(memory)
 
 
 def _attempt(memory: Memory, what: str, part: Callable[[], object]) -> None:
