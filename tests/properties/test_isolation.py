@@ -187,7 +187,7 @@ class Rooms(RuleBasedStateMachine):
     @rule(domain=domains, number=numbers)
     def delete_something(self, domain: str, number: int) -> None:
         """One of all observations and relations, also one that another domain states."""
-        whole = graph.whole(self.memory.databases())
+        whole = graph.read_all(self.memory.databases())
         texts = [(e.name, text) for e in whole.entities for text in e.observations]
         if texts and number % 2:
             name, text = texts[number % len(texts)]
@@ -310,9 +310,9 @@ def by_tools(room: Memory, _ids: list[str]) -> Iterable[Any]:
     for database in room.databases():
         yield (
             entity_search.find(database, "use redis"),
-            list(entity_search.holding(database, "redis")),
+            list(entity_search.all_matching(database, "redis")),
         )
-        yield list(entity_search.holding(database, "use redis"))
+        yield list(entity_search.all_matching(database, "use redis"))
 
 
 def histories(room: Memory, ids: list[str]) -> Iterable[Any]:

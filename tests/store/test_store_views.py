@@ -153,7 +153,7 @@ def test_what_two_domains_say_in_the_same_words_is_told_once(memory: Memory) -> 
     create(memory, "api", "runs on two nodes", OPS)
     create(within(memory, ("law",)), "api", "runs on two nodes", LAW)
 
-    [entity] = graph.whole(memory.databases()).entities
+    [entity] = graph.read_all(memory.databases()).entities
 
     assert entity.observations == ("runs on two nodes",)
     assert len(rows(memory, "SELECT id FROM observations")) == 2

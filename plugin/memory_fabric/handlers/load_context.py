@@ -56,7 +56,7 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
         memory.fail(f"order: {error}")
     block = session_block(event, fabric)
     told = [notice_texts.problem(text, memory.settings) for text in _told(memory)]
-    if notices.once(memory.settings.home, "welcome"):
+    if notices.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
         told.append(notice_texts.welcome(memory.settings, local))
     notice = " · ".join(part for part in told if part)

@@ -88,7 +88,7 @@ def try_once(
     """Work off a claimed text; False when it was lost meanwhile. Raises what stopped it."""
 
     def note(progress: Mapping[str, Any]) -> bool:
-        return ingest_queue.note(memory, claimed.id, worker, progress, now() + lease_s)
+        return ingest_queue.save_progress(memory, claimed.id, worker, progress, now() + lease_s)
 
     outcome = work_off(memory, claimed, note)
     return outcome is not None and ingest_queue.finish(memory, claimed.id, worker, outcome)

@@ -18,7 +18,7 @@ SUFFIX = ".db"
 PAGES = 2048
 
 
-def make(path: str, label: str = "", progress: Progress | None = None) -> str:
+def create(path: str, label: str = "", progress: Progress | None = None) -> str:
     """Make a verified copy of the database, named by the time, and delete all but the newest five.
 
     Returns the copy's path. Raises OSError or sqlite3.Error and then leaves no partial copy.
@@ -37,17 +37,17 @@ def make(path: str, label: str = "", progress: Progress | None = None) -> str:
             if os.path.exists(copy + ending):
                 os.unlink(copy + ending)
         raise
-    for old in every(path)[KEPT:]:
+    for old in list_backups(path)[KEPT:]:
         os.unlink(old)
     return copy
 
 
 def before_migration(path: str, version: int) -> None:
     """Make a backup with the schema version in its name."""
-    make(path, f"-v{version}")
+    create(path, f"-v{version}")
 
 
-def every(path: str) -> list[str]:
+def list_backups(path: str) -> list[str]:
     """Return the paths of all backups of a database, newest first."""
     folder, stem = files.backups_of(path), os.path.splitext(os.path.basename(path))[0]
     try:
@@ -60,7 +60,7 @@ def every(path: str) -> list[str]:
 
 def age_s(path: str) -> float | None:
     """Return the seconds since the newest backup was made; None without a backup."""
-    found = every(path)
+    found = list_backups(path)
     return time.time() - os.path.getmtime(found[0]) if found else None
 
 

@@ -59,7 +59,7 @@ class Database:
         # True if a durable commit follows that decides whether the changes before it count, so that
         # these need not be durable.
         self.waits_for_last = False
-        # The whole graph and the state of the file when it was read (graph.small).
+        # The whole graph and the state of the file when it was read (graph.read_if_small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
         # True if the write lock is polled instead of waiting as SQLite does: see `go_first`.
         self.first = False

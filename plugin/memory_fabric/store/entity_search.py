@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Matches of each kind that are ranked; the rest follows in creation order.
 POOL_ROWS = 200
 # Ranking reads every row that holds a word; a word in more rows than this says little.
-TELLING_ROWS = 800
+MAX_SELECTIVE_ROWS = 800
 # Rows requested from a ranked index; more did not change the best matches.
 CANDIDATES = 100
 # Entities whose texts are read to count the words that are too frequent to rank.
@@ -46,7 +46,7 @@ class Found(Value):
     is_cut: bool
 
 
-class Words(Value):
+class WordMatches(Value):
     """Word matches of a query, by the entities' ids.
 
     Names and scores of the likeliest entities, the share of the query's words that each holds, and
@@ -63,13 +63,13 @@ def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
     """Return the entities that hold the query as a substring or any of its words, best first.
 
     Entities that one of the `others` names, which mean the same as the query, count as named by it.
-    If there are more matches than are ranked (`is_cut`), `holding` yields all of them that hold the
-    substring, or all words in one text.
+    If there are more matches than are ranked (`is_cut`), `all_matching` yields all of them that
+    hold the substring, or all words in one text.
     """
     needle = query.lower()
     named, texts = _first(names_with(db, needle)), _first(texts_with(db, needle))
     told = _by_words(db, terms(query))
-    meant = dict(_meant(db, [query, *others]))
+    meant = dict(_named_by(db, [query, *others]))
     in_name = dict(named)
     full = {**dict(told.whole), **dict(texts), **in_name, **meant}
     ranked = [
@@ -89,7 +89,7 @@ def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
     return Found(tuple(sorted(ranked)), is_cut)
 
 
-def holding(db: Database, query: str) -> Iterator[str]:
+def all_matching(db: Database, query: str) -> Iterator[str]:
     """Yield the names of all entities with the query as a substring, then of those with all its
     words.
 
@@ -108,9 +108,9 @@ def _first(pool: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
     return list(islice(pool, POOL_ROWS))
 
 
-def _by_words(db: Database, asked: Sequence[str]) -> Words:
-    told = Words({}, {}, {}, [])
-    telling = _telling(db, asked)
+def _by_words(db: Database, asked: Sequence[str]) -> WordMatches:
+    told = WordMatches({}, {}, {}, [])
+    telling = _selective(db, asked)
     for index, ranked in _RANKED.items():
         match = fts_query.match_expression(telling[index])
         for number, name, score in db.rows(ranked, (match, CANDIDATES)) if match else ():
@@ -141,25 +141,27 @@ _RANKED = {
 }
 
 
-def _telling(db: Database, asked: Sequence[str]) -> dict[str, list[str]]:
+def _selective(db: Database, asked: Sequence[str]) -> dict[str, list[str]]:
     """Return, for each index, the words that few enough of its rows hold; all words for a small
     one.
     """
     rows = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
     return {
-        index: [t for t in asked if (most or 0) <= TELLING_ROWS or _is_telling(db, index, t)]
+        index: [
+            t for t in asked if (most or 0) <= MAX_SELECTIVE_ROWS or _is_selective(db, index, t)
+        ]
         for index, most in zip(_RANKED, rows or (0, 0), strict=True)
     }
 
 
-def _is_telling(db: Database, index: str, term: str) -> bool:
+def _is_selective(db: Database, index: str, term: str) -> bool:
     """True if at most TELLING_ROWS rows of an index hold the term; counts no further than that."""
     match = fts_query.match_expression([term])
     row = match and db.row(
         f"SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?)",
-        (match, TELLING_ROWS + 1),
+        (match, MAX_SELECTIVE_ROWS + 1),
     )
-    return not row or row[0] <= TELLING_ROWS
+    return not row or row[0] <= MAX_SELECTIVE_ROWS
 
 
 def _with_all(db: Database, asked: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -182,7 +184,7 @@ _ALL_WORDS_IN_ONE = (
 )
 
 
-def _count_words(db: Database, asked: Sequence[str], told: Words) -> None:
+def _count_words(db: Database, asked: Sequence[str], told: WordMatches) -> None:
     """Set the shares from the entities that hold each word, in any of their texts."""
     matches = filter(None, (fts_query.match_expression([term]) for term in asked))
     holders = [{row[0] for row in db.rows(_HOLDERS, (match, match))} for match in matches]
@@ -224,6 +226,6 @@ def _stems(text: str) -> set[str]:
     return {stem(word) for word in (*words(text), *camel_parts(text), *cjk_pairs(text))}
 
 
-def _meant(db: Database, names: Sequence[str]) -> list[tuple[int, str]]:
+def _named_by(db: Database, names: Sequence[str]) -> list[tuple[int, str]]:
     """Return the entities that these names mean, exactly or by a variant or an alias."""
     return [(number, name) for number, name, _ in graph.meant_by(db, names).values()]

@@ -51,11 +51,11 @@ def roots(home: str) -> Iterator[tuple[str, str]]:
             yield str(owner), os.path.dirname(path) if is_own else path
 
 
-def note_served(home: str, path: str) -> None:
+def save_served(home: str, path: str) -> None:
     """Save, in the home of a served graph file, the path of that file. Raises OSError."""
     note, said = os.path.join(home, SERVED_NOTE), {"file": path}
     if files.read_json(note) != said:
-        files.write_atomic(note, files.as_page(said))
+        files.write_atomic(note, files.pretty_json(said))
 
 
 def served_files(memory: Memory) -> list[str]:
@@ -76,7 +76,7 @@ def logs_of_client(memory: Memory) -> list[str]:
     return [path for path in dict.fromkeys(paths) if os.path.isfile(path)]
 
 
-def notes_beside(found: Sequence[Place]) -> list[str]:
+def client_memory_files(found: Sequence[Place]) -> list[str]:
     """Return every MEMORY.md of these locations and the client memory files in the same folders."""
     folders = dict.fromkeys(os.path.dirname(path) for place in found for path in place.notes)
     return [

@@ -33,8 +33,8 @@ DEFAULT_MAX_BYTES, MAX_LINES_BYTES = 8 << 20, 64 << 20
 MAX_LINE_BYTES = 4 << 20
 CHUNK_BYTES = 256 << 10
 # Files that `read_json` refused in this process, and why; code that can notify the user empties it.
-MAX_PASSED_OVER = 20
-passed_over: dict[str, str] = {}
+MAX_REFUSED = 20
+refused_files: dict[str, str] = {}
 
 
 class Refused(OSError):
@@ -207,22 +207,22 @@ def read_toml(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
 def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
     """Return the JSON object in a file; empty if it cannot be read or holds anything else.
 
-    A file that is refused for its kind or size is added to `passed_over`.
+    A file that is refused for its kind or size is added to `refused_files`.
     """
     try:
         text = read_text(path, max_bytes)
     except Refused as error:
-        pass_over(error)
+        note_refused(error)
         return {}
     except OSError:
         return {}
     return parsed(text or "") or {}
 
 
-def pass_over(error: Refused) -> None:
-    """Add a refused file to `passed_over`, for code that can notify the user."""
-    if len(passed_over) < MAX_PASSED_OVER:
-        passed_over[error.path] = str(error)
+def note_refused(error: Refused) -> None:
+    """Add a refused file to `refused_files`, for code that can notify the user."""
+    if len(refused_files) < MAX_REFUSED:
+        refused_files[error.path] = str(error)
 
 
 def lines_in(
@@ -277,12 +277,12 @@ def parsed(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def texts(value: object) -> tuple[str, ...]:
+def text_list(value: object) -> tuple[str, ...]:
     """Return the items of a list from a file as texts; none for anything else."""
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
-def as_page(value: Mapping[str, Any]) -> bytes:
+def pretty_json(value: Mapping[str, Any]) -> bytes:
     """Format a JSON object for people, one field per line."""
     import json  # few hooks change such a file
 
@@ -328,7 +328,7 @@ def write_atomic(
     return False
 
 
-def line_of(value: Mapping[str, Any]) -> str:
+def json_line(value: Mapping[str, Any]) -> str:
     """Return the object as one line of JSON."""
     return jsontext.dumps(value, ensure_ascii=False) + "\n"
 
@@ -353,7 +353,7 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
 
     Raises OSError, also if the path is a link or no regular file.
     """
-    lines = "".join(map(line_of, objects))
+    lines = "".join(map(json_line, objects))
     if not lines:
         return
     make_folder(os.path.dirname(path))

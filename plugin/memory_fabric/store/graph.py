@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import jsontext
 from memory_fabric.models import Entity, Graph, Relation
-from memory_fabric.store.conditions import Condition
+from memory_fabric.store.conditions import Condition, marks
 from memory_fabric.text import name_key
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ CHUNK = 500
 ENDS = ("source", "target")
 EVERY = Condition()
 # Largest graph, in entities, that is read at once and kept; a larger one is read in parts.
-SMALL = 500
+MAX_SMALL_ENTITIES = 500
 
 
 def read_graph(db: Database) -> Graph:
@@ -40,12 +40,12 @@ def read_graph(db: Database) -> Graph:
     )
 
 
-def whole(databases: Sequence[Database]) -> Graph:
+def read_all(databases: Sequence[Database]) -> Graph:
     """Return everything in these databases as one graph; see `merged`."""
     return merged(read_graph(db) for db in databases)
 
 
-def small(databases: Sequence[Database]) -> Graph | None:
+def read_if_small(databases: Sequence[Database]) -> Graph | None:
     """Return everything in these databases as one graph if it has few entities, else None.
 
     It is cached until a database changes: clients read small graphs whole, again and again.
@@ -54,7 +54,7 @@ def small(databases: Sequence[Database]) -> Graph | None:
     for db in databases:
         state = (db.data_version(), db.connection.total_changes)
         if db.kept is None or db.kept[0] != state:
-            few = counts(db)[0] <= SMALL
+            few = counts(db)[0] <= MAX_SMALL_ENTITIES
             db.kept = (state, read_graph(db) if few else None)
         if db.kept[1] is None:
             return None
@@ -81,7 +81,7 @@ def by_name(parts: Iterable[Iterable[Entity]]) -> dict[str, Entity]:
     for part in parts:
         for entity in part:
             known = entities.get(entity.name)
-            entities[entity.name] = _joined(known, entity) if known else entity
+            entities[entity.name] = _combined(known, entity) if known else entity
     return entities
 
 
@@ -104,7 +104,7 @@ def opened(
     said: dict[int, dict[str, None]] = {}
     for chunk in _chunks(ids):
         for entity, text in db.rows(
-            f"SELECT entity, text FROM observations WHERE entity IN ({_marks(chunk)}) ORDER BY id",
+            f"SELECT entity, text FROM observations WHERE entity IN ({marks(chunk)}) ORDER BY id",
             chunk,
         ):
             said.setdefault(entity, {})[text] = None
@@ -192,14 +192,14 @@ def relations_by_key(
 
 # Later than any stated time.
 NOW = "9999"
-_STANDING = (
+_VALID_AT = (
     "AND r.created_at <= ? AND (r.record = '' OR EXISTS (SELECT 1 FROM claims AS c "
     "JOIN records AS x ON x.id = c.record WHERE c.kind = 'relations' AND c.row = r.id "
     "AND (x.valid_to = '' OR x.valid_to > ?)))"
 )
 
 
-def _joined(first: Entity, second: Entity) -> Entity:
+def _combined(first: Entity, second: Entity) -> Entity:
     said = dict.fromkeys((*first.observations, *second.observations))
     return first._replace(observations=tuple(said))
 
@@ -222,9 +222,7 @@ UNION ALL SELECT * FROM (SELECT j.value, e.id, e.name, e.type FROM json_each(?) 
 def _by_name(db: Database, names: Sequence[str]) -> list[tuple[int, str, str]]:
     found: list[tuple[int, str, str]] = []
     for chunk in _chunks(list(dict.fromkeys(names))):
-        rows = db.rows(
-            f"SELECT id, name, type FROM entities WHERE name IN ({_marks(chunk)})", chunk
-        )
+        rows = db.rows(f"SELECT id, name, type FROM entities WHERE name IN ({marks(chunk)})", chunk)
         found += [(id_, name, kind) for id_, name, kind in rows]
     return sorted(found)
 
@@ -246,22 +244,18 @@ def _numbered(
     only: Condition = EVERY,
 ) -> dict[int, Relation]:
     found: dict[int, Relation] = {}
-    standing, times = (_STANDING, [at, at]) if at else ("", [])
+    standing, times = (_VALID_AT, [at, at]) if at else ("", [])
     for chunk in _chunks(ids):
         for end in ends:
             for id_, source, kind, target in db.rows(
                 "SELECT r.id, s.name, r.type, t.name FROM relations AS r "
                 "JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target "
-                f"WHERE r.{end} IN ({_marks(chunk)}) {standing} {only.sql} ORDER BY r.id LIMIT ?",
+                f"WHERE r.{end} IN ({marks(chunk)}) {standing} {only.sql} ORDER BY r.id LIMIT ?",
                 [*chunk, *times, *only.values, limit],
             ):
                 if id_ not in found:
                     found[id_] = Relation(source, kind, target)
     return found
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _chunks(values: Sequence[Any]) -> list[list[Any]]:

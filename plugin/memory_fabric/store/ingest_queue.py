@@ -111,9 +111,9 @@ def accept(
     return [_outcome(result) for result in told]
 
 
-def passage(memory: Memory, id_: str) -> Passage | None:
+def find(memory: Memory, id_: str) -> Passage | None:
     """Return the state of the text with this id; None if it is not in the queue."""
-    found = _passages(_database(memory), "id = ?", (id_,), 1)
+    found = _queued_texts(_database(memory), "id = ?", (id_,), 1)
     return found[0] if found else None
 
 
@@ -152,21 +152,21 @@ def backlog(memory: Memory) -> Backlog:
 def listed(memory: Memory, states: Sequence[str], limit: int = 100) -> list[Passage]:
     """Return the texts in these states, oldest first."""
     marks = ", ".join("?" * len(states))
-    return _passages(_database(memory), f"state IN ({marks})", tuple(states), limit)
+    return _queued_texts(_database(memory), f"state IN ({marks})", tuple(states), limit)
 
 
 def newest_done(memory: Memory, limit: int) -> list[Passage]:
     """Return the texts that were processed last, newest first."""
-    return _passages(_database(memory), "state = 'done'", (), limit, "ended_at DESC, seq DESC")
+    return _queued_texts(_database(memory), "state = 'done'", (), limit, "ended_at DESC, seq DESC")
 
 
-def named(memory: Memory, text: str) -> Passage:
+def find_by_short_id(memory: Memory, text: str) -> Passage:
     """Return the text whose id is, begins or ends with `text`. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
     found = []
     if len(part) >= MIN_ID_CHARS:
         like = "id LIKE ? OR id LIKE ?"
-        found = _passages(_database(memory), like, (f"{part}%", f"%{part}"), 10)
+        found = _queued_texts(_database(memory), like, (f"{part}%", f"%{part}"), 10)
     if not found:
         raise NotFound(
             text, f"No text in the queue has the id {text!r}.", remedy="memory-fabric queue lists."
@@ -193,7 +193,7 @@ def claim(memory: Memory, worker: str, now: float, lease_s: float) -> Claimed | 
                 return None
             seq, attempts = row
             if attempts >= MAX_ATTEMPTS:
-                _end(c, "seq = ?", (seq,), LOST, at)
+                _mark_dead(c, "seq = ?", (seq,), LOST, at)
                 continue
             c.execute(
                 "UPDATE intake SET state = ?, worker = ?, attempts = attempts + 1, "
@@ -208,7 +208,7 @@ def claim(memory: Memory, worker: str, now: float, lease_s: float) -> Claimed | 
     return None
 
 
-def note(
+def save_progress(
     memory: Memory, id_: str, worker: str, progress: Mapping[str, Any], until_s: float
 ) -> bool:
     """Save the worker's progress and extend its lease; False if the lease is another worker's."""
@@ -217,7 +217,7 @@ def note(
         return False
     with database.transaction(durable=False) as c:
         changed = c.execute(
-            f"UPDATE intake SET result = ?, leased_until = ? WHERE {_HIS}",
+            f"UPDATE intake SET result = ?, leased_until = ? WHERE {_OWN_LEASE}",
             (json.dumps(progress, ensure_ascii=False), ids.timestamp(until_s), id_, worker),
         )
         return changed.rowcount > 0
@@ -231,14 +231,16 @@ def finish(memory: Memory, id_: str, worker: str, result: Mapping[str, Any]) -> 
     database = _database(memory)
     if database is None:
         return False
-    row = database.row(f"SELECT body FROM intake WHERE {_HIS}", (id_, worker))
+    row = database.row(f"SELECT body FROM intake WHERE {_OWN_LEASE}", (id_, worker))
     if row is None:
         return False
     ingest = _ingest(row[0])
     outcome = {"length": len(ingest.session_summary), "domain": ingest.domain, **result}
-    operation = memory.operation("ingested", {"id": id_, "outcome": outcome}, _by(ingest))
+    operation = memory.operation(
+        "ingested", {"id": id_, "outcome": outcome}, _worker_provenance(ingest)
+    )
     with database.transaction() as c:
-        if c.execute(f"SELECT 1 FROM intake WHERE {_HIS}", (id_, worker)).fetchone() is None:
+        if c.execute(f"SELECT 1 FROM intake WHERE {_OWN_LEASE}", (id_, worker)).fetchone() is None:
             return False
         write.apply_within(c, operation)
     return True
@@ -249,18 +251,18 @@ def fail(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
     database = _database(memory)
     if database is None:
         return False
-    told = _told(memory, error)
+    told = _public_error(memory, error)
     with database.transaction(durable=False) as c:
-        row = c.execute(f"SELECT attempts FROM intake WHERE {_HIS}", (id_, worker)).fetchone()
+        row = c.execute(f"SELECT attempts FROM intake WHERE {_OWN_LEASE}", (id_, worker)).fetchone()
         if row is None:
             return False
         if row[0] >= MAX_ATTEMPTS:
-            _end(c, _HIS, (id_, worker), told, ids.timestamp(now))
+            _mark_dead(c, _OWN_LEASE, (id_, worker), told, ids.timestamp(now))
         else:
             due_at = ids.timestamp(now + retry_s(row[0]))
             c.execute(
                 "UPDATE intake SET state = ?, worker = '', leased_until = '', due_at = ?, "
-                f"error = ? WHERE {_HIS}",
+                f"error = ? WHERE {_OWN_LEASE}",
                 (WAITING, due_at, told, id_, worker),
             )
     return True
@@ -277,8 +279,14 @@ def give_back(memory: Memory, id_: str, worker: str, error: str, now: float) -> 
     with database.transaction(durable=False) as c:
         changed = c.execute(
             "UPDATE intake SET state = ?, worker = '', leased_until = '', due_at = ?, error = ?, "
-            f"attempts = max(0, attempts - 1) WHERE {_HIS}",
-            (WAITING, ids.timestamp(now + FIRST_RETRY_S), _told(memory, error), id_, worker),
+            f"attempts = max(0, attempts - 1) WHERE {_OWN_LEASE}",
+            (
+                WAITING,
+                ids.timestamp(now + FIRST_RETRY_S),
+                _public_error(memory, error),
+                id_,
+                worker,
+            ),
         )
         return changed.rowcount > 0
 
@@ -348,7 +356,7 @@ def expire(c: sqlite3.Connection, before: str) -> int:
     return len(old)
 
 
-_HIS = "id = ? AND worker = ? AND state = 'working'"
+_OWN_LEASE = "id = ? AND worker = ? AND state = 'working'"
 
 
 def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
@@ -379,7 +387,7 @@ def _outcome(result: Mapping[str, Any]) -> Accepted | IdempotencyConflict:
     return Accepted(str(result["id"]), length, kept.domain, repeated)
 
 
-def _by(ingest: Ingest) -> Provenance:
+def _worker_provenance(ingest: Ingest) -> Provenance:
     """Provenance of the completion: the worker, not the text's session, which said nothing here."""
     return Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
 
@@ -392,7 +400,7 @@ def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _told(memory: Memory, error: str) -> str:
+def _public_error(memory: Memory, error: str) -> str:
     """Return the error without secrets and local paths, since any client may ask for it."""
     for place in (memory.settings.home, memory.settings.project_dir, memory.settings.user_home):
         error = error.replace(place, "…") if len(place) > 1 else error
@@ -415,7 +423,9 @@ def _due(c: sqlite3.Connection, at: str) -> tuple[int, int] | None:
     return row
 
 
-def _end(c: sqlite3.Connection, where: str, values: tuple[Any, ...], error: str, at: str) -> None:
+def _mark_dead(
+    c: sqlite3.Connection, where: str, values: tuple[Any, ...], error: str, at: str
+) -> None:
     c.execute(
         "UPDATE intake SET state = ?, worker = '', leased_until = '', ended_at = ?, "
         f"error = CASE ? WHEN '' THEN error ELSE ? END WHERE {where}",
@@ -423,7 +433,7 @@ def _end(c: sqlite3.Connection, where: str, values: tuple[Any, ...], error: str,
     )
 
 
-def _passages(
+def _queued_texts(
     database: Database | None,
     where: str,
     values: tuple[Any, ...],
@@ -433,7 +443,7 @@ def _passages(
     if database is None:
         return []
     return [
-        _passage(row)
+        _queued_text(row)
         for row in database.rows(
             "SELECT id, state, body, attempts, error, created_at, ended_at, result FROM intake "
             f"WHERE {where} ORDER BY {order} LIMIT ?",
@@ -442,7 +452,7 @@ def _passages(
     ]
 
 
-def _passage(row: tuple[Any, ...]) -> Passage:
+def _queued_text(row: tuple[Any, ...]) -> Passage:
     id_, state, body, attempts, error, created_at, ended_at, result = row
     ingest, left = _ingest(body), json.loads(result) if result else {}
     return Passage(

@@ -59,7 +59,7 @@ def enqueue(folder: str, operation: Operation, key: bytes, timeout_s: float = 1.
     path = os.path.join(folder, QUEUE)
     line = write.as_object(operation)
     line |= {"signature": signing.signature(line, key)}
-    size = len(files.line_of(line).encode("utf-8", "replace"))
+    size = len(files.json_line(line).encode("utf-8", "replace"))
     if size > MAX_LINE_BYTES:
         raise files.TooLarge(f"{operation.kind} for {path}", MAX_LINE_BYTES)
     with files.Locked(path + ".lock", timeout_s):
@@ -108,7 +108,7 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
         return 0
 
 
-def has_news(db: Database) -> bool:
+def has_unexported(db: Database) -> bool:
     """True if an operation is not in the journal yet."""
     return db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1") is not None
 
@@ -154,7 +154,7 @@ def restore(
     The project's folder, a file, or a part of it may have been deleted. Records that none of the
     files `journals` has are appended in `decisions_folder`. Raises OSError, StoreUnavailable.
     """
-    missing = [r for id_ in lost(db, journals) for r in _to_tell(db.connection, id_)]
+    missing = [r for id_ in missing_records(db, journals) for r in _own_records(db.connection, id_)]
     if missing:
         prepare_folder(decisions_folder)
         lines = [records.as_object(record) for record in missing]
@@ -164,7 +164,7 @@ def restore(
     return len(missing) + len(operations)
 
 
-def lost(db: Database, journals: Sequence[str]) -> list[str]:
+def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
     """Return the ids of records that none of these journals has any more, oldest first.
 
     Raises OSError, StoreUnavailable.
@@ -199,7 +199,7 @@ def _export_some(
     decisions_folder: str,
     told: Callable[[list[dict[str, Any]]], object] | None,
 ) -> int:
-    if not has_news(db):
+    if not has_unexported(db):
         return 0
     with db.transaction() as c:
         rows = c.execute(
@@ -250,17 +250,21 @@ def _decisions(
             continue  # it was read from there
         elif step["kind"] in ("remember", "put_record"):
             # A record that repeats a known one strengthens that one, whose id is in the inverse.
-            undone = [op["payload"]["record"]["id"] for op in jsontext.loads(row[-1]) if _puts(op)]
+            undone = [
+                op["payload"]["record"]["id"]
+                for op in jsontext.loads(row[-1])
+                if _is_put_record(op)
+            ]
             own = step["payload"]["record"].get("id", "")
             for id_ in dict.fromkeys([*undone, own] if step is line else [own]):
-                found += [records.as_object(record) for record in _to_tell(c, id_)]
+                found += [records.as_object(record) for record in _own_records(c, id_)]
     # Records that were closed or reopened are written in their current state, too.
     for link in _links(jsontext.loads(row[-1])):
-        found += [records.as_object(record) for record in _to_tell(c, link["id"])]
+        found += [records.as_object(record) for record in _own_records(c, link["id"])]
     return found
 
 
-def _to_tell(c: sqlite3.Connection, id_: str) -> list[Record]:
+def _own_records(c: sqlite3.Connection, id_: str) -> list[Record]:
     # Session records are private to their user (decision 0021).
     ours = "id = ? AND status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ?"
     known = records.find(c, ours, (id_, OTHERS))
@@ -269,7 +273,7 @@ def _to_tell(c: sqlite3.Connection, id_: str) -> list[Record]:
 
 def _of_others(inverse: list[dict[str, Any]]) -> set[str]:
     """Return the ids of others' records that a change removed; their journal is not ours."""
-    put = [op["payload"]["record"] for op in inverse if _puts(op)]
+    put = [op["payload"]["record"] for op in inverse if _is_put_record(op)]
     return {record["id"] for record in put if record.get("source") == OTHERS}
 
 
@@ -277,7 +281,7 @@ def _links(inverse: list[dict[str, Any]]) -> list[dict[str, str]]:
     return [x for op in inverse if op["kind"] == "supersede" for x in op["payload"]["links"]]
 
 
-def _puts(operation: Mapping[str, Any]) -> bool:
+def _is_put_record(operation: Mapping[str, Any]) -> bool:
     return operation.get("kind") == "put_record"
 
 
@@ -328,7 +332,7 @@ def _refuse_foreign(path: str, key: bytes) -> None:
         raise files.NotRegular(aside)
     os.replace(path, aside)
     why = f"was not written by this home and was set aside as {REFUSED}"
-    files.pass_over(files.Refused(path, why))
+    files.note_refused(files.Refused(path, why))
 
 
 def _is_foreign(path: str, key: bytes) -> bool:

@@ -492,7 +492,7 @@ class Memory:
             self._apply(Operation(ids.new_id(), kind, part, provenance, store))
             for store, part in parts
         ]
-        return routing.joined(kind, payload, results)
+        return routing.combine(kind, payload, results)
 
 
 def _project_of(settings: Settings) -> Project | None:

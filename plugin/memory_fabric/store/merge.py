@@ -47,12 +47,12 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
 
     Raises NotFound for an unknown name, BadInput if the entities are in different databases.
     """
-    target, database = _meant(memory, into)
+    target, database = _find_entity(memory, into)
     others = []
     for name in dict.fromkeys(names):
         found = _part(database, name)
         if found is None:
-            elsewhere, _ = _meant(memory, name)
+            elsewhere, _ = _find_entity(memory, name)
             if elsewhere.name == target.name:
                 raise BadInput(
                     "names",
@@ -89,11 +89,11 @@ def add_aliases(
 
     Raises NotFound for an unknown entity, BadInput if all names belong to other entities.
     """
-    part, database = _meant(memory, entity)
+    part, database = _find_entity(memory, entity)
     payload = {"entity": part.name, "aliases": list(names)}
     result = memory.write("alias", payload, provenance, store=part.store)
-    _must_be_done(result)
-    return replace(_of(database, part.name), refused=result.get("refused", {}))
+    _require_applied(result)
+    return replace(_aliases_of(database, part.name), refused=result.get("refused", {}))
 
 
 def remove_aliases(
@@ -103,8 +103,8 @@ def remove_aliases(
 
     Raises NotFound for an unknown entity, or if none of the names was its alias.
     """
-    part, database = _meant(memory, entity)
-    known = {name_key(name) for name in _of(database, part.name).names}
+    part, database = _find_entity(memory, entity)
+    known = {name_key(name) for name in _aliases_of(database, part.name).names}
     if not any(name_key(name) in known for name in names):
         raise NotFound(
             names[0] if names else "",
@@ -112,17 +112,17 @@ def remove_aliases(
             remedy="memory-fabric alias shows all names.",
         )
     payload = {"entity": part.name, "aliases": list(names)}
-    _must_be_done(memory.write("unalias", payload, provenance, store=part.store))
-    return _of(database, part.name)
+    _require_applied(memory.write("unalias", payload, provenance, store=part.store))
+    return _aliases_of(database, part.name)
 
 
 def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
     """Return the aliases of one entity, or of all entities that have some, by name."""
     if entity:
-        part, database = _meant(memory, entity)
-        return [_of(database, part.name)]
+        part, database = _find_entity(memory, entity)
+        return [_aliases_of(database, part.name)]
     return [
-        _of(database, row[0])
+        _aliases_of(database, row[0])
         for database in memory.databases()
         for row in database.rows(
             "SELECT name FROM entities WHERE id IN (SELECT entity FROM aliases) ORDER BY name"
@@ -130,7 +130,7 @@ def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
     ]
 
 
-def _meant(memory: Memory, name: str) -> tuple[Part, Database]:
+def _find_entity(memory: Memory, name: str) -> tuple[Part, Database]:
     """Return the entity with exactly this name, else the one that the name means."""
     databases = memory.databases()
     for database in databases:
@@ -160,7 +160,7 @@ def _part(database: Database, name: str) -> Part | None:
     return Part(name, kind, observations, relations, database.kind)
 
 
-def _of(database: Database, name: str) -> Aliases:
+def _aliases_of(database: Database, name: str) -> Aliases:
     rows = database.rows(
         "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
         "WHERE e.name = ? ORDER BY a.key",
@@ -169,7 +169,7 @@ def _of(database: Database, name: str) -> Aliases:
     return Aliases(name, tuple(row[0] for row in rows), database.kind)
 
 
-def _must_be_done(result: Mapping[str, object]) -> None:
+def _require_applied(result: Mapping[str, object]) -> None:
     if result.get("queued"):
         raise StoreUnavailable(
             "",

@@ -66,7 +66,7 @@ def _take_out(home: str, fits: Callable[[dict[str, Any]], bool]) -> list[dict[st
     return [line for line in lines if fits(line)]
 
 
-def once(home: str, name: str) -> bool:
+def is_first_time(home: str, name: str) -> bool:
     """True the first time that `name` is asked for in this home."""
     folder = os.path.join(home, "told")
     try:

@@ -78,12 +78,12 @@ def _replayed(
 def _rebuilt(
     path: str, kind: str, journal_path: str, progress: Progress | None
 ) -> tuple[Database, str]:
-    if _sound_again(path):
+    if _is_intact(path):
         db = _opened(path, kind)
         missing, _ = replay(db, journal_path, progress)
         return db, f"{missing} changes were restored from the journal." if missing else ""
     aside = _set_aside(path)
-    source = next((b for b in backup.every(path) if backup.is_sound(b)), "")
+    source = next((b for b in backup.list_backups(path) if backup.is_sound(b)), "")
     if source:
         shutil.copyfile(source, path)
         os.chmod(path, 0o600)
@@ -120,7 +120,7 @@ def _unjournaled(aside: str) -> list[dict[str, Any]]:
     return found
 
 
-def _sound_again(path: str) -> bool:
+def _is_intact(path: str) -> bool:
     """True if another process has repaired it meanwhile, or nothing was wrong."""
     if not files.size_of(path):
         return False
@@ -133,7 +133,7 @@ def _sound_again(path: str) -> bool:
     try:
         sound = db.rows("PRAGMA quick_check") == [("ok",)]
         if sound:
-            mend_indexes(db)
+            repair_indexes(db)
     except FabricError:
         sound = False
     finally:
@@ -143,16 +143,16 @@ def _sound_again(path: str) -> bool:
     return sound
 
 
-def mend_indexes(db: Database) -> list[str]:
+def repair_indexes(db: Database) -> list[str]:
     """Rebuild the full-text indexes that do not match their texts; return their names."""
-    unfit = unfit_indexes(db)
+    unfit = mismatched_indexes(db)
     for table in unfit:
         with db.transaction() as c:
             c.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
     return unfit
 
 
-def unfit_indexes(db: Database) -> list[str]:
+def mismatched_indexes(db: Database) -> list[str]:
     """Return the full-text indexes that do not match their texts."""
     unfit = []
     for table in FULL_TEXT:

@@ -44,18 +44,18 @@ def split(
         return [("user", dict(payload))]
     items = payload[field]
     names = [item[name] for item in items for name in name_fields]
-    living = _living(memory, names)
+    living = _stored_in(memory, names)
     if kind.startswith("delete_"):
         stores = [s for s in ("project", "user") if s in living or s in memory.unavailable]
         return [(store, dict(payload)) for store in stores]
     parts: dict[str, list[Any]] = {}
     for item in items:
         mine = {item[name] for name in name_fields}
-        parts.setdefault(_home_of(memory, kind, mine, living), []).append(item)
+        parts.setdefault(_store_of(memory, kind, mine, living), []).append(item)
     return [(store, {**payload, field: part}) for store, part in (parts or {"project": []}).items()]
 
 
-def joined(
+def combine(
     kind: str, payload: Mapping[str, Any], results: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Combine the results of the parts: lists in the requested order, counts added.
@@ -89,7 +89,7 @@ def _in_order(kind: str, payload: Mapping[str, Any], whole: dict[str, Any]) -> d
     return whole
 
 
-def _living(memory: Memory, names: Sequence[str]) -> dict[str, set[str]]:
+def _stored_in(memory: Memory, names: Sequence[str]) -> dict[str, set[str]]:
     """Return, for each readable database, those of the names that it has."""
     found: dict[str, set[str]] = {}
     for db in memory.databases():
@@ -101,7 +101,7 @@ def _living(memory: Memory, names: Sequence[str]) -> dict[str, set[str]]:
     return found
 
 
-def _home_of(memory: Memory, kind: str, names: set[str], living: Mapping[str, set[str]]) -> str:
+def _store_of(memory: Memory, kind: str, names: set[str], living: Mapping[str, set[str]]) -> str:
     in_project, in_user = living.get("project", set()), living.get("user", set())
     if names <= in_user and not names & in_project:
         return "user"

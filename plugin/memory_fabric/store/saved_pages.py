@@ -23,12 +23,12 @@ def path_of(home: str, project: Project | None) -> str:
     return os.path.join(home, FOLDER, f"{id_ if id_.startswith(name) else f'{name}-{id_}'}.html")
 
 
-def keep(path: str, content: str) -> None:
+def save(path: str, content: str) -> None:
     """Write a snapshot over the previous one. Raises OSError."""
     files.write_atomic(path, content.encode("utf-8", "replace"))
 
 
-def drop_all(home: str) -> None:
+def delete_all(home: str) -> None:
     """Delete all snapshots, since single memories cannot be removed from one. Raises OSError."""
     folder = os.path.join(home, FOLDER)
     for name in os.listdir(folder) if os.path.isdir(folder) else ():

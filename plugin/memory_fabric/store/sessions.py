@@ -135,7 +135,7 @@ def known_turns(
     return by_uuid, by_time
 
 
-def inherit(db: Database, parent: str, child: str) -> None:
+def copy_ledger(db: Database, parent: str, child: str) -> None:
     """Copy the injection ledger of the parent session to the fork."""
     with db.transaction(durable=False) as c:
         c.execute(
@@ -155,7 +155,7 @@ def expire(db: Database, before: str) -> None:
         c.execute("DELETE FROM sessions WHERE seen_at < ?", (before,))
 
 
-def note_task(
+def save_task(
     db: Database, task: str, session: str, agent_type: str, prompt: str, now: str
 ) -> None:
     """Save the prompt of a task, without secrets, until its subagent starts."""

@@ -101,7 +101,7 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
             raise SpoolFull(len(there), len(refused))
         folder = folder_of(home)
         files.write_atomic(os.path.join(folder, f"{ids.new_id(now_s)}.{key}.json"), data)
-        _settle(folder)
+        _sync_folder(folder)
     return True
 
 
@@ -116,7 +116,7 @@ def encoded(value: Mapping[str, Any]) -> bytes:
     return jsontext.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def sent(home: str, item: Item, now_s: float) -> None:
+def mark_sent(home: str, item: Item, now_s: float) -> None:
     """Delete an item that the receiver has accepted, and remember its key.
 
     Raises OSError, TimeoutError.
@@ -124,7 +124,9 @@ def sent(home: str, item: Item, now_s: float) -> None:
     with _locked(home):
         at = ids.timestamp(now_s)
         try:
-            _change(home, last_success=at, failures=0, told_full=False, sent=_known(home, item))
+            _change(
+                home, last_success=at, failures=0, told_full=False, sent=_recent_keys(home, item)
+            )
         finally:
             _unlink(item.path)
 
@@ -160,13 +162,13 @@ def state(home: str) -> dict[str, Any]:
     return _state(home)
 
 
-def note(home: str, **changes: object) -> None:
+def update_state(home: str, **changes: object) -> None:
     """Update the state of sending. Raises OSError, TimeoutError."""
     with _locked(home):
         _change(home, **changes)
 
 
-def drop(home: str) -> bool:
+def count_dropped(home: str) -> bool:
     """Count an item for which there was no space; True for the first since there was space."""
     with _locked(home):
         noted = _state(home)
@@ -191,7 +193,7 @@ def backlog(home: str, to: str) -> Backlog:
     return Backlog(
         waiting=len(there),
         elsewhere=tuple(sorted(others)),
-        oldest_at=ids.timestamp(_made_s(there[0])) if there else "",
+        oldest_at=ids.timestamp(_created_s(there[0])) if there else "",
         rejected=len(refused),
         refusal=str(answer.get("told", "")) if isinstance(answer, dict) else "",
         last_success=str(noted.get("last_success", "")),
@@ -245,10 +247,10 @@ def _state(home: str) -> dict[str, Any]:
 
 def _change(home: str, **changes: object) -> None:
     new = {**_state(home), **changes}
-    files.write_atomic(os.path.join(folder_of(home), STATE), files.as_page(new))
+    files.write_atomic(os.path.join(folder_of(home), STATE), files.pretty_json(new))
 
 
-def _known(home: str, item: Item) -> list[str]:
+def _recent_keys(home: str, item: Item) -> list[str]:
     """Return the keys that were sent lately, this one last."""
     return [*_sent(home), item.key][-KEPT_KEYS:]
 
@@ -258,7 +260,7 @@ def _sent(home: str) -> list[Any]:
     return known if isinstance(known, list) else []
 
 
-def _settle(folder: str) -> None:
+def _sync_folder(folder: str) -> None:
     """Sync the folder's entry, so that a power failure cannot lose the new file."""
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -267,7 +269,7 @@ def _settle(folder: str) -> None:
         os.close(handle)
 
 
-def _made_s(item: Item) -> float:
+def _created_s(item: Item) -> float:
     """Return when an item was made: its id begins with the milliseconds."""
     try:
         return int(item.id.replace("-", "")[:12], 16) / 1000

@@ -79,9 +79,9 @@ def _parts(needle: str) -> list[str]:
     """Return trigrams of the needle, quoted for FTS5; fewer only find more rows to check."""
     whole = [
         run
-        for piece in _sure(needle)
+        for piece in _certain_parts(needle)
         for start in range(len(piece) - PART_CHARS + 1)
-        if not _is_folded_away(run := piece[start : start + PART_CHARS])
+        if not _is_unindexed(run := piece[start : start + PART_CHARS])
     ]
     whole = list(dict.fromkeys(whole))
     step = max(1.0, (len(whole) - 1) / (MAX_PARTS - 1))
@@ -95,7 +95,7 @@ def _parts(needle: str) -> list[str]:
     ]
 
 
-def _sure(needle: str) -> list[str]:
+def _certain_parts(needle: str) -> list[str]:
     """Split the needle where a stored `İ` may be, whose lower case is `i` and a dot.
 
     The needle may begin or end between the two.
@@ -107,7 +107,7 @@ def _quoted(run: str) -> str:
     return '"' + run.replace('"', '""') + '"'
 
 
-def _is_folded_away(run: str) -> bool:
+def _is_unindexed(run: str) -> bool:
     """True if FTS5 cannot look it up, or may have stored another form of it."""
     return "\0" in run or any("\u0300" <= c <= "\u036f" for c in run)
 
@@ -115,10 +115,10 @@ def _is_folded_away(run: str) -> bool:
 def _spellings(needle: str) -> list[str]:
     """Return texts of which every row that holds the needle has at least one.
 
-    They are all cases of the longest of its `_sure` pieces, accents composed or not; two for a long
-    one.
+    They are all cases of the longest of its `_certain_parts`, accents composed or not; two for a
+    long one.
     """
-    needle = max(_sure(needle), key=len) or ("i" if "i" in needle else needle)
+    needle = max(_certain_parts(needle), key=len) or ("i" if "i" in needle else needle)
     if len(needle) > PART_CHARS:
         return [needle, needle.upper()]
     spellings = [""]

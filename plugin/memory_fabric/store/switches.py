@@ -59,4 +59,4 @@ def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
                 own[part] = False
         switches[place] = own
         kept = {name: value for name, value in switches.items() if value}
-        files.write_atomic(path, files.as_page(kept))
+        files.write_atomic(path, files.pretty_json(kept))

@@ -53,7 +53,7 @@ def indexes(sight: Sight) -> list[str]:
         for database in sight.memory.databases()
         if not database.newer and not database.read_only
         if files.size_of(database.path) <= storage.MAX_INDEXED_BYTES
-        for table in repair.mend_indexes(database)
+        for table in repair.repair_indexes(database)
     ]
 
 

@@ -133,7 +133,9 @@ def indexes(sight: Sight) -> Check:
         if size_of(database.path) > MAX_INDEXED_BYTES:
             large.append(database.path)
         elif not database.newer and not database.read_only:
-            unfit += [f"{table} in {database.path}" for table in repair.unfit_indexes(database)]
+            unfit += [
+                f"{table} in {database.path}" for table in repair.mismatched_indexes(database)
+            ]
     if unfit:
         told = f"does not fit its texts: {first_of(unfit, SHOWN)}; searches miss some"
         remedy = "memory-fabric doctor --fix makes it again."

@@ -38,7 +38,7 @@ def save(home: str, call: str, caller: Caller) -> None:
     path = _path(home, call)
     files.make_folder(os.path.dirname(path))
     _clean_up(os.path.dirname(path))
-    files.write_atomic(path, files.line_of(caller._asdict()).encode(), durable=False)
+    files.write_atomic(path, files.json_line(caller._asdict()).encode(), durable=False)
 
 
 def load(home: str, call: str) -> Caller | None:

@@ -170,7 +170,7 @@ def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
     home = memory.settings.home
     with _alone(home):
         plan = planned(memory, found)
-        files.write_atomic(os.path.join(home, PENDING), files.as_page(plan))
+        files.write_atomic(os.path.join(home, PENDING), files.pretty_json(plan))
         return _carried_out(memory, plan, provenance)
 
 
@@ -381,7 +381,8 @@ def _there(database: Database, ids: Iterable[str]) -> list[str]:
 def _in_files(place: Place, gone: Gone) -> Counter[str]:
     """How much of one place's files holds it, and which copies of its database go."""
     sums = _counted(
-        ("backups", backup.every(place.path)), ("set_aside", purge_steps.set_aside(place.path))
+        ("backups", backup.list_backups(place.path)),
+        ("set_aside", purge_steps.set_aside(place.path)),
     )
     journals = [os.path.join(os.path.dirname(place.path), journal.OPERATIONS)]
     journals += [os.path.join(folder, journal.DECISIONS) for folder in place.folders]

@@ -112,7 +112,7 @@ def copy(where: Sequence[Place]) -> list[str]:
     """One new backup of each database; when it is verified, all other copies go."""
     fresh = []
     for place in where:
-        made = backup.make(place.path)
+        made = backup.create(place.path)
         fresh.append(made)
         folder = files.backups_of(place.path)
         stem = os.path.splitext(os.path.basename(place.path))[0] + "-"
@@ -181,7 +181,7 @@ def elsewhere(memory: Memory, where: Sequence[Place], sought: Sought, noted: str
     """Files of other projects, and notes of the user and the client, that hold what is sought."""
     others = [path for path in file_locations.other_files(memory, where) if path != noted]
     held = [path for path in others if purge_files.held_in(path, sought)]
-    notes = file_locations.notes_beside(where)
+    notes = file_locations.client_memory_files(where)
     return [*held, *(path for path in notes if purge_files.held_in_notes(path, sought))]
 
 
@@ -275,7 +275,7 @@ def _other_files(memory: Memory, where: Sequence[Place], gone: Gone) -> None:
     pages; what was agreed on of a served file is written with the file.
     """
     home = memory.settings.home
-    saved_pages.drop_all(home)
+    saved_pages.delete_all(home)
     spool.erase(home, lambda data: purge_files.is_in(data, gone))
     for path in own_files(memory, where):
         name = os.path.basename(path)

@@ -325,7 +325,7 @@ class Mirror:
     def _save_first(self, db: Database) -> None:
         if self._saved:  # and then something failed: a further copy would hold less
             return
-        copy = backup.make(db.path)
+        copy = backup.create(db.path)
         self._saved = True
         self._tell(
             f"{self.path} was removed or emptied by someone, so its graph is gone; "
@@ -362,7 +362,7 @@ class Mirror:
 def _note_served(home: str, path: str, tell: Tell) -> None:
     """So that a purge elsewhere can name the file."""
     try:
-        file_locations.note_served(home, path)
+        file_locations.save_served(home, path)
     except OSError as error:
         tell(f"{home} cannot be written: {_why(error)}")
 

@@ -85,7 +85,7 @@ def _pages(database: Database) -> Iterator[Finding]:
 def _indexes(database: Database) -> Iterator[Finding]:
     if database.newer or database.read_only:
         return
-    for table in repair.unfit_indexes(database):
+    for table in repair.mismatched_indexes(database):
         text = f"The index {table} does not match its texts: searches miss some."
         yield Finding("index", database.path, text, "memory-fabric repair rebuilds it.")
 
@@ -107,7 +107,7 @@ def _names(database: Database) -> Iterator[Finding]:
 
 
 def _copies(database: Database) -> Iterator[Finding]:
-    copies = backup.every(database.path)
+    copies = backup.list_backups(database.path)
     if not copies:
         text, remedy = "There is no backup yet.", "memory-fabric backup makes one."
         yield Finding("backup", files.backups_of(database.path), text, remedy, harms=False)

@@ -280,7 +280,9 @@ def _missing(memory: Memory) -> Iterator[Finding]:
     """Yield a finding for records of the graph that their journal has lost."""
     for database in memory.databases():
         try:
-            lost = len(journal.lost(database, location.all_journals(memory, database.kind)))
+            lost = len(
+                journal.missing_records(database, location.all_journals(memory, database.kind))
+            )
         except (FabricError, OSError):
             continue  # reported with its file or database
         if lost:
@@ -305,7 +307,7 @@ def _not_in_the_graph(memory: Memory) -> Iterator[Finding]:
 
 def _backup(databases: list[Database], now_s: float) -> Backup | None:
     """Return the oldest of the databases' newest backups, which bounds what a loss would cost."""
-    newest = [copies[0] for database in databases if (copies := backup.every(database.path))]
+    newest = [copies[0] for database in databases if (copies := backup.list_backups(database.path))]
     if not newest:
         return None
     path = min(newest, key=os.path.getmtime)

@@ -44,7 +44,7 @@ def rebuild_registry(cards: Cards, text: str | None) -> Registry:
     missing = {
         k: owner for k, owner in known.keys.items() if found.get(k) not in {*known.keys.values()}
     }
-    settled = files.texts(page.get("settled"))
+    settled = files.text_list(page.get("settled"))
     undo = page.get("undo")
     return Registry(
         {**found, **missing},
@@ -64,12 +64,12 @@ def read(cards: Cards) -> Registry:
     settled: set[str] = set()
     asked: set[str] = set()
     for id_, card in cards.items():
-        own = files.texts(card.get("settled"))
-        for key in files.texts(card.get("keys")):
+        own = files.text_list(card.get("settled"))
+        for key in files.text_list(card.get("keys")):
             if key in own or key not in keys:
                 keys[key] = id_
         settled.update(own)
-        asked.update(files.texts(card.get("asked")))
+        asked.update(files.text_list(card.get("asked")))
     return Registry(keys, tuple(sorted(settled)), {}, tuple(sorted(asked)))
 
 
@@ -81,7 +81,7 @@ def stale(cards: Cards, known: Registry) -> list[str]:
     return [
         id_
         for id_, mine in keys.items()
-        if {*files.texts(cards.get(id_, {}).get("keys"))} != {*mine}
+        if {*files.text_list(cards.get(id_, {}).get("keys"))} != {*mine}
     ]
 
 

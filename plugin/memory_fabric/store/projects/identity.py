@@ -262,7 +262,7 @@ def _text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
     try:
         text = files.read_text(path, max_bytes) or ""
     except files.Refused as error:
-        files.pass_over(error)
+        files.note_refused(error)
         return ""
     except OSError:
         return ""
@@ -300,7 +300,7 @@ def read_registry(home: str) -> Registry:
     try:
         text = files.read_text(os.path.join(home, REGISTRY))
     except files.Refused as error:
-        files.pass_over(error)
+        files.note_refused(error)
         text = ""
     except OSError:
         text = ""
@@ -312,10 +312,10 @@ def read_registry(home: str) -> Registry:
             undo = page.get("undo")
             return Registry(
                 listed,
-                files.texts(page.get("settled")),
+                files.text_list(page.get("settled")),
                 undo if isinstance(undo, dict) else {},
-                files.texts(page.get("asked")),
-                files.texts(page.get("earlier")),
+                files.text_list(page.get("asked")),
+                files.text_list(page.get("earlier")),
             )
     # only needed for a registry that is lost, damaged or old
     from memory_fabric.store.projects import cards
@@ -352,7 +352,7 @@ def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> N
     page |= {"asked": sorted(registry.asked)} if registry.asked else {}
     page |= {"earlier": sorted(registry.earlier)} if registry.earlier else {}
     page |= {"undo": dict(registry.undo)} if registry.undo else {}
-    head = files.as_page(page).decode().removesuffix("\n}")
+    head = files.pretty_json(page).decode().removesuffix("\n}")
     text = f'{head}{SUM_MARK}{_sum(head)}"\n}}'
     files.write_atomic(os.path.join(home, REGISTRY), text.encode())
     for id_, name in names.items():
@@ -362,7 +362,7 @@ def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> N
         for field, listed in (("settled", registry.settled), ("asked", registry.asked)):
             mine = [key for key in keys if key in listed]
             card |= {field: mine} if mine else {}
-        files.write_atomic(os.path.join(folder_of(home, id_), CARD), files.as_page(card))
+        files.write_atomic(os.path.join(folder_of(home, id_), CARD), files.pretty_json(card))
 
 
 def registry_lock(home: str) -> files.Locked:

@@ -128,7 +128,7 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
     key = signing.key_of(home)
     first = {field: getattr(head, field) for field in HEAD_FIELDS}
     whole = [{**first, "signature": signing.signature(first, key)}, *_marks(head, lines, key)]
-    text = "".join(map(files.line_of, whole))
+    text = "".join(map(files.json_line, whole))
     files.write_atomic(path_in(folder), text.encode("utf-8", "replace"))
 
 

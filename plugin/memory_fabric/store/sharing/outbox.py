@@ -32,13 +32,13 @@ def publish(memory: Memory) -> int:
     shared = location.shared_file(project)
     with files.Locked(waiting + ".lock"):
         there = _lines_of(shared)
-        known = set(map(files.line_of, there))
+        known = set(map(files.json_line, there))
         lines, _ = files.read_lines(waiting)
         # A forgotten record must be reported as such where it has been written already.
         told = {line.get("id") for line in there}
         over = [line for line in lines if line.get("forgotten") and line.get("id") in told]
         apart, rest = _split_isolated(memory, without_forgotten(lines))
-        new = [line for line in (*rest, *over) if files.line_of(line) not in known]
+        new = [line for line in (*rest, *over) if files.json_line(line) not in known]
         journal.prepare_folder(project.local)
         files.append_lines(shared, new)
         if not apart:
@@ -97,7 +97,7 @@ def _split_isolated(
 
 
 def _text_of(lines: list[dict[str, Any]]) -> bytes:
-    return "".join(files.line_of(line) for line in lines).encode("utf-8", "replace")
+    return "".join(files.json_line(line) for line in lines).encode("utf-8", "replace")
 
 
 def _lines_of(path: str) -> list[dict[str, Any]]:

@@ -23,4 +23,4 @@ def turn(home: str, project_id: str, on: bool) -> None:
         shared.pop(project_id, None)
         if on:
             shared[project_id] = True
-        files.write_atomic(path, files.as_page(shared))
+        files.write_atomic(path, files.pretty_json(shared))

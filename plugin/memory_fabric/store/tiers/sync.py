@@ -141,7 +141,7 @@ def backup_when_due(memory: Memory) -> list[str]:
     for database in memory.databases():
         age_s = backup.age_s(database.path)
         if age_s is None or age_s > BACKUP_EVERY_S:
-            made.append(backup.make(database.path))
+            made.append(backup.create(database.path))
     return made
 
 
@@ -210,7 +210,7 @@ def _note_shown(memory: Memory, project: Database, root: str, shown: Sequence[st
 
 
 def _export(memory: Memory, database: Database) -> None:
-    if journal.has_news(database):
+    if journal.has_unexported(database):
         from memory_fabric.store.sharing import location  # not needed at a session's start
 
         folder = location.journal_folder(memory, database.kind)
