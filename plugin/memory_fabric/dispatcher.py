@@ -380,8 +380,8 @@ def _trouble(event_name: str, memory: Memory) -> Reply:
 
     places = (memory.settings.home, memory.settings.data_dir)
     if event_name == "Stop":  # which tried all tiers
-        alerts.over(memory.failures, places)
-    text = alerts.news(
+        alerts.clear_marks(memory.failures, places)
+    text = alerts.unreported(
         memory.failures,
         places,
         only_refused=event_name == "UserPromptSubmit",
@@ -393,11 +393,11 @@ def _trouble(event_name: str, memory: Memory) -> Reply:
 
 def _tell_passed_over(memory: Memory) -> None:
     """Count files that were refused for their kind or size among the failures."""
-    from memory_fabric.store.files import passed_over  # the store has loaded it
+    from memory_fabric.store.files import refused_files  # the store has loaded it
 
-    for why in passed_over.values():
+    for why in refused_files.values():
         memory.fail(f"file: {why}")
-    passed_over.clear()
+    refused_files.clear()
 
 
 def _load(name: str) -> Handle:

@@ -31,7 +31,9 @@ def left(shell: Shell) -> list[str]:
 
 def failed(shell: Shell, told: str = "Nothing listens at 127.0.0.1:9.") -> None:
     at = "2099-01-01T00:00:00.000Z"
-    spool.note(str(shell.memory), last_error=told, remedy="Start the receiver.", error_at=at)
+    spool.update_state(
+        str(shell.memory), last_error=told, remedy="Start the receiver.", error_at=at
+    )
 
 
 def name_receiver(shell: Shell, url: str, key: str = "") -> None:
@@ -43,7 +45,7 @@ class TestSync:
         with Receiver() as receiver:
             name_receiver(shell, receiver.origin, KEY)
             put(shell, "a", "b", to=receiver.url)
-            spool.note(str(shell.memory), to=receiver.url, next_at=time.time() + 3000)
+            spool.update_state(str(shell.memory), to=receiver.url, next_at=time.time() + 3000)
             done = shell.run("sync")
 
         assert done.status == 0, done.err
@@ -107,7 +109,7 @@ class TestStatus:
         name_receiver(shell, "https://memory.example")
         before = shell.run("status").out
         put(shell, "a", to=ingest_address("https://memory.example")[0])
-        spool.sent(str(shell.memory), spool.waiting(str(shell.memory))[0], time.time() - 300)
+        spool.mark_sent(str(shell.memory), spool.waiting(str(shell.memory))[0], time.time() - 300)
         after = shell.run("status").out
 
         told = "sessions are forwarded to https://memory.example/v1/memory/ingest"
@@ -222,7 +224,7 @@ class TestDoctor:
     def test_what_found_no_room_is_a_warning(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a")
-        spool.drop(str(shell.memory))
+        spool.count_dropped(str(shell.memory))
 
         check = self.look(shell)["forwarded"]
 

@@ -144,7 +144,7 @@ def test_a_backup_that_tells_its_progress_is_sound(shell: Shell) -> None:
     shell.remember("Always use UTC in the logs")
     told: list[tuple[int, int]] = []
 
-    copy = backup.make(str(shell.database), progress=lambda done, of: told.append((done, of)))
+    copy = backup.create(str(shell.database), progress=lambda done, of: told.append((done, of)))
 
     assert backup.is_sound(copy)
     assert told and told[-1][0] == told[-1][1]

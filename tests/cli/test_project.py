@@ -332,7 +332,7 @@ def test_what_is_said_while_a_project_is_being_left_comes_along(shell: Shell, we
 
     with closing(Memory.open(settings)) as memory:
         plan = link.plan_link(memory, str(web.project))
-        link.settle(memory, plan, Provenance(source="cli", trust="user"), say)
+        link.carry_out(memory, plan, Provenance(source="cli", trust="user"), say)
 
     assert sorted(recalled(shell)) == sorted([DECISION, OTHER, late])
 

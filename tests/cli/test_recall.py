@@ -114,7 +114,7 @@ def test_a_note_that_cannot_be_read_is_told_and_costs_nothing_else(filled: Shell
 
     assert (found.status, nothing.status) == (0, 3)
     for done in (found, nothing):
-        assert "not searched: native (latin.md): it is not a text in UTF-8" in done.err
+        assert "not searched: native (latin.md): it is not UTF-8 text" in done.err
 
 
 def test_load_shows_what_a_session_is_given(filled: Shell) -> None:

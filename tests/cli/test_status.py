@@ -179,7 +179,7 @@ def test_notes_that_cannot_be_written_are_named(filled: Shell) -> None:
 
     assert (found["state"], found["findings"][0]["remedy"]) == (
         "degraded",
-        "Delete the other half.",
+        "Delete the other one.",
     )
 
 

@@ -186,7 +186,7 @@ def test_check_fails_for_what_harms_and_only_notes_what_could_be_tidied(filled: 
     harmed = filled.run("check")
 
     assert (tidy.status, harmed.status) == (0, 1)
-    assert "note: Entities of which nothing is said: alone." in tidy.out
+    assert "note: Entities without observations and relations: alone." in tidy.out
     assert "1 lines cannot be read: 3." in harmed.out
 
 

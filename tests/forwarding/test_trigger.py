@@ -69,7 +69,7 @@ def test_the_sender_is_started_only_when_something_is_due(
     now_s = time.time()
     body = {"idempotency_key": "a", "session_summary": "said"}
     spool.add(str(tmp_path), URL, "", body, now_s)
-    spool.note(str(tmp_path), to=URL, next_at=now_s - 1 if due else now_s + 600)
+    spool.update_state(str(tmp_path), to=URL, next_at=now_s - 1 if due else now_s + 600)
     receipt()
 
     assert len(spawned) == due

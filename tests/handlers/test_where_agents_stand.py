@@ -124,8 +124,8 @@ def test_a_broken_configuration_that_may_isolate_somebody_gives_and_keeps_nothin
     assert given == ["", "", "", ""]
     assert walled.records() == kept
     notice = walled.fire("SessionStart", source="startup")["systemMessage"]
-    assert "config.toml cannot be read and may isolate somebody" in notice
-    assert "memory is off until it is mended" in walled.log
+    assert "config.toml cannot be read and may isolate domains" in notice
+    assert "memory is off until it is corrected" in walled.log
     configure(walled, WALLS)
     assert "ten years" in started(walled, "legal-advisor", "a4")
 
@@ -371,7 +371,7 @@ def called(house: House, tool: str = "recall", **fields: Any) -> callers.Caller 
     event = recorded("variants/PreToolUse.mcp_in_subagent", tool_name=name, tool_use_id="toolu_1")
     event |= {"agent_id": "", "agent_type": ""} | fields
     assert house.fire(event.pop("hook_event_name"), "s", **event) == {}
-    return callers.of(str(house.fabric_home), "toolu_1")
+    return callers.load(str(house.fabric_home), "toolu_1")
 
 
 def test_a_call_of_a_subagent_is_noted_as_its(house: House) -> None:
@@ -395,7 +395,7 @@ def test_other_tools_and_ids_that_name_no_file_are_not_noted(walled: House) -> N
 
     called(walled, tool_use_id="../../config", **LEGAL)
 
-    assert "is no id of a call" in walled.log
+    assert "is not the id of a tool call" in walled.log
     assert not (walled.fabric_home / callers.FOLDER).exists()
 
 

@@ -43,7 +43,7 @@ def bring(memory: Memory, text: str, **fields: Any) -> ingest_queue.Passage:
     claimed = ingest_queue.claim(memory, "w", FAR, 60)
     assert claimed is not None
     assert try_once(memory, claimed, "w", lambda: FAR, 60)
-    found = ingest_queue.passage(memory, told.id)
+    found = ingest_queue.find(memory, told.id)
     assert found is not None
     assert found.state == "done"
     return found
@@ -187,7 +187,7 @@ def test_the_ingest_is_undone_as_one_by_its_id(memory: Memory) -> None:
     change = changes.by_id(memory, told.id)
     undo.undo(memory, changes.together(memory, change), USER)
     assert all_records(memory) == []
-    assert ingest_queue.passage(memory, told.id) is None
+    assert ingest_queue.find(memory, told.id) is None
 
 
 def test_where_no_turns_are_kept_records_are_all_the_same(world: World) -> None:
@@ -246,7 +246,7 @@ def test_only_the_end_of_a_text_waits_for_the_disk(memory: Memory) -> None:
 
     def note(progress: Mapping[str, Any]) -> bool:
         levels.append(database(memory).synchronous)
-        return ingest_queue.note(memory, claimed.id, "w", progress, FAR + 60)
+        return ingest_queue.save_progress(memory, claimed.id, "w", progress, FAR + 60)
 
     outcome = work_off(memory, claimed, note)
     assert outcome is not None
@@ -285,7 +285,7 @@ def test_what_was_undone_can_be_done_again(memory: Memory) -> None:
     again = changes.together(memory, changes.by_id(memory, taken[0].by))
     undo.undo(memory, again, USER)
     assert all_records(memory) == before
-    assert ingest_queue.passage(memory, told.id) is not None
+    assert ingest_queue.find(memory, told.id) is not None
 
 
 def test_of_many_texts_that_differ_in_a_number_every_decision_is_stored(memory: Memory) -> None:

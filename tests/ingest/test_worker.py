@@ -147,7 +147,7 @@ def test_a_text_that_the_database_refuses_is_tried_with_pauses_and_then_set_asid
         Worker(world.settings(), now=partial(float, now)).run(once=True)
 
     assert states(memory) == ["dead", "done"]
-    told = ingest_queue.passage(memory, cursed)
+    told = ingest_queue.find(memory, cursed)
     assert told is not None and told.attempts == ingest_queue.MAX_ATTEMPTS
     assert "refused" in told.error and str(world.root) not in told.error
 
@@ -181,7 +181,7 @@ def test_a_text_of_a_killed_worker_is_done_by_the_next_after_the_lease(
     assert Worker(world.settings()).run(once=True).done == 0
     later = Worker(world.settings(), now=lambda: time.time() + 31)
     assert later.run(once=True).done == 1
-    passage = ingest_queue.passage(memory, id_)
+    passage = ingest_queue.find(memory, id_)
     assert passage is not None
     assert passage.attempts == 2
 
@@ -195,7 +195,7 @@ def test_a_text_that_takes_too_long_fails_again_and_again_and_others_are_done(
         tally = Worker(world.settings(), now=lambda: clock[0], limit_s=1e-4).run(once=True)
         assert (tally.done, tally.failed) == (0, 1)
         clock[0] += ingest_queue.MOST_RETRY_S
-    passage = ingest_queue.passage(memory, slow)
+    passage = ingest_queue.find(memory, slow)
     assert passage is not None
     assert passage.state == "dead"
     assert "longer than" in passage.error
@@ -216,7 +216,7 @@ def test_a_megabyte_of_hostile_text_holds_up_nothing_for_long(world: World, memo
     tally = Worker(world.settings(), limit_s=3.0).run(once=True)
     assert time.monotonic() - started < 4 * 3.0 + 20
     assert tally.done + tally.failed == 5
-    last = ingest_queue.passage(memory, ids[-1])
+    last = ingest_queue.find(memory, ids[-1])
     assert last is not None
     assert last.state == "done"
 
@@ -244,7 +244,7 @@ def test_on_a_full_disk_texts_wait_and_are_done_when_there_is_room(
     process = world.start(FULL, MOST=str(size + 16_384))
     log = world.home / "logs" / "memory-fabric.log"
     wait_for(lambda: log.exists() and "queue: " in log.read_text("utf-8"))
-    passage = ingest_queue.passage(memory, id_)
+    passage = ingest_queue.find(memory, id_)
     assert passage is not None
     assert passage.state in ("waiting", "working")
     assert passage.attempts <= 1
@@ -268,7 +268,7 @@ def test_a_disk_that_fails_costs_a_text_no_attempt(
     with pytest.raises(OSError, match="Input/output"):
         Worker(world.settings()).run(once=True)
 
-    passage = ingest_queue.passage(memory, id_)
+    passage = ingest_queue.find(memory, id_)
     assert passage is not None and (passage.state, passage.attempts) == ("waiting", 0)
 
 

@@ -72,7 +72,7 @@ class Queue(RuleBasedStateMachine):
             elif ends == "give back":
                 done = ingest_queue.give_back(self.memory, id_, name, "full", self.now)
             else:
-                done = ingest_queue.note(self.memory, id_, name, {}, self.now + LEASE_S)
+                done = ingest_queue.save_progress(self.memory, id_, name, {}, self.now + LEASE_S)
             assert done == is_his
             if is_his and ends == "note":
                 self.held[id_] = (name, self.now + LEASE_S)

@@ -188,7 +188,7 @@ class Rooms(RuleBasedStateMachine):
     @rule(domain=domains, number=numbers)
     def delete_something(self, domain: str, number: int) -> None:
         """One of all observations and relations, also one that another domain states."""
-        whole = graph.whole(self.memory.databases())
+        whole = graph.read_all(self.memory.databases())
         texts = [(e.name, text) for e in whole.entities for text in e.observations]
         if texts and number % 2:
             name, text = texts[number % len(texts)]
@@ -311,9 +311,9 @@ def by_tools(room: Memory, _ids: list[str]) -> Iterable[Any]:
     for database in room.databases():
         yield (
             entity_search.find(database, "use redis"),
-            list(entity_search.holding(database, "redis")),
+            list(entity_search.all_matching(database, "redis")),
         )
-        yield list(entity_search.holding(database, "use redis"))
+        yield list(entity_search.all_matching(database, "use redis"))
 
 
 def histories(room: Memory, ids: list[str]) -> Iterable[Any]:
@@ -344,7 +344,7 @@ def lists(room: Memory, ids: list[str]) -> Iterable[Any]:
     yield exchange.export_lines(room.databases())
     for database in room.databases():
         yield invariants.orphans(database), invariants.variants(database)
-        yield invariants.alias_conflicts(database), counts.by_domain([database], 9).first
+        yield invariants.alias_conflicts(database), counts.count_by_domain([database], 9).first
         aged = [*last_mentions.entities(database, "9"), *last_mentions.records(database, "9", NOW)]
         yield [last_mentions.told(database, one, 200) for one in aged]
         yield search.records_by_id(database, ids or ["x"]), search.recent(database, 99)

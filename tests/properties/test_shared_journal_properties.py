@@ -62,14 +62,14 @@ def test_whatever_the_file_holds_ours_stays_and_theirs_are_claims(
             _holds(memory, own, graph)
             # Reading the same again changes nothing, and our own line can still be read.
             before = memory.find_records("1")
-            remote_records.take_in(memory)
+            remote_records.import_new(memory)
             assert memory.find_records("1") == before
         memory.remember(Record("note", "A new word of ours", confidence=0.6), USER)
         memory.flush()
         kept = [p for p in location.files_of(memory) if b"A new word of ours" in _bytes(p)]
         assert len(kept) == 1 and _bytes(kept[0]).endswith(b"}\n")
         _holds(memory, own, _graph(memory))
-        remote_records.let_go(memory)
+        remote_records.drop_all(memory)
         assert all(r.trust == "user" for r in memory.find_records("1"))
         assert memory.failures == []
         memory.close()

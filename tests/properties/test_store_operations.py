@@ -202,7 +202,7 @@ def test_a_backup_is_the_same(steps: list[tuple[tuple[str, dict[str, Any]], str]
     with databases(1) as [db]:
         for (kind, payload), at in steps:
             done(db, kind, payload, at)
-        copy = open_database(backup.make(db.path), "project", create=False)
+        copy = open_database(backup.create(db.path), "project", create=False)
         assert copy is not None
         assert seen(copy) == seen(db)
         copy.close()

@@ -131,7 +131,7 @@ def test_a_file_that_cannot_be_read_is_named_and_nothing_is_required(memory: Mem
     answer = ask(memory, "Argo")
 
     assert native_texts(answer) == ["Deploys go through Argo"]
-    assert answer.failures == ("native (latin.md): it is not a text in UTF-8",)
+    assert answer.failures == ("native (latin.md): it is not UTF-8 text",)
     assert ask(memory, "zanzibar").failures == answer.failures
 
 

@@ -99,7 +99,7 @@ def test_what_waited_is_sent_by_the_next_start_or_end(door: Door, event: str) ->
         door.ring(stop, named(door, receiver))
         until(lambda: bool(backlog(door, receiver).last_error), "the first try has failed")
         until(lambda: not sending(door), "the sender has ended")
-        spool.note(str(door.memory), next_at=0)
+        spool.update_state(str(door.memory), next_at=0)
         before = len(receiver.requests)
         door.ring(door.recorded(TESTS / "events" / f"{event}.json"), named(door, receiver))
         *_, last = receiver.until(before + 1)

@@ -174,7 +174,7 @@ def test_a_server_in_an_isolated_domain_shows_programs_that_alone_and_the_person
     assert texts(confined) == texts(newest) == {"Contracts are kept for a year"}
     assert "Backups are kept for a year" in texts(on_the_page)
     assert closed.status == 503 and "Backups" not in closed.body.decode()
-    assert "memory is off until it is mended" in closed.json["error"]["message"]
+    assert "memory is off until it is corrected" in closed.json["error"]["message"]
 
 
 def test_it_reads_memory_so_it_needs_a_key(server: Serving) -> None:

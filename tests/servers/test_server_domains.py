@@ -45,7 +45,7 @@ class Calls:
         """The result of a call by an agent of this type; '' is the session itself."""
         self._number += 1
         call = f"toolu_{self._number}"
-        callers.note(str(self.home), call, callers.Caller("s-1", agent_type and "a1", agent_type))
+        callers.save(str(self.home), call, callers.Caller("s-1", agent_type and "a1", agent_type))
         return self.unnoted(call, tool, **arguments)
 
     def unnoted(self, call: str, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -314,8 +314,8 @@ def test_while_a_broken_configuration_may_isolate_somebody_nothing_is_answered(
 
     for answer in refused:
         assert answer["isError"] and "config.toml cannot be read" in text_of(answer)
-        assert "memory is off until it is mended" in text_of(answer)
-    assert "memory is off until it is mended" in unseen["error"]["message"]
+        assert "memory is off until it is corrected" in text_of(answer)
+    assert "memory is off until it is corrected" in unseen["error"]["message"]
     assert names(calls.by("", "read_graph")) == {"disk"}
     assert names(calls.by(LEGAL, "read_graph")) == set()
 

@@ -313,7 +313,7 @@ def test_recall_finds_native_notes_also_where_nothing_else_is_remembered(tmp_pat
         assert text.splitlines() == [
             f"- (note, {day}, team, said by assistant, MEMORY.md#1) "
             "‹memory-fabric> The token [redacted: token] deploys.",
-            "Not searched: native (latin.md): it is not a text in UTF-8",
+            "Not searched: native (latin.md): it is not UTF-8 text",
         ]
         assert nothing.splitlines()[0] == "Nothing found."
 

@@ -100,7 +100,7 @@ def test_links_lead_nowhere_and_endless_ones_are_not_read(ann: Person) -> None:
     ann.works("We decided to use Kafka because replays are needed.", "new")
 
     assert precious.read_text() == "mine\n"
-    assert "is a link and stays" in said.stdout
+    assert "is a link and is kept" in said.stdout
     assert ann.command("status").returncode == 0
     assert len(ann.records("trust = 'foreign'")) == 0
     assert len(ann.records("type = 'decision'")) == 2

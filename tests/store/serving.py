@@ -72,4 +72,4 @@ def say(memory: Memory, *entities: dict[str, Any]) -> None:
 
 def whole(memory: Memory) -> Graph:
     memory.refresh()
-    return graph.whole(memory.databases())
+    return graph.read_all(memory.databases())

@@ -84,7 +84,7 @@ def test_a_renamed_folder_is_still_its_project(world: World, git: bool) -> None:
     memory = world.memory()
     memory.flush()
     assert memory.project is not None and adoption.missing(memory) is None
-    assert own_lines.is_for(memory.project.local, adoption.here(memory))
+    assert own_lines.is_stated_for(memory.project.local, adoption.current_header(memory))
     keys = identity.read_registry(str(world.home)).keys
     assert not any(str(world.root / "billing") in key for key in keys)
     # And back, as often as it is renamed.
@@ -123,7 +123,7 @@ def test_a_copy_proves_nothing(world: World, old_place: str) -> None:
         assert found is None
     else:
         assert found is not None and (found.origin, found.proved) == (id_, False)
-        assert f"project link {id_}" in adoption.sentence(found)
+        assert f"project link {id_}" in adoption.notice_text(found)
 
 
 def test_a_seal_of_another_key_or_with_another_line_proves_nothing(world: World) -> None:
@@ -146,7 +146,7 @@ def test_after_a_lost_home_the_journal_is_shown_and_one_word_brings_it_back(worl
     found = adoption.missing(memory)
 
     assert found is not None and not found.proved and whole(memory) == []
-    told = adoption.sentence(found)
+    told = adoption.notice_text(found)
     assert "2 records" in told and before[0].created_at[:10] in told and "project adopt" in told
     assert adoption.adopt(memory, found, USER) == 2
     memory.flush()
@@ -187,8 +187,8 @@ def test_a_journal_of_another_name_is_shown_with_that_name(world: World) -> None
     memory = world.memory(USER="anna")
     found = adoption.missing(memory)
     assert found is not None and not found.lines and found.others == {"ann": 2}
-    assert "2 records by ann" in adoption.sentence(found)
-    assert "project adopt ann" in adoption.sentence(found)
+    assert "2 records by ann" in adoption.notice_text(found)
+    assert "project adopt ann" in adoption.notice_text(found)
     named = adoption.missing(memory, "ann")
     assert named is not None and adoption.adopt(memory, named, USER) == 2
     assert {record.author for record in whole(memory)} == {"ann"}
@@ -215,7 +215,7 @@ def test_a_folder_that_took_the_place_of_another_is_told(world: World) -> None:
     assert memory.project is not None and memory.project.id == first
     found = adoption.missing(memory)
     assert found is not None and found.origin == id_
-    assert f"project link {id_}" in adoption.sentence(found)
+    assert f"project link {id_}" in adoption.notice_text(found)
 
 
 def test_what_was_forgotten_does_not_come_back(world: World) -> None:
@@ -236,7 +236,7 @@ def test_with_the_key_a_lost_project_folder_comes_back_by_repair(world: World) -
     shutil.rmtree(world.home / "projects")
     memory = world.memory()
     found = adoption.missing(memory)
-    assert found is not None and found.proved and "repair" in adoption.sentence(found)
+    assert found is not None and found.proved and "repair" in adoption.notice_text(found)
     adoption.adopt(memory, found, USER)
     assert whole(memory) == before
 
@@ -260,7 +260,7 @@ def test_git_never_sees_the_proof(tmp_path: Path, shared: bool) -> None:
     assert memory.project is not None
     if shared:
         switch.turn(str(world.home), memory.project.id, True)
-        assert location.let_through(memory.project) == []
+        assert location.show_to_git(memory.project) == []
     memory.close()
     says(world, *SAID)
 

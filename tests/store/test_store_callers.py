@@ -14,41 +14,41 @@ ANN = Caller("s-1", "a1", "legal-advisor")
 
 
 def test_a_note_is_found_under_its_calls_id(tmp_path: Path) -> None:
-    callers.note(str(tmp_path), "toolu_01-a", ANN)
+    callers.save(str(tmp_path), "toolu_01-a", ANN)
 
-    assert callers.of(str(tmp_path), "toolu_01-a") == ANN
-    assert callers.of(str(tmp_path), "toolu_02") is None
+    assert callers.load(str(tmp_path), "toolu_01-a") == ANN
+    assert callers.load(str(tmp_path), "toolu_02") is None
     path = tmp_path / callers.FOLDER / "toolu_01-a.json"
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
 @pytest.mark.parametrize("call", ["", "..", "a/b", "a.b", "ä", "x" * 129, "a\0", "a\nb"])
 def test_an_id_that_names_no_file_is_refused(tmp_path: Path, call: str) -> None:
-    with pytest.raises(ValueError, match="no id of a call"):
-        callers.note(str(tmp_path), call, ANN)
+    with pytest.raises(ValueError, match="not the id of a tool call"):
+        callers.save(str(tmp_path), call, ANN)
 
-    assert callers.of(str(tmp_path), call) is None
+    assert callers.load(str(tmp_path), call) is None
     assert list(tmp_path.rglob("*.json")) == []
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"x"', "{}"])
 def test_a_note_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
-    callers.note(str(tmp_path), "toolu_1", ANN)
+    callers.save(str(tmp_path), "toolu_1", ANN)
     (tmp_path / callers.FOLDER / "toolu_1.json").write_text(text)
 
-    assert callers.of(str(tmp_path), "toolu_1") is None
+    assert callers.load(str(tmp_path), "toolu_1") is None
 
 
 def test_old_notes_go_once_in_a_while(tmp_path: Path) -> None:
     for call in ("old", "young"):
-        callers.note(str(tmp_path), call, ANN)
+        callers.save(str(tmp_path), call, ANN)
     folder = tmp_path / callers.FOLDER
     os.utime(folder / "old.json", (0, 0))
 
-    callers.note(str(tmp_path), "next", ANN)
-    assert callers.of(str(tmp_path), "old") == ANN
+    callers.save(str(tmp_path), "next", ANN)
+    assert callers.load(str(tmp_path), "old") == ANN
 
     os.utime(folder / ".swept", (0, 0))
-    callers.note(str(tmp_path), "after", ANN)
-    assert callers.of(str(tmp_path), "old") is None
-    assert callers.of(str(tmp_path), "young") == ANN
+    callers.save(str(tmp_path), "after", ANN)
+    assert callers.load(str(tmp_path), "old") is None
+    assert callers.load(str(tmp_path), "young") == ANN

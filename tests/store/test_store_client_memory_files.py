@@ -147,8 +147,8 @@ def test_what_is_no_text_in_utf_8_is_named_and_skipped(world: World) -> None:
 
     assert [note.text for note in found] == ["kept"]
     assert failures == [
-        "native (binary.md): it is not a text in UTF-8",
-        "native (latin.md): it is not a text in UTF-8",
+        "native (binary.md): it is not UTF-8 text",
+        "native (latin.md): it is not UTF-8 text",
     ]
 
 
@@ -198,7 +198,7 @@ def test_only_so_many_bytes_are_read_to_the_end_of_a_line(world: World) -> None:
     assert 0 < sum(len(note.text) for note in found) <= client_memory_files.MAX_BYTES
     assert {note.text for note in found} == {line[2:].strip()}
     assert failures == [
-        "native: 2 files were not read, or not to their end: 64 files and 256 KB are read"
+        "native: 2 files were not read, or not completely: at most 64 files and 256 KB are read"
     ]
 
 

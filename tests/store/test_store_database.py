@@ -93,7 +93,7 @@ def test_an_older_schema_is_brought_up_to_date_after_a_backup(
     db = opened(path)
     assert db.rows("SELECT * FROM later") == [(1,)]
     assert db.row("SELECT value FROM meta") == ("yes",)
-    [copy] = backup.every(str(path))
+    [copy] = backup.list_backups(str(path))
     assert copy.endswith(f"-v{migrations.LATEST - 1}.db") and backup.is_sound(copy)
 
 
@@ -165,7 +165,7 @@ def test_a_prompt_does_not_wait_for_a_migration_and_leaves_it_to_who_has_time(
     with running(hurried), pytest.raises(StoreUnavailable, match="older release"):
         opened(path)
 
-    assert backup.every(str(path)) == []
+    assert backup.list_backups(str(path)) == []
     assert opened(path).row("PRAGMA user_version") == (migrations.LATEST,)
     with running(hurried):
         opened(path)

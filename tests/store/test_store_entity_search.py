@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory_fabric.store import entity_search, graph, substring
 from memory_fabric.store.database import Database
-from memory_fabric.store.entity_search import find, holding
+from memory_fabric.store.entity_search import all_matching, find
 from store.support import World, create, database, entity
 from thorough import examples
 
@@ -114,12 +114,12 @@ def test_more_matches_than_are_ranked_follow_in_the_order_they_were_said(
     db = database(memory)
 
     result = find(db, "common")
-    every = list(holding(db, "common"))
+    every = list(all_matching(db, "common"))
 
     assert result.is_cut
     assert every == ["the last", *(f"thing {n}" for n in range(12))]
     assert {name for _, name in result.best} <= set(every)
-    assert list(islice(holding(db, "common"), 3)) == every[:3]
+    assert list(islice(all_matching(db, "common"), 3)) == every[:3]
 
 
 LETTERS = st.text(alphabet="abcABÄäßiİI\u0307付款 _%\"'\\.-", max_size=8)
@@ -147,7 +147,7 @@ def test_everything_that_the_reference_server_finds_is_found(
     }
 
     assert expected <= set(found(db, query))
-    assert expected <= set(holding(db, query))
+    assert expected <= set(all_matching(db, query))
     memory.close()
 
 

@@ -68,7 +68,7 @@ def test_mem_10_order_is_kept_and_relations_find_ends_that_come_later(world: Wor
 
     told = imported(memory, world.root, b"\n".join([knows("b", "a"), person("a"), person("b")]))
 
-    whole = graph.whole(memory.databases())
+    whole = graph.read_all(memory.databases())
     assert names(whole.entities) == ["a", "b"]
     assert whole.relations == (Relation("b", "knows", "a"),)
     assert told.ends == 0
@@ -97,7 +97,7 @@ def test_bad_lines_are_set_aside_and_the_rest_is_imported(world: World) -> None:
 
     assert [bad.number for bad in told.bad] == [3, 4, 6, 7, 8, 9, 10, 11]
     assert told.bad[1].because == "it is not an object"
-    assert names(graph.whole(memory.databases()).entities) == ["first", "last"]
+    assert names(graph.read_all(memory.databases()).entities) == ["first", "last"]
     kept = [json.loads(line) for line in Path(told.set_aside).read_text("utf-8").splitlines()]
     assert [line["number"] for line in kept] == [bad.number for bad in told.bad]
     assert kept[0]["line"] == '{"type":"entity","na'
@@ -159,7 +159,7 @@ def test_what_exists_is_merged_and_said(world: World) -> None:
 
     told = imported(memory, world.root, b"\n".join(content))
 
-    whole = graph.whole(memory.databases())
+    whole = graph.read_all(memory.databases())
     assert whole.entities[0] == Entity("api", "service", ("is old", "is new"))
     assert (told.entities, told.observations) == (1, 2)
     assert told.variants == {"API": ["api"]}
@@ -183,7 +183,7 @@ def test_a_name_that_the_user_forgot_stays_away_and_is_named(world: World) -> No
     told = imported(memory, world.root, REFERENCE)
 
     assert told.forgotten == ('Zoë "Z"',)
-    assert names(graph.whole(memory.databases()).entities) == ["nul\0\x7f"]
+    assert names(graph.read_all(memory.databases()).entities) == ["nul\0\x7f"]
 
 
 @pytest.mark.behaviour("MEM-17k")

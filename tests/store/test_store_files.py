@@ -259,10 +259,10 @@ def test_a_file_beyond_the_limit_is_not_even_begun(tmp_path: Path) -> None:
 def test_a_json_file_that_is_refused_is_noted_for_the_user(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     os.mkfifo(path)
-    files.passed_over.clear()
+    files.refused_files.clear()
     assert files.read_json(str(path)) == {}
-    assert files.passed_over == {str(path): f"{path} is no regular file."}
-    files.passed_over.clear()
+    assert files.refused_files == {str(path): f"{path} is no regular file."}
+    files.refused_files.clear()
 
 
 def test_a_path_with_a_nul_is_a_file_that_is_missing() -> None:

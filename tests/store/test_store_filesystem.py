@@ -25,7 +25,7 @@ def test_only_what_others_may_touch_is_exposed_and_made_private(tmp_path: Path) 
         (folder / name).chmod(mode)
     (folder / "link").symlink_to("/etc/hostname")
 
-    paths = filesystem.everything([str(folder)])
+    paths = filesystem.all_paths([str(folder)])
     changed = filesystem.make_private(paths)
 
     assert sorted(changed) == [str(folder / "read"), str(folder / "run")]
@@ -41,13 +41,13 @@ def test_packages_of_the_installer_are_nobodys_secret(tmp_path: Path) -> None:
     (tmp_path / "runtime/env-1/bin").mkdir(parents=True)
     (tmp_path / "projects").mkdir()
 
-    assert filesystem.everything([str(tmp_path)]) == [str(tmp_path), str(tmp_path / "projects")]
+    assert filesystem.all_paths([str(tmp_path)]) == [str(tmp_path), str(tmp_path / "projects")]
 
 
 def test_a_folder_that_is_a_link_or_missing_is_not_entered(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc")
 
-    assert filesystem.everything([str(tmp_path / "link"), str(tmp_path / "none")]) == []
+    assert filesystem.all_paths([str(tmp_path / "link"), str(tmp_path / "none")]) == []
 
 
 def test_what_another_user_owns_is_foreign(tmp_path: Path) -> None:
@@ -124,4 +124,4 @@ def test_a_text_is_found_anywhere_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "graph.db").write_bytes(b"\x00\x01heron\xff")
     (tmp_path / "other.db").write_bytes(b"\x00gull")
 
-    assert filesystem.holding("heron", [str(tmp_path)]) == [str(tmp_path / "graph.db")]
+    assert filesystem.files_with("heron", [str(tmp_path)]) == [str(tmp_path / "graph.db")]

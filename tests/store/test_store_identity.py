@@ -343,7 +343,7 @@ def test_no_flipped_bit_of_the_registry_hides_a_project(home: str, tmp_path: Pat
         flipped[bit // 8] ^= 1 << bit % 8
         path.write_bytes(flipped)
         found = identity.read_registry(home)
-        identities = [identity.identified(str(folder)) for folder in folders]
+        identities = [identity.identify(str(folder)) for folder in folders]
         assert [identity.place_owner(found, one) for one in identities] == known, bit
         assert found.state == DAMAGED, bit
 

@@ -56,7 +56,7 @@ def claimed(memory: Memory, worker: str = "w1", now: float = NOW) -> Claimed:
 
 
 def state_of(memory: Memory, id_: str) -> str:
-    found = ingest_queue.passage(memory, id_)
+    found = ingest_queue.find(memory, id_)
     assert found is not None
     return found.state
 
@@ -67,7 +67,7 @@ def test_what_is_accepted_waits_under_its_id_with_its_length_and_domain(memory: 
     )
     assert (health.length, health.domain, health.repeated) == (12, "session", False)
     assert (legal.length, legal.domain) == (11, "legal_advisor")
-    found = ingest_queue.passage(memory, legal.id)
+    found = ingest_queue.find(memory, legal.id)
     assert found is not None
     assert (found.state, found.domain, found.length) == ("waiting", "legal_advisor", 11)
     assert (found.attempts, found.error, found.ended_at, found.records) == (0, "", "", ())
@@ -76,7 +76,7 @@ def test_what_is_accepted_waits_under_its_id_with_its_length_and_domain(memory: 
 
 
 def test_an_unknown_id_has_no_passage_and_an_empty_memory_no_backlog(memory: Memory) -> None:
-    assert ingest_queue.passage(memory, "nothing") is None
+    assert ingest_queue.find(memory, "nothing") is None
     assert ingest_queue.backlog(memory) == ingest_queue.Backlog()
     assert ingest_queue.claim(memory, "w1", NOW, LEASE_S) is None
     assert ingest_queue.next_due_s(memory, NOW) is None
@@ -168,7 +168,7 @@ def test_what_is_done_has_its_result_and_is_claimed_no_more(memory: Memory) -> N
     id_ = one(memory)
     claimed(memory)
     assert ingest_queue.finish(memory, id_, "w1", {"records": ["r1"]})
-    found = ingest_queue.passage(memory, id_)
+    found = ingest_queue.find(memory, id_)
     assert found is not None
     assert (found.state, found.records, found.length) == ("done", ("r1",), 13)
     assert found.ended_at
@@ -186,7 +186,7 @@ def test_a_lease_that_ran_out_is_claimed_again_and_who_lost_it_cannot_end_it(
     assert (again.id, again.attempts) == (id_, 2)
     assert not ingest_queue.finish(memory, id_, "w1", {})
     assert not ingest_queue.fail(memory, id_, "w1", "late", NOW)
-    assert not ingest_queue.note(memory, id_, "w1", {}, NOW)
+    assert not ingest_queue.save_progress(memory, id_, "w1", {}, NOW)
     assert state_of(memory, id_) == "working"
     assert ingest_queue.finish(memory, id_, "w2", {})
 
@@ -194,7 +194,7 @@ def test_a_lease_that_ran_out_is_claimed_again_and_who_lost_it_cannot_end_it(
 def test_progress_is_handed_to_the_next_worker_and_holds_the_lease(memory: Memory) -> None:
     id_ = one(memory)
     claimed(memory, "w1")
-    assert ingest_queue.note(memory, id_, "w1", {"step": 3}, NOW + 10 * LEASE_S)
+    assert ingest_queue.save_progress(memory, id_, "w1", {"step": 3}, NOW + 10 * LEASE_S)
     assert ingest_queue.claim(memory, "w2", NOW + 9 * LEASE_S, LEASE_S) is None
     assert claimed(memory, "w2", NOW + 10 * LEASE_S).progress == {"step": 3}
 
@@ -210,7 +210,7 @@ def test_a_failed_text_is_tried_again_ever_later_and_is_dead_in_the_end(memory: 
             waits.append(round(due_s))
             now += due_s + 0.001
     assert waits == [10, 20, 40, 80, 160]
-    found = ingest_queue.passage(memory, id_)
+    found = ingest_queue.find(memory, id_)
     assert found is not None
     assert (found.state, found.error) == ("dead", f"error {ingest_queue.MAX_ATTEMPTS}")
     assert ingest_queue.backlog(memory) == ingest_queue.Backlog(dead=1, last_error=found.error)
@@ -228,7 +228,7 @@ def test_a_text_that_ends_its_workers_is_dead_at_last(memory: Memory) -> None:
         now += LEASE_S
     other = one(memory, "harmless")
     assert claimed(memory, "w1", now).id == other
-    found = ingest_queue.passage(memory, id_)
+    found = ingest_queue.find(memory, id_)
     assert found is not None
     assert (found.state, found.error) == ("dead", ingest_queue.LOST)
 
@@ -237,7 +237,7 @@ def test_an_error_keeps_no_secret_and_has_an_end(memory: Memory) -> None:
     id_ = one(memory)
     claimed(memory)
     ingest_queue.fail(memory, id_, "w1", f"bad key {SECRET}\n" + "x " * 1000, NOW)
-    found = ingest_queue.passage(memory, id_)
+    found = ingest_queue.find(memory, id_)
     assert found is not None
     assert SECRET not in found.error
     assert "\n" not in found.error
@@ -268,7 +268,7 @@ def test_an_error_names_no_place_of_this_machine(world: World, memory: Memory) -
 
     ingest_queue.fail(memory, id_, "w", f"{world.home}/x.db, {world.project}, {world.root}/y", NOW)
 
-    found = ingest_queue.passage(memory, id_)
+    found = ingest_queue.find(memory, id_)
     assert found is not None and found.error == "…/x.db, …, …/y"
 
 
@@ -280,13 +280,13 @@ def test_the_dead_are_listed_retried_and_dropped_by_a_part_of_their_id(memory: M
         ingest_queue.fail(memory, id_, "w1", "boom", NOW + n * 1e5)
         ingest_queue.fail(memory, other, "w1", "boom", NOW + n * 1e5)
     assert [p.id for p in ingest_queue.listed(memory, ("dead",))] == [id_, other]
-    assert ingest_queue.named(memory, id_[-8:]).id == id_
+    assert ingest_queue.find_by_short_id(memory, id_[-8:]).id == id_
     assert ingest_queue.retry(memory, [id_, "unknown"], NOW) == 1
     assert claimed(memory, "w1", NOW).attempts == 1
     assert ingest_queue.drop(memory, [other, "unknown"], USER) == 1
-    assert ingest_queue.passage(memory, other) is None
+    assert ingest_queue.find(memory, other) is None
     with pytest.raises(NotFound):
-        ingest_queue.named(memory, other)
+        ingest_queue.find_by_short_id(memory, other)
 
 
 def test_what_is_worked_on_is_not_retried(memory: Memory) -> None:
@@ -309,10 +309,10 @@ def test_a_rebuilt_database_has_what_was_accepted_and_knows_what_was_done(world:
     rebuilt = world.memory(repair=True)
     database(rebuilt)
     assert [p.id for p in ingest_queue.listed(rebuilt, ("waiting",))] == [waiting]
-    found = ingest_queue.passage(rebuilt, done)
+    found = ingest_queue.find(rebuilt, done)
     assert found is not None
     assert (found.state, found.records) == ("done", ("r1",))
-    assert ingest_queue.passage(rebuilt, dropped) is None
+    assert ingest_queue.find(rebuilt, dropped) is None
 
 
 def test_what_a_killed_process_accepted_is_there(world: World) -> None:
@@ -362,19 +362,19 @@ def test_a_purge_reaches_texts_that_are_done_dead_waiting_and_in_work(
     worked_off(memory)
     working = one(memory, f"Again:\n{PRIVATE.upper()}", idempotency_key="k1")
     at_work = claimed(memory)
-    ingest_queue.note(
+    ingest_queue.save_progress(
         memory, working, "w1", {"plan": [{"what": PRIVATE}], "step": 0}, NOW + LEASE_S
     )
     waiting, harmless = one(memory, f"  {PRIVATE}!"), one(memory, "We use Redis for sessions.")
     memory.flush()
-    backup.make(memory.path_of("project"))
+    backup.create(memory.path_of("project"))
     found = purge.find(memory, intake_record(memory, done))
     assert purge.toll(memory, found).ingests == 3
     purge.purge(memory, found, Provenance("cli", trust="user"))
     assert PRIVATE.lower().encode() not in world.all_bytes().lower()
     assert not ingest_queue.finish(memory, at_work.id, "w1", {})
     for id_ in (done, working, waiting):
-        found_text = ingest_queue.passage(memory, id_)
+        found_text = ingest_queue.find(memory, id_)
         assert found_text is not None
         assert (found_text.state, found_text.error) == ("done", ingest_queue.PURGED)
     assert [p.id for p in ingest_queue.listed(memory, ("waiting",))] == [harmless]
@@ -387,7 +387,7 @@ def test_a_purge_reaches_texts_that_are_done_dead_waiting_and_in_work(
 
 def intake_record(memory: Memory, id_: str) -> str:
     """A record that the text brought."""
-    found = ingest_queue.passage(memory, id_)
+    found = ingest_queue.find(memory, id_)
     assert found is not None
     return found.records[0]
 
@@ -414,12 +414,12 @@ def test_the_words_of_done_texts_expire_and_what_came_of_them_stays(memory: Memo
     done = accepted(memory, Ingest("We use Redis for sessions.", ("Kafka carries events",)))[0].id
     worked_off(memory)
     waiting = one(memory, "We use Valkey for sessions.")
-    before = ingest_queue.passage(memory, done)
+    before = ingest_queue.find(memory, done)
     records = memory.find_records("1")
     sync.expire_texts(memory, "1999-01-01T00:00:00.000Z")
-    assert ingest_queue.passage(memory, done) == before
+    assert ingest_queue.find(memory, done) == before
     sync.expire_texts(memory, "9999")
-    assert ingest_queue.passage(memory, done) == before
+    assert ingest_queue.find(memory, done) == before
     assert memory.find_records("1") == records
     kept = ingest_queue.ingest_of(memory, done)
     assert kept is not None
@@ -451,10 +451,10 @@ def test_a_drop_is_undone_with_what_became_of_the_text(memory: Memory) -> None:
     done = one(memory)
     worked_off(memory)
     waiting = one(memory, "waits")
-    before = ingest_queue.passage(memory, done)
+    before = ingest_queue.find(memory, done)
     assert ingest_queue.drop(memory, [done, waiting], USER) == 2
     undo.undo(memory, [undo.last(memory)], USER)
-    again = ingest_queue.passage(memory, done)
+    again = ingest_queue.find(memory, done)
     assert before is not None
     assert again is not None
     assert (again.state, again.records) == ("done", before.records)
@@ -480,9 +480,9 @@ def test_what_is_not_worked_off_comes_along_to_another_project(world: World) -> 
     memory.close()
     other = World(world.root, "shop").memory()
     for _ in range(2):
-        copy_project.bring(other, path, "project old", USER)
+        copy_project.copy_into(other, path, "project old", USER)
     assert [p.id for p in ingest_queue.listed(other, ingest_queue.STATES)] == [waiting]
-    assert ingest_queue.passage(other, done) is None
+    assert ingest_queue.find(other, done) is None
     came = changes.of_batch(other, "project old")
     undo.undo(other, came, USER)
     assert ingest_queue.listed(other, ingest_queue.STATES) == []

@@ -25,7 +25,7 @@ def memory(world: World) -> Memory:
     create(memory, entity("api", "is fast"))
     memory.flush()
     for db in memory.databases():
-        backup.make(db.path)
+        backup.create(db.path)
     return memory
 
 
@@ -109,7 +109,7 @@ def test_what_waits_and_what_was_set_aside_is_found(world: World, memory: Memory
 
 def test_backups_that_are_missing_or_cannot_be_read_are_found(memory: Memory) -> None:
     path = database(memory).path
-    (copy,) = backup.every(path)
+    (copy,) = backup.list_backups(path)
     files.write_atomic(copy, b"no database " * 400)
 
     unsound = kinds(memory)
@@ -128,7 +128,7 @@ def test_a_damaged_database_is_found(world: World, memory: Memory) -> None:
 
 def test_a_purge_that_was_stopped_is_found(memory: Memory) -> None:
     pending = Path(memory.settings.home) / purge.PENDING
-    files.write_atomic(str(pending), files.as_page({"request": "Ann"}))
+    files.write_atomic(str(pending), files.pretty_json({"request": "Ann"}))
 
     (finding,) = integrity_check.findings(memory)
 

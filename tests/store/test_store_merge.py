@@ -204,7 +204,7 @@ def test_the_index_fits_after_a_merge(memory: Memory) -> None:
 
     merge(memory, "Redis", "redis-server")
 
-    assert repair.unfit_indexes(database(memory)) == []
+    assert repair.mismatched_indexes(database(memory)) == []
 
 
 def test_a_plan_says_how_much_moves_and_changes_nothing(memory: Memory) -> None:

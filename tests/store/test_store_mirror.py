@@ -87,7 +87,7 @@ def test_a_backup_is_made_when_one_is_due(served: Served) -> None:
     served.open()
     served.open()
 
-    (copy,) = backup.every(str(served.home / "user.db"))
+    (copy,) = backup.list_backups(str(served.home / "user.db"))
     assert held_by(copy) == ["a"]
 
 
@@ -111,7 +111,7 @@ def test_nothing_of_the_project_or_the_user_is_served_or_touched(served: Served)
     say(memory, entity("public"))
 
     assert names(whole(memory).entities) == ["public"]
-    assert names(graph.whole(ordinary.databases()).entities) == ["private"]
+    assert names(graph.read_all(ordinary.databases()).entities) == ["private"]
 
 
 def test_a_file_that_only_was_read_is_not_written(served: Served) -> None:
@@ -363,7 +363,7 @@ def test_a_removed_file_empties_the_graph_after_a_backup(served: Served) -> None
 
     assert whole(memory) == Graph()
     (told,) = served.told
-    copy = backup.every(str(served.home / "user.db"))[0]
+    copy = backup.list_backups(str(served.home / "user.db"))[0]
     assert copy in told
     assert held_by(copy) == ["a", "b"]
     say(memory, entity("new"))

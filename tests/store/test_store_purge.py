@@ -102,9 +102,9 @@ def filled(world: World) -> str:
     sessions.set_fields(db, "s1", block=f"- {SECRET}")
     sessions.save_checkpoint(db, "s1", {"task": f'{SECRET} "quoted"', "files": ["a.py"]})
     sessions.record_injections(db, "s1", "", [f"record:{record.id}"], "prompt", now)
-    sessions.note_task(db, "t1", "s1", "writer", f"Say that {SECRET}", now)
+    sessions.save_task(db, "t1", "s1", "writer", f"Say that {SECRET}", now)
     memory.flush()
-    backup.make(db.path)
+    backup.create(db.path)
     notices.leave(memory.settings.home, f"Remembered: {SECRET}")
     log.note(memory.settings.home, "", f"could not read {SECRET}")
     log.note(memory.settings.home, "", "another line")
@@ -198,7 +198,7 @@ def test_one_verified_backup_is_left(world: World) -> None:
     done = purge(memory, id_)
 
     assert sorted(done.backups) == sorted(
-        copy for db in memory.databases() for copy in backup.every(db.path)
+        copy for db in memory.databases() for copy in backup.list_backups(db.path)
     )
     assert all(map(backup.is_sound, done.backups))
 

@@ -92,9 +92,9 @@ def filled(world: World, words: str) -> None:
     sessions.save_notes(db, "s1", {"tasks": ["fix it"], "failing": [{"command": words_of}]})
     sessions.save_checkpoint(db, "s1", {"task": f"log in with {words}", "files": ["a.py"]})
     sessions.record_injections(db, "s1", "", [f"graph:{words}#1", "graph:wall#2"], "prompt", AT)
-    sessions.note_task(db, "t1", "s1", "writer", f"Try {words}", AT)
+    sessions.save_task(db, "t1", "s1", "writer", f"Try {words}", AT)
     memory.flush()
-    backup.make(db.path)
+    backup.create(db.path)
     plan.forget(memory, plan.find(memory, "two wings"), BY)
     notices.leave(memory.settings.home, f"Remembered: {words}")
     log.note(memory.settings.home, "", f"could not read {words}")
@@ -140,7 +140,7 @@ def test_words_go_from_every_place_and_leave_what_stands_beside_them(
     assert sessions.load_checkpoint(db, "s1")["files"] == ["a.py"]
     assert [r.type for r in graph.read_graph(db).relations] == ["stands by"]
     assert {e.name for e in graph.read_graph(db).entities} >= {"gate", "wall", "Redis"}
-    assert repair.unfit_indexes(db) == []
+    assert repair.mismatched_indexes(db) == []
     memory.close()
 
 
@@ -164,7 +164,7 @@ def test_an_entity_of_which_nothing_is_said_is_proven_by_its_name(world: World) 
     memory = world.memory()
     create(memory, entity(PLAIN))
     memory.flush()
-    backup.make(memory.path_of("project"))
+    backup.create(memory.path_of("project"))
 
     purge(memory, PLAIN)
 
@@ -267,7 +267,7 @@ def test_words_that_stand_only_in_a_backup_are_found_there(world: World) -> None
     memory = world.memory()
     say(memory, f"It is {PLAIN}.")
     memory.flush()
-    backup.make(memory.path_of("project"))
+    backup.create(memory.path_of("project"))
     with database(memory).transaction() as c:
         c.execute("DELETE FROM episodes")
     purge_rows.compact(database(memory))

@@ -412,7 +412,7 @@ def test_repair_brings_back_what_only_the_journal_has(world: World) -> None:
 
     found = graph.read_graph(database(mending)).entities
     assert [entity.name for entity in found] == ["a", "b"]
-    assert mending.told == ["1 changes that only the journal had are back."]
+    assert mending.told == ["1 changes were restored from the journal."]
 
 
 def test_a_byte_order_mark_loses_no_line_of_the_queue(world: World) -> None:
@@ -451,15 +451,15 @@ def test_a_large_queue_that_a_repository_brought_is_set_aside_as_a_whole_and_tol
     world.local.mkdir(parents=True)
     (world.local / name).write_bytes(content)
     memory = world.memory()
-    files.passed_over.clear()
+    files.refused_files.clear()
     memory.flush()
     assert not journal.is_waiting(str(world.local)) and not (world.local / journal.BAD).exists()
     assert (world.local / journal.REFUSED).read_bytes() == content
-    (told,) = files.passed_over.values()
-    assert "is no queue of this home's" in told
-    files.passed_over.clear()
+    (told,) = files.refused_files.values()
+    assert "was not written by this home" in told
+    files.refused_files.clear()
     memory.flush()
-    assert not files.passed_over
+    assert not files.refused_files
 
 
 def test_a_queue_of_half_a_gigabyte_is_moved_and_not_read(
@@ -479,7 +479,7 @@ def test_a_queue_of_half_a_gigabyte_is_moved_and_not_read(
     assert sync.drain(world.memory()) == 0
     assert (world.local / journal.REFUSED).stat().st_size == 500_000_000
     assert not [path for path in read if "queue" in path]
-    files.passed_over.clear()
+    files.refused_files.clear()
 
 
 def test_what_we_queue_beside_a_large_foreign_queue_is_not_lost(world: World) -> None:
@@ -491,7 +491,7 @@ def test_what_we_queue_beside_a_large_foreign_queue_is_not_lost(world: World) ->
     other.execute("ROLLBACK")
     assert sync.drain(memory) == 1
     assert entities(memory) == ["api"]
-    files.passed_over.clear()
+    files.refused_files.clear()
 
 
 def test_a_long_queue_of_ours_is_read_behind_a_torn_line(world: World) -> None:

@@ -60,7 +60,7 @@ def episodes(memory: Memory, secret: str) -> None:
 def tasks_and_checkpoints(memory: Memory, secret: str) -> None:
     db = database(memory)
     sessions.touch(db, "s", NOW)
-    sessions.note_task(db, "t", "s", "tester", f"Log in with {secret}", NOW)
+    sessions.save_task(db, "t", "s", "tester", f"Log in with {secret}", NOW)
     sessions.save_checkpoint(db, "s", {"task": secret, "list": [f"x {secret}"]})
 
 

@@ -78,9 +78,9 @@ def test_the_newest_sound_backup_is_taken_first(world: World) -> None:
     memory = world.memory()
     create(memory, entity("one"))
     path = Path(opened(memory).path)
-    first = backup.make(str(path))
+    first = backup.create(str(path))
     create(memory, entity("two"))
-    newest = backup.make(str(path))
+    newest = backup.create(str(path))
     create(memory, entity("three"))
     memory.flush()
     closed(memory)
@@ -200,9 +200,9 @@ def test_backups_are_verified_rotated_and_the_owners(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
     path = opened(memory).path
-    copies = [backup.make(path) for _ in range(backup.KEPT + 2)]
-    assert backup.every(path) == sorted(copies, reverse=True)[: backup.KEPT]
-    assert all(backup.is_sound(copy) for copy in backup.every(path))
+    copies = [backup.create(path) for _ in range(backup.KEPT + 2)]
+    assert backup.list_backups(path) == sorted(copies, reverse=True)[: backup.KEPT]
+    assert all(backup.is_sound(copy) for copy in backup.list_backups(path))
     assert os.stat(copies[-1]).st_mode & 0o777 == 0o600
     assert 0 <= (backup.age_s(path) or 0) < 600
 
@@ -211,13 +211,13 @@ def test_a_damaged_database_gives_no_backup_and_removes_none(world: World) -> No
     memory = world.memory()
     create(memory, *[entity(f"e{i}", "x" * 900) for i in range(40)])
     path = closed(memory)
-    good = backup.make(str(path))
+    good = backup.create(str(path))
     with open(path, "r+b") as stream:
         stream.seek(path.stat().st_size // 2)
         stream.write(b"\xff" * (path.stat().st_size // 2))
     with pytest.raises(sqlite3.Error):
-        backup.make(str(path))
-    assert backup.every(str(path)) == [good]
+        backup.create(str(path))
+    assert backup.list_backups(str(path)) == [good]
     assert os.listdir(files.backups_of(str(path))) == [os.path.basename(good)]
 
 
@@ -226,7 +226,7 @@ def test_a_backup_is_due_once_a_day(world: World) -> None:
     create(memory, entity("api"))
     assert len(sync.backup_when_due(memory)) == 1
     assert sync.backup_when_due(memory) == []
-    [copy] = backup.every(opened(memory).path)
+    [copy] = backup.list_backups(opened(memory).path)
     os.utime(copy, (0, 0))
     assert len(sync.backup_when_due(memory)) == 1
 

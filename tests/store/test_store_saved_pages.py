@@ -37,9 +37,9 @@ def test_without_a_project_the_page_is_the_users() -> None:
 
 def test_a_page_is_kept_for_its_owner_in_the_place_of_the_one_before(tmp_path: Path) -> None:
     path = saved_pages.path_of(str(tmp_path), None)
-    saved_pages.keep(path, "first")
+    saved_pages.save(path, "first")
 
-    saved_pages.keep(path, "second ‐ \ud800")
+    saved_pages.save(path, "second ‐ \ud800")
 
     kept = Path(path)
     assert kept.read_text("utf-8") == "second ‐ ?"
@@ -48,9 +48,9 @@ def test_a_page_is_kept_for_its_owner_in_the_place_of_the_one_before(tmp_path: P
 
 
 def test_all_pages_are_dropped_and_none_is_no_error(tmp_path: Path) -> None:
-    saved_pages.drop_all(str(tmp_path))
-    saved_pages.keep(saved_pages.path_of(str(tmp_path), None), "shown")
+    saved_pages.delete_all(str(tmp_path))
+    saved_pages.save(saved_pages.path_of(str(tmp_path), None), "shown")
 
-    saved_pages.drop_all(str(tmp_path))
+    saved_pages.delete_all(str(tmp_path))
 
     assert list((tmp_path / "pages").iterdir()) == []

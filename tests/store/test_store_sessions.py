@@ -103,7 +103,7 @@ def test_a_fork_has_what_its_parent_had(db: Database) -> None:
     sessions.record_injections(db, "parent", "agent", ["record:2"], "subagent", NOW)
     prompts(db, 20, "parent")
     sessions.touch(db, "child", NOW)
-    sessions.inherit(db, "parent", "child")
+    sessions.copy_ledger(db, "parent", "child")
     assert sessions.injected(db, "child") == {"record:1"}
     sessions.record_injections(db, "parent", "", (), "compact", NOW, anew=True)
     assert sessions.injected(db, "child") == {"record:1"}
@@ -115,7 +115,7 @@ def waiting(db: Database, kind: str = "tester", session: str = "s", since: str =
 
 def note(db: Database, *tasks: str, kind: str = "tester") -> None:
     for i, task in enumerate(tasks):
-        sessions.note_task(db, task, "s", kind, f"text of {task}", f"2026-0{i + 1}")
+        sessions.save_task(db, task, "s", kind, f"text of {task}", f"2026-0{i + 1}")
 
 
 def test_tasks_wait_for_their_agent_oldest_first(db: Database) -> None:
@@ -178,7 +178,7 @@ def test_tasks_of_long_ago_are_not_waiting(db: Database) -> None:
 
 def test_tasks_that_nobody_takes_do_not_pile_up(db: Database) -> None:
     for i in range(sessions.OPEN_TASKS_KEPT + 10):
-        sessions.note_task(db, f"t{i:03}", "s", "tester", "x", f"2026-{i:03}")
+        sessions.save_task(db, f"t{i:03}", "s", "tester", "x", f"2026-{i:03}")
     left = waiting(db)
     assert len(left) == sessions.OPEN_TASKS_KEPT and left[0] == "t010"
 
@@ -204,7 +204,7 @@ def test_what_belongs_to_old_sessions_expires(db: Database) -> None:
     for session, seen in [("old", "2026-01"), ("new", "2026-03")]:
         sessions.touch(db, session, seen)
         sessions.record_injections(db, session, "", ["record:1"], "prompt", seen)
-        sessions.note_task(db, f"t-{session}", session, "tester", "x", seen)
+        sessions.save_task(db, f"t-{session}", session, "tester", "x", seen)
     sessions.expire(db, "2026-02")
     assert sessions.field(db, "old", "id") is None and sessions.field(db, "new", "id") == "new"
     assert sessions.injected(db, "old") == frozenset() and sessions.injected(db, "new")

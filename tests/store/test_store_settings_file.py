@@ -31,7 +31,7 @@ def test_a_broken_file_counts_only_for_what_it_turns_off(tmp_path: Path) -> None
     file = settings_file.read_file(config(tmp_path, f"write = false\n{BROKEN}"))
 
     assert (file.table, file.closed) == ({"write": False}, False)
-    assert "counts only for what it turns off" in file.complaint
+    assert "only its switches that turn something off apply" in file.complaint
 
 
 def test_a_broken_file_that_may_isolate_somebody_turns_all_off(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_broken_file_that_may_isolate_somebody_turns_all_off(tmp_path: Path) -
     settings = settings_file.settings_of({"MEMORY_FABRIC_HOME": home})
 
     assert file.closed and file.table == {"read": False, "write": False}
-    assert "may isolate somebody: memory is off until it is mended" in file.complaint
+    assert "may isolate domains, so memory is off until it is corrected" in file.complaint
     assert (settings.reads, settings.writes, settings.closed) == (False, False, file.complaint)
     assert settings.complaints == (file.complaint,)
 

@@ -36,14 +36,14 @@ def test_notices_never_fail_an_event(tmp_path: Path) -> None:
     assert notices.take(home) == []
     (tmp_path / "file").write_text("")
     assert notices.take(str(tmp_path / "file")) == []
-    assert not notices.once(str(tmp_path / "file"), "welcome")
+    assert not notices.is_first_time(str(tmp_path / "file"), "welcome")
 
 
 def test_something_is_told_for_the_first_time_once(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
-    assert notices.once(home, "welcome")
-    assert not notices.once(home, "welcome")
-    assert notices.once(home, "other")
+    assert notices.is_first_time(home, "welcome")
+    assert not notices.is_first_time(home, "welcome")
+    assert notices.is_first_time(home, "other")
 
 
 # --- switches ------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_upkeep_backs_up_and_drops_what_has_expired(tmp_path: Path) -> None:
     assert maintenance.is_due(memory)
     path = database(memory).path
     maintenance.run(memory, keep_days=90)
-    assert len(backup.every(path)) == 1
+    assert len(backup.list_backups(path)) == 1
     memory = world.memory()
     assert not maintenance.is_due(memory)
     assert database(memory).rows("SELECT uuid FROM episodes") == [("9999-01-01",)]
@@ -165,10 +165,10 @@ def test_upkeep_runs_by_itself_and_one_at_a_time(tmp_path: Path) -> None:
     with Locked(os.path.join(world.home, maintenance.LOCK)):
         child = maintenance.start(world.environ, str(world.project))
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert backup.every(path) == []
+    assert backup.list_backups(path) == []
     child = maintenance.start(world.environ, str(world.project))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert len(backup.every(path)) == 1
+    assert len(backup.list_backups(path)) == 1
 
 
 def test_upkeep_that_fails_says_so_in_the_log(tmp_path: Path) -> None:

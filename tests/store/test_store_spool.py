@@ -69,7 +69,7 @@ def test_the_same_key_is_kept_once(tmp_path: Path, becomes: str) -> None:
     add(tmp_path, "a")
     [item] = spool.waiting(str(tmp_path))
     if becomes == "sent":
-        spool.sent(str(tmp_path), item, NOW_S)
+        spool.mark_sent(str(tmp_path), item, NOW_S)
     elif becomes == "rejected":
         spool.reject(str(tmp_path), item, {"status": 409})
 
@@ -118,9 +118,9 @@ def test_a_spool_is_full_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.Mo
 def test_what_found_no_room_is_counted_and_told_once_until_there_is_room(tmp_path: Path) -> None:
     add(tmp_path, "a")
 
-    told = [spool.drop(str(tmp_path)) for _ in range(3)]
-    spool.sent(str(tmp_path), spool.waiting(str(tmp_path))[0], NOW_S)
-    told.append(spool.drop(str(tmp_path)))
+    told = [spool.count_dropped(str(tmp_path)) for _ in range(3)]
+    spool.mark_sent(str(tmp_path), spool.waiting(str(tmp_path))[0], NOW_S)
+    told.append(spool.count_dropped(str(tmp_path)))
 
     assert told == [True, False, False, True]
     assert spool.backlog(str(tmp_path), HERE).dropped == 4
@@ -129,7 +129,7 @@ def test_what_found_no_room_is_counted_and_told_once_until_there_is_room(tmp_pat
 def test_back_off_holds_for_the_address_that_failed(tmp_path: Path) -> None:
     assert not spool.is_due(str(tmp_path), HERE, NOW_S)
     add(tmp_path, "a")
-    spool.note(str(tmp_path), to=HERE, next_at=NOW_S + 60)
+    spool.update_state(str(tmp_path), to=HERE, next_at=NOW_S + 60)
 
     assert not spool.is_due(str(tmp_path), HERE, NOW_S)
     assert spool.is_due(str(tmp_path), HERE, NOW_S + 60)
@@ -138,7 +138,7 @@ def test_back_off_holds_for_the_address_that_failed(tmp_path: Path) -> None:
 
 def test_a_clock_that_was_set_back_does_not_hold_anything_for_years(tmp_path: Path) -> None:
     add(tmp_path, "a")
-    spool.note(str(tmp_path), to=HERE, next_at=NOW_S + 3e8)
+    spool.update_state(str(tmp_path), to=HERE, next_at=NOW_S + 3e8)
 
     assert spool.is_due(str(tmp_path), HERE, NOW_S)
 
@@ -184,7 +184,7 @@ def test_files_of_others_and_a_damaged_state_stop_nothing(tmp_path: Path) -> Non
     assert add(tmp_path, "k1")
 
     [item] = spool.waiting(str(tmp_path))
-    spool.sent(str(tmp_path), item, NOW_S)
+    spool.mark_sent(str(tmp_path), item, NOW_S)
     assert not add(tmp_path, "k1")
 
 

@@ -10,7 +10,7 @@ import pytest
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Entity, Provenance
 from memory_fabric.store import graph, sessions
-from memory_fabric.store.domains.scoped_memory import MAX_CONFINED, within
+from memory_fabric.store.domains.scoped_memory import MAX_SCOPED, within
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
@@ -153,7 +153,7 @@ def test_what_two_domains_say_in_the_same_words_is_told_once(memory: Memory) -> 
     create(memory, "api", "runs on two nodes", OPS)
     create(within(memory, ("law",)), "api", "runs on two nodes", LAW)
 
-    [entity] = graph.whole(memory.databases()).entities
+    [entity] = graph.read_all(memory.databases()).entities
 
     assert entity.observations == ("runs on two nodes",)
     assert len(rows(memory, "SELECT id FROM observations")) == 2
@@ -181,7 +181,7 @@ def test_few_rooms_are_kept_open_and_one_that_was_closed_opens_again(memory: Mem
     first = within(memory, ("ops",))
     assert rows(first, "SELECT name FROM entities") == [("api",)]
 
-    for number in range(2 * MAX_CONFINED):
+    for number in range(2 * MAX_SCOPED):
         within(memory, (f"d{number}",))
 
     assert within(memory, ("ops",)) is not first

@@ -13,7 +13,7 @@ import re
 from memory_fabric.errors import BadInput
 from memory_fabric.language.ordinary_words import WORDS
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
-from memory_fabric.store.tiers.anonymise import COMMON_USERS, TELLING_TYPES, anonymised
+from memory_fabric.store.tiers.anonymise import COMMON_USERS, IDENTIFYING_TYPES, anonymised
 from memory_fabric.text import name_key
 from memory_fabric.values import Value
 
@@ -190,7 +190,7 @@ def for_everybody(record: Record, memory: Memory) -> Record:
         tradeoffs=tuple(clean(t) for t in record.tradeoffs),
         category=clean(record.category),
         entities=tuple(
-            e for e in record.entities if e.type not in TELLING_TYPES and is_harmless(e.name)
+            e for e in record.entities if e.type not in IDENTIFYING_TYPES and is_harmless(e.name)
         ),
     )
     if unsure:

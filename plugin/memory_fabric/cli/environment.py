@@ -78,9 +78,9 @@ def open_memory(*, repair: bool = False) -> Iterator[Memory]:
         yield memory
     finally:
         memory.close()
-        for why in files.passed_over.values():
+        for why in files.refused_files.values():
             show.complain(why)
-        files.passed_over.clear()
+        files.refused_files.clear()
 
 
 def said_here(trust: str = "user") -> Provenance:

@@ -148,7 +148,7 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
             continue
         answer = post(spool.encoded(letter["body"]), item.key)
         if 200 <= answer.status < 300:
-            spool.sent(settings.home, item, clock.now())
+            spool.mark_sent(settings.home, item, clock.now())
             arrived, tries = arrived + 1, 0
         elif answer.status in REFUSED:
             spool.reject(settings.home, item, _kept(answer, clock.now()))
@@ -181,13 +181,13 @@ def _note(settings: Settings, done: Sent, clock: Clock) -> float:
         return 0.0  # uninstalled meanwhile: create no files
     if done.failure is None:
         if done.arrived or done.refused:
-            spool.note(home, to=settings.forward_url, failures=0, next_at=0)
+            spool.update_state(home, to=settings.forward_url, failures=0, next_at=0)
         return 0.0
     before = spool.state(home)
     known = before.get("failures") if before.get("to") == settings.forward_url else 0
     failures = 1 if done.arrived or not isinstance(known, int) else known + 1
     delay_s = delay_after(failures, done.failure.retry_after_s, clock.chance())
-    spool.note(
+    spool.update_state(
         home,
         to=settings.forward_url,
         failures=failures,

@@ -64,7 +64,7 @@ def news(settings: Settings) -> str:
     url = settings.forward_url
     if not settings.attended or not captures(settings):
         return ""  # no user reads it, or nothing is forwarded
-    if not notices.once(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
+    if not notices.is_first_time(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
         return ""
     return (
         f"what the assistant says here is forwarded to {url}, without secrets and private parts; "

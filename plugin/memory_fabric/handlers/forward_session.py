@@ -107,7 +107,7 @@ def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
         spool.add(settings.home, settings.forward_url, place, body, time.time())
     except SpoolFull as full:
         memory.fail(f"forward: {full}")
-        if spool.drop(settings.home):
+        if spool.count_dropped(settings.home):
             told = f"{full.message} {SENT_BY}"
             if may_speak:
                 return told

@@ -56,7 +56,7 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
         memory.fail(f"order: {error}")
     block = session_block(event, fabric)
     told = [notice_texts.problem(text, memory.settings) for text in _told(memory)]
-    if notices.once(memory.settings.home, "welcome"):
+    if notices.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
         told.append(notice_texts.welcome(memory.settings, local))
     notice = " · ".join(part for part in told if part)
@@ -177,7 +177,7 @@ def _take_in(memory: Memory) -> None:
     from memory_fabric.store.sharing import remote_records  # only where somebody shares
 
     try:
-        remote_records.take_in(memory, most=remote_records.MAX_AT_START)
+        remote_records.import_new(memory, most=remote_records.MAX_AT_START)
     except (FabricError, OSError) as error:
         memory.fail(f"shared journal: {error}")
 
@@ -190,17 +190,17 @@ def _say_what_is_missing(memory: Memory) -> None:
 
     try:
         is_gone = identity.has_lost_card(memory.settings.home, memory.switched_by[1])
-        now, before = own_lines.looked_at(memory)
+        now, before = own_lines.stamps(memory)
         if now == before and not is_gone:
             return
         from memory_fabric.store.sharing import adoption  # the journal changed outside a session
 
         found = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
         if found is not None:
-            memory.told.append(adoption.sentence(found))
+            memory.told.append(adoption.notice_text(found))
         if is_gone:
-            memory.told.append(adoption.restored_card(memory))
-        own_lines.note_looked_at(memory)
+            memory.told.append(adoption.restore_card(memory))
+        own_lines.save_stamp(memory)
     except OSError as error:
         memory.fail(f"journal (project): {error}")
 

@@ -27,4 +27,4 @@ def handle(event: Event, fabric: WorkTable) -> None:
     from memory_fabric.store.domains import callers  # most calls are the session's own
 
     caller = callers.Caller(event.session, event.agent_id, event.agent_type)
-    callers.note(settings.home, call, caller)
+    callers.save(settings.home, call, caller)

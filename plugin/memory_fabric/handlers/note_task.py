@@ -29,7 +29,7 @@ def handle(event: Event, fabric: WorkTable) -> None:
     from memory_fabric.redaction.prefilter import without_secrets  # not for calls of other tools
 
     database = fabric.memory.session_database()
-    sessions.note_task(
+    sessions.save_task(
         database,
         events.tool_use_id(event) or fabric.now,
         event.session,

@@ -45,7 +45,7 @@ def _done(memory: Memory, action: str, wanted: str) -> str:
         from memory_fabric.store.projects import link  # only when somebody settles
 
         plan = link.plan(memory, action, wanted)
-        came = link.settle(memory, plan, TYPED)
+        came = link.carry_out(memory, plan, TYPED)
     except (FabricError, OSError) as error:
         return f"Nothing was changed: {error}"
     brought = f" What it remembered came along ({came} records and entities)." if came else ""
@@ -60,7 +60,7 @@ def _adopted(memory: Memory, author: str) -> str:
     if found is None:
         return "The journal of this folder has nothing that memory lacks."
     if not found.lines:
-        return f"Nothing was changed: {adoption.sentence(found)}"
+        return f"Nothing was changed: {adoption.notice_text(found)}"
     came = adoption.adopt(memory, found, TYPED)
     memory.flush()
     left = "".join(

@@ -91,7 +91,7 @@ def try_once(
     """
 
     def note(progress: Mapping[str, Any]) -> bool:
-        return ingest_queue.note(memory, claimed.id, worker, progress, now() + lease_s)
+        return ingest_queue.save_progress(memory, claimed.id, worker, progress, now() + lease_s)
 
     outcome = work_off(memory, claimed, note)
     return outcome is not None and ingest_queue.finish(memory, claimed.id, worker, outcome)

@@ -70,7 +70,12 @@ def _compiled(key: Key) -> re.Pattern[str]:
         groups = tuple(names.get(place) for place in range(state.groups))
         parts = (int(flags | state.flags), words, state.groups - 1, dict(state.groupdict), groups)
         found = _pattern_of(expression, parts)
-    except (AttributeError, KeyError, TypeError, OverflowError):  # an interpreter that is made otherwise
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        OverflowError,
+    ):  # an interpreter that is made otherwise
         return re.compile(expression, flags)
     _new[key] = parts
     return found

@@ -89,7 +89,7 @@ class Ledger:
         if self._database is None:
             return
         try:
-            sessions.inherit(self._database, parent, self._event.session)
+            sessions.copy_ledger(self._database, parent, self._event.session)
         except StoreUnavailable as error:
             self._memory.fail(f"ledger: {error}")
 

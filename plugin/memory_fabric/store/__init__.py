@@ -1,1 +1,1 @@
-"""What the house keeps: databases, journals, native notes; nobody else touches a disk."""
+"""Storage: databases, journals, MEMORY.md and spools; the only package that writes to disk."""

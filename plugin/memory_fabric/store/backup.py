@@ -1,4 +1,4 @@
-"""Backups of a database: made with SQLite's own copy, verified, rotated."""
+"""Backups of a database: copied with SQLite's backup API, verified, rotated."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 KEPT = 5
 SUFFIX = ".db"
-# Pages that are copied between two words about the progress: 8 MB.
+# Pages copied between two progress reports: 8 MB.
 PAGES = 2048
 
 
-def make(path: str, label: str = "", progress: Progress | None = None) -> str:
-    """A verified copy of the database, by name of its time; the oldest beyond five are removed.
+def create(path: str, label: str = "", progress: Progress | None = None) -> str:
+    """Make a verified copy of the database, named by the time, and delete all but the newest five.
 
-    Returns the copy's path. Raises OSError or sqlite3.Error; then no half copy is left.
+    Returns the copy's path. Raises OSError or sqlite3.Error and then leaves no partial copy.
     """
     folder = files.backups_of(path)
     files.make_folder(folder)
@@ -37,18 +37,18 @@ def make(path: str, label: str = "", progress: Progress | None = None) -> str:
             if os.path.exists(copy + ending):
                 os.unlink(copy + ending)
         raise
-    for old in every(path)[KEPT:]:
+    for old in list_backups(path)[KEPT:]:
         os.unlink(old)
     return copy
 
 
 def before_migration(path: str, version: int) -> None:
-    """A backup that names the schema version it holds."""
-    make(path, f"-v{version}")
+    """Make a backup with the schema version in its name."""
+    create(path, f"-v{version}")
 
 
-def every(path: str) -> list[str]:
-    """All backups of a database, newest first."""
+def list_backups(path: str) -> list[str]:
+    """Return the paths of all backups of a database, newest first."""
     folder, stem = files.backups_of(path), os.path.splitext(os.path.basename(path))[0]
     try:
         names = os.listdir(folder)
@@ -59,13 +59,13 @@ def every(path: str) -> list[str]:
 
 
 def age_s(path: str) -> float | None:
-    """Seconds since the newest backup was made; None without one."""
-    found = every(path)
+    """Return the seconds since the newest backup was made; None without a backup."""
+    found = list_backups(path)
     return time.time() - os.path.getmtime(found[0]) if found else None
 
 
 def is_sound(path: str) -> bool:
-    """Whether SQLite finds the whole file readable and consistent."""
+    """True if SQLite finds the whole file readable and consistent."""
     try:
         connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
         try:
@@ -82,7 +82,8 @@ def _copy(path: str, target: str, progress: Progress | None) -> None:
         if progress is None:
             source.backup(copy)
         else:
-            # What others write between two steps would make it begin again: it copies what it sees.
+            # A transaction, because a write by another process between two steps would restart the
+            # backup.
             source.execute("BEGIN")
             source.execute("SELECT count(*) FROM sqlite_master").fetchone()
             tell = progress

@@ -1,10 +1,10 @@
-"""What rows must meet for a question's filters, as parts of queries: one rule for each kind of row.
+"""SQL conditions for a query's filters, one function for each kind of row.
 
-Any of a field's values, all fields. A row that has no such attribute does not meet the filter. What
-a record brought into the graph has the record's scope and project; else it has those of the
-database that it lies in. An edge of the graph has session, agent and type only where a record
-states it. `projects` are folded names; an empty one stands for rows without a tag, which are the
-project's own. Domains are no condition: see store.confining.
+A row must have one of the values of every field that is filtered; without the attribute it does not
+match. Graph rows that a record added have the record's scope and project, others those of their
+database. A relation has a session, agent and type only through a record that states it. `projects`
+are case-folded names; an empty one means rows without a project tag, which belong to the database's
+own project. Domains are not filtered here: see store.domains.views.
 """
 
 from __future__ import annotations
@@ -19,30 +19,32 @@ if TYPE_CHECKING:
     from memory_fabric.models import Filters
     from memory_fabric.store.database import Database
 
-# Turns of sessions are kept with the project.
+# Turns are stored in the project's database.
 TURNS_SCOPE = "team"
 NOTHING = "AND 0"
 
 
 class Condition(Value):
-    """A part of a WHERE clause, beginning with AND, and the values bound in it."""
+    """A part of a WHERE clause that begins with AND, and its bound values."""
 
     sql: str = ""
     values: tuple[Any, ...] = ()
 
     def also(self, sql: str, values: Sequence[Any] = ()) -> Condition:
-        """This condition and a further one."""
+        """Return this condition and a further one."""
         return Condition(f"{self.sql} {sql}", (*self.values, *values))
 
     def among(self, expression: str, wanted: Sequence[str]) -> Condition:
-        """This condition, and the expression is one of the wanted values, if there are any."""
+        """Return this condition with `expression IN (wanted)`; unchanged if nothing is wanted."""
         if not wanted:
             return self
         return self.also(f"AND {expression} IN ({marks(wanted)})", wanted)
 
 
 def of_records(db: Database, filters: Filters, session: str) -> Condition:
-    """For active records `r`; those of scope local only for their own session."""
+    """Return the condition on active records `r`; only the session itself sees those of scope
+    local.
+    """
     own = Condition("AND r.status = 'active' AND (r.scope <> 'local' OR r.session = ?)", (session,))
     said = _said_by(own, filters, "r").among("r.type", filters.types)
     said = said.among("r.scope", filters.scopes)
@@ -50,14 +52,14 @@ def of_records(db: Database, filters: Filters, session: str) -> Condition:
 
 
 def of_observations(db: Database, filters: Filters) -> Condition:
-    """For observations `o` of entities `e`."""
+    """Return the condition on observations `o` of entities `e`."""
     said = _said_by(Condition(), filters, "o")
     said = said.among("e.type COLLATE NOCASE", filters.types)
     return _timed(_placed(db, said, filters, "o.record"), filters, "o")
 
 
 def of_episodes(db: Database, filters: Filters) -> Condition:
-    """For turns `o` of past sessions, which have no type."""
+    """Return the condition on turns `o` of past sessions, which have no type."""
     if filters.types or (filters.scopes and TURNS_SCOPE not in filters.scopes):
         return Condition(NOTHING)
     said = _said_by(Condition(), filters, "o")
@@ -65,7 +67,7 @@ def of_episodes(db: Database, filters: Filters) -> Condition:
 
 
 def of_entities(db: Database, filters: Filters) -> Condition:
-    """For entities `e`, which are nobody's: they have no session and no agent."""
+    """Return the condition on entities `e`, which have neither session nor agent."""
     if filters.sessions or filters.agents:
         return Condition(NOTHING)
     known = Condition().among("e.type COLLATE NOCASE", filters.types)
@@ -73,8 +75,10 @@ def of_entities(db: Database, filters: Filters) -> Condition:
 
 
 def of_relations(db: Database, filters: Filters) -> Condition:
-    """For edges `r` of the graph: some record that states it meets the filters, or, where none
-    states it, it has what is asked for without one.
+    """Return the condition on relations `r` of the graph.
+
+    A record that states the relation must meet the filters. A relation that no record states has
+    the scope and project of its database.
     """
     times = _timed(Condition(), filters._replace(as_of=""), "r")
     record = _said_by(Condition(), filters, "x").among("x.type", filters.types)
@@ -92,12 +96,12 @@ def of_relations(db: Database, filters: Filters) -> Condition:
 
 
 def scope_of(db: Database) -> str:
-    """The scope of what lies in this database and belongs to no record."""
+    """Return the scope of rows in this database that belong to no record."""
     return "user" if db.kind == "user" else "team"
 
 
 def marks(values: Sequence[object]) -> str:
-    """A place in a query for each of the values."""
+    """Return the SQL parameter marks for these values."""
     return ", ".join("?" * len(values))
 
 
@@ -107,7 +111,7 @@ def _said_by(so_far: Condition, filters: Filters, table: str) -> Condition:
 
 
 def _placed(db: Database, so_far: Condition, filters: Filters, record: str) -> Condition:
-    """With scope and project, which are those of the record that brought a row."""
+    """Add scope and project, which are those of the record that added a row."""
     mine = f"FROM records AS x WHERE x.id = {record}"
     scope = f"coalesce((SELECT x.scope {mine}), '{scope_of(db)}')"
     found = so_far.among(scope, filters.scopes)
@@ -119,7 +123,7 @@ def _tagged(db: Database, so_far: Condition, filters: Filters, tag: str) -> Cond
         return so_far
     # SQLite folds the case of English letters only.
     db.connection.create_function("folded", 1, str.casefold, deterministic=True)
-    # What lies with the user and has no tag is of no project.
+    # Rows of the user's database without a tag belong to no project.
     wanted = [name for name in filters.projects if name or db.kind == "project"]
     return so_far.among(f"folded(coalesce({tag}, ''))", wanted) if wanted else Condition(NOTHING)
 
@@ -136,6 +140,6 @@ def _timed(
 
 
 def _is_here(db: Database, filters: Filters) -> bool:
-    """Whether what belongs to no record meets scope and project of the filters."""
+    """True if rows without a record meet the filters' scope and project."""
     scope = not filters.scopes or scope_of(db) in filters.scopes
     return scope and (not filters.projects or (db.kind == "project" and "" in filters.projects))

@@ -1,4 +1,4 @@
-"""One SQLite file: opened with the right journal, migrated, closed; errors in our own words."""
+"""SQLite database files: opening, journal mode, migration, transactions, error translation."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ if TYPE_CHECKING:
 
     from memory_fabric.models import Graph
 
-# Waiting for another writer: until a person would wonder; in a hook as long as its event may.
+# How long to wait for another writer's lock; a hook waits no longer than its event allows.
 BUSY_MS = 5000
-# Between two questions for the lock by whoever goes first; what others may leave it to fold in.
+# Pause between attempts to get the lock with priority (`go_first`), and the size of the write-ahead
+# log, in pages, that is then left for others to check-point.
 ASK_S, PAGES_OF_OTHERS = 0.0005, 16_000
-# The row of `meta` that is written to see whether anything can be.
+# Key of the row in `meta` that is written to find out if the database can be changed.
 PROOF = "proof"
-# How many virtual-machine steps pass between two looks at the clock.
+# SQLite virtual-machine steps between two checks of the deadline.
 STEPS_PER_CHECK = 5000
-# Beside a database: a reader met damage in it, the next writer looks closely.
+# Suffix of the marker file of a database in which a reader found damage; the next writer checks it.
 SUSPECT = ".suspect"
-# Choosing the journal of a new file: SQLite does not wait for another who is choosing, too.
+# How long to retry setting the journal mode of a new file: SQLite does not wait for another process
+# that sets it, too.
 SWITCH_S = 2.0
 
 _CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
@@ -43,30 +45,31 @@ _READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 
 
 class Database:
-    """An open database. `kind` is "project" or "user"; with `newer` only reading is allowed."""
+    """An open database. `kind` is "project" or "user"; a `newer` one can only be read."""
 
     def __init__(self, path: str, kind: str, connection: sqlite3.Connection) -> None:
         self.path, self.kind, self.connection = path, kind, connection
         self.newer = False
         self.read_only = False
-        # Whether views hide some of it (store.confining).
+        # True if views hide some of it (store.domains.views).
         self.confined = False
-        # Why it could only be opened for reading, for now: it is to be opened again.
+        # Why it could only be opened for reading, for now; it will be opened again.
         self.stopgap = ""
         self.synchronous = ""
-        # A durable commit is to follow that tells whether all since counts: none before it need be.
+        # True if a durable commit follows that decides whether the changes before it count, so that
+        # these need not be durable.
         self.waits_for_last = False
-        # The whole graph as it was at a state of the file (graph.small).
+        # The whole graph and the state of the file when it was read (graph.read_if_small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
-        # Asks for the write lock again and again, in place of SQLite's waiting: see `go_first`.
+        # True if the write lock is polled instead of waiting as SQLite does: see `go_first`.
         self.first = False
-        # The limits of the event that opened it; its waiting for locks is measured against them.
+        # Limits of the event that opened it; time spent waiting for locks counts against them.
         self.deadline = deadline.current()
         self.busy_ms = -1
         self._file = _identity(path)
 
     def wait_within_limits(self) -> None:
-        """Have SQLite wait for other processes no longer than the event may by now."""
+        """Set SQLite's busy timeout to the time that the event has left."""
         if self.deadline.is_limited:
             busy_ms = int(self.deadline.wait_s(BUSY_MS / 1000) * 1000)
             if busy_ms != self.busy_ms:
@@ -74,21 +77,26 @@ class Database:
                 self.busy_ms = busy_ms
 
     def go_first(self) -> None:
-        """Have changes here wait for no more than the one that is under way.
+        """Give changes here priority: they wait for at most one transaction of another process.
 
-        SQLite waits ever longer between two questions for the lock, and meanwhile whoever writes
-        all the time has it again. Folding in the write-ahead log is left to the others, too.
+        SQLite waits longer and longer between its attempts to get the lock; a process that writes
+        all the time would get it again and again. Check-points of the write-ahead log are left to
+        the others.
         """
         if not self.first:
             self.connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_OTHERS}")
             self.first = True
 
     def is_current(self) -> bool:
-        """Whether its path still leads to the file that was opened: it may have been removed."""
+        """True if its path still leads to the opened file, which may have been removed or replaced
+        since.
+
+        Compares device and inode.
+        """
         return self._file == _identity(self.path)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query. Raises StoreUnavailable or DeadlinePassed."""
+        """Return all rows of a query. Raises StoreUnavailable or DeadlinePassed."""
         try:
             self.wait_within_limits()
             return self.connection.execute(sql, values).fetchall()
@@ -99,27 +107,29 @@ class Database:
             raise failure from error
 
     def row(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        """The first row of a query, or None. Raises like `rows`."""
+        """Return the first row of a query, or None. Raises as `rows`."""
         found = self.rows(sql, values)
         return found[0] if found else None
 
     def transaction(self, *, durable: bool = True) -> Transaction:
-        """A `with` block that holds the write lock and commits at its end, or undoes everything.
+        """Return a `with` block that takes the write lock, and commits at its end or rolls back on
+        an error.
 
-        Without `durable` a loss of power may undo it, as if it had not been; nothing is damaged.
+        If not `durable`, a power failure may lose the whole transaction; it never damages the file.
         """
         return Transaction(self, durable)
 
     def prove(self, size: int) -> None:
-        """Raise what a change of about so many bytes would raise; nothing of it stays.
+        """Raise the error that a change of about `size` bytes would raise; the file stays
+        unchanged.
 
-        Without a size only the lock is taken: that a disk is full shows in what is written.
+        With size 0 only the lock is tested: a full disk shows when something is written.
         """
         if not size:
             with self.transaction():
                 return
         with self.transaction() as connection:
-            # Random: a file system that compresses would need no space for it.
+            # Random data: a file system that compresses would need no space for anything else.
             connection.execute(
                 "INSERT OR REPLACE INTO meta VALUES (?, hex(randomblob(?)))", (PROOF, size // 2)
             )
@@ -127,16 +137,16 @@ class Database:
             connection.execute("DELETE FROM meta WHERE key = ?", (PROOF,))
 
     def data_version(self) -> int:
-        """A number that rises when another connection has committed."""
+        """Return a number that changes when another connection has committed."""
         return int(self.rows("PRAGMA data_version")[0][0])
 
     def close(self) -> None:
-        """Let go of the file; the write-ahead log is folded in by the last one who leaves."""
+        """Close the connection; the last one of a file check-points the write-ahead log."""
         self.connection.close()
 
 
 class Transaction:
-    """BEGIN IMMEDIATE … COMMIT around a block; gives the connection; errors in our own words."""
+    """BEGIN IMMEDIATE … COMMIT around a block; gives the connection and translates errors."""
 
     def __init__(self, database: Database, durable: bool) -> None:
         self.database, self.durable = database, durable and not database.waits_for_last
@@ -148,7 +158,8 @@ class Transaction:
                 f"{self.database.path} was removed or replaced.",
                 remedy="Run memory-fabric repair.",
             )
-        if self.database.read_only:  # what is read may be a copy: no change of it would last
+        # the connection may be to a copy, and changes of it would be lost
+        if self.database.read_only:
             raise StoreReadOnly(
                 self.database.path,
                 self.database.stopgap or f"{self.database.path} cannot be written.",
@@ -158,7 +169,7 @@ class Transaction:
         try:
             self._synchronise()
             self._begin(connection)
-            # Another process may have brought it to a newer schema while this one was running.
+            # Another process may have migrated it to a newer schema while this one was running.
             self.database.newer = _version(connection) > migrations.LATEST
             if self.database.newer:
                 connection.execute("ROLLBACK")
@@ -188,7 +199,7 @@ class Transaction:
         if not self.database.first:
             self._begin_within_limits(connection)
             return
-        # Only here: a commit waits for who reads, where there is no write-ahead log.
+        # Only around BEGIN: without a write-ahead log a commit has to wait for readers.
         (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
         connection.execute("PRAGMA busy_timeout = 0")
         try:
@@ -220,8 +231,9 @@ class Transaction:
             time.sleep(ASK_S)
 
     def _synchronise(self) -> None:
-        """FULL: a commit that was acknowledged survives a loss of power. What need not, may wait
-        for the disk to be asked anyway; only a write-ahead log stays whole without being asked.
+        """Set `synchronous` for this transaction: FULL survives a power failure.
+
+        Changes that are not durable use NORMAL, which is safe only with a write-ahead log.
         """
         connection = self.database.connection
         level = "FULL" if self.durable else "NORMAL"
@@ -234,11 +246,11 @@ class Transaction:
 
 
 def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS) -> Database | None:
-    """The database at `path`, migrated to the latest schema; None when missing and not to be made.
+    """Open the database at `path`, migrated to the latest schema.
 
-    After the current deadline running queries are interrupted; a hurried one does not wait for a
-    migration, and others are given the time that it takes.
-    Raises StoreCorrupt, StoreReadOnly, StoreUnavailable, DeadlinePassed.
+    Returns None if the file is missing and `create` is not set. Queries are interrupted after the
+    current deadline; an event in a hurry does not wait for a migration, others get extra time for
+    it. Raises StoreCorrupt, StoreReadOnly, StoreUnavailable, DeadlinePassed.
     """
     if not os.path.exists(path):
         if not create:
@@ -250,7 +262,7 @@ def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS)
     except StoreUnavailable as error:
         if not _is_refused(error):
             raise
-        # Not even the files beside it can be made, as on a full disk: it can still be read.
+        # SQLite's side files cannot be made, as on a full disk: the database can still be read.
         database = _prepared(_connected(path, kind, busy_ms, read_only=True))
         database.stopgap = str(error)
         return database
@@ -277,7 +289,7 @@ def _prepared(database: Database) -> Database:
 
 
 def expect_file(path: str) -> None:
-    """Raise StoreUnavailable where SQLite would open a pipe or a device, and might wait for it."""
+    """Raise StoreUnavailable for a pipe or device, which SQLite would open and perhaps wait for."""
     try:
         files.expect_regular(*(path + ending for ending in ("", "-wal", "-shm", "-journal")))
     except OSError as error:
@@ -285,27 +297,27 @@ def expect_file(path: str) -> None:
 
 
 def is_lost(path: str, journal_path: str) -> bool:
-    """Whether a database that once was is missing or empty: its journal or backups are there."""
+    """True if a database that once existed is missing or empty: its journal or backups exist."""
     if files.size_of(path):
         return False
     return bool(files.size_of(journal_path)) or os.path.isdir(files.backups_of(path))
 
 
 def mark_suspect(path: str) -> None:
-    """Mark a database as damaged, for the next process that has time to mend it."""
+    """Mark a database as damaged, for the next process that has time to repair it."""
     try:
         os.close(os.open(path + SUSPECT, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError:
-        return  # read-only: whoever can mend it will meet the damage itself
+        return  # read-only: a process that can repair it will find the damage itself
 
 
 def is_suspect(path: str) -> bool:
-    """Whether a process met damage in this database."""
+    """True if a process found damage in this database."""
     return os.path.exists(path + SUSPECT)
 
 
 def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | DeadlinePassed:
-    """The house's error for an error of SQLite or of the file system, with what helps."""
+    """Translate an error of SQLite or the file system into one of this package, with a remedy."""
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith("SQLITE_INTERRUPT"):
         return DeadlinePassed("The time for this event was over.")
@@ -318,7 +330,7 @@ def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | 
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         limit = deadline.current()
         if limit.is_limited:
-            limit.lock_s = 0.0  # it has been waited for once; what follows takes no more time
+            limit.lock_s = 0.0  # this event has waited for a lock once and waits no more
         return StoreUnavailable(path, "Another process is writing this memory.")
     if name.startswith("SQLITE_IOERR"):
         return StoreUnavailable(
@@ -368,10 +380,10 @@ def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -
 
 
 def _connected_for_reading(path: str) -> sqlite3.Connection:
-    """A connection in a place where nothing can be written.
+    """Open a database in a folder where nothing can be written.
 
-    With a write-ahead log beside it that we may read, SQLite can still see what is newest; else
-    the file is taken as it is.
+    If a readable write-ahead log exists, SQLite can still see the newest commits; otherwise the
+    file is read as it is.
     """
     address = "file:" + as_address(path)
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
@@ -385,7 +397,7 @@ def _connected_for_reading(path: str) -> sqlite3.Connection:
 
 
 def as_address(path: str) -> str:
-    """The path as it stands in an address that SQLite opens."""
+    """Escape the path for a `file:` URI of SQLite."""
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
@@ -411,7 +423,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _copy_in_memory(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """What lies where nothing can be written, as it is now, where it can be brought up to date."""
+    """Copy a database that cannot be written into memory, where it can be migrated."""
     copy = sqlite3.connect(":memory:", check_same_thread=False)
     copy.isolation_level = None
     connection.backup(copy)
@@ -427,7 +439,7 @@ def _migrate(database: Database, version: int) -> None:
     elif not version:
         _choose_journal(database.connection)
     database.connection.execute("BEGIN IMMEDIATE")
-    # Another process may have been first.
+    # Another process may have migrated it first.
     version = _version(database.connection)
     for number in range(version, migrations.LATEST):
         for statement in migrations.MIGRATIONS[number]:
@@ -437,14 +449,15 @@ def _migrate(database: Database, version: int) -> None:
 
 
 def _choose_journal(connection: sqlite3.Connection) -> None:
-    """Write-ahead logging where the file system carries it, else SQLite's rollback journal."""
+    """Use write-ahead logging if the file system supports it, else SQLite's rollback journal."""
     give_up = time.monotonic() + deadline.current().wait_s(SWITCH_S)
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
             return
         except sqlite3.OperationalError as error:
-            # Two processes that make one file meet here; SQLite does not wait for this switch.
+            # Two processes that create the same file meet here; SQLite does not wait for this
+            # switch.
             if "locked" not in str(error) or time.monotonic() > give_up:
                 raise
             time.sleep(0.005)

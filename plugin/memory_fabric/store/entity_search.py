@@ -1,7 +1,7 @@
-"""Entities for a query of the graph tools: parts of words, words that stand apart; best first.
+"""Search of entities for the graph tools: substrings and separate words, best matches first.
 
-The reference server finds what holds the whole query as one substring; all of that is found here,
-too. Nothing reads the whole graph.
+The reference server returns entities that hold the whole query as one substring; all of those are
+found here, too. The graph is never read as a whole.
 """
 
 from __future__ import annotations
@@ -22,33 +22,35 @@ if TYPE_CHECKING:
 
     Rank = tuple[bool, float, bool, float, int]
 
-# Matches of each kind that are ranked; what lies beyond follows in the order it was said.
+# Matches of each kind that are ranked; the rest follows in creation order.
 POOL_ROWS = 200
-# Ranking costs a look at each row that holds a word: one of more rows than these tells little.
-TELLING_ROWS = 800
-# Rows asked of a ranked index; more did not change the top.
+# Ranking reads every row that holds a word; a word in more rows than this says little.
+MAX_SELECTIVE_ROWS = 800
+# Rows requested from a ranked index; more did not change the best matches.
 CANDIDATES = 100
-# Entities whose texts are read for words that too many rows hold.
+# Entities whose texts are read to count the words that are too frequent to rank.
 COMPARED = 30
-# The rank of a match that holds all words of the query.
+# Rank of a match that holds all words of the query.
 ALL_WORDS = -1.0
 
 
 class Found(Value):
-    """The best matches in order, and whether more than these match.
+    """The best matches in order; `is_cut` if there are more.
 
-    A match is (rank, name). Ranks sort best first: the entity that the query names; the share of
-    its words (ALL_WORDS: all of them, or as one substring); in the name; telling words; the oldest.
+    A match is (rank, name). Ranks sort best first, by: being named by the query; the share of its
+    words (ALL_WORDS: all of them, or the query as a substring); a match in the name; the score of
+    its rare words; age, the oldest first.
     """
 
     best: tuple[tuple[Rank, str], ...]
     is_cut: bool
 
 
-class Words(Value):
-    """What the words of a query say of entities by their numbers.
+class WordMatches(Value):
+    """Word matches of a query, by the entities' ids.
 
-    Names and scores of the likeliest, the share of the words that each holds; those with all.
+    Names and scores of the likeliest entities, the share of the query's words that each holds, and
+    `whole`: the entities with all of them.
     """
 
     names: dict[int, str]
@@ -58,16 +60,16 @@ class Words(Value):
 
 
 def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
-    """Entities that hold the query as a substring or any of its words, best first; with those that
-    one of the `others` names, which mean the same as the query.
+    """Return the entities that hold the query as a substring or any of its words, best first.
 
-    Where more match than are ranked (`is_cut`), `holding` gives all with the substring, or with all
-    words in one text.
+    Entities that one of the `others` names, which mean the same as the query, count as named by it.
+    If there are more matches than are ranked (`is_cut`), `all_matching` yields all of them that
+    hold the substring, or all words in one text.
     """
     needle = query.lower()
     named, texts = _first(names_with(db, needle)), _first(texts_with(db, needle))
     told = _by_words(db, terms(query))
-    meant = dict(_meant(db, [query, *others]))
+    meant = dict(_named_by(db, [query, *others]))
     in_name = dict(named)
     full = {**dict(told.whole), **dict(texts), **in_name, **meant}
     ranked = [
@@ -87,10 +89,11 @@ def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
     return Found(tuple(sorted(ranked)), is_cut)
 
 
-def holding(db: Database, query: str) -> Iterator[str]:
-    """The names of all entities with the query as a substring, then of those with all its words.
+def all_matching(db: Database, query: str) -> Iterator[str]:
+    """Yield the names of all entities with the query as a substring, then of those with all its
+    words.
 
-    Lazily, each once; in names and types first, then in texts, in the order they were said.
+    Lazy, each name once; matches in names and types first, then in texts, in creation order.
     """
     needle = query.lower()
     seen: set[int] = set()
@@ -105,9 +108,9 @@ def _first(pool: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
     return list(islice(pool, POOL_ROWS))
 
 
-def _by_words(db: Database, asked: Sequence[str]) -> Words:
-    told = Words({}, {}, {}, [])
-    telling = _telling(db, asked)
+def _by_words(db: Database, asked: Sequence[str]) -> WordMatches:
+    told = WordMatches({}, {}, {}, [])
+    telling = _selective(db, asked)
     for index, ranked in _RANKED.items():
         match = fts_query.match_expression(telling[index])
         for number, name, score in db.rows(ranked, (match, CANDIDATES)) if match else ():
@@ -126,7 +129,7 @@ def _by_words(db: Database, asked: Sequence[str]) -> Words:
     return told
 
 
-# For texts and for names: the best rows of the index that hold any of the words.
+# Queries for the best rows of each index with any of the words.
 _RANKED = {
     "observations_fts": "SELECT o.entity, e.name, f.score FROM (SELECT rowid, "
     "bm25(observations_fts, 0.6, 1.0, 0.5) AS score FROM observations_fts "
@@ -138,27 +141,31 @@ _RANKED = {
 }
 
 
-def _telling(db: Database, asked: Sequence[str]) -> dict[str, list[str]]:
-    """For each index, the words that not too many of its rows hold; of a small one, all."""
+def _selective(db: Database, asked: Sequence[str]) -> dict[str, list[str]]:
+    """Return, for each index, the words that few enough of its rows hold; all words for a small
+    one.
+    """
     rows = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
     return {
-        index: [t for t in asked if (most or 0) <= TELLING_ROWS or _is_telling(db, index, t)]
+        index: [
+            t for t in asked if (most or 0) <= MAX_SELECTIVE_ROWS or _is_selective(db, index, t)
+        ]
         for index, most in zip(_RANKED, rows or (0, 0), strict=True)
     }
 
 
-def _is_telling(db: Database, index: str, term: str) -> bool:
-    """Whether an index has not too many rows with the term; counted no further than that."""
+def _is_selective(db: Database, index: str, term: str) -> bool:
+    """True if at most TELLING_ROWS rows of an index hold the term; counts no further than that."""
     match = fts_query.match_expression([term])
     row = match and db.row(
         f"SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?)",
-        (match, TELLING_ROWS + 1),
+        (match, MAX_SELECTIVE_ROWS + 1),
     )
-    return not row or row[0] <= TELLING_ROWS
+    return not row or row[0] <= MAX_SELECTIVE_ROWS
 
 
 def _with_all(db: Database, asked: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Entities with all of several words in one text, the oldest text first, lazily."""
+    """Yield the entities with all of several words in one text, the oldest text first."""
     every = [fts_query.match_expression([term]) for term in asked[: fts_query.MAX_TERMS]]
     if len(every) < 2 or not all(every):
         return
@@ -177,8 +184,8 @@ _ALL_WORDS_IN_ONE = (
 )
 
 
-def _count_words(db: Database, asked: Sequence[str], told: Words) -> None:
-    """Shares from the entities that hold each word, in whichever of their texts."""
+def _count_words(db: Database, asked: Sequence[str], told: WordMatches) -> None:
+    """Set the shares from the entities that hold each word, in any of their texts."""
     matches = filter(None, (fts_query.match_expression([term]) for term in asked))
     holders = [{row[0] for row in db.rows(_HOLDERS, (match, match))} for match in matches]
     if not holders:
@@ -197,7 +204,7 @@ _NAMES_OF = "SELECT e.id, e.name FROM json_each(?) AS j CROSS JOIN entities AS e
 
 
 def _shares(db: Database, some: Iterable[int], asked: Sequence[str]) -> dict[int, float]:
-    """The share of the asked words that each of these entities holds, in all that it says."""
+    """Return the share of the query's words that each of these entities holds in all its texts."""
     held: dict[int, set[str]] = {number: set() for number in some}
     if not held:
         return {}
@@ -219,6 +226,6 @@ def _stems(text: str) -> set[str]:
     return {stem(word) for word in (*words(text), *camel_parts(text), *cjk_pairs(text))}
 
 
-def _meant(db: Database, names: Sequence[str]) -> list[tuple[int, str]]:
-    """The entities that these name, exactly or by a variant or alias of their name."""
+def _named_by(db: Database, names: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the entities that these names mean, exactly or by a variant or an alias."""
     return [(number, name) for number, name, _ in graph.meant_by(db, names).values()]

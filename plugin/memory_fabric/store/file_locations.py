@@ -1,4 +1,4 @@
-"""Where everything of ours lies that may hold a memory: databases, folders, fences in MEMORY.md."""
+"""Locations of everything that may hold a memory: databases, folders, MEMORY.md blocks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from memory_fabric.store.protocols import Memory
 
 DATABASE, USERS = "graph.db", "user.db"
-# Below home: what belongs to files that are served (MEMORY_FILE_PATH), and in each of its folders
-# the note which file it is.
+# Folder below home with one home for each graph file that is served (MEMORY_FILE_PATH), and the
+# file in each of these that names the graph file.
 SERVED, SERVED_NOTE = "files", "served.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One memory: its database, the folders of its files, and every MEMORY.md that may show it."""
+    """Files of one memory: its database, its folders, and every MEMORY.md that may show it."""
 
     path: str
     kind: str
@@ -31,7 +31,7 @@ class Place:
 
 
 def places(memory: Memory, *, everywhere: bool) -> list[Place]:
-    """This project's place and the user's; `everywhere`: those of all projects of this home."""
+    """Return the locations of this project and of the user; with `everywhere`, of all projects."""
     home = memory.settings.home
     ids = [memory.project.id] if memory.project else []
     if everywhere:
@@ -42,7 +42,7 @@ def places(memory: Memory, *, everywhere: bool) -> list[Place]:
 
 
 def roots(home: str) -> Iterator[tuple[str, str]]:
-    """Each project's id with a folder of it, as far as the keys of this home name folders."""
+    """Yield project ids with one of their folders, for all keys of this home that name a folder."""
     keys = files.read_json(os.path.join(home, REGISTRY)).get("keys")
     for key, owner in keys.items() if isinstance(keys, dict) else ():
         kind, _, path = str(key).partition(":")
@@ -51,15 +51,15 @@ def roots(home: str) -> Iterator[tuple[str, str]]:
             yield str(owner), os.path.dirname(path) if is_own else path
 
 
-def note_served(home: str, path: str) -> None:
-    """Note in the home of a served file which file it is. Raises OSError."""
+def save_served(home: str, path: str) -> None:
+    """Save, in the home of a served graph file, the path of that file. Raises OSError."""
     note, said = os.path.join(home, SERVED_NOTE), {"file": path}
     if files.read_json(note) != said:
-        files.write_atomic(note, files.as_page(said))
+        files.write_atomic(note, files.pretty_json(said))
 
 
 def served_files(memory: Memory) -> list[str]:
-    """The files that are served beside this memory, as far as they are noted and exist."""
+    """Return the other graph files that are served with this memory and still exist."""
     own = memory.mirror.path if memory.mirror else ""
     top = os.path.join(memory.switched_by[0], SERVED)
     notes = [os.path.join(top, name, SERVED_NOTE) for name in _listed(top)]
@@ -68,7 +68,7 @@ def served_files(memory: Memory) -> list[str]:
 
 
 def logs_of_client(memory: Memory) -> list[str]:
-    """Logs in the data folders that the client gives to plugins: there where home failed."""
+    """Return the logs in the plugins' data folders, which are used when home cannot be written."""
     top = os.path.join(memory.settings.config_dir, "plugins", "data")
     folders = [os.path.join(top, name) for name in _listed(top)]
     folders += [memory.settings.data_dir] if memory.settings.data_dir else []
@@ -76,8 +76,8 @@ def logs_of_client(memory: Memory) -> list[str]:
     return [path for path in dict.fromkeys(paths) if os.path.isfile(path)]
 
 
-def notes_beside(found: Sequence[Place]) -> list[str]:
-    """Every MEMORY.md of these places, and the client's own notes beside it."""
+def client_memory_files(found: Sequence[Place]) -> list[str]:
+    """Return every MEMORY.md of these locations and the client memory files in the same folders."""
     folders = dict.fromkeys(os.path.dirname(path) for place in found for path in place.notes)
     return [
         os.path.join(folder, name)
@@ -88,7 +88,7 @@ def notes_beside(found: Sequence[Place]) -> list[str]:
 
 
 def own_files(memory: Memory, found: Sequence[Place]) -> list[str]:
-    """Every file of these places: below home without other projects, and in their folders."""
+    """Return every file of these locations: in home, without other projects, and in folders."""
     home = memory.settings.home
     paths = dict.fromkeys(files_in(home, os.path.join(home, "projects")))
     for place in found:
@@ -99,7 +99,7 @@ def own_files(memory: Memory, found: Sequence[Place]) -> list[str]:
 
 
 def other_files(memory: Memory, found: Sequence[Place]) -> list[str]:
-    """Files of other projects and memories below home, and files that are served from there."""
+    """Return the files of other projects and memories in home, and served graph files."""
     mine = set(own_files(memory, found))
     home = memory.switched_by[0]
     walked = (os.path.join(at, name) for at, _, names in os.walk(home) for name in names)
@@ -108,9 +108,9 @@ def other_files(memory: Memory, found: Sequence[Place]) -> list[str]:
 
 
 def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
-    """Every regular file below a folder; nothing below `leave_out`, and no link is followed.
+    """Yield every regular file below a folder; nothing below `leave_out`, and follow no links.
 
-    A home inside the folder (that of a graph which is served from a file) is another memory.
+    A home inside the folder, as a served graph file has, is another memory and is left out.
     """
     for at, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if os.path.join(at, name) != leave_out]

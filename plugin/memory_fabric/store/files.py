@@ -1,9 +1,9 @@
-"""Files other than databases: locked, atomic, owner-only, and read without dying on a bad line.
+"""Files other than databases: locks, atomic replacement, owner-only modes, tolerant reading.
 
-A path may lead anywhere: into a clone of a stranger's repository, through a link, to a pipe. So
-only regular files are opened, none is waited for, and each reader has a limit of what it reads.
-Locks are `flock` on a file of their own, the same call that the filelock package makes, so hooks
-and server exclude each other. On Windows `msvcrt.locking` takes its place (untested).
+A path may lead anywhere: into a cloned repository, through a link, to a pipe. So only regular files
+are opened, opening never blocks, and every reader has a size limit. Locks are `flock` on a separate
+file, the same call that the filelock package makes, so hooks and server exclude each other. Windows
+uses `msvcrt.locking` (untested).
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
 LOCK_POLL_S = 0.005
-# A link in a cloned repository must not lead our lines into another file of the user's.
+# A link in a cloned repository must not redirect writes to another file of the user's.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-# Nor may a pipe in its place be waited for. Windows knows none of the three but the last.
+# Opening a pipe must not block. Windows has only the last of the three flags.
 NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-# As in the module stat, which costs an import.
+# As in the module stat, whose import takes time.
 FILE_KIND, REGULAR, LINK = 0o170000, 0o100000, 0o120000
-# Limits of what is read at once: a file that people write, and one that we append lines to.
+# Limits of one read: for files that people write, and for files that this package appends to.
 DEFAULT_MAX_BYTES, MAX_LINES_BYTES = 8 << 20, 64 << 20
-# Of a longer line only the beginning is read, which is no JSON.
+# Only this much of a longer line is read; the part is not valid JSON.
 MAX_LINE_BYTES = 4 << 20
 CHUNK_BYTES = 256 << 10
-# Files that `read_json` refused in this process, and why: whoever can tell the user takes them out.
-MAX_PASSED_OVER = 20
-passed_over: dict[str, str] = {}
+# Files that `read_json` refused in this process, and why; code that can notify the user empties it.
+MAX_REFUSED = 20
+refused_files: dict[str, str] = {}
 
 
 class Refused(OSError):
@@ -64,8 +64,9 @@ class TooLarge(Refused):
 class Locked:
     """A lock on `path` for a `with` block; waits at most `timeout_s`, then raises TimeoutError.
 
-    In a hook no longer than its event may wait for others. The file stays when the lock is let go:
-    who removes it splits the waiters. Raises OSError where the file cannot be made.
+    In a hook it waits no longer than the event allows. The file is kept after the release:
+    processes that wait for a removed file would no longer exclude those that create a new one.
+    Raises OSError if the file cannot be made.
     """
 
     def __init__(self, path: str, timeout_s: float = 5.0) -> None:
@@ -88,7 +89,8 @@ class Locked:
     def _taken(self) -> bool:
         handle = _opened(self.path, os.O_RDWR | os.O_CREAT | NO_LINK)
         try:
-            # A file that was removed meanwhile guards nothing: whoever comes next makes a new one.
+            # A lock on a file that was removed meanwhile excludes nobody: the next process makes a
+            # new file.
             if _try_lock(handle) and os.fstat(handle).st_nlink:
                 self.handle = handle
                 return True
@@ -100,12 +102,12 @@ class Locked:
 
 
 def lock_path(home: str, path: str) -> str:
-    """A lock file in home for a file of someone else's, beside which nothing of ours may lie."""
+    """Return a lock file in home for another program's file, whose folder must get no new files."""
     return os.path.join(home, "locks", f"{checksum(os.path.realpath(path)):08x}.lock")
 
 
 def make_folder(path: str) -> None:
-    """The folder and those above it that are missing, for the owner only."""
+    """Make the folder and its missing parents, for the owner only."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path)
@@ -119,7 +121,7 @@ def make_folder(path: str) -> None:
 
 
 def can_make(path: str) -> bool:
-    """Whether a file at the path, and the folders above it, could be made."""
+    """True if a file at the path, and its missing parent folders, could be made."""
     above = os.path.dirname(path)
     while not os.path.lexists(above) and above != os.path.dirname(above):
         above = os.path.dirname(above)
@@ -127,12 +129,12 @@ def can_make(path: str) -> bool:
 
 
 def backups_of(path: str) -> str:
-    """The folder in which the backups of a database lie."""
+    """Return the folder of a database's backups."""
     return os.path.join(os.path.dirname(path), "backups")
 
 
 def is_own_file(path: str) -> bool:
-    """Whether a regular file lies at the path itself, not a link to one."""
+    """True if the path itself is a regular file, not a link to one."""
     try:
         return os.lstat(path).st_mode & FILE_KIND == REGULAR
     except OSError:
@@ -140,7 +142,7 @@ def is_own_file(path: str) -> bool:
 
 
 def size_of(path: str) -> int:
-    """The size of a file in bytes; 0 when it is missing."""
+    """Return the size of a file in bytes; 0 if it is missing."""
     try:
         return os.stat(path).st_size
     except OSError:
@@ -148,16 +150,16 @@ def size_of(path: str) -> int:
 
 
 def open_regular(path: str) -> BinaryIO:
-    """A regular file, or a link to one, open for reading; never waits for another process.
+    """Open a regular file, or a link to one, for reading; never blocks.
 
     Raises NotRegular for anything else, FileNotFoundError also for a path that no file can have,
-    OSError.
+    and OSError.
     """
     return open(_opened(path, os.O_RDONLY), "rb")
 
 
 def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
-    """The content of a regular file; None when there is no such file.
+    """Return the content of a regular file; None if there is no such file.
 
     Raises NotRegular, TooLarge beyond `max_bytes`, OSError.
     """
@@ -167,7 +169,7 @@ def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
         return None
     try:
         parts, left = [], max_bytes + 1
-        # What is too large is not even begun.
+        # The size is checked first, so a file that is too large is not read at all.
         too_large = os.fstat(handle).st_size > max_bytes
         while not too_large and (part := os.read(handle, min(left, CHUNK_BYTES))):
             parts.append(part)
@@ -181,7 +183,7 @@ def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
 
 
 def read_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str | None:
-    """The text of a UTF-8 file, undecodable bytes replaced; None when there is no such file.
+    """Return the text of a UTF-8 file, undecodable bytes replaced; None if there is no such file.
 
     Raises as `read_bytes`.
     """
@@ -190,46 +192,45 @@ def read_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str | None:
 
 
 def read_toml(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """The tables of a TOML file; empty when it is missing.
+    """Return the tables of a TOML file; empty if it is missing.
 
-    Raises ValueError when it is broken, and as `read_bytes`.
+    Raises ValueError if it is invalid, and as `read_bytes`.
     """
     text = read_text(path, max_bytes)
     if text is None:
         return {}
-    import tomllib  # costs a bare start: only who has a config.toml pays it
+    import tomllib  # as slow as a bare start of Python: imported only if there is a file
 
     return tomllib.loads(text)
 
 
 def read_json(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """The JSON object in a file; empty when it cannot be read or holds anything else.
+    """Return the JSON object in a file; empty if it cannot be read or holds anything else.
 
-    A file that is refused for its kind or size is noted in `passed_over`.
+    A file that is refused for its kind or size is added to `refused_files`.
     """
     try:
         text = read_text(path, max_bytes)
     except Refused as error:
-        pass_over(error)
+        note_refused(error)
         return {}
     except OSError:
         return {}
     return parsed(text or "") or {}
 
 
-def pass_over(error: Refused) -> None:
-    """Note a file that is refused, for whoever can tell the user."""
-    if len(passed_over) < MAX_PASSED_OVER:
-        passed_over[error.path] = str(error)
+def note_refused(error: Refused) -> None:
+    """Add a refused file to `refused_files`, for code that can notify the user."""
+    if len(refused_files) < MAX_REFUSED:
+        refused_files[error.path] = str(error)
 
 
 def lines_in(
     path: str, max_bytes: int = MAX_LINES_BYTES, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[bytes]:
-    """The lines of a file in order, without their ends; none when it is missing.
+    """Yield the lines of a file in order, without their ends; none if it is missing.
 
-    Of a line that is longer than `max_line_bytes` only the beginning is given. Raises as
-    `read_bytes`.
+    Only the beginning of a line longer than `max_line_bytes` is given. Raises as `read_bytes`.
     """
     try:
         stream = open_regular(path)
@@ -247,7 +248,7 @@ def lines_in(
 def read_lines(
     path: str, max_bytes: int = MAX_LINES_BYTES
 ) -> tuple[list[dict[str, Any]], list[int]]:
-    """The JSON objects of a JSONL file in order, and the numbers (from 1) of lines set aside.
+    """Return the JSON objects of a JSONL file in order, and the numbers (from 1) of invalid lines.
 
     Raises as `read_bytes`.
     """
@@ -268,7 +269,7 @@ def read_lines(
 
 
 def parsed(text: str) -> dict[str, Any] | None:
-    """The JSON object that a text is; None when it is anything else."""
+    """Parse a JSON object; None if the text is anything else."""
     try:
         value = jsontext.loads(text)
     except (ValueError, RecursionError):
@@ -276,13 +277,13 @@ def parsed(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def texts(value: object) -> tuple[str, ...]:
-    """The texts of a list in a file; none of anything else."""
+def text_list(value: object) -> tuple[str, ...]:
+    """Return the items of a list from a file as texts; none for anything else."""
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
-def as_page(value: Mapping[str, Any]) -> bytes:
-    """JSON that people read, too: one field a line."""
+def pretty_json(value: Mapping[str, Any]) -> bytes:
+    """Format a JSON object for people, one field per line."""
     import json  # few hooks change such a file
 
     return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "replace")
@@ -296,12 +297,12 @@ def write_atomic(
     still: Callable[[], bool] | None = None,
     durable: bool = True,
 ) -> bool:
-    """Replace the file's content in one step; an existing mode is kept.
+    """Replace the file's content in one step, keep its mode, and return True if it was replaced.
 
-    A link to a regular file of the same user is followed, as people keep their settings; nothing
-    but a regular file is ever replaced. `still` is asked last, when all is on disk: if it says no,
-    nothing is replaced and the answer is False. What is not `durable` may be lost with the power.
-    Whatever happens, no file of ours is left beside. Raises NotRegular, OSError.
+    A link to a regular file of the same user is followed, as people link their settings; only a
+    regular file is ever replaced. `still` is called last, when all is on disk: if it returns False,
+    nothing is replaced. A write that is not `durable` may be lost in a power failure. No temporary
+    file is left in any case. Raises NotRegular, OSError.
     """
     target, kept = _replaceable(path)
     make_folder(os.path.dirname(target))
@@ -327,32 +328,32 @@ def write_atomic(
     return False
 
 
-def line_of(value: Mapping[str, Any]) -> str:
-    """The object as a line of JSON."""
+def json_line(value: Mapping[str, Any]) -> str:
+    """Return the object as one line of JSON."""
     return jsontext.dumps(value, ensure_ascii=False) + "\n"
 
 
 def expect_regular(*paths: str) -> None:
-    """Raise NotRegular where one of the paths leads to anything but a regular file or nothing."""
+    """Raise NotRegular if one of the paths leads to anything but a regular file or nothing."""
     for path in paths:
         if _kind(path) not in (REGULAR, None):
             raise NotRegular(path)
 
 
 def open_to_append(path: str) -> int:
-    """A handle of a regular file, or a link to one, made for its owner: what is written comes last.
+    """Open a regular file, or a link to one, for appending; a new one is for its owner only.
 
-    Raises NotRegular, OSError.
+    Returns the file descriptor. Raises NotRegular, OSError.
     """
     return _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Append one JSON line for each object, durable on return; a torn last line is closed first.
+    """Append one JSON line per object, durable on return; an unfinished last line is closed first.
 
-    Raises OSError, also where the path is a link or no regular file.
+    Raises OSError, also if the path is a link or no regular file.
     """
-    lines = "".join(map(line_of, objects))
+    lines = "".join(map(json_line, objects))
     if not lines:
         return
     make_folder(os.path.dirname(path))
@@ -368,7 +369,7 @@ def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _is_torn(handle: int) -> bool:
-    """Whether the file's last line has no end."""
+    """True if the file's last line has no end."""
     if not os.fstat(handle).st_size:
         return False
     os.lseek(handle, -1, os.SEEK_END)
@@ -376,10 +377,13 @@ def _is_torn(handle: int) -> bool:
 
 
 def _opened(path: str, flags: int) -> int:
-    """A handle of a regular file, made for its owner with O_CREAT. Raises NotRegular, OSError."""
+    """Open a regular file and return its descriptor; O_CREAT makes it for its owner only.
+
+    Raises NotRegular, OSError.
+    """
     if "\0" in path:
         raise FileNotFoundError(ENOENT, "No file can have this path", path)
-    expect_regular(path)  # first: with some devices opening them is already doing something
+    expect_regular(path)  # before opening, which already has effects on some devices
     handle = os.open(path, flags | NO_WAIT, 0o600)
     if os.fstat(handle).st_mode & FILE_KIND != REGULAR:  # it was replaced since
         os.close(handle)
@@ -388,7 +392,7 @@ def _opened(path: str, flags: int) -> int:
 
 
 def _kind(path: str) -> int | None:
-    """The kind of what a path leads to; None where nothing is there. Raises OSError."""
+    """Return the kind of file that a path leads to; None if there is nothing. Raises OSError."""
     try:
         return os.stat(path).st_mode & FILE_KIND
     except FileNotFoundError:
@@ -401,7 +405,7 @@ def _skip_line(stream: BinaryIO) -> None:
 
 
 def _replaceable(path: str) -> tuple[str, int | None]:
-    """The file that a write to this path replaces, and its mode; None where there is none yet.
+    """Return the file that a write to this path replaces, and its mode; None for a new file.
 
     Raises NotRegular, OSError.
     """
@@ -432,7 +436,7 @@ def _write_all(handle: int, data: bytes) -> None:
 
 
 def _try_lock(handle: int) -> bool:
-    """Whether the lock is ours now. Another holder shows as one of two errors, the rest is real."""
+    """Take the lock if it is free. Two errors mean another holder; others are raised."""
     try:
         _lock_now(handle)
     except (BlockingIOError, PermissionError):

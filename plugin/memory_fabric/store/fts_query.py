@@ -1,5 +1,7 @@
-"""What the full-text indexes are asked: any of some words, all of some phrases; and, where a store
-has grown so large that ranking every match would cost the person's time, only what holds most.
+"""FTS5 queries: any of some words, all of some phrases, and fewer matches in a large store.
+
+Ranking every match of a large store would take noticeable time, so there only the rows with the
+most of the query are matched.
 """
 
 from __future__ import annotations
@@ -15,22 +17,23 @@ if TYPE_CHECKING:
 
     Group = Sequence[str]
 
-# A query holds no more terms than this: the longest match first would not change the top.
+# Terms in a query; with more, the longest match would still be first.
 MAX_TERMS = 48
-# So many are looked up for those that any row holds.
+# Words that are counted to drop those that no row holds.
 MAX_LOOKED_UP = 3 * MAX_TERMS
-# A word of more than half of all rows weighs nothing in bm25, and ranking its rows costs the most.
-# Counting rows costs a twentieth of that, and in a small store neither is worth a thought.
+# A word in more than half of all rows weighs nothing in bm25, but ranking its rows costs the most.
+# Counting rows costs a twentieth of that, and in a small store both are cheap.
 COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
-# So many matches are ranked whatever they hold (some 20 ms). Beyond, a row has to hold several of
-# the asked things; as many as so many times the wanted rows still do.
+# Up to this number of matches, all are ranked (some 20 ms). Beyond it, a row has to hold several of
+# the query's groups: as many as still leave SPARE times the wanted rows.
 RANKED_ROWS, SPARE = 20_000, 16
-# The rarest of the frequent things decide; bm25 reads every row of each.
+# Only the rarest of the frequent groups count; bm25 reads every row of each.
 MAX_IN_QUORUM = 4
-# Rows are counted one by one up to here; beyond, the newest rows stand for all.
+# Rows are counted exactly up to the first number; beyond it, the count of the newest rows is scaled
+# up.
 COUNTED_ROWS, SAMPLED_ROWS = 2_000, 20_000
 
-# The rows behind each index.
+# Queries for the highest row number of each index.
 _ROWS = {
     "observations_fts": "SELECT max(id) FROM observations",
     "records_fts": "SELECT max(seq) FROM records",
@@ -39,7 +42,10 @@ _ROWS = {
 
 
 def match_expression(terms: Iterable[str], phrases: Iterable[str] = ()) -> str:
-    """An FTS5 query for any of the terms and all of the phrases; empty when nothing can match."""
+    """Return an FTS5 query for any of the terms, or for all phrases if there are any.
+
+    Empty if nothing can match.
+    """
     exact = [_quoted(p) for p in phrases if _has_word(p)][:MAX_TERMS]
     if exact:
         return " AND ".join(exact)
@@ -50,12 +56,12 @@ def match_expression(terms: Iterable[str], phrases: Iterable[str] = ()) -> str:
 def telling(
     db: Database, index: str, groups: Sequence[Group], limit: int, phrases: Sequence[str] = ()
 ) -> str:
-    """An FTS5 query for the rows of an index worth ranking; each group has one thing's spellings.
+    """Return an FTS5 query for the rows of an index that are worth ranking.
 
-    In all but large stores that is any row with any of the words, but for words that no row or more
-    than half of them hold: what matches only such a word ranks below every other match. Where more
-    than RANKED_ROWS rows match, those that hold something rare are asked for, and those that
-    hold as many of the frequent things as still `limit` rows do, several times over.
+    Each group holds the spellings of one word. In all but large stores the query matches any row
+    with any of the words, without words that no row or more than half of the rows hold: a match of
+    only such a word would rank last. If more than RANKED_ROWS rows match, it matches rows with a
+    rare group, and rows with as many frequent groups as still leave several times `limit` rows.
     """
     every = [word for group in groups for word in group]
     if phrases:
@@ -73,8 +79,9 @@ def telling(
 def _known(
     db: Database, index: str, groups: Sequence[Group], rows: int
 ) -> list[tuple[int, list[str]]]:
-    """The groups with the rows that hold them, without words of none or of more than half of all
-    rows; if no other is left, with these.
+    """Return the groups with the number of rows that hold them.
+
+    Words that no row holds are left out, and groups in more than half of all rows if others remain.
     """
     rarer: list[tuple[int, list[str]]] = []
     common: list[tuple[int, list[str]]] = []
@@ -111,7 +118,9 @@ def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dic
 
 
 def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
-    """How many rows hold a word: exact for rarer words, else about, or more than half of them."""
+    """Return the number of rows that hold a word: exact for rare words, otherwise estimated or
+    capped.
+    """
     if not match:
         return 0
     if rows <= SAMPLED_ROWS:
@@ -128,7 +137,7 @@ def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
 
 
 def _most(db: Database, index: str, known: Sequence[tuple[int, list[str]]], limit: int) -> str:
-    """Rows with something rare, and those with the most of what is frequent."""
+    """Match rows with a rare group, and rows with the most frequent groups."""
     rare: list[str] = []
     frequent: list[str] = []
     room = RANKED_ROWS // 2
@@ -144,12 +153,13 @@ def _most(db: Database, index: str, known: Sequence[tuple[int, list[str]]], limi
             break
     else:
         if len(frequent) > 1 and holding < limit and not rare:
-            expression = f"{expression} OR {frequent[0]}"  # frequent things may never meet
+            # frequent groups may never occur together
+            expression = f"{expression} OR {frequent[0]}"
     return " OR ".join([*rare, expression])
 
 
 def _at_least(needed: int, of: Sequence[str]) -> str:
-    """Rows that meet at least so many of the conditions; each stands in few places."""
+    """Match rows that meet at least `needed` of the conditions; keeps the expression short."""
     if needed == 1:
         return " OR ".join(f"({one})" for one in of)
     if needed == len(of):
@@ -159,7 +169,7 @@ def _at_least(needed: int, of: Sequence[str]) -> str:
 
 
 def _count(db: Database, index: str, match: str, most: int) -> int:
-    """How many rows match, counted up to `most`."""
+    """Return the number of rows that match, counted up to `most`."""
     found = db.row(
         f"SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH ? LIMIT ?)",
         (match, most),

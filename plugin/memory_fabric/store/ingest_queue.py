@@ -1,7 +1,7 @@
-"""The durable queue of what other programs bring in: accepted, worked off, or set aside as dead.
+"""Durable queue of ingested texts: waiting, in work, done, or dead after too many attempts.
 
-A row waits, is worked on under a lease, and is done or, after too many attempts, dead. A lease that
-ran out is another worker's. Times are handed in as seconds of `time.time()`.
+A worker claims a text with a lease; after the lease ends, another worker may claim it. Times are
+passed as seconds of `time.time()`.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from memory_fabric.store.protocols import Memory
 
 STATES = (WAITING, WORKING, DEAD, DONE)
-# Seconds until the second, third … attempt: 10, 20, 40 … and never more than an hour.
+# Seconds before the second, third … attempt: 10, 20, 40 … up to an hour.
 FIRST_RETRY_S, MOST_RETRY_S = 10.0, 3600.0
 MAX_ATTEMPTS = 6
 MAX_ERROR_CHARS = 300
 LOST = "its worker ended while at it"
 PURGED = "its text was purged"
-# Short ids have eight characters; fewer would too often mean several.
+# Short ids have eight characters; fewer than six would too often match several.
 MIN_ID_CHARS = 6
 
 
 class Accepted(Value):
-    """What was made durable: `length` counts the characters of the summary as they are stored.
+    """A text that was stored durably; `length` counts the characters of the stored summary.
 
-    `repeated`: the same had come before under its idempotency key; this is its id.
+    `repeated`: the same text came before with this idempotency key; `id` is the earlier one's.
     """
 
     id: str
@@ -53,13 +53,13 @@ class Accepted(Value):
 
 
 class IdempotencyConflict(Value):
-    """The key of this one stands for another content, which has this id; nothing was accepted."""
+    """Another content has this idempotency key and this id; nothing was accepted."""
 
     id: str
 
 
 class Passage(Value):
-    """How far one text is; `records` are ids of what it brought or confirmed."""
+    """State of one text in the queue; `records` are the ids of records it created or confirmed."""
 
     id: str
     state: str
@@ -73,7 +73,9 @@ class Passage(Value):
 
 
 class Backlog(Value):
-    """How much is not worked off; `oldest_at` is when the oldest came that waits or is in work."""
+    """Counts of texts that are not done; `oldest_at` is when the oldest waiting or working one
+    came.
+    """
 
     waiting: int = 0
     working: int = 0
@@ -83,9 +85,9 @@ class Backlog(Value):
 
 
 class Claimed(Value):
-    """A text in hand: which attempt it is, and what earlier ones left (`progress`).
+    """A text that a worker has claimed: the attempt's number, and the `progress` of earlier ones.
 
-    `accepted_at` is when it came; what it says may have been said before.
+    `accepted_at` is when it came; the facts in it may be older.
     """
 
     id: str
@@ -98,9 +100,9 @@ class Claimed(Value):
 def accept(
     memory: Memory, ingests: Sequence[Ingest], by: Provenance
 ) -> list[Accepted | IdempotencyConflict]:
-    """What became of each, all of them in one transaction, durable on return.
+    """Store texts in the queue, all in one transaction, durable on return.
 
-    Raises StoreUnavailable, BadInput; nothing was accepted then.
+    Returns the outcome of each. Raises StoreUnavailable and BadInput, and then accepts nothing.
     """
     operations = [_operation(memory, ingest, by) for ingest in ingests]
     database = memory.database("project", create=True)
@@ -109,21 +111,21 @@ def accept(
     return [_outcome(result) for result in told]
 
 
-def passage(memory: Memory, id_: str) -> Passage | None:
-    """How far the text of this id is; None when it is not there (any more)."""
-    found = _passages(_database(memory), "id = ?", (id_,), 1)
+def find(memory: Memory, id_: str) -> Passage | None:
+    """Return the state of the text with this id; None if it is not in the queue."""
+    found = _queued_texts(_database(memory), "id = ?", (id_,), 1)
     return found[0] if found else None
 
 
 def ingest_of(memory: Memory, id_: str) -> Ingest | None:
-    """The text of this id as it is kept."""
+    """Return the text with this id as stored; None if it is not in the queue."""
     database = _database(memory)
     row = database.row("SELECT body FROM intake WHERE id = ?", (id_,)) if database else None
     return _ingest(row[0]) if row else None
 
 
 def backlog(memory: Memory) -> Backlog:
-    """What is not worked off yet, and the newest error among it."""
+    """Return the counts of texts that are not done, and the newest error among them."""
     database = _database(memory)
     if database is None:
         return Backlog()
@@ -148,37 +150,39 @@ def backlog(memory: Memory) -> Backlog:
 
 
 def listed(memory: Memory, states: Sequence[str], limit: int = 100) -> list[Passage]:
-    """Texts in these states, oldest first."""
+    """Return the texts in these states, oldest first."""
     marks = ", ".join("?" * len(states))
-    return _passages(_database(memory), f"state IN ({marks})", tuple(states), limit)
+    return _queued_texts(_database(memory), f"state IN ({marks})", tuple(states), limit)
 
 
 def newest_done(memory: Memory, limit: int) -> list[Passage]:
-    """The texts that were worked off last, newest first."""
-    return _passages(_database(memory), "state = 'done'", (), limit, "ended_at DESC, seq DESC")
+    """Return the texts that were processed last, newest first."""
+    return _queued_texts(_database(memory), "state = 'done'", (), limit, "ended_at DESC, seq DESC")
 
 
-def named(memory: Memory, text: str) -> Passage:
-    """The text that an id, its beginning or its end names. Raises NotFound, BadInput."""
+def find_by_short_id(memory: Memory, text: str) -> Passage:
+    """Return the text whose id is, begins or ends with `text`. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
     found = []
     if len(part) >= MIN_ID_CHARS:
         like = "id LIKE ? OR id LIKE ?"
-        found = _passages(_database(memory), like, (f"{part}%", f"%{part}"), 10)
+        found = _queued_texts(_database(memory), like, (f"{part}%", f"%{part}"), 10)
     if not found:
         raise NotFound(
             text, f"No text in the queue has the id {text!r}.", remedy="memory-fabric queue lists."
         )
     if len(found) > 1:
         several = ", ".join(one.id for one in found)
-        raise BadInput("id", f"{text!r} means several: {several}.", remedy="Type more of it.")
+        raise BadInput(
+            "id", f"{text!r} matches several texts: {several}.", remedy="Type more of the id."
+        )
     return found[0]
 
 
 def claim(memory: Memory, worker: str, now: float, lease_s: float) -> Claimed | None:
-    """The next text for this worker until its lease runs out; None when none is due.
+    """Claim the next due text for this worker until its lease ends; None if none is due.
 
-    One whose worker was lost too often becomes dead. Raises StoreUnavailable.
+    A text whose worker was lost too often becomes dead. Raises StoreUnavailable.
     """
     database = _database(memory)
     at = ids.timestamp(now)
@@ -189,7 +193,7 @@ def claim(memory: Memory, worker: str, now: float, lease_s: float) -> Claimed | 
                 return None
             seq, attempts = row
             if attempts >= MAX_ATTEMPTS:
-                _end(c, "seq = ?", (seq,), LOST, at)
+                _mark_dead(c, "seq = ?", (seq,), LOST, at)
                 continue
             c.execute(
                 "UPDATE intake SET state = ?, worker = ?, attempts = attempts + 1, "
@@ -204,68 +208,70 @@ def claim(memory: Memory, worker: str, now: float, lease_s: float) -> Claimed | 
     return None
 
 
-def note(
+def save_progress(
     memory: Memory, id_: str, worker: str, progress: Mapping[str, Any], until_s: float
 ) -> bool:
-    """Keep how far the worker is, and the lease for longer; whether the text is still his."""
+    """Save the worker's progress and extend its lease; False if the lease is another worker's."""
     database = _database(memory)
     if database is None:
         return False
     with database.transaction(durable=False) as c:
         changed = c.execute(
-            f"UPDATE intake SET result = ?, leased_until = ? WHERE {_HIS}",
+            f"UPDATE intake SET result = ?, leased_until = ? WHERE {_OWN_LEASE}",
             (json.dumps(progress, ensure_ascii=False), ids.timestamp(until_s), id_, worker),
         )
         return changed.rowcount > 0
 
 
 def finish(memory: Memory, id_: str, worker: str, result: Mapping[str, Any]) -> bool:
-    """The text is done, with this result; False, and nothing changed, when it is no longer his.
+    """Mark the text as done with this result; False, unchanged, if the lease is another worker's.
 
     Raises StoreUnavailable.
     """
     database = _database(memory)
     if database is None:
         return False
-    row = database.row(f"SELECT body FROM intake WHERE {_HIS}", (id_, worker))
+    row = database.row(f"SELECT body FROM intake WHERE {_OWN_LEASE}", (id_, worker))
     if row is None:
         return False
     ingest = _ingest(row[0])
     outcome = {"length": len(ingest.session_summary), "domain": ingest.domain, **result}
-    operation = memory.operation("ingested", {"id": id_, "outcome": outcome}, _by(ingest))
+    operation = memory.operation(
+        "ingested", {"id": id_, "outcome": outcome}, _worker_provenance(ingest)
+    )
     with database.transaction() as c:
-        if c.execute(f"SELECT 1 FROM intake WHERE {_HIS}", (id_, worker)).fetchone() is None:
+        if c.execute(f"SELECT 1 FROM intake WHERE {_OWN_LEASE}", (id_, worker)).fetchone() is None:
             return False
         write.apply_within(c, operation)
     return True
 
 
 def fail(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Try it again later, or set it aside as dead; False when it is no longer his."""
+    """Schedule another attempt, or mark the text as dead; False if it is another worker's now."""
     database = _database(memory)
     if database is None:
         return False
-    told = _told(memory, error)
+    told = _public_error(memory, error)
     with database.transaction(durable=False) as c:
-        row = c.execute(f"SELECT attempts FROM intake WHERE {_HIS}", (id_, worker)).fetchone()
+        row = c.execute(f"SELECT attempts FROM intake WHERE {_OWN_LEASE}", (id_, worker)).fetchone()
         if row is None:
             return False
         if row[0] >= MAX_ATTEMPTS:
-            _end(c, _HIS, (id_, worker), told, ids.timestamp(now))
+            _mark_dead(c, _OWN_LEASE, (id_, worker), told, ids.timestamp(now))
         else:
             due_at = ids.timestamp(now + retry_s(row[0]))
             c.execute(
                 "UPDATE intake SET state = ?, worker = '', leased_until = '', due_at = ?, "
-                f"error = ? WHERE {_HIS}",
+                f"error = ? WHERE {_OWN_LEASE}",
                 (WAITING, due_at, told, id_, worker),
             )
     return True
 
 
 def give_back(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Let it be tried again soon, as if this attempt had not been: the store failed, not the text.
+    """Schedule another attempt soon and do not count this one: the store failed, not the text.
 
-    False when it is no longer his.
+    Returns False if the lease is another worker's.
     """
     database = _database(memory)
     if database is None:
@@ -273,19 +279,25 @@ def give_back(memory: Memory, id_: str, worker: str, error: str, now: float) -> 
     with database.transaction(durable=False) as c:
         changed = c.execute(
             "UPDATE intake SET state = ?, worker = '', leased_until = '', due_at = ?, error = ?, "
-            f"attempts = max(0, attempts - 1) WHERE {_HIS}",
-            (WAITING, ids.timestamp(now + FIRST_RETRY_S), _told(memory, error), id_, worker),
+            f"attempts = max(0, attempts - 1) WHERE {_OWN_LEASE}",
+            (
+                WAITING,
+                ids.timestamp(now + FIRST_RETRY_S),
+                _public_error(memory, error),
+                id_,
+                worker,
+            ),
         )
         return changed.rowcount > 0
 
 
 def retry_s(attempts: int) -> float:
-    """Seconds to wait after so many attempts."""
+    """Return the seconds to wait after this many attempts."""
     return min(MOST_RETRY_S, FIRST_RETRY_S * 2.0 ** min(30, max(0, attempts - 1)))
 
 
 def next_due_s(memory: Memory, now: float) -> float | None:
-    """Seconds until something is due without anybody's doing; None when nothing waits."""
+    """Return the seconds until a text or an expired lease is due; None if nothing waits."""
     database = _database(memory)
     if database is None:
         return None
@@ -300,7 +312,7 @@ def next_due_s(memory: Memory, now: float) -> float | None:
 
 
 def retry(memory: Memory, chosen: Sequence[str], now: float) -> int:
-    """Let dead texts, and those that wait for another attempt, be worked off now; how many."""
+    """Make dead texts, and those waiting for another attempt, due now; return their number."""
     database = _database(memory)
     if database is None:
         return 0
@@ -316,7 +328,7 @@ def retry(memory: Memory, chosen: Sequence[str], now: float) -> int:
 
 
 def drop(memory: Memory, chosen: Sequence[str], by: Provenance) -> int:
-    """Take texts out of the intake; how many were there. Records that came of them stay."""
+    """Delete texts from the queue; return how many there were. Records made from them stay."""
     if not chosen or _database(memory) is None:
         return 0
     result = memory.write_now("drop_ingests", {"ids": list(chosen)}, by, store="project")
@@ -324,8 +336,9 @@ def drop(memory: Memory, chosen: Sequence[str], by: Provenance) -> int:
 
 
 def expire(c: sqlite3.Connection, before: str) -> int:
-    """Take the words out of texts that were done before that time, also where the log of operations
-    has them; how many. How far they are, and their ids and keys, stay.
+    """Erase the words of texts done before that time, also in the operation log.
+
+    Returns how many. Their states, ids and keys stay.
     """
     old = c.execute(
         "SELECT seq, id, body FROM intake WHERE state = ? AND ended_at < ? "
@@ -343,7 +356,7 @@ def expire(c: sqlite3.Connection, before: str) -> int:
     return len(old)
 
 
-_HIS = "id = ? AND worker = ? AND state = 'working'"
+_OWN_LEASE = "id = ? AND worker = ? AND state = 'working'"
 
 
 def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
@@ -351,7 +364,7 @@ def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
     key = ingest.idempotency_key
     kept = ingest._replace(
         domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
-        # As an id: a key looks like a secret, and would not be told from others without it.
+        # Stored as an id: a key looks like a secret, and redaction would make all keys the same.
         idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
     )
     said_by = by._replace(
@@ -360,7 +373,7 @@ def _operation(memory: Memory, ingest: Ingest, by: Provenance) -> Operation:
         domain=kept.domain,
     )
     payload = {"id": id_, "ingest": kept._asdict(), "batch": id_}
-    # One id for both: who knows that of his text can undo what came of it.
+    # One id for text and operation, so that the id of a text is enough to undo what came of it.
     return memory.operation("ingest", payload, said_by)._replace(id=id_)
 
 
@@ -369,13 +382,13 @@ def _outcome(result: Mapping[str, Any]) -> Accepted | IdempotencyConflict:
         return IdempotencyConflict(str(result["id"]))
     kept = _of_object(result["ingest"])
     repeated = bool(result.get("repeated"))
-    # The words of one that is done may have expired.
+    # The words of a text that is done may have expired.
     length = len(kept.session_summary) or int(result.get("length", 0))
     return Accepted(str(result["id"]), length, kept.domain, repeated)
 
 
-def _by(ingest: Ingest) -> Provenance:
-    """Who notes that it is done: not its session, which said nothing by that."""
+def _worker_provenance(ingest: Ingest) -> Provenance:
+    """Provenance of the completion: the worker, not the text's session, which said nothing here."""
     return Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
 
 
@@ -387,15 +400,15 @@ def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _told(memory: Memory, error: str) -> str:
-    """The error for whoever asks how far a text is, who may be a stranger: no place of ours."""
+def _public_error(memory: Memory, error: str) -> str:
+    """Return the error without secrets and local paths, since any client may ask for it."""
     for place in (memory.settings.home, memory.settings.project_dir, memory.settings.user_home):
         error = error.replace(place, "…") if len(place) > 1 else error
     return cut(one_line(without_secrets(error)), MAX_ERROR_CHARS)
 
 
 def _due(c: sqlite3.Connection, at: str) -> tuple[int, int] | None:
-    """The row (seq, attempts) that is to be worked on next."""
+    """Return the row (seq, attempts) that is to be processed next."""
     row: tuple[int, int] | None = c.execute(
         "SELECT seq, attempts FROM intake WHERE state <> 'done' AND state = ? "
         "AND leased_until <= ? ORDER BY seq LIMIT 1",
@@ -410,7 +423,9 @@ def _due(c: sqlite3.Connection, at: str) -> tuple[int, int] | None:
     return row
 
 
-def _end(c: sqlite3.Connection, where: str, values: tuple[Any, ...], error: str, at: str) -> None:
+def _mark_dead(
+    c: sqlite3.Connection, where: str, values: tuple[Any, ...], error: str, at: str
+) -> None:
     c.execute(
         "UPDATE intake SET state = ?, worker = '', leased_until = '', ended_at = ?, "
         f"error = CASE ? WHEN '' THEN error ELSE ? END WHERE {where}",
@@ -418,7 +433,7 @@ def _end(c: sqlite3.Connection, where: str, values: tuple[Any, ...], error: str,
     )
 
 
-def _passages(
+def _queued_texts(
     database: Database | None,
     where: str,
     values: tuple[Any, ...],
@@ -428,7 +443,7 @@ def _passages(
     if database is None:
         return []
     return [
-        _passage(row)
+        _queued_text(row)
         for row in database.rows(
             "SELECT id, state, body, attempts, error, created_at, ended_at, result FROM intake "
             f"WHERE {where} ORDER BY {order} LIMIT ?",
@@ -437,12 +452,12 @@ def _passages(
     ]
 
 
-def _passage(row: tuple[Any, ...]) -> Passage:
+def _queued_text(row: tuple[Any, ...]) -> Passage:
     id_, state, body, attempts, error, created_at, ended_at, result = row
     ingest, left = _ingest(body), json.loads(result) if result else {}
     return Passage(
         *(id_, state, ingest.domain),
-        # The text of one that is done may have expired.
+        # The words of a text that is done may have expired.
         len(ingest.session_summary) or int(left.get("length", 0)),
         *(attempts, error, created_at, ended_at),
         tuple(map(str, left.get("records", ()))),
@@ -454,7 +469,7 @@ def _ingest(body: str) -> Ingest:
 
 
 def _of_object(value: Mapping[str, Any]) -> Ingest:
-    """The ingest in a JSON object; fields that are missing or of another type have defaults."""
+    """Return the ingest in a JSON object; missing or mistyped fields get their defaults."""
     found: dict[str, Any] = {}
     for name, default in LEFT_OUT._asdict().items():
         part = value.get(name)

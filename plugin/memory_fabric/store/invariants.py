@@ -1,4 +1,4 @@
-"""What must hold after every mutation (BR-9), checked inside the same transaction."""
+"""Invariants of the graph after each mutation (BR-9), checked within its transaction."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def verify(
     c: sqlite3.Connection, kind: str, payload: Mapping[str, Any], result: dict[str, Any]
 ) -> dict[str, Any]:
-    """Findings about a mutation that just ran: `variants` of new names, `orphans` of a deletion.
+    """Check a mutation that just ran; return `variants` of new names and `orphans` of a deletion.
 
-    Takes `touched` out of the result. Raises StoreUnavailable when what was written cannot be read
-    back; all of it is then undone.
+    Removes `touched` from the result. Raises StoreUnavailable if something written cannot be read
+    back; the whole mutation is then rolled back.
     """
     touched = result.pop("touched", ())
     if kind == "create_entities":
@@ -39,7 +39,9 @@ def verify(
 
 
 def orphans(db: Database, limit: int = 100) -> list[str]:
-    """Entities with neither observations nor relations, oldest first: what a clean-up may offer."""
+    """Return entities with neither observations nor relations, oldest first, for a clean-up to
+    offer.
+    """
     found = db.rows(
         "SELECT e.name FROM entities AS e WHERE "
         "NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = e.id) "
@@ -52,7 +54,7 @@ def orphans(db: Database, limit: int = 100) -> list[str]:
 
 
 def variants(db: Database) -> list[list[str]]:
-    """Groups of names that differ only in case, `-`, `_` or spaces, the oldest name first."""
+    """Return groups of names that differ only in case, `-`, `_` or spaces, the oldest first."""
     groups: dict[str, list[str]] = {}
     for key, name in db.rows(
         "SELECT key, name FROM entities WHERE key IN "
@@ -63,7 +65,7 @@ def variants(db: Database) -> list[list[str]]:
 
 
 def alias_conflicts(db: Database) -> list[tuple[str, str, str]]:
-    """Aliases (alias, its entity, the other) that are another entity's own name, too."""
+    """Return aliases that are also another entity's own name, as (alias, its entity, the other)."""
     rows = db.rows(
         "SELECT a.alias, e.name, o.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
         "JOIN entities AS o ON o.key = a.key AND o.id <> a.entity ORDER BY a.key, o.id"
@@ -72,14 +74,14 @@ def alias_conflicts(db: Database) -> list[tuple[str, str, str]]:
 
 
 def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Mapping[str, Any]) -> None:
-    """All of the names, but for those that stay away because they were forgotten."""
+    """Raise StoreUnavailable if one of the names has no entity, unless it was forgotten."""
     for name in dict.fromkeys(names):
         if name not in result.get("forgotten", ()) and rows.entity_id(c, name) is None:
             raise StoreUnavailable("", f"The entity {name[:100]!r} could not be read back.")
 
 
 def _variants(c: sqlite3.Connection, names: Sequence[str]) -> dict[str, list[str]]:
-    """For each name, the other names that differ only in case, `-`, `_` or spaces."""
+    """Return, for each name, the other names that differ only in case, `-`, `_` or spaces."""
     found: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         known = c.execute(

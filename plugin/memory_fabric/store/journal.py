@@ -1,6 +1,6 @@
 """Tier 2: decisions.jsonl and graph-queue.jsonl in the project, operations.jsonl in home.
 
-All are append-only lines of JSON; every line has an id, so a line read twice does nothing.
+All are append-only JSON lines; every line has an id, so reading one twice changes nothing.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 DECISIONS = "decisions.jsonl"
 QUEUE = "graph-queue.jsonl"
-# What one process has taken out of the queue and is applying; a crash leaves it for the next one.
+# Lines that a process has taken from the queue to apply; after a crash the next process continues.
 CLAIMED = "graph-queue.claimed.jsonl"
 BAD = "graph-queue.bad.jsonl"
-# A whole queue that is nobody's of this home, or larger than one of ours can be.
+# A whole queue that this home did not write, or that is larger than it can be.
 REFUSED = "graph-queue.refused.jsonl"
-# Ours grows no further: what does not fit waits in home, or is refused at once.
+# The queue grows no further: an operation that does not fit waits in home or is refused at once.
 MAX_QUEUE_BYTES, MAX_LINE_BYTES = files.MAX_LINES_BYTES, files.MAX_LINE_BYTES
-# One larger than this is only read when one of its first lines bears our signature.
+# A larger queue is only read if one of its first lines has this home's signature.
 MAX_UNSIGNED_BYTES, MAX_HEAD_LINES = 256 << 10, 1000
 OPERATIONS = "operations.jsonl"
 BATCH = 500
@@ -38,10 +38,11 @@ MARKERS = frozenset((b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"))
 
 
 def prepare_folder(folder: str) -> None:
-    """The local folder, made at its first use, with a `.gitignore` that keeps it out of commits."""
+    """Make the local folder if it is missing, with a `.gitignore` that keeps it out of commits."""
     client_folder = os.path.dirname(folder)
     if os.path.basename(client_folder) == ".claude":
-        os.makedirs(client_folder, exist_ok=True)  # the team's folder, with the team's rights
+        # shared with the team, so with default permissions
+        os.makedirs(client_folder, exist_ok=True)
     files.make_folder(folder)
     ignore = os.path.join(folder, ".gitignore")
     if not os.path.lexists(ignore):
@@ -49,16 +50,16 @@ def prepare_folder(folder: str) -> None:
 
 
 def enqueue(folder: str, operation: Operation, key: bytes, timeout_s: float = 1.0) -> None:
-    """Keep an operation that the graph cannot take now, durable on return, signed with our key.
+    """Append an operation that the graph cannot take now, signed, durable on return.
 
-    Raises OSError, TooLarge for a line or a queue that no reader would take, TimeoutError. Others
-    hold the queue only while they append or claim it.
+    Raises OSError, TimeoutError, and TooLarge for a line or queue beyond the readers' limits. Other
+    processes lock the queue only while they append to it or claim it.
     """
     prepare_folder(folder)
     path = os.path.join(folder, QUEUE)
     line = write.as_object(operation)
     line |= {"signature": signing.signature(line, key)}
-    size = len(files.line_of(line).encode("utf-8", "replace"))
+    size = len(files.json_line(line).encode("utf-8", "replace"))
     if size > MAX_LINE_BYTES:
         raise files.TooLarge(f"{operation.kind} for {path}", MAX_LINE_BYTES)
     with files.Locked(path + ".lock", timeout_s):
@@ -69,7 +70,7 @@ def enqueue(folder: str, operation: Operation, key: bytes, timeout_s: float = 1.
 
 
 def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
-    """Waiting operations, oldest first, and the numbers of lines that cannot be read."""
+    """Return the waiting operations, oldest first, and the numbers of invalid lines."""
     waiting: list[dict[str, Any]] = []
     bad: list[int] = []
     for name in (CLAIMED, QUEUE):
@@ -81,18 +82,18 @@ def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
 
 
 def is_waiting(folder: str) -> bool:
-    """Whether there is anything to drain."""
+    """True if the queue has anything to apply."""
     return any(files.is_own_file(os.path.join(folder, name)) for name in (CLAIMED, QUEUE))
 
 
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
-    """Apply what waits and return how many; a line leaves only after its commit.
+    """Apply the queued operations and return how many; a line is removed only after its commit.
 
-    The folder lies in a repository, where anyone may have put a queue: only lines that bear our
-    signature are ours. The others, and what cannot be read or applied, move to
-    `graph-queue.bad.jsonl`; a large file without any of ours moves as a whole, unread. Raises what
-    `apply` raises while the graph cannot be written; what was not applied then stays. While another
-    process is draining, nothing is done.
+    The folder is in a repository, where anyone may have put a queue, so only lines with this home's
+    signature count. Others, and lines that cannot be read or applied, move to
+    `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole, unread.
+    Raises what `apply` raises while the graph cannot be written; lines not yet applied then stay.
+    Does nothing while another process is draining.
     """
     if not is_waiting(folder):
         return 0
@@ -107,8 +108,8 @@ def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
         return 0
 
 
-def has_news(db: Database) -> bool:
-    """Whether any operation stands in no journal yet."""
+def has_unexported(db: Database) -> bool:
+    """True if an operation is not in the journal yet."""
     return db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1") is not None
 
 
@@ -118,12 +119,11 @@ def export(
     decisions_folder: str,
     told: Callable[[list[dict[str, Any]]], object] | None = None,
 ) -> int:
-    """Append every operation that no journal holds yet; returns how many.
+    """Append every operation that is not in the journal yet; return how many.
 
-    Records also go to decisions.jsonl in `decisions_folder`, as they stand now, and these lines to
-    `told`. A crash between
-    append and mark writes a line twice, which readers fold by id. A database that cannot be
-    written is left alone: it would be written again and again.
+    The current state of their records is appended to decisions.jsonl in `decisions_folder`, and
+    passed to `told`. A crash between appending and marking writes a line twice; readers fold lines
+    by id. A database that cannot be written is skipped, as it would be exported again every time.
     """
     if db.newer or db.read_only:
         return 0
@@ -134,9 +134,9 @@ def export(
 
 
 def rescue(db: Database, operations_path: str) -> int:
-    """Append what no journal holds yet, from a database whose file was removed; returns how many.
+    """Append the operations not yet in the journal, from an open database whose file was removed.
 
-    The open file can still be read; nothing can be marked in it, and readers fold lines by id.
+    Returns how many. They cannot be marked as exported; readers fold lines by id.
     """
     rows = db.rows(
         "SELECT seq, id, kind, payload, provenance, inverse FROM operations WHERE journaled = 0 "
@@ -147,15 +147,14 @@ def rescue(db: Database, operations_path: str) -> int:
 
 
 def restore(
-    db: Database, operations_path: str, decisions_folder: str, told_in: Sequence[str]
+    db: Database, operations_path: str, decisions_folder: str, journals: Sequence[str]
 ) -> int:
-    """Write what the journals have lost again, from the graph; returns how many lines.
+    """Write lines that the journals have lost again, from the graph; return how many.
 
-    The project's folder may have been deleted, or a file, or a part of it with a careless hand.
-    Records that none of the files `told_in` has go to `decisions_folder`.
-    Raises OSError, StoreUnavailable.
+    The project's folder, a file, or a part of it may have been deleted. Records that none of the
+    files `journals` has are appended in `decisions_folder`. Raises OSError, StoreUnavailable.
     """
-    missing = [r for id_ in lost(db, told_in) for r in _to_tell(db.connection, id_)]
+    missing = [r for id_ in missing_records(db, journals) for r in _own_records(db.connection, id_)]
     if missing:
         prepare_folder(decisions_folder)
         lines = [records.as_object(record) for record in missing]
@@ -165,24 +164,24 @@ def restore(
     return len(missing) + len(operations)
 
 
-def lost(db: Database, told_in: Sequence[str]) -> list[str]:
-    """Ids of records that none of these journals has any more, oldest first.
+def missing_records(db: Database, journals: Sequence[str]) -> list[str]:
+    """Return the ids of records that none of these journals has any more, oldest first.
 
     Raises OSError, StoreUnavailable.
     """
     if db.row("SELECT 1 FROM operations WHERE journaled = 0 LIMIT 1"):
-        return []  # an export is due: it writes what is new
+        return []  # an export is due, which writes what is new
     known = db.rows(
         "SELECT id FROM records WHERE status = 'active' AND scope <> 'local' "
         "AND type <> 'session' AND source <> ? ORDER BY created_at",
         (OTHERS,),
     )
-    there = {line.get("id") for path in told_in for line in files.read_lines(path)[0]}
+    there = {line.get("id") for path in journals for line in files.read_lines(path)[0]}
     return [row[0] for row in known if row[0] not in there]
 
 
 def conflict_markers(path: str) -> list[int]:
-    """The numbers (from 1) of lines that an unfinished merge of git left. Raises OSError."""
+    """Return the numbers (from 1) of lines left by an unfinished git merge. Raises OSError."""
     found = enumerate(files.lines_in(path), start=1)
     return [number for number, line in found if line[:7] in MARKERS]
 
@@ -200,7 +199,7 @@ def _export_some(
     decisions_folder: str,
     told: Callable[[list[dict[str, Any]]], object] | None,
 ) -> int:
-    if not has_news(db):
+    if not has_unexported(db):
         return 0
     with db.transaction() as c:
         rows = c.execute(
@@ -238,7 +237,7 @@ def _line(store: str, row: tuple[Any, ...]) -> dict[str, Any]:
 def _decisions(
     c: sqlite3.Connection, row: tuple[Any, ...], line: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """What an operation means for decisions.jsonl: a record, or the word that one was forgotten."""
+    """Return an operation's lines for decisions.jsonl: records, and notes of forgotten ones."""
     steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
     at = line["provenance"].get("at", "")
     found: list[dict[str, Any]] = []
@@ -248,29 +247,33 @@ def _decisions(
             others = _of_others(jsontext.loads(row[-1]))
             found += [{"id": id_, "forgotten": True, "at": at} for id_ in ids if id_ not in others]
         elif step["payload"].get("told"):
-            continue  # it was read there
+            continue  # it was read from there
         elif step["kind"] in ("remember", "put_record"):
-            # A record that repeats a known one strengthens that one: its inverse knows which.
-            undone = [op["payload"]["record"]["id"] for op in jsontext.loads(row[-1]) if _puts(op)]
+            # A record that repeats a known one strengthens that one, whose id is in the inverse.
+            undone = [
+                op["payload"]["record"]["id"]
+                for op in jsontext.loads(row[-1])
+                if _is_put_record(op)
+            ]
             own = step["payload"]["record"].get("id", "")
             for id_ in dict.fromkeys([*undone, own] if step is line else [own]):
-                found += [records.as_object(record) for record in _to_tell(c, id_)]
-    # What was closed or opened again stands as it is now, too.
+                found += [records.as_object(record) for record in _own_records(c, id_)]
+    # Records that were closed or reopened are written in their current state, too.
     for link in _links(jsontext.loads(row[-1])):
-        found += [records.as_object(record) for record in _to_tell(c, link["id"])]
+        found += [records.as_object(record) for record in _own_records(c, link["id"])]
     return found
 
 
-def _to_tell(c: sqlite3.Connection, id_: str) -> list[Record]:
-    # What a session was about is its user's own affair (decision 0021).
+def _own_records(c: sqlite3.Connection, id_: str) -> list[Record]:
+    # Session records are private to their user (decision 0021).
     ours = "id = ? AND status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ?"
     known = records.find(c, ours, (id_, OTHERS))
     return [record for record, _ in known]
 
 
 def _of_others(inverse: list[dict[str, Any]]) -> set[str]:
-    """Records of others that a change took: their journal is not ours to write."""
-    put = [op["payload"]["record"] for op in inverse if _puts(op)]
+    """Return the ids of others' records that a change removed; their journal is not ours."""
+    put = [op["payload"]["record"] for op in inverse if _is_put_record(op)]
     return {record["id"] for record in put if record.get("source") == OTHERS}
 
 
@@ -278,12 +281,12 @@ def _links(inverse: list[dict[str, Any]]) -> list[dict[str, str]]:
     return [x for op in inverse if op["kind"] == "supersede" for x in op["payload"]["links"]]
 
 
-def _puts(operation: Mapping[str, Any]) -> bool:
+def _is_put_record(operation: Mapping[str, Any]) -> bool:
     return operation.get("kind") == "put_record"
 
 
 def _claim(folder: str) -> bool:
-    """Take the queue for ourselves, so that others may go on appending; whether there was one."""
+    """Take the whole queue so that others can go on appending; False if there is none."""
     path = os.path.join(folder, QUEUE)
     with files.Locked(path + ".lock"):
         if not files.is_own_file(path):
@@ -301,7 +304,7 @@ def _apply_claimed(path: str, key: bytes, apply: Callable[[Operation], object]) 
     refused: list[dict[str, Any]] = []
     try:
         for raw in waiting:
-            rest = raw  # it stays while it is applied
+            rest = raw  # kept until it is applied
             deadline.current().check("all that waits")
             line = _text_of(raw)
             if line and _is_applied(line, key, apply):
@@ -310,7 +313,7 @@ def _apply_claimed(path: str, key: bytes, apply: Callable[[Operation], object]) 
                 refused.append({"line": line})
             seen, rest = seen + 1, b""
     finally:
-        # At once: a queue that somebody committed may have as many lines as he liked.
+        # In one write: a queue committed by a stranger may have any number of lines.
         files.append_lines(os.path.join(os.path.dirname(path), BAD), refused)
         left = [line for line in (rest, *waiting) if line.strip()]
         if left and seen:
@@ -328,8 +331,8 @@ def _refuse_foreign(path: str, key: bytes) -> None:
     if os.path.lexists(aside) and not files.is_own_file(aside):
         raise files.NotRegular(aside)
     os.replace(path, aside)
-    why = f"is no queue of this home's and was set aside as {REFUSED}"
-    files.pass_over(files.Refused(path, why))
+    why = f"was not written by this home and was set aside as {REFUSED}"
+    files.note_refused(files.Refused(path, why))
 
 
 def _is_foreign(path: str, key: bytes) -> bool:
@@ -351,7 +354,7 @@ def _text_of(line: bytes) -> str:
 
 
 def _is_applied(line: str, key: bytes, apply: Callable[[Operation], object]) -> bool:
-    """Whether the line is an operation of ours and the graph took it; False when it never will."""
+    """Apply a line that is an operation signed by this home; False if it can never be applied."""
     value = files.parsed(line) or {}
     if not signing.is_ours(value, key):
         return False

@@ -1,4 +1,4 @@
-"""The log of the hooks: one line a problem, in home, or where the client lets us, or on stderr."""
+"""Log of the hooks: one line per problem, in home, the client's data folder or on stderr."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_LOG_BYTES = 1 << 20
 MAX_LINE_CHARS = 1000
 LOG_NAME = "memory-fabric.log"
 FAULTS_NAME = "faults.log"
-# Stands in the line of an event that left something to a later one, behind the event's name.
+# Marks the line of an event that ran out of time, after the event's name.
 OUT_OF_TIME = ": out of time: "
 
 
@@ -24,7 +24,7 @@ def note(home: str, data_dir: str, line: str) -> None:
     """Append one line with the time; never raises. Home, else the data folder, else stderr."""
     from memory_fabric.redaction.redact import (
         redact,
-    )  # its expressions cost: only who fails pays them
+    )  # slow to import: only needed for a problem
 
     said = redact(" ".join(line.split())[:MAX_LINE_CHARS])
     stamped = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime()) + said
@@ -34,11 +34,11 @@ def note(home: str, data_dir: str, line: str) -> None:
     try:
         sys.stderr.write(stamped + "\n")
     except OSError:
-        return  # nowhere left to speak: a hook must not fail the session over its own log
+        return  # nowhere left to log; a hook must not fail the session for that
 
 
 def late_events(folders: Iterable[str]) -> dict[str, int]:
-    """How many events by name had no time for all, as far as the logs in these folders go back."""
+    """Count events by name that ran out of time, as far back as the logs in these folders go."""
     found: dict[str, int] = {}
     for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
         try:
@@ -54,8 +54,8 @@ def late_events(folders: Iterable[str]) -> dict[str, int]:
 
 
 def keep_traceback(home: str, trace: str) -> str:
-    """Append the traceback of a fault of ours; its file, or nothing where none can be written."""
-    from memory_fabric.redaction.redact import redact  # as above
+    """Append the traceback of an internal error; return the file, empty if none can be written."""
+    from memory_fabric.redaction.redact import redact  # slow to import
 
     folder = os.path.join(home, "logs")
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

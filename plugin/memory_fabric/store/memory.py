@@ -1,6 +1,6 @@
-"""The whole of what is remembered here: the project's and the user's database, and the other tiers.
+"""The memory of one project and its user: both databases and the tiers beside them.
 
-One `Memory` serves one process. Reading opens only what exists; the first write makes the rest. A
+One `Memory` serves one process. Reading opens only what exists; the first write creates the rest. A
 tier that fails is named in `failures`, and the others go on.
 """
 
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from memory_fabric.store.settings_file import Stamp
 
 KINDS = ("project", "user")
-# Waiting for the queue: others hold it only while they append a line or take it over.
+# Longest wait for the queue's lock; others hold it only while they append a line or claim the
+# queue.
 QUEUE_S = 5.0
 USER_SCOPES = frozenset(("user", "global"))
 
@@ -55,29 +56,29 @@ class Memory:
         self.told: list[str] = []
         self.unavailable: set[str] = set()
         self.mirror: Mirror | None = None
-        # What is written while it is set is undone as one.
+        # Changes made while it is set are undone together.
         self.batch = ""
-        # Told what is done, of how much, while a database is rebuilt.
+        # Called with the number of steps done and of all steps while a database is rebuilt.
         self.progress: Callable[[int, int], object] | None = None
-        # Whose switches count, and what is allowed while they are on.
+        # Home and project whose switches apply, and what is allowed while they are on.
         self.switched_by = (settings.home, project.id if project else "")
-        # The only domains that can be read; None: all of them.
+        # The only domains that can be read; None for all.
         self.domains: tuple[str, ...] | None = None
         self._stated = (settings.reads, settings.writes)
-        # The config.toml that was followed last.
+        # Stamp of the config.toml that was read last.
         self._configured: Stamp | None = None
         self._repair = repair
         self._open: dict[str, Database] = {}
-        # Views of it that are confined to some domains (store.confined).
-        self.parts: dict[tuple[bool, tuple[str, ...]], Memory] = {}
+        # Views of it that are limited to some domains (store.domains.scoped_memory).
+        self.scoped: dict[tuple[bool, tuple[str, ...]], Memory] = {}
         self._registered: tuple[int, int] | None = None
 
     @classmethod
     def open(cls, settings: Settings, *, repair: bool = False) -> Memory:
-        """The memory for these settings; nothing is made on disk but the project's registration.
+        """Return the memory for these settings; only the project's registration is written to disk.
 
-        After the current deadline queries and changes raise DeadlinePassed.
-        With `repair` a damaged database is set aside and rebuilt; else it only fails.
+        With `repair`, a damaged database is set aside and rebuilt; otherwise using it raises an
+        error. Queries and changes after the current deadline raise DeadlinePassed.
         """
         project = _project_of(settings)
         memory = cls(settings, project, repair=repair)
@@ -86,11 +87,11 @@ class Memory:
 
     @property
     def whole(self) -> Memory:
-        """The memory of which this one shows a part; itself, where it shows all."""
+        """The unrestricted memory behind this one; itself if all domains are visible."""
         return self
 
     def follow_switches(self) -> None:
-        """Read and write as `memory-fabric off` and `on` have it now; a server lives long."""
+        """Apply `memory-fabric off` and `on` as they are now; a server runs for a long time."""
         here = switches.state(*self.switched_by)
         reads, writes = self._stated
         self.settings = self.settings._replace(
@@ -98,11 +99,12 @@ class Memory:
         )
 
     def follow_settings(self) -> None:
-        """Switches and rooms as config.toml, `memory-fabric off` and `on` have them now.
+        """Apply the switches and domains as config.toml, `memory-fabric off` and `on` have them
+        now.
 
-        The file is read again where it changed since the last question; a server lives long.
+        The file is read again only if it has changed.
         """
-        from memory_fabric.store import settings_file  # who lives short has read it
+        from memory_fabric.store import settings_file  # only servers follow changes
 
         home = self.switched_by[0]
         stamp = settings_file.stamp(home)
@@ -113,47 +115,52 @@ class Memory:
         self.follow_switches()
 
     def has_moved(self) -> bool:
-        """Whether the folder was linked with another project, or split off, since; servers ask.
+        """True if the folder was linked with another project or split off since; servers ask.
 
-        The registry is read again where it changed since the last question.
+        The registry is read again only if it has changed.
         """
         stamp = identity.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
         if not os.path.isdir(self.settings.project_dir):
-            return False  # it was moved away or deleted: nothing tells that it is another's
+            # moved away or deleted, which does not mean that it belongs to another project
+            return False
         self._registered = stamp
         found = _project_of(self.settings)
         return found is not None and found.id != self.project.id
 
     def path_of(self, kind: str) -> str:
-        """Where the database of a kind lies; without a project all is in the user's."""
+        """Return the path of the database of a kind; without a project always the user's."""
         if kind == "project" and self.project:
             return os.path.join(identity.folder_of(self.settings.home, self.project.id), "graph.db")
         return os.path.join(self.settings.home, "user.db")
 
     def journal_of(self, kind: str) -> str:
-        """The operations journal of a database, beside it."""
+        """Return the path of a database's operations journal."""
         return os.path.join(os.path.dirname(self.path_of(kind)), "operations.jsonl")
 
     def queue_folder(self, kind: str) -> str:
-        """Where operations wait while the database of this kind cannot be written."""
+        """Return the folder in which operations wait while the database of this kind cannot be
+        written.
+        """
         if kind == "project" and self.project:
             return self.project.local
         return os.path.join(self.settings.home, "local")
 
     def queue_path(self, kind: str) -> str:
-        """The file in which they wait."""
+        """Return the file in which these operations wait."""
         return os.path.join(self.queue_folder(kind), "graph-queue.jsonl")
 
-    def native_lock(self, path: str) -> str:
-        """The lock for a MEMORY.md: in home, nothing of ours may lie beside the client's files."""
+    def memory_md_lock(self, path: str) -> str:
+        """Return the lock file for a MEMORY.md, in home: nothing may be added to the client's
+        folder.
+        """
         return files.lock_path(self.settings.home, path)
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """The open database of a kind; None when it does not exist and is not to be made.
+        """Return the open database of a kind; None if it does not exist and `create` is not set.
 
-        Raises StoreUnavailable and its kinds.
+        Raises StoreUnavailable and its subclasses.
         """
         kind = kind if self.project else "user"
         known = self._open.get(kind)
@@ -168,7 +175,7 @@ class Memory:
         return opened
 
     def databases(self) -> list[Database]:
-        """Databases that can be read, the project's first; the others are named in `failures`."""
+        """Return the readable databases, the project's first; `failures` names the others."""
         found = []
         self.unavailable.clear()
         for kind in KINDS if self.project else ("user",):
@@ -183,43 +190,47 @@ class Memory:
         return found
 
     def open_databases(self) -> list[Database]:
-        """The databases that are open now; none is opened."""
+        """Return the databases that are open already."""
         return list(self._open.values())
 
     def session_database(self) -> Database:
-        """Where sessions, ledger and tasks of this project are kept. Raises StoreUnavailable."""
+        """Return the database of this project's sessions, ledger and tasks. Raises
+        StoreUnavailable.
+        """
         database = self.database("project", create=True)
         assert database is not None
         return database
 
     def fail(self, what: str) -> None:
-        """Note a failure once."""
+        """Add a failure, unless it is known."""
         if what not in self.failures:
             self.failures.append(what)
 
     def write(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
     ) -> dict[str, Any]:
-        """The result of a change, durable on return; `{"queued": True}` when it waits in the queue.
+        """Apply a change durably and return its result; `{"queued": True}` if it had to be queued.
 
-        `store` states the database ("project", "user"); else entities are changed where they live.
-        Raises NotFound, BadInput (nothing changed), StoreUnavailable (not even queued).
+        `store` names the database ("project", "user"); without it, entities are changed where they
+        are stored. Raises NotFound, BadInput (nothing changed), StoreUnavailable (not even queued).
         """
         return self._write(kind, payload, self._stamped(provenance), store)
 
     def write_now(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
     ) -> dict[str, Any]:
-        """The result of a change to one database that must not wait: later it may be wrong.
+        """Apply a change to one database that would be wrong later, and return its result.
 
-        Raises NotFound, BadInput, StoreUnavailable, DeadlinePassed; nothing changed then.
+        Raises NotFound, BadInput, StoreUnavailable, DeadlinePassed; then nothing has changed.
         """
         return self.apply_now(self._operation(kind, payload, self._stamped(provenance), store))
 
     def operation(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str = KINDS[0]
     ) -> Operation:
-        """A change that the caller applies himself. Raises StoreUnavailable as `write` does."""
+        """Return a change for the caller to apply. Raises StoreUnavailable if memory is switched
+        off.
+        """
         return self._operation(kind, payload, self._stamped(provenance), store)
 
     def _write(
@@ -233,7 +244,7 @@ class Memory:
     def _operation(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str
     ) -> Operation:
-        """The change as it may be stored. Raises StoreUnavailable where memory is switched off."""
+        """Return the change as it may be stored. Raises StoreUnavailable if memory is off."""
         if not self.settings.writes:
             raise switches.off_error(self.settings)
         from memory_fabric.store import write  # recall alone never loads it
@@ -245,10 +256,12 @@ class Memory:
     def remember(
         self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
     ) -> Record | None:
-        """The record as stored (or the known one that it repeats); None below the candidate limit.
+        """Store a record and return it, or the known one that it repeats; None below the candidate
+        limit.
 
-        Fills id, times and provenance; closes records (ids) that it `supersedes`, if it may. An
-        `echo` is no sighting of its own. Raises StoreUnavailable when it could not even be queued.
+        Fills in id, times and provenance, and closes the records (ids) that it `supersedes`, if
+        allowed. An `echo` does not count as an occurrence. Raises StoreUnavailable if it could not
+        even be queued.
         """
         if record.confidence < CANDIDATE_FROM:
             return None
@@ -286,7 +299,7 @@ class Memory:
         return records.from_object(stored) if stored else None
 
     def forget(self, record_ids: list[str], provenance: Provenance) -> int:
-        """How many of these records were forgotten, in whichever database they lie."""
+        """Forget these records in either database; return how many there were."""
         gone, known = 0, "SELECT 1 FROM records WHERE id = ?"
         for database in self.databases():
             here = [id_ for id_ in record_ids if database.row(known, (id_,))]
@@ -296,11 +309,12 @@ class Memory:
         return gone
 
     def find_records(self, where: str, values: tuple[Any, ...] = (), limit: int = 100) -> list[Any]:
-        """Records of both databases that meet a condition on their columns, newest first.
+        """Return records of both databases that meet an SQL condition on their columns, newest
+        first.
 
         Columns: id, type, scope, domain, session, status, pinned, confidence, trust, created_at …
         """
-        from memory_fabric.store import records  # a prompt rarely asks for whole records
+        from memory_fabric.store import records  # few prompts need whole records
 
         found = []
         for database in self.databases():
@@ -312,7 +326,7 @@ class Memory:
         return [record for record, _ in found[:limit]]
 
     def refresh(self) -> None:
-        """Take over what others wrote into the mirrored file; nothing where none is mirrored.
+        """Import changes that others made to the mirrored graph file, if there is one.
 
         Raises StoreUnavailable.
         """
@@ -320,17 +334,18 @@ class Memory:
             self.mirror.refresh(self)
 
     def flush(self) -> None:
-        """Bring tiers 2 and 3 up to date: drain queues, write journals, refresh MEMORY.md.
+        """Update tiers 2 and 3: apply queues, write journals, refresh MEMORY.md.
 
-        A part that fails is named in `failures`, the others go on; nothing is lost, it is done next
-        time.
+        A part that fails is named in `failures` and is done next time; the others go on.
         """
         from memory_fabric.store.tiers import sync  # not on the prompt path
 
         sync.flush(self)
 
     def native_ids(self, session_started_at: str) -> frozenset[str]:
-        """Ids of records that this project's MEMORY.md already showed when the session began."""
+        """Return the ids of records that this project's MEMORY.md already had when the session
+        began.
+        """
         if self.project is None:
             return frozenset()
         try:
@@ -347,7 +362,7 @@ class Memory:
         return frozenset(row[0] for row in shown)
 
     def promotable(self) -> list[Record]:
-        """Records that belong into MEMORY.md: pinned first, then newest.
+        """Return the records that belong in MEMORY.md: pinned first, then newest.
 
         None of an isolated domain: the client shows the file to every session and subagent.
         """
@@ -362,23 +377,23 @@ class Memory:
         return pinned + sure
 
     def close(self) -> None:
-        """Let go of the databases."""
-        for part in self.parts.values():
+        """Close the databases."""
+        for part in self.scoped.values():
             part.close()
         for database in self._open.values():
             database.close()
         self._open.clear()
 
     def _let_go(self, kind: str) -> None:
-        """Close a database whose file was removed or replaced under us, or is to be tried again.
+        """Close a database whose file was removed or replaced, or that is to be opened again.
 
-        What no journal has yet is saved from it: the open file can still be read. Where the whole
-        folder is gone, somebody wanted that: nothing of it is made again.
+        Operations that are not in the journal yet are appended first, since the open file can still
+        be read; unless the whole folder was deleted, which is assumed to be intended.
         """
         known = self._open.pop(kind)
         folder = os.path.dirname(known.path)
         if not known.is_current() and os.path.isdir(folder):
-            from memory_fabric.store import journal  # only for a file that is gone
+            from memory_fabric.store import journal  # only for a removed file
 
             try:
                 journal.rescue(known, self.journal_of(kind))
@@ -387,7 +402,7 @@ class Memory:
         known.close()
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
-        expect_file(path)  # one that is none can be neither opened nor built again
+        expect_file(path)  # a pipe or device can be neither opened nor rebuilt
         if self._repair and is_suspect(path):
             return self._rebuilt(path, kind)
         if is_lost(path, self.journal_of(kind)):
@@ -409,7 +424,8 @@ class Memory:
     def _rebuilt(self, path: str, kind: str) -> Database:
         from memory_fabric.store import repair  # only for a damaged file
 
-        with deadline.running(deadline.Deadline()):  # half of it would be done again and again
+        # without a limit, as half a rebuild would be repeated every time
+        with deadline.running(deadline.Deadline()):
             database, sentence = repair.rebuild(path, kind, self.journal_of(kind), self.progress)
         if sentence:
             self.told.append(sentence)
@@ -444,12 +460,14 @@ class Memory:
         return apply(database, operation, is_new=is_new)
 
     def _enqueue(self, operation: Operation, error: FabricError) -> None:
-        from memory_fabric.store import journal, signing, write  # only with a graph that fails
+        # only if the graph cannot be written
+        from memory_fabric.store import journal, signing, write
 
         self.fail(f"graph ({operation.store}): {error}")
-        if write.is_local(operation):  # it must not outlive its session in a file
+        if write.is_local(operation):  # a file would keep it beyond its session
             raise error
-        # The project's disk may have room where that of the home has none, for the user's, too.
+        # The project's disk may have space when home's has none, also for changes of the user's
+        # database.
         kinds = (operation.store, "user", "project")
         folders = [self.queue_folder(kind) for kind in kinds]
         for folder in dict.fromkeys(folders):
@@ -474,7 +492,7 @@ class Memory:
             self._apply(Operation(ids.new_id(), kind, part, provenance, store))
             for store, part in parts
         ]
-        return routing.joined(kind, payload, results)
+        return routing.combine(kind, payload, results)
 
 
 def _project_of(settings: Settings) -> Project | None:

@@ -1,4 +1,4 @@
-"""Several names for one thing: aliases, and entities that are made one; found, shown, done."""
+"""Several names for one thing: aliases, and merges of entities, planned and carried out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memory_fabric.text import name_key
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An entity that a merge is about: how much is said of it, and where it lies."""
+    """An entity of a merge, the number of its observations and relations, and its database."""
 
     name: str
     type: str
@@ -26,7 +26,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a merge makes one: `into` takes over what the others have, and their names."""
+    """A planned merge: `into` takes over the observations, relations and names of the others."""
 
     into: Part
     others: tuple[Part, ...]
@@ -34,7 +34,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Aliases:
-    """The other names of one entity; `refused` are those that it was not given, and why."""
+    """The other names of an entity; `refused` has those that could not be added, and why."""
 
     entity: str
     names: tuple[str, ...]
@@ -43,16 +43,16 @@ class Aliases:
 
 
 def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
-    """What a merge would do; nothing is changed.
+    """Plan a merge; nothing is changed.
 
-    Raises NotFound for a name that nobody bears, BadInput where the entities do not lie together.
+    Raises NotFound for an unknown name, BadInput if the entities are in different databases.
     """
-    target, database = _meant(memory, into)
+    target, database = _find_entity(memory, into)
     others = []
     for name in dict.fromkeys(names):
         found = _part(database, name)
         if found is None:
-            elsewhere, _ = _meant(memory, name)
+            elsewhere, _ = _find_entity(memory, name)
             if elsewhere.name == target.name:
                 raise BadInput(
                     "names",
@@ -63,8 +63,8 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
         if found is None:
             raise BadInput(
                 "names",
-                f"{name!r} and {target.name!r} lie in different memories, the project's and yours.",
-                remedy="State what you need of the one in the other, and forget the one.",
+                f"{name!r} and {target.name!r} are in different memories, the project's and yours.",
+                remedy="Add what you need to the other memory and forget it here.",
             )
         if found.name != target.name:
             others.append(found)
@@ -74,9 +74,9 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
 
 
 def merge(memory: Memory, planned: Plan, provenance: Provenance) -> dict[str, object]:
-    """Do what was planned, as one operation; the names of the others are aliases afterwards.
+    """Carry out a planned merge as one operation; the names of the others become aliases.
 
-    Raises StoreUnavailable, and NotFound when one of the entities is gone meanwhile.
+    Raises StoreUnavailable, and NotFound if one of the entities was deleted meanwhile.
     """
     payload = {"into": planned.into.name, "names": [part.name for part in planned.others]}
     return memory.write("merge", payload, provenance, store=planned.into.store)
@@ -85,26 +85,26 @@ def merge(memory: Memory, planned: Plan, provenance: Provenance) -> dict[str, ob
 def add_aliases(
     memory: Memory, entity: str, names: Sequence[str], provenance: Provenance
 ) -> Aliases:
-    """Let an entity be found by other names, too; all that it has now, and which are not free.
+    """Add aliases to an entity; return all it has now, and those that were refused.
 
-    Raises NotFound without the entity, BadInput where each of the names belongs to another one.
+    Raises NotFound for an unknown entity, BadInput if all names belong to other entities.
     """
-    part, database = _meant(memory, entity)
+    part, database = _find_entity(memory, entity)
     payload = {"entity": part.name, "aliases": list(names)}
     result = memory.write("alias", payload, provenance, store=part.store)
-    _must_be_done(result)
-    return replace(_of(database, part.name), refused=result.get("refused", {}))
+    _require_applied(result)
+    return replace(_aliases_of(database, part.name), refused=result.get("refused", {}))
 
 
 def remove_aliases(
     memory: Memory, entity: str, names: Sequence[str], provenance: Provenance
 ) -> Aliases:
-    """Take other names from an entity; those that it has still.
+    """Remove aliases from an entity; return those that remain.
 
-    Raises NotFound without the entity, or when none of the names was one of its.
+    Raises NotFound for an unknown entity, or if none of the names was its alias.
     """
-    part, database = _meant(memory, entity)
-    known = {name_key(name) for name in _of(database, part.name).names}
+    part, database = _find_entity(memory, entity)
+    known = {name_key(name) for name in _aliases_of(database, part.name).names}
     if not any(name_key(name) in known for name in names):
         raise NotFound(
             names[0] if names else "",
@@ -112,17 +112,17 @@ def remove_aliases(
             remedy="memory-fabric alias shows all names.",
         )
     payload = {"entity": part.name, "aliases": list(names)}
-    _must_be_done(memory.write("unalias", payload, provenance, store=part.store))
-    return _of(database, part.name)
+    _require_applied(memory.write("unalias", payload, provenance, store=part.store))
+    return _aliases_of(database, part.name)
 
 
 def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
-    """The other names of one entity, or of all that have some, by name."""
+    """Return the aliases of one entity, or of all entities that have some, by name."""
     if entity:
-        part, database = _meant(memory, entity)
-        return [_of(database, part.name)]
+        part, database = _find_entity(memory, entity)
+        return [_aliases_of(database, part.name)]
     return [
-        _of(database, row[0])
+        _aliases_of(database, row[0])
         for database in memory.databases()
         for row in database.rows(
             "SELECT name FROM entities WHERE id IN (SELECT entity FROM aliases) ORDER BY name"
@@ -130,8 +130,8 @@ def all_aliases(memory: Memory, entity: str = "") -> list[Aliases]:
     ]
 
 
-def _meant(memory: Memory, name: str) -> tuple[Part, Database]:
-    """The entity of exactly this name, else the one that the name means."""
+def _find_entity(memory: Memory, name: str) -> tuple[Part, Database]:
+    """Return the entity with exactly this name, else the one that the name means."""
     databases = memory.databases()
     for database in databases:
         part = _part(database, name)
@@ -160,7 +160,7 @@ def _part(database: Database, name: str) -> Part | None:
     return Part(name, kind, observations, relations, database.kind)
 
 
-def _of(database: Database, name: str) -> Aliases:
+def _aliases_of(database: Database, name: str) -> Aliases:
     rows = database.rows(
         "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
         "WHERE e.name = ? ORDER BY a.key",
@@ -169,10 +169,10 @@ def _of(database: Database, name: str) -> Aliases:
     return Aliases(name, tuple(row[0] for row in rows), database.kind)
 
 
-def _must_be_done(result: Mapping[str, object]) -> None:
+def _require_applied(result: Mapping[str, object]) -> None:
     if result.get("queued"):
         raise StoreUnavailable(
             "",
             f"The change waits in the queue: {result.get('because')}",
-            remedy="memory-fabric sync brings it in.",
+            remedy="memory-fabric sync applies it.",
         )

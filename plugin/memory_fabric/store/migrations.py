@@ -1,7 +1,7 @@
-"""The schema, as numbered steps: step N brings a database from version N-1 to N.
+"""Database schema in numbered steps: step N migrates a database from version N-1 to N.
 
-A step that has been released is never edited. FTS5 tables hold no text of their own (external
-content); triggers keep them true, so nothing but these statements knows of them.
+A released step is never edited. The FTS5 tables have external content and are kept up to date by
+triggers, so no other code writes them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ V1 = (
         UNIQUE (source, type, target))""",
     "CREATE INDEX relations_by_target ON relations (target)",
     "CREATE INDEX relations_by_record ON relations (record) WHERE record <> ''",
-    # --- what was remembered on purpose ----------------------------------------------------------
+    # --- records ---------------------------------------------------------------------------------
     """CREATE TABLE records (
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, key TEXT NOT NULL, type TEXT NOT NULL,
         what TEXT NOT NULL, why TEXT NOT NULL, about TEXT NOT NULL, extra TEXT NOT NULL,
@@ -47,11 +47,12 @@ V1 = (
     "CREATE INDEX records_by_key ON records (key)",
     "CREATE INDEX records_by_time ON records (created_at)",
     "CREATE INDEX records_by_session ON records (session)",
-    # Which records stand in whose MEMORY.md, the user's among them: kept in the project's database.
+    # Records shown in each MEMORY.md, the user's records among them; kept in the project's
+    # database.
     """CREATE TABLE promoted (
         root TEXT NOT NULL, record TEXT NOT NULL, since TEXT NOT NULL, PRIMARY KEY (root, record))
         WITHOUT ROWID""",
-    # --- what was said ---------------------------------------------------------------------------
+    # --- turns of conversations ------------------------------------------------------------------
     """CREATE TABLE episodes (
         id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, session TEXT NOT NULL,
         role TEXT NOT NULL, text TEXT NOT NULL, extra TEXT NOT NULL DEFAULT '',
@@ -59,7 +60,7 @@ V1 = (
         created_at TEXT NOT NULL)""",
     "CREATE INDEX episodes_by_session ON episodes (session, id)",
     "CREATE INDEX episodes_by_time ON episodes (created_at)",
-    # --- how it came about -----------------------------------------------------------------------
+    # --- operation log ---------------------------------------------------------------------------
     """CREATE TABLE operations (
         seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
         payload TEXT NOT NULL, inverse TEXT NOT NULL, provenance TEXT NOT NULL,
@@ -68,7 +69,7 @@ V1 = (
     """CREATE TABLE tombstones (
         id TEXT PRIMARY KEY, key INTEGER NOT NULL, created_at TEXT NOT NULL) WITHOUT ROWID""",
     "CREATE INDEX tombstones_by_key ON tombstones (key)",
-    # --- what was said to whom -------------------------------------------------------------------
+    # --- sessions and injections -----------------------------------------------------------------
     """CREATE TABLE sessions (
         id TEXT PRIMARY KEY, started_at TEXT NOT NULL, seen_at TEXT NOT NULL,
         loaded_at TEXT NOT NULL DEFAULT '', block TEXT NOT NULL DEFAULT '',
@@ -133,7 +134,8 @@ V1 = (
 )
 
 V2 = (
-    # Every record that says a thing, though one of them brought it: it goes with the last.
+    # All records that state a row, not only the one that added it: the row is deleted with the
+    # last.
     """CREATE TABLE claims (
         record TEXT NOT NULL, kind TEXT NOT NULL, row INTEGER NOT NULL,
         PRIMARY KEY (record, kind, row)) WITHOUT ROWID""",
@@ -161,8 +163,7 @@ V2 = (
     "DROP INDEX relations_by_record",
 )
 
-# Every three letters in a row, for parts of words: no bm25 is asked of them, so nothing is kept but
-# the rows that hold them.
+# Trigrams for substring search; never ranked, so only row ids are stored.
 _TRIGRAMS = "tokenize='trigram', detail='none', columnsize='0'"
 
 V3 = (
@@ -191,9 +192,9 @@ V3 = (
 )
 
 V4 = (
-    # The tag that came with a text; where it is empty, it is of the project itself.
+    # The project tag of an ingested text; empty for the database's own project.
     "ALTER TABLE episodes ADD COLUMN project TEXT NOT NULL DEFAULT ''",
-    # What other programs brought in, as it came, and how far the work on it is. Times are ISO 8601.
+    # The ingest queue: texts from other programs as they came, and their state. Times are ISO 8601.
     """CREATE TABLE intake (
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, key TEXT NOT NULL DEFAULT '',
         digest TEXT NOT NULL, body TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'waiting',

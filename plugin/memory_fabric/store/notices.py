@@ -1,4 +1,4 @@
-"""What the user must be told once, kept until an event comes that can show it."""
+"""Notices for the user, each shown once and kept until an event can show it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LOCK_S = 0.2
 
 
 def leave(home: str, text: str, *, place: str = "", about: str = "") -> None:
-    """Keep a notice for the next event that can show one. Raises OSError, TimeoutError.
+    """Save a notice for the next event that can show one. Raises OSError, TimeoutError.
 
-    With `place` (a project's id) it waits for a session's start there. `about` is the id of the
-    record that it is about, by which it can be withdrawn.
+    With `place` (a project's id) it waits for the start of a session there. `about` is the id of
+    the record that it concerns, by which it can be withdrawn.
     """
     from memory_fabric.redaction.redact import (
         redact,
-    )  # its expressions cost: only who speaks pays them
+    )  # slow to import: only needed with a notice
 
     more = {"place": place, "about": about} if place or about else {}
     path = os.path.join(home, NOTICES)
@@ -33,17 +33,16 @@ def leave(home: str, text: str, *, place: str = "", about: str = "") -> None:
 
 
 def take(home: str, place: str = "") -> list[str]:
-    """All notices that wait for no place or for this one, each once; they are gone afterwards.
+    """Return all notices for any place or for this one, each once, and delete them.
 
-    Never raises: what cannot be taken now, because another process is at it or the place cannot be
-    written, waits for the next time.
+    Never raises: notices that cannot be taken now, because of a lock or a read-only home, wait.
     """
     lines = _take_out(home, lambda line: line.get("place", "") in ("", place))
     return list(dict.fromkeys(str(line.get("text", "")) for line in lines if line.get("text")))
 
 
 def withdraw(home: str, about: str) -> None:
-    """Take away what waits to be said about a record; as `take`, it never raises."""
+    """Delete the notices about a record; never raises, as `take`."""
     _take_out(home, lambda line: line.get("about") == about)
 
 
@@ -67,8 +66,8 @@ def _take_out(home: str, fits: Callable[[dict[str, Any]], bool]) -> list[dict[st
     return [line for line in lines if fits(line)]
 
 
-def once(home: str, name: str) -> bool:
-    """Whether this is the first time that `name` is asked for in this home."""
+def is_first_time(home: str, name: str) -> bool:
+    """True the first time that `name` is asked for in this home."""
     folder = os.path.join(home, "told")
     try:
         files.make_folder(folder)
@@ -76,5 +75,5 @@ def once(home: str, name: str) -> bool:
     except FileExistsError:
         return False
     except OSError:
-        return False  # a home that cannot be written would hear the same at every start
+        return False  # in a home that cannot be written it would be shown at every start
     return True

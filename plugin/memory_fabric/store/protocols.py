@@ -1,7 +1,7 @@
-"""Protocols of a memory and its mirrored file, for modules that `store.memory` itself loads.
+"""Protocols of a memory and its mirrored graph file, for modules that `store.memory` itself loads.
 
-They are handed the memory and never import it, so that imports form no circle. Only type checkers
-read this module; no process imports it.
+They receive the memory as an argument and never import it, to avoid import cycles. Only type
+checkers read this module; no process imports it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Memory(Protocol):
     def queue_folder(self, kind: str) -> str:
         """Return the folder in which changes of a database wait."""
 
-    def native_lock(self, path: str) -> str:
-        """Return the path of the lock for a MEMORY.md."""
+    def memory_md_lock(self, path: str) -> str:
+        """Return the path of the lock file for a MEMORY.md."""
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return the open database of a kind."""
@@ -60,18 +60,18 @@ class Memory(Protocol):
     def write_now(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
     ) -> dict[str, Any]:
-        """Apply a change that must not wait."""
+        """Apply a change that cannot wait."""
 
     def operation(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, store: str = ...
     ) -> Operation:
-        """Return a change that the caller applies."""
+        """Return a change for the caller to apply."""
 
     def apply_now(self, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
         """Apply an operation to its database."""
 
     def promotable(self) -> list[Record]:
-        """Return the records that belong into MEMORY.md."""
+        """Return the records that belong in MEMORY.md."""
 
 
 class Mirror(Protocol):
@@ -82,10 +82,10 @@ class Mirror(Protocol):
     look_in_s: float
 
     def refresh(self, memory: Memory) -> None:
-        """Take over what others wrote into the file."""
+        """Import changes that others made to the file."""
 
     def write(self, memory: Memory) -> None:
-        """Write what changed in the database."""
+        """Write the changes of the database to the file."""
 
     def erase(self, memory: Memory, is_gone: Callable[[bytes], bool]) -> None:
-        """Write the file without the lines that are gone."""
+        """Rewrite the file without the lines for which `is_gone` is true."""

@@ -1,4 +1,4 @@
-"""Records between their value, their JSON (journal, operation, export) and their database row."""
+"""Conversion of records between values, JSON (journal, operation, export) and database rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.store.database import Database
 
-# Fields that have a column of their own because queries ask for them; the rest lies in `body`.
+# Fields with a column of their own, because queries use them; the others are in `body`.
 COLUMNS = (
     "id type what why confidence trust source scope domain session agent status pinned created_at "
     "valid_to superseded_by"
@@ -31,7 +31,7 @@ _SELECT_R = ", ".join(f"r.{name}" for name in [*COLUMNS, "body", "sightings"])
 
 
 def as_object(record: Record) -> dict[str, Any]:
-    """The record as a JSON object: entities as [name, type], relations as triples."""
+    """Return the record as a JSON object: entities as [name, type], relations as triples."""
     out = {name: getattr(record, name) for name in (*COLUMNS, *_BODY)}
     for name in _LISTS:
         out[name] = list(out[name])
@@ -42,9 +42,9 @@ def as_object(record: Record) -> dict[str, Any]:
 
 
 def from_object(value: Mapping[str, Any]) -> Record:
-    """The record in a JSON object; fields that are missing or of another type keep their default.
+    """Return the record in a JSON object; missing or mistyped fields keep their default.
 
-    Raises KeyError when it has no `type` or `what`.
+    Raises KeyError without `type` or `what`.
     """
     plain = Record(type=str(value["type"]), what=str(value["what"]))
     found: dict[str, Any] = {}
@@ -71,13 +71,15 @@ def from_object(value: Mapping[str, Any]) -> Record:
 
 
 def say_the_same(one: Record, other: Record) -> bool:
-    """True if two records hold the same text: of rows with one key only these are one."""
+    """True if two records hold the same text; records with the same `key_of` need not."""
     return same_form(one.what) == same_form(other.what)
 
 
 def key_of(record: Record) -> str:
-    """What records of one text share, and others may: the stemmed words of `what`, in order; long
-    ones with a sum. It finds rows to compare (`say_the_same`), and decides nothing itself.
+    """Return a lookup key that all records with the same text share.
+
+    The key is the stemmed words of `what`, cut with a checksum if long. Records with other texts
+    may have it, too; `say_the_same` decides.
     """
     key = " ".join(loose_stem(w) for w in words(record.what))
     if len(key) <= MAX_KEY_CHARS:
@@ -86,7 +88,7 @@ def key_of(record: Record) -> str:
 
 
 def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> None:
-    """Insert the record, or replace the row of its id. `sessions` are those that it was seen in."""
+    """Insert the record or replace the row with its id; `sessions` are those it occurred in."""
     whole = as_object(record)
     body = {name: whole[name] for name in _BODY}
     body |= {"entities": whole["entities"], "relations": whole["relations"], "seen_in": sessions}
@@ -111,7 +113,7 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
 def find(
     connection: sqlite3.Connection, where: str, values: tuple[Any, ...], limit: int = 1000
 ) -> list[tuple[Record, list[str]]]:
-    """Records whose row meets the condition, newest first, with the sessions that saw each."""
+    """Return records whose rows meet the condition, newest first, each with its sessions."""
     rows = connection.execute(
         f"SELECT {_SELECT} FROM records WHERE {where} ORDER BY created_at DESC, seq DESC LIMIT ?",
         (*values, limit),
@@ -122,10 +124,10 @@ def find(
 def about(
     db: Database, match: str, types: Sequence[str], limit: int, *, candidates: bool = False
 ) -> list[Record]:
-    """Active records of these types that nothing has replaced and that match, best first; ours,
-    then as many of others.
+    """Return active, current records of these types that match, best first.
 
-    With `candidates` also what waits for a second sighting.
+    At most `limit` from this user, then at most `limit` that others shared. With `candidates`, also
+    those that wait for a second occurrence.
     """
     marks = ", ".join("?" * len(types))
     active = "('active', 'candidate')" if candidates else "('active')"

@@ -1,4 +1,4 @@
-"""A damaged database: set aside under the time, and a new one built from backup and journal."""
+"""Repair of a damaged database: set aside, and rebuilt from backup and journal."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ FULL_TEXT = (
     *("entities_fts", "observations_fts", "records_fts", "episodes_fts"),
     *("entities_trigrams", "observations_trigrams"),
 )
-# A journal in home is nobody's but ours, and the memory of years.
+# A journal in home has only been written by this package, and may hold years of changes.
 MAX_JOURNAL_BYTES = 4 << 30
 
 
 def rebuild(
     path: str, kind: str, journal_path: str, progress: Progress | None = None
 ) -> tuple[Database, str]:
-    """A working database in the place of a damaged or lost one, and a sentence for the user.
+    """Replace a damaged or lost database by a working one; return it and a sentence for the user.
 
-    A damaged file is kept as `<name>.corrupt-<time>`. The newest sound backup is taken, then the
-    journal replayed; operations are applied once by id. A sound one gets what only the journal has.
-    Raises StoreUnavailable.
+    The damaged file is kept as `<name>.corrupt-<time>`. The newest consistent backup is restored
+    and the journal replayed; operations are applied once by id. An undamaged database only gets the
+    operations that are missing. Raises StoreUnavailable.
     """
     try:
         with files.Locked(path + ".repair.lock", timeout_s=30):
@@ -49,7 +49,7 @@ def rebuild(
 
 
 def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
-    """Apply a journal's operations that the database lacks; (applied, lines that could not be)."""
+    """Apply the journal's operations that the database lacks; return (applied, unusable lines)."""
     lines, bad = files.read_lines(journal_path, MAX_JOURNAL_BYTES)
     applied, refused = _replayed(db, lines, progress)
     with db.transaction() as connection:
@@ -78,12 +78,12 @@ def _replayed(
 def _rebuilt(
     path: str, kind: str, journal_path: str, progress: Progress | None
 ) -> tuple[Database, str]:
-    if _sound_again(path):
+    if _is_intact(path):
         db = _opened(path, kind)
         missing, _ = replay(db, journal_path, progress)
-        return db, f"{missing} changes that only the journal had are back." if missing else ""
+        return db, f"{missing} changes were restored from the journal." if missing else ""
     aside = _set_aside(path)
-    source = next((b for b in backup.every(path) if backup.is_sound(b)), "")
+    source = next((b for b in backup.list_backups(path) if backup.is_sound(b)), "")
     if source:
         shutil.copyfile(source, path)
         os.chmod(path, 0o600)
@@ -100,7 +100,7 @@ def _opened(path: str, kind: str) -> Database:
 
 
 def _unjournaled(aside: str) -> list[dict[str, Any]]:
-    """Operations that a damaged file still gives and that no journal had yet."""
+    """Return operations that can still be read from a damaged file and are in no journal yet."""
     found: list[dict[str, Any]] = []
     if not aside:
         return found
@@ -120,8 +120,8 @@ def _unjournaled(aside: str) -> list[dict[str, Any]]:
     return found
 
 
-def _sound_again(path: str) -> bool:
-    """Whether another process has mended it meanwhile, or nothing was wrong."""
+def _is_intact(path: str) -> bool:
+    """True if another process has repaired it meanwhile, or nothing was wrong."""
     if not files.size_of(path):
         return False
     try:
@@ -133,7 +133,7 @@ def _sound_again(path: str) -> bool:
     try:
         sound = db.rows("PRAGMA quick_check") == [("ok",)]
         if sound:
-            mend_indexes(db)
+            repair_indexes(db)
     except FabricError:
         sound = False
     finally:
@@ -143,17 +143,17 @@ def _sound_again(path: str) -> bool:
     return sound
 
 
-def mend_indexes(db: Database) -> list[str]:
-    """Full-text indexes that do not fit their texts are made again from these; which."""
-    unfit = unfit_indexes(db)
+def repair_indexes(db: Database) -> list[str]:
+    """Rebuild the full-text indexes that do not match their texts; return their names."""
+    unfit = mismatched_indexes(db)
     for table in unfit:
         with db.transaction() as c:
             c.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
     return unfit
 
 
-def unfit_indexes(db: Database) -> list[str]:
-    """The full-text indexes that do not fit their texts."""
+def mismatched_indexes(db: Database) -> list[str]:
+    """Return the full-text indexes that do not match their texts."""
     unfit = []
     for table in FULL_TEXT:
         try:
@@ -179,6 +179,6 @@ def _set_aside(path: str) -> str:
 
 def _sentence(aside: str, source: str, applied: int, refused: int) -> str:
     origin = f"the backup {os.path.basename(source)}" if source else "no backup"
-    what = f"A damaged memory was set aside as {aside}" if aside else "A memory was gone"
-    text = f"{what} and rebuilt from {origin} and {applied} journalled changes."
+    what = f"A damaged memory was set aside as {aside} and" if aside else "A lost memory was"
+    text = f"{what} rebuilt from {origin} and {applied} journalled changes."
     return text + (f" {refused} lines could not be read." if refused else "")

@@ -1,4 +1,4 @@
-"""Which database a change of the graph belongs to: where its entities live, else the project's."""
+"""Choice of the database for graph changes: the one with the entities, else the project's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ITEMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "delete_observations": ("deletions", ("entityName",)),
     "delete_relations": ("relations", ("from", "to")),
 }
-# For each kind whose answer is a list: the list, and the fields that tell its items apart.
+# For each kind with a list in its result: the list, and the fields that identify an item.
 _ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "create_entities": ("entities", ("name",)),
     "create_relations": ("relations", ("from", "relationType", "to")),
@@ -33,34 +33,34 @@ _ANSWERS: dict[str, tuple[str, tuple[str, ...]]] = {
 def split(
     memory: Memory, kind: str, payload: Mapping[str, Any]
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Parts of the payload with the database each goes to.
+    """Split a payload by database; return pairs of database and part.
 
-    Deletions go to every database that exists, and to those that cannot be opened now: there they
-    wait. What is said about an unknown entity goes to the database that cannot be opened, where it
-    may live; when all can be, it raises NotFound, and nothing changes.
+    Deletions apply to every database, also to those that cannot be opened now, where they are
+    queued. An observation of an unknown entity is meant for a database that cannot be opened; if
+    all can be opened, NotFound is raised and nothing changes.
     """
     field, name_fields = _ITEMS[kind]
     if not memory.project:
         return [("user", dict(payload))]
     items = payload[field]
     names = [item[name] for item in items for name in name_fields]
-    living = _living(memory, names)
+    living = _stored_in(memory, names)
     if kind.startswith("delete_"):
         stores = [s for s in ("project", "user") if s in living or s in memory.unavailable]
         return [(store, dict(payload)) for store in stores]
     parts: dict[str, list[Any]] = {}
     for item in items:
         mine = {item[name] for name in name_fields}
-        parts.setdefault(_home_of(memory, kind, mine, living), []).append(item)
+        parts.setdefault(_store_of(memory, kind, mine, living), []).append(item)
     return [(store, {**payload, field: part}) for store, part in (parts or {"project": []}).items()]
 
 
-def joined(
+def combine(
     kind: str, payload: Mapping[str, Any], results: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """One result from the parts': lists in the order they were asked for, counts added.
+    """Combine the results of the parts: lists in the requested order, counts added.
 
-    `queued` and `because` stand in it if any part was queued.
+    `queued` and `because` are set if any part was queued.
     """
     whole: dict[str, Any] = {}
     for result in results:
@@ -89,8 +89,8 @@ def _in_order(kind: str, payload: Mapping[str, Any], whole: dict[str, Any]) -> d
     return whole
 
 
-def _living(memory: Memory, names: Sequence[str]) -> dict[str, set[str]]:
-    """For each database that can be read, those of the names that live there."""
+def _stored_in(memory: Memory, names: Sequence[str]) -> dict[str, set[str]]:
+    """Return, for each readable database, those of the names that it has."""
     found: dict[str, set[str]] = {}
     for db in memory.databases():
         try:
@@ -101,7 +101,7 @@ def _living(memory: Memory, names: Sequence[str]) -> dict[str, set[str]]:
     return found
 
 
-def _home_of(memory: Memory, kind: str, names: set[str], living: Mapping[str, set[str]]) -> str:
+def _store_of(memory: Memory, kind: str, names: set[str], living: Mapping[str, set[str]]) -> str:
     in_project, in_user = living.get("project", set()), living.get("user", set())
     if names <= in_user and not names & in_project:
         return "user"

@@ -1,4 +1,4 @@
-"""Snapshots of the page that shows a memory: one for each project, in home, for the owner only."""
+"""Snapshots of the viewer's page: one per project, in home, readable by the owner only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_NAME_CHARS = 60
 
 
 def path_of(home: str, project: Project | None) -> str:
-    """Where the snapshot of a project lies; without one, the user's."""
+    """Return the path of a project's snapshot; without a project, the user's."""
     if project is None:
         return os.path.join(home, FOLDER, "user.html")
     name, id_ = _plain(project.name), _plain(project.id)
@@ -23,19 +23,19 @@ def path_of(home: str, project: Project | None) -> str:
     return os.path.join(home, FOLDER, f"{id_ if id_.startswith(name) else f'{name}-{id_}'}.html")
 
 
-def keep(path: str, content: str) -> None:
-    """Write a snapshot in the place of the one before. Raises OSError."""
+def save(path: str, content: str) -> None:
+    """Write a snapshot over the previous one. Raises OSError."""
     files.write_atomic(path, content.encode("utf-8", "replace"))
 
 
-def drop_all(home: str) -> None:
-    """Delete all snapshots: nothing can be taken out of one. Raises OSError."""
+def delete_all(home: str) -> None:
+    """Delete all snapshots, since single memories cannot be removed from one. Raises OSError."""
     folder = os.path.join(home, FOLDER)
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         os.unlink(os.path.join(folder, name))
 
 
 def _plain(name: str) -> str:
-    """A name of which every file system and browser makes the same."""
+    """Return a name that all file systems and browsers treat the same."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in name)
     return kept.strip("-.")[:MAX_NAME_CHARS] or "project"

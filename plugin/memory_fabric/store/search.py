@@ -1,8 +1,8 @@
 """Ranked candidates from the full-text indexes: observations, records, episodes, entity names.
 
-Row ids come from FTS5 first and texts are fetched after the LIMIT, which costs least. `bm25` is
-turned round so that bigger is better. Filters hold on every source (`conditions`); domains are not
-among them: who wants only some asks a memory that shows no others (store.confining).
+FTS5 first returns row ids; texts are fetched after the LIMIT, which is cheapest. `bm25` is negated
+so that bigger is better. Filters apply to every source (`conditions`). Domains are no filter: a
+memory limited to some domains shows no others (store.domains.views).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
 
 EVERYTHING = Filters()
-# Of what is asked for, so much of what others shared, beside it.
+# Records that others shared: a fourth of the limit, in addition to it.
 SHARE_OF_OTHERS = 4
 
 
 class Candidate(Value):
     """A row that matched. `id` is `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`.
 
-    `before` and `after` are the texts of the turns beside a turn; a turn that came along because it
-    stands beside one that matched has a `bm25` of 0.
+    `before` and `after` are the texts of a turn's neighbours; a turn that was only added as a
+    neighbour of a match has a `bm25` of 0.
     """
 
     id: str
@@ -49,7 +49,7 @@ class Candidate(Value):
 def observations(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING
 ) -> list[Candidate]:
-    """Observations of the graph that match, best first."""
+    """Return matching observations of the graph, best first."""
     if not match:
         return []
     rows = _ranked(db, _OBSERVATIONS, match, conditions.of_observations(db, filters), limit)
@@ -59,13 +59,13 @@ def observations(
 def records(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
-    """Active records that match, best first; those of scope local only for their own session."""
+    """Return matching active records, best first; those of scope local only for their session."""
     if not match:
         return []
     wanted = conditions.of_records(db, filters, session)
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
         rows = _ranked(db, _RECORDS, match, wanted, limit)
-    else:  # however many others wrote, they take no place of ours
+    else:  # others' records, however many, do not displace the user's own
         theirs = max(1, limit // SHARE_OF_OTHERS)
         rows = _ranked(db, _RECORDS, match, wanted.also(_OURS), limit)
         rows += _ranked(db, _RECORDS, match, wanted.also(_THEIRS), theirs)
@@ -75,7 +75,7 @@ def records(
 def records_by_id(
     db: Database, ids: Sequence[str], filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
-    """The active records with these ids that the filters allow."""
+    """Return the active records with these ids that the filters allow."""
     wanted = conditions.of_records(db, filters, session)
     rows = db.rows(
         f"SELECT {_RECORD_FIELDS} FROM records AS r WHERE r.id IN ({marks(ids)}) {wanted.sql}",
@@ -92,10 +92,10 @@ def episodes(
     *,
     neighbours: bool = False,
 ) -> list[Candidate]:
-    """Turns of past sessions that match, best first, each with the turns beside it.
+    """Return matching turns of past sessions, best first, each with the texts of its neighbours.
 
-    Beside it are the nearest of its session that meet the filters, too. With `neighbours` those
-    are candidates, after the others: an answer rarely repeats the words of what was asked.
+    Neighbours are the nearest turns of the session that meet the filters, too. With `neighbours`
+    these are added after the matches: an answer rarely repeats the words of its question.
     """
     if not match:
         return []
@@ -119,7 +119,7 @@ def _episode_fields(wanted: conditions.Condition) -> str:
 
 
 def _turns(db: Database, ids: set[int]) -> dict[int, tuple[str, str]]:
-    """Ids and texts of turns by their numbers."""
+    """Return ids and texts of turns by their row numbers."""
     if not ids:
         return {}
     rows = db.rows(
@@ -162,7 +162,7 @@ def _episode_candidate(
 
 
 def _trust(role: str, place: str) -> str:
-    """Whose word a turn is: the user's, the assistant's, or that of a program that sent it."""
+    """Return whose statement a turn is: "user", "assistant", or "tool" for an ingested text."""
     if place == INGEST:
         return "tool"
     return "user" if role == "user" else "assistant"
@@ -171,7 +171,7 @@ def _trust(role: str, place: str) -> str:
 def entities_named(
     db: Database, match: str, limit: int, filters: Filters = EVERYTHING
 ) -> list[Candidate]:
-    """Entities whose name or type matches, with their observations as the text, best first."""
+    """Return entities with a matching name or type, their observations as text, best first."""
     if not match:
         return []
     rows = _ranked(db, _ENTITIES, match, conditions.of_entities(db, filters), limit)
@@ -199,9 +199,10 @@ def entities_named(
 def recent(
     db: Database, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
-    """The newest active records, then the newest observations that belong to none.
+    """Return the newest active records, then the newest observations that belong to no record.
 
-    Where a type of entities is asked for, also those that belong to a record of another type.
+    If entity types are filtered, observations of records are included, as a record has another
+    type.
     """
     wanted = conditions.of_records(db, filters, session)
     rows = db.rows(
@@ -227,9 +228,7 @@ _RECORD_NAMES = (
 
 
 class _Source(Value):
-    """What is asked for: the index, the weights of its columns, the rows behind it, their fields,
-    and the values of these.
-    """
+    """A full-text index, its column weights, the join to its rows, their fields and values."""
 
     table: str
     weights: str
@@ -243,7 +242,7 @@ _OBSERVATIONS = _Source(
     "0.6, 1.0, 0.5",
     "JOIN observations AS o ON o.id = {id} JOIN entities AS e ON e.id = o.entity",
     "o.id, e.name, e.type, o.text, o.record, o.trust, o.source, o.session, o.agent, o.domain, "
-    # What replaced the record that says it; of several the one that stood longest counts.
+    # The superseding record of the one that states it; of several, the one that was valid longest.
     "o.created_at, (SELECT x.superseded_by || ' ' || x.valid_to FROM claims AS c "
     "JOIN records AS x ON x.id = c.record WHERE o.record <> '' AND c.kind = 'observations' "
     "AND c.row = o.id ORDER BY x.valid_to <> '', x.valid_to DESC LIMIT 1), "
@@ -273,10 +272,10 @@ _ENTITIES = _Source(
 def _ranked(
     db: Database, source: _Source, match: str, wanted: conditions.Condition, limit: int
 ) -> list[tuple[Any, ...]]:
-    """Rows that match and meet the condition, best first, each with its score as the last field.
+    """Return rows that match and meet the condition, best first, with the score as the last field.
 
-    The condition is tried on the best matches only, a few times more than are wanted; where they do
-    not suffice, on all: looking at the row of every match costs more than the search itself.
+    The condition is first tried on a few times as many best matches as are wanted, and on all only
+    if these do not suffice: reading the row of every match costs more than the search itself.
     """
     table, weights, join = source.table, source.weights, source.join
     scored = f"SELECT t.rowid, bm25({table}, {weights}) AS score FROM {table} AS t "
@@ -375,8 +374,9 @@ def _observation_candidate(db: Database, row: Sequence[Any]) -> Candidate:
 def _first_observations(
     db: Database, ids: Sequence[int], filters: Filters, each: int = 3
 ) -> dict[int, str]:
-    """What was last said of entities, by then, without what had been replaced or is not asked
-    for.
+    """Return the newest observations of entities, as of the filters' time, joined to one text each.
+
+    Observations that had been replaced, or that the filters exclude, are left out.
     """
     said: dict[int, list[str]] = {}
     then = filters.as_of or "9999"

@@ -1,7 +1,7 @@
-"""Sessions: when they ran, what was injected into them, which tasks wait, what compaction needs.
+"""Sessions: times, injection ledger, open tasks, and the state for compaction.
 
-In a session's row, `checkpoint` is what its compaction needs, and `block` the notes with which one
-reading of its transcript hands over to the next.
+In a session's row, `checkpoint` is the state that its compaction needs, and `block` the notes that
+one reading of its transcript leaves for the next.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
     from memory_fabric.store.database import Database
 
-# After so many prompts an injected memory may be far up in the context: it may be given again.
+# An injected memory may be injected again after this many prompts: it may be far up in the context.
 FORGET_INJECTION_AFTER_PROMPTS = 50
-# A task that no subagent took within so many newer tasks will not be taken.
+# A task that no subagent took before this many newer tasks came is dropped.
 OPEN_TASKS_KEPT = 50
-# An agent without an id, among those that were offered a task.
+# Marks an agent without an id among those that were offered a task.
 NAMELESS = "?"
 TURNS_PER_QUERY = 400
-# In the place of what a purge took out of a turn, whose row stays: no copy of it is read again.
+# Replaces the text that a purge erased from a turn. The row stays, so that no copy is read again.
 ERASED = "[erased]"
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
 
 
 def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
-    """Whether this is the session's first sign of life; it has a row afterwards."""
+    """Create or update the session's row; True if it is new."""
     with db.transaction(durable=False) as c:
         return _touch(c, session, now, transcript)
 
@@ -37,8 +37,10 @@ def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
 def unfinished(
     db: Database, session: str, unseen_since: str, limit: int = 2
 ) -> list[tuple[str, str, str]]:
-    """Other sessions (id, transcript, when last seen) that never ended and were not seen since,
-    newest first.
+    """Return other sessions that never ended and were last seen before `unseen_since`, newest
+    first.
+
+    Each as (id, transcript, time when last seen).
     """
     rows = db.rows(
         "SELECT id, transcript, seen_at FROM sessions WHERE ended_at = '' AND transcript <> '' "
@@ -49,20 +51,20 @@ def unfinished(
 
 
 def field(db: Database, session: str, name: str) -> Any:
-    """One field of a session's row; None when there is no such session."""
+    """Return one field of a session's row; None if there is no such session."""
     row = db.row(f"SELECT {name} FROM sessions WHERE id = ?", (session,))
     return row[0] if row else None
 
 
 def set_fields(db: Database, session: str, **fields: Any) -> None:
-    """Write fields of a session's row; a session without a row is left alone."""
+    """Write fields of a session's row; does nothing without a row."""
     names = ", ".join(f"{name} = ?" for name in fields)
     with db.transaction(durable=False) as c:
         c.execute(f"UPDATE sessions SET {names} WHERE id = ?", (*fields.values(), session))
 
 
 def injected(db: Database, session: str, agent: str = "") -> frozenset[str]:
-    """Ids of memories that this session's model (or this agent of it) still has in its context."""
+    """Return the ids of memories still in the context of this session's model, or of this agent."""
     rows = db.rows(
         "SELECT i.memory FROM injections AS i LEFT JOIN sessions AS s ON s.id = i.session "
         "WHERE i.session = ? AND i.agent = ? AND i.prompt > coalesce(s.prompts, 0) - ?",
@@ -83,11 +85,11 @@ def record_injections(
     loaded: bool = False,
     anew: bool = False,
 ) -> None:
-    """Note what went out, after it was written; the session has a row afterwards.
+    """Add injected memories to the ledger, after they were written; creates the session's row.
 
-    On the channel "prompt" a prompt is counted, and tasks that still wait are dropped: their agents
-    never started. `loaded`: the session block was part of it. `anew`: after a compaction nothing of
-    what was given before is sure to be in the context.
+    The channel "prompt" also counts a prompt and drops open tasks, whose agents never started.
+    `loaded`: the session block was part of the output. `anew`: after a compaction, earlier
+    injections may no longer be in the context and are removed.
     """
     with db.transaction(durable=False) as c:
         _touch(c, session, now, transcript)
@@ -109,10 +111,10 @@ def record_injections(
 def known_turns(
     db: Database, turns: Iterable[tuple[str, str, str]]
 ) -> tuple[dict[str, str], dict[tuple[str, str], list[tuple[str, str]]]]:
-    """Which of these turns (uuid, role, time) were kept before.
+    """Look up which of these turns (uuid, role, time) are stored already.
 
-    Session by uuid; and, since a copy may have a uuid of its own, session and text of all turns
-    that were said by that role at that moment.
+    Returns the session by uuid; and, since a copied turn may have another uuid, session and text of
+    all turns by (role, time).
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -133,8 +135,8 @@ def known_turns(
     return by_uuid, by_time
 
 
-def inherit(db: Database, parent: str, child: str) -> None:
-    """A forked session has what its parent had."""
+def copy_ledger(db: Database, parent: str, child: str) -> None:
+    """Copy the injection ledger of the parent session to the fork."""
     with db.transaction(durable=False) as c:
         c.execute(
             "INSERT OR IGNORE INTO injections (session, agent, memory, prompt, channel, "
@@ -145,7 +147,7 @@ def inherit(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Drop sessions that were not seen since, with their ledger and tasks."""
+    """Delete sessions last seen before that time, with their ledger and tasks."""
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     with db.transaction() as c:
         c.execute(f"DELETE FROM injections WHERE session IN ({old})", (before,))
@@ -153,11 +155,11 @@ def expire(db: Database, before: str) -> None:
         c.execute("DELETE FROM sessions WHERE seen_at < ?", (before,))
 
 
-def note_task(
+def save_task(
     db: Database, task: str, session: str, agent_type: str, prompt: str, now: str
 ) -> None:
-    """Keep the prompt of a task until its subagent starts, without secrets."""
-    from memory_fabric.store.write import cleaned  # its expressions cost: only with a task
+    """Save the prompt of a task, without secrets, until its subagent starts."""
+    from memory_fabric.store.write import cleaned  # slow to import: only needed with a task
 
     prompt = cleaned({"prompt": prompt})["prompt"]
     with db.transaction(durable=False) as c:
@@ -176,7 +178,7 @@ def note_task(
 def open_tasks(
     db: Database, session: str, agent_type: str, since: str = ""
 ) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Tasks (id, prompt, agents that were offered it) of this type since then, oldest first."""
+    """Return tasks (id, prompt, agents that were offered it) of a type since then, oldest first."""
     return [
         (id_, prompt, tuple(offered.split()))
         for id_, prompt, offered in db.rows(
@@ -190,9 +192,10 @@ def open_tasks(
 def offer_tasks(
     db: Database, session: str, agent_type: str, tasks: Iterable[str], agent: str
 ) -> None:
-    """One of these tasks is this agent's; which, its start does not say.
+    """Note that these tasks were offered to this agent, whose start does not name its task.
 
-    Once as many agents as tasks have been offered, every task has its agent, and they leave.
+    Once as many agents as tasks have been offered them, every task has its agent, and all are
+    deleted.
     """
     agent = agent or NAMELESS
     with db.transaction(durable=False) as c:
@@ -210,27 +213,27 @@ def offer_tasks(
 
 
 def close_tasks(db: Database, tasks: Iterable[str]) -> None:
-    """These tasks have their agents."""
+    """Delete tasks that have their agents."""
     with db.transaction(durable=False) as c:
         c.executemany("DELETE FROM tasks WHERE id = ?", [(task,) for task in tasks])
 
 
 def save_checkpoint(db: Database, session: str, checkpoint: Mapping[str, Any]) -> None:
-    """Keep what the session will need after its compaction, without secrets."""
-    from memory_fabric.store.write import cleaned  # its expressions cost: only here
+    """Save the state that the session needs after its compaction, without secrets."""
+    from memory_fabric.store.write import cleaned  # slow to import: only needed here
 
     set_fields(db, session, checkpoint=jsontext.dumps(cleaned(checkpoint), ensure_ascii=False))
 
 
 def load_checkpoint(db: Database, session: str) -> dict[str, Any]:
-    """The session's checkpoint; empty without one."""
+    """Return the session's checkpoint; empty if there is none."""
     text = field(db, session, "checkpoint")
     value = jsontext.loads(text) if text else {}
     return value if isinstance(value, dict) else {}
 
 
 def load_notes(db: Database, session: str) -> dict[str, Any]:
-    """What earlier readings of the session's transcript left for the next; empty without any."""
+    """Return the notes of earlier readings of the session's transcript; empty if there are none."""
     text = field(db, session, "block")
     try:
         value = jsontext.loads(text) if text else {}
@@ -240,15 +243,15 @@ def load_notes(db: Database, session: str) -> dict[str, Any]:
 
 
 def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: Any) -> None:
-    """Keep the notes, without secrets, together with other fields of the session's row."""
-    from memory_fabric.store.write import cleaned  # its expressions cost: only here
+    """Save the notes, without secrets, with other fields of the session's row."""
+    from memory_fabric.store.write import cleaned  # slow to import: only needed here
 
     text = jsontext.dumps(cleaned(notes), ensure_ascii=False)
     set_fields(db, session, block=text, **fields)
 
 
 def was_given_since(db: Database, memory: str, since: str) -> bool:
-    """Whether a session that began since then was given this memory."""
+    """True if a session that began since then was given this memory."""
     row = db.row(
         "SELECT 1 FROM sessions AS s JOIN injections AS i ON i.session = s.id AND i.agent = '' "
         "AND i.memory = ? WHERE s.started_at >= ? LIMIT 1",

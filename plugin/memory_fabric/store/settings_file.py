@@ -1,7 +1,7 @@
-"""config.toml as it lies in the home: read, or found broken, and read again once it has changed.
+"""The home's config.toml: read, checked, and read again once it has changed.
 
-Of a broken file only what it turns off counts. Where it says that somebody is isolated, that is
-everything: nobody could say any more for whom the wall stands.
+Of an invalid file only the switches that turn something off apply. If it may isolate domains,
+everything is off, since it is not known for whom.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ MISSING: Stamp = (0, 0, 0)
 
 
 class ConfigFile(Value):
-    """The tables that count; `error` says what is wrong with the file, and `closed` that nothing
-    may be given or kept until it is mended, since it may isolate somebody.
+    """The tables that apply, and `error` if the file is invalid.
+
+    `closed`: the file may isolate domains, so memory is off until it is corrected.
     """
 
     table: Mapping[str, Any] = {}
@@ -42,19 +43,21 @@ class ConfigFile(Value):
 
     @property
     def complaint(self) -> str:
-        """What is wrong and what follows from it; '' for a sound file."""
+        """The error and its consequence, for the user; '' for a valid file."""
         if not self.error:
             return ""
         if self.closed:
             return (
-                f"{NAME} cannot be read and may isolate somebody: memory is off until it is "
-                f"mended: {self.error}"
+                f"{NAME} cannot be read and may isolate domains, so memory is off until it is "
+                f"corrected: {self.error}"
             )
-        return f"{NAME} cannot be read; it counts only for what it turns off: {self.error}"
+        return (
+            f"{NAME} cannot be read; only its switches that turn something off apply: {self.error}"
+        )
 
 
 def settings_of(environ: Mapping[str, str]) -> Settings:
-    """Settings from variables and config.toml, what is wrong with either in `complaints`."""
+    """Return the settings from variables and config.toml; errors of either are in `complaints`."""
     file = read_file(home_path(environ))
     settings = read_settings(environ, file.table)
     if not file.error:
@@ -66,13 +69,13 @@ def settings_of(environ: Mapping[str, str]) -> Settings:
 
 
 def follow(settings: Settings, home: str) -> Settings:
-    """The settings with the switches and rooms that the home's config.toml has by now."""
+    """Return the settings with the switches and domains that config.toml has now."""
     file = read_file(home)
     return followed(settings, file.table, file.complaint if file.closed else "")
 
 
 def stamp(home: str) -> Stamp:
-    """What changes with every change of the file."""
+    """Return a value that changes with every change of the file."""
     try:
         found = os.stat(os.path.join(home, NAME))
     except OSError:
@@ -81,16 +84,16 @@ def stamp(home: str) -> Stamp:
 
 
 def read_file(home: str) -> ConfigFile:
-    """The config.toml of a home; an empty one where none is."""
+    """Read the config.toml of a home; empty if there is none."""
     path = os.path.join(home, NAME)
     try:
         return ConfigFile(read_toml(path))
     except (OSError, ValueError, RecursionError) as error:
-        why = str(error).replace(path, NAME).rstrip(".")  # strangers read it, too
+        why = str(error).replace(path, NAME).rstrip(".")  # may be shown to other clients
     try:
         text = read_text(path) or ""
     except (OSError, ValueError):
-        text = None  # whom it isolates nobody can say
+        text = None  # it may isolate anything
     if text is None or may_isolate(text):
         return ConfigFile(dict.fromkeys(PARTS, False), why, closed=True)
     return ConfigFile(switches_in(text), why)

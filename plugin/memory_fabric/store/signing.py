@@ -1,4 +1,4 @@
-"""A key in home, and signatures with it: by them we know our own lines in a folder of strangers."""
+"""A key in home and signatures made with it, to recognise lines that this home wrote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY_BYTES, MAX_BYTES = 32, 4096
 
 
 def key_of(home: str) -> bytes:
-    """The key of this home, made at its first use. Raises OSError, TimeoutError."""
+    """Return the key of this home, created at its first use. Raises OSError, TimeoutError."""
     path = os.path.join(home, KEY)
     found = _read(path)
     if found:
@@ -31,7 +31,7 @@ def key_of(home: str) -> bytes:
 
 
 def known_key(home: str) -> bytes:
-    """The key of this home; empty where none was made yet, or it cannot be read."""
+    """Return the key of this home; empty if there is none yet or it cannot be read."""
     try:
         return _read(os.path.join(home, KEY))
     except OSError:
@@ -39,16 +39,16 @@ def known_key(home: str) -> bytes:
 
 
 def signature(line: Mapping[str, Any], key: bytes) -> str:
-    """What only a holder of the key can write beside this line."""
-    from memory_fabric import digests  # only while something waits
+    """Return the signature of a line, which only a holder of the key can make."""
+    from memory_fabric import digests  # only needed for a queue
 
     plain = {name: part for name, part in line.items() if name != "signature"}
     return digests.signature(key, jsontext.dumps(plain, sort_keys=True).encode())
 
 
 def is_ours(line: Mapping[str, Any], key: bytes) -> bool:
-    """Whether the line bears a signature made with this key."""
-    from _operator import _compare_digest  # `hmac` has no other, and brings OpenSSL
+    """True if the line has a signature made with this key."""
+    from _operator import _compare_digest  # `hmac` uses the same function but loads OpenSSL
 
     stated = line.get("signature")
     return isinstance(stated, str) and _compare_digest(

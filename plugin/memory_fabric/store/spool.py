@@ -1,11 +1,11 @@
-"""What waits to be forwarded, in home: one file an item, for the owner only, and how sending goes.
+"""Spool of items to forward, one owner-only file each in home, and the state of sending.
 
-    forward/<id>.<key>.json   waits; goes when the receiver has said yes
-    forward/rejected/         what the receiver refused for good, with its answer
-    forward/state.json        when it was tried last, and what came of it; no word of what was said
+    forward/<id>.<key>.json   waiting; deleted when the receiver has accepted it
+    forward/rejected/         items that the receiver refused for good, with its answer
+    forward/state.json        time and outcome of the last attempt, without any content
 
-An item is `{"to": address, "place": project id, "body": {…}}`; `body` is what is sent. It goes to
-that address only: another project may have another receiver.
+An item is `{"to": address, "place": project id, "body": {…}}`; `body` is sent, and only to that
+address: another project may have another receiver.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ if TYPE_CHECKING:
     from typing import Any
 
 FOLDER, REJECTED, STATE = "forward", "rejected", "state.json"
-# Weeks of sessions. What a receiver refused counts, too: nothing goes without a word.
+# Weeks of sessions. Rejected items count, too: none is dropped silently.
 MAX_ITEMS, MAX_BYTES = 500, 32 << 20
-# Others hold it only while they write one file.
+# Others hold the lock only while they write one file.
 LOCK_S = 2.0
-# So many items that were sent are known again by their keys.
+# Keys of sent items that are kept to recognise repetitions.
 KEPT_KEYS = 200
-# No receiver can ask for more patience; a clock that was set back asks for none.
+# Longest back-off, also if the receiver asks for more or the clock was set back.
 MAX_WAIT_S = 24 * 3600
 
 
 class SpoolFull(FabricError):
-    """There is no room for another item; `waiting` and `rejected` say how many there are."""
+    """The spool has no space for another item; `waiting` and `rejected` are the numbers in it."""
 
     def __init__(self, waiting: int, rejected: int) -> None:
         super().__init__(
-            f"{waiting} items wait to be forwarded and {rejected} were rejected; there is no room "
-            "for more, so what is said now is not forwarded.",
+            f"{waiting} items wait to be forwarded and {rejected} were rejected; there is no "
+            "space for more, so new items are not forwarded.",
             remedy="`memory-fabric sync` sends what waits and says what is wrong.",
         )
         self.waiting, self.rejected = waiting, rejected
 
 
 class Item(Value):
-    """One file of the spool: its id (UUIDv7), the key that makes sending it twice harmless."""
+    """One file of the spool: its id (UUIDv7), and the key that makes sending it twice harmless."""
 
     id: str
     key: str
@@ -54,7 +54,7 @@ class Item(Value):
 
 
 class Backlog(Value):
-    """How forwarding stands. Times are ISO 8601, empty for never; `dropped` had no room."""
+    """State of forwarding. Times are ISO 8601, empty for never; `dropped` items had no space."""
 
     waiting: int = 0
     elsewhere: tuple[str, ...] = ()
@@ -70,22 +70,22 @@ class Backlog(Value):
 
 
 def folder_of(home: str) -> str:
-    """Where the spool lies."""
+    """Return the folder of the spool."""
     return os.path.join(home, FOLDER)
 
 
 def waiting(home: str) -> list[Item]:
-    """What waits, oldest first."""
+    """Return the waiting items, oldest first."""
     return _items(folder_of(home))
 
 
 def rejected(home: str) -> list[Item]:
-    """What a receiver refused for good, oldest first."""
+    """Return the items that a receiver refused for good, oldest first."""
     return _items(os.path.join(folder_of(home), REJECTED))
 
 
 def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -> bool:
-    """Whether an item is new, by its body's idempotency key; durable on return.
+    """Add an item durably; False if one with its body's idempotency key is known.
 
     Raises SpoolFull, OSError, TimeoutError.
     """
@@ -101,49 +101,51 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
             raise SpoolFull(len(there), len(refused))
         folder = folder_of(home)
         files.write_atomic(os.path.join(folder, f"{ids.new_id(now_s)}.{key}.json"), data)
-        _settle(folder)
+        _sync_folder(folder)
     return True
 
 
 def read(item: Item) -> dict[str, Any]:
-    """The item's content; empty when it is gone or cannot be read."""
+    """Return the item's content; empty if it was deleted or cannot be read."""
     found = files.read_json(item.path, MAX_BYTES)
     return found if isinstance(found.get("body"), dict) else {}
 
 
 def encoded(value: Mapping[str, Any]) -> bytes:
-    """A JSON object as it is written, and sent."""
+    """Encode a JSON object as it is stored and sent."""
     return jsontext.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def sent(home: str, item: Item, now_s: float) -> None:
-    """The receiver has it: its key is known from now on, and its file goes.
+def mark_sent(home: str, item: Item, now_s: float) -> None:
+    """Delete an item that the receiver has accepted, and remember its key.
 
     Raises OSError, TimeoutError.
     """
     with _locked(home):
         at = ids.timestamp(now_s)
         try:
-            _change(home, last_success=at, failures=0, told_full=False, sent=_known(home, item))
+            _change(
+                home, last_success=at, failures=0, told_full=False, sent=_recent_keys(home, item)
+            )
         finally:
             _unlink(item.path)
 
 
 def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
-    """The receiver refused it for good: it lies aside, with the answer.
+    """Move an item that the receiver refused for good to the rejected ones, with the answer.
 
-    Raises OSError, TimeoutError; then it waits still.
+    Raises OSError, TimeoutError; then the item keeps waiting.
     """
     with _locked(home):
         found = read(item)
-        if found:  # else it was erased meanwhile, and must not come back
+        if found:  # else it was erased meanwhile and must not come back
             path = os.path.join(folder_of(home), REJECTED, os.path.basename(item.path))
             files.write_atomic(path, encoded({**found, "answer": answer}))
         _unlink(item.path)
 
 
 def set_aside(home: str, item: Item, why: str) -> None:
-    """The same for an item that cannot be read; its bytes stay as they are.
+    """Move an unreadable item to the rejected ones, unchanged.
 
     Raises OSError, TimeoutError.
     """
@@ -156,18 +158,18 @@ def set_aside(home: str, item: Item, why: str) -> None:
 
 
 def state(home: str) -> dict[str, Any]:
-    """What was noted of sending."""
+    """Return the saved state of sending."""
     return _state(home)
 
 
-def note(home: str, **changes: object) -> None:
-    """Change what is noted of sending. Raises OSError, TimeoutError."""
+def update_state(home: str, **changes: object) -> None:
+    """Update the state of sending. Raises OSError, TimeoutError."""
     with _locked(home):
         _change(home, **changes)
 
 
-def drop(home: str) -> bool:
-    """Count an item that found no room; whether it is the first since there was room."""
+def count_dropped(home: str) -> bool:
+    """Count an item for which there was no space; True for the first since there was space."""
     with _locked(home):
         noted = _state(home)
         _change(home, dropped=int(_number(noted.get("dropped"))) + 1, told_full=True)
@@ -175,7 +177,7 @@ def drop(home: str) -> bool:
 
 
 def is_due(home: str, to: str, now_s: float) -> bool:
-    """Whether something waits and may be tried now; back-off holds for the address that failed."""
+    """True if an item waits and may be sent now; back-off applies to the address that failed."""
     if not waiting(home):
         return False
     noted = _state(home)
@@ -183,7 +185,7 @@ def is_due(home: str, to: str, now_s: float) -> bool:
 
 
 def backlog(home: str, to: str) -> Backlog:
-    """How forwarding to this address stands; `elsewhere` are other addresses that items are for."""
+    """Return the state of forwarding to this address; `elsewhere` are other addresses of items."""
     there, refused, noted = waiting(home), rejected(home), _state(home)
     others = {str(read(item).get("to", "")) for item in there} - {to, ""}
     answer = files.read_json(refused[-1].path, MAX_BYTES).get("answer") if refused else {}
@@ -191,7 +193,7 @@ def backlog(home: str, to: str) -> Backlog:
     return Backlog(
         waiting=len(there),
         elsewhere=tuple(sorted(others)),
-        oldest_at=ids.timestamp(_made_s(there[0])) if there else "",
+        oldest_at=ids.timestamp(_created_s(there[0])) if there else "",
         rejected=len(refused),
         refusal=str(answer.get("told", "")) if isinstance(answer, dict) else "",
         last_success=str(noted.get("last_success", "")),
@@ -204,7 +206,7 @@ def backlog(home: str, to: str) -> Backlog:
 
 
 def erase(home: str, holds: Callable[[bytes], bool]) -> int:
-    """Delete every item, waiting or rejected, whose bytes hold what is to go; how many went.
+    """Delete every item, waiting or rejected, for whose bytes `holds` is true; return how many.
 
     Raises OSError, TimeoutError.
     """
@@ -229,7 +231,7 @@ def _items(folder: str) -> list[Item]:
     for name in names:
         id_, _, rest = name.partition(".")
         key, _, ending = rest.partition(".")
-        # Ours are ids: another name would break a header of the request.
+        # Keys are ids: any other name could break a header of the request.
         if ending == "json" and key and all(c.isalnum() or c == "-" for c in key):
             found.append(Item(id_, key, os.path.join(folder, name)))
     return found
@@ -245,11 +247,11 @@ def _state(home: str) -> dict[str, Any]:
 
 def _change(home: str, **changes: object) -> None:
     new = {**_state(home), **changes}
-    files.write_atomic(os.path.join(folder_of(home), STATE), files.as_page(new))
+    files.write_atomic(os.path.join(folder_of(home), STATE), files.pretty_json(new))
 
 
-def _known(home: str, item: Item) -> list[str]:
-    """The keys that were sent lately, this one the last."""
+def _recent_keys(home: str, item: Item) -> list[str]:
+    """Return the keys that were sent lately, this one last."""
     return [*_sent(home), item.key][-KEPT_KEYS:]
 
 
@@ -258,8 +260,8 @@ def _sent(home: str) -> list[Any]:
     return known if isinstance(known, list) else []
 
 
-def _settle(folder: str) -> None:
-    """The folder's own entry on the disk: a file that a power cut takes was never kept."""
+def _sync_folder(folder: str) -> None:
+    """Sync the folder's entry, so that a power failure cannot lose the new file."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -267,8 +269,8 @@ def _settle(folder: str) -> None:
         os.close(handle)
 
 
-def _made_s(item: Item) -> float:
-    """When an item was made: its id begins with the milliseconds."""
+def _created_s(item: Item) -> float:
+    """Return when an item was made: its id begins with the milliseconds."""
     try:
         return int(item.id.replace("-", "")[:12], 16) / 1000
     except ValueError:

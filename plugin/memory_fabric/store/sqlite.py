@@ -1,8 +1,8 @@
-"""SQLite's driver as the one name `sqlite3`, without what it and its package load for nothing.
+"""SQLite's driver as `sqlite3`, without modules that it imports but does not need.
 
-`sqlite3` imports `datetime` for its default converters; `_sqlite3` asks `functools` for the cache
-of its statements, which is compiled itself, and `functools` brings `collections` and more. Together
-they cost a third of a bare start, in every hook. The classes are the same ones.
+`sqlite3` imports `datetime` for its default converters, and `_sqlite3` imports `functools`, hence
+`collections` and more, only for its statement cache, which is written in C. Together they cost a
+third of a bare start in every hook. The classes are the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ else:
                 import _sqlite3 as sqlite3
             finally:
                 del sys.modules["functools"]
-    except ImportError:  # another Python than CPython, or one built without SQLite: says so itself
+    # another Python than CPython, or one without SQLite, which raises its own error
+    except ImportError:
         import sqlite3
 
 __all__ = ["sqlite3"]

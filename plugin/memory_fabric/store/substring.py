@@ -1,7 +1,7 @@
-"""Rows that hold a piece of text anywhere, in any case: what the reference server's search means.
+"""Substring search in any case, as the reference server's search defines it.
 
-Indexes of three letters in a row (`trigram`, without positions) give the rows that may hold it, and
-each is looked at. Only a piece of one or two letters reads the graph, until enough is found.
+Trigram indexes (without positions) give the rows that may hold the text, and each is checked. Only
+for one or two letters the graph itself is read, until enough is found.
 """
 
 from __future__ import annotations
@@ -16,31 +16,32 @@ if TYPE_CHECKING:
 
     from memory_fabric.store.database import Database
 
-# Rows asked for at once.
+# Rows fetched at once.
 PORTION = 200
-# The index knows nothing shorter.
+# The shortest text that the index knows.
 PART_CHARS = 3
-# Of a long piece so many runs are asked for, evenly spread: each costs, and few tell enough.
+# Trigrams of a long text that are looked up, evenly spread: each costs, and a few are selective
+# enough.
 MAX_PARTS = 4
-# The one letter whose lower case is two: `i` and this dot.
+# The one letter with a lower case of two characters: `i` and this dot.
 DOTTED, DOT = "İ", "\u0307"
 
 
 def names_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
-    """Numbers and names of entities with the piece in name or type, in creation order, lazily."""
+    """Yield ids and names of entities with the text in name or type, in creation order, lazily."""
     for number, name, kind in _rows_with_part(db, needle, *_NAMES):
         if needle in name.lower() or needle in kind.lower():
             yield number, name
 
 
 def texts_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
-    """The same for observations, in the order they were said; an entity once for each."""
+    """Yield the same for observations, in creation order; an entity once for each of them."""
     for _, number, name, text in _rows_with_part(db, needle, *_TEXTS):
         if needle in text.lower():
             yield number, name
 
 
-# For names and for texts: the index, the rows with parts of the query, all rows with its letters.
+# For names and for texts: the query by trigrams, and the one by letters for short texts.
 _NAMES = (
     "SELECT e.id, e.name, e.type FROM entities_trigrams AS t CROSS JOIN entities AS e "
     "ON e.id = t.rowid WHERE entities_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",
@@ -60,7 +61,7 @@ _TEXTS = (
 def _rows_with_part(
     db: Database, needle: str, by_parts: str, by_letters: str
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows that may hold the needle, in order of their numbers, asked for in portions."""
+    """Yield rows that may hold the needle, by row number, fetched in portions."""
     parts = _parts(needle)
     if parts:
         sql, values = by_parts, [" AND ".join(parts)]
@@ -75,12 +76,12 @@ def _rows_with_part(
 
 
 def _parts(needle: str) -> list[str]:
-    """The needle's runs of three letters, quoted for FTS5; fewer find more, which is looked at."""
+    """Return trigrams of the needle, quoted for FTS5; fewer only find more rows to check."""
     whole = [
         run
-        for piece in _sure(needle)
+        for piece in _certain_parts(needle)
         for start in range(len(piece) - PART_CHARS + 1)
-        if not _is_folded_away(run := piece[start : start + PART_CHARS])
+        if not _is_unindexed(run := piece[start : start + PART_CHARS])
     ]
     whole = list(dict.fromkeys(whole))
     step = max(1.0, (len(whole) - 1) / (MAX_PARTS - 1))
@@ -94,9 +95,10 @@ def _parts(needle: str) -> list[str]:
     ]
 
 
-def _sure(needle: str) -> list[str]:
-    """The pieces of a needle between what may be stored as one `İ`: its lower case is `i` and a
-    dot, and the needle may begin or end between both.
+def _certain_parts(needle: str) -> list[str]:
+    """Split the needle where a stored `İ` may be, whose lower case is `i` and a dot.
+
+    The needle may begin or end between the two.
     """
     return needle.removeprefix(DOT).split("i" + DOT)
 
@@ -105,16 +107,18 @@ def _quoted(run: str) -> str:
     return '"' + run.replace('"', '""') + '"'
 
 
-def _is_folded_away(run: str) -> bool:
-    """True if FTS5 cannot ask for it, or may have it otherwise."""
+def _is_unindexed(run: str) -> bool:
+    """True if FTS5 cannot look it up, or may have stored another form of it."""
     return "\0" in run or any("\u0300" <= c <= "\u036f" for c in run)
 
 
 def _spellings(needle: str) -> list[str]:
-    """Texts of which a row that holds the needle has one at least: the longest of its sure pieces
-    in all its letters' cases, accents joined or not; a long one in two.
+    """Return texts of which every row that holds the needle has at least one.
+
+    They are all cases of the longest of its `_certain_parts`, accents composed or not; two for a
+    long one.
     """
-    needle = max(_sure(needle), key=len) or ("i" if "i" in needle else needle)
+    needle = max(_certain_parts(needle), key=len) or ("i" if "i" in needle else needle)
     if len(needle) > PART_CHARS:
         return [needle, needle.upper()]
     spellings = [""]

@@ -1,4 +1,4 @@
-"""Off and on: whether memory is read and written, for everything and for single projects."""
+"""Switches that turn reading and writing of memory off and on, everywhere or for one project."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVERYWHERE = "*"
 
 
 def state(home: str, project_id: str) -> dict[str, bool]:
-    """Whether reading and writing are on here: off when off everywhere or off for the project."""
+    """Return whether reading and writing are on; off everywhere or for the project means off."""
     switches = files.read_json(os.path.join(home, SWITCHES))
     result = dict.fromkeys(PARTS, True)
     for place in (EVERYWHERE, project_id):
@@ -30,7 +30,7 @@ def state(home: str, project_id: str) -> dict[str, bool]:
 
 
 def off_error(settings: Settings) -> StoreUnavailable:
-    """Why nothing is read or written here, and what helps."""
+    """Return the error for memory that is switched off, with the remedy."""
     if settings.closed:
         return StoreUnavailable("", f"{settings.closed}.", remedy="Correct config.toml.")
     return StoreUnavailable(
@@ -39,7 +39,7 @@ def off_error(settings: Settings) -> StoreUnavailable:
 
 
 def own(home: str, place: str) -> dict[str, bool]:
-    """How a place itself is switched, a project id or EVERYWHERE, whatever holds elsewhere."""
+    """Return the switches of a project id or of EVERYWHERE itself, regardless of the others."""
     said = files.read_json(os.path.join(home, SWITCHES)).get(place)
     switched = said if isinstance(said, dict) else {}
     return {part: switched.get(part) is not False for part in PARTS}
@@ -59,4 +59,4 @@ def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
                 own[part] = False
         switches[place] = own
         kept = {name: value for name, value in switches.items() if value}
-        files.write_atomic(path, files.as_page(kept))
+        files.write_atomic(path, files.pretty_json(kept))

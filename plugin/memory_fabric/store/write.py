@@ -1,4 +1,4 @@
-"""The one way in: every change is redacted, made harmless, applied and logged as one."""
+"""The path of every change: redacted, made harmless, applied and logged in one transaction."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
     from memory_fabric.store.database import Database
 
-# Turns are kept by the client's own transcript and expire, what others wrote by their journal: no
-# operation doubles their text.
+# Turns are in the client's transcript and expire; others' records are in their journal. No
+# operation keeps a second copy of their text.
 UNLOGGED = frozenset(("add_episodes", "take_in", "let_go"))
 
 
 def cleaned(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload as it may be stored: no secrets, no fence of ours that opens, valid UTF-8."""
+    """Return the payload as it may be stored: no secrets, no block markers, valid UTF-8."""
     found = _harmless(object_without_secrets(payload))
     return dict(found)
 
 
 def cleaned_provenance(by: Provenance) -> Provenance:
-    """The same for who said it: names and ids come from outside, too."""
+    """Clean the provenance likewise: names and ids come from outside, too."""
     return Provenance(*(encodable(without_secrets(part)) for part in by))
 
 
 def apply(db: Database, operation: Operation, *, is_new: bool = False) -> dict[str, Any]:
-    """The result of an operation, durable on return; an operation is applied at most once by id.
+    """Apply an operation, at most once by id, and return its result, durable on return.
 
-    A record that was only read again leaves no operation: nothing has changed. Nor does a deletion
-    that found nothing, if it `is_new`; one that comes out of a journal is noted as applied, so that
-    it never takes what was made after it. `{"applied_before": True}` when it had been. Raises
+    An operation that changes nothing, as reading a known record again, is not logged. Neither is a
+    deletion that found nothing, if it `is_new`; one from a journal is logged as applied, so that it
+    never deletes anything created later. Returns `{"applied_before": True}` for a known id. Raises
     NotFound and BadInput (nothing changed), StoreUnavailable (nothing changed; it may be queued).
     """
     return apply_all(db, (operation,), are_new=is_new)[0]
@@ -49,9 +49,9 @@ def apply(db: Database, operation: Operation, *, is_new: bool = False) -> dict[s
 def apply_all(
     db: Database, operations: Sequence[Operation], *, are_new: bool = False
 ) -> list[dict[str, Any]]:
-    """The results of operations that are applied in one transaction: all of them, or none.
+    """Apply operations in one transaction, all or none, and return their results.
 
-    Raises like `apply`.
+    Raises as `apply`.
     """
     for operation in operations:
         problem = shapes.problem(operation.kind, operation.payload)
@@ -64,7 +64,7 @@ def apply_all(
 def apply_within(
     connection: sqlite3.Connection, operation: Operation, *, is_new: bool = False
 ) -> dict[str, Any]:
-    """The result of an operation of the right shape, inside a transaction of the caller's."""
+    """Apply a valid operation within the caller's transaction and return its result."""
     done = connection.execute("SELECT 1 FROM operations WHERE id = ?", (operation.id,))
     if done.fetchone():
         return {"applied_before": True}
@@ -89,30 +89,30 @@ def apply_within(
 
 
 def is_logged(operation: Operation) -> bool:
-    """Whether the operation is kept and journalled: not turns, what others wrote, what is local."""
+    """True if the operation is logged and journalled: not turns, others' records, or local ones."""
     return operation.kind not in UNLOGGED and not is_local(operation)
 
 
 def _changed_nothing(result: Mapping[str, Any], inverse: Sequence[Any]) -> bool:
-    """Whether a record was only read again: nothing to tell, to take back, to apply elsewhere."""
+    """True if a known record was only read again: nothing to report, undo or replay."""
     return bool(result.get("repeated")) and not inverse
 
 
 def _deleted_nothing(result: Mapping[str, Any], inverse: Sequence[Mapping[str, Any]]) -> bool:
-    """True if a deletion found none of what it was to delete."""
+    """True if a deletion found nothing to delete."""
     return result.get("deleted") == 0 and not any(
         part for step in inverse for part in step["payload"].values()
     )
 
 
 def is_local(operation: Operation) -> bool:
-    """Whether the operation is about a record that must not outlive its session."""
+    """True if the operation concerns a record that must not outlive its session."""
     record = operation.payload.get("record")
     return isinstance(record, dict) and record.get("scope") == "local"
 
 
 def as_object(operation: Operation) -> dict[str, Any]:
-    """The operation as a JSON object: a line of the queue or the journal."""
+    """Return the operation as a JSON object: a line of the queue or the journal."""
     return {
         "id": operation.id,
         "kind": operation.kind,
@@ -123,9 +123,9 @@ def as_object(operation: Operation) -> dict[str, Any]:
 
 
 def from_object(value: Mapping[str, Any]) -> Operation | None:
-    """The operation in a line of queue or journal; None when it is none that we know.
+    """Return the operation in a line of the queue or journal; None if it is not a known one.
 
-    The payload is cleaned again: a file may have been edited by anyone.
+    The payload is cleaned again, as anyone may have edited the file.
     """
     id_, kind, payload = value.get("id"), value.get("kind"), value.get("payload")
     stated = value.get("provenance")

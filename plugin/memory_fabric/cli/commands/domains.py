@@ -9,7 +9,7 @@ from memory_fabric.config import Settings
 from memory_fabric.domain_config import Rooms
 from memory_fabric.recall.agent_domains import room_for, seen_by_process
 from memory_fabric.store.domains import counts as store
-from memory_fabric.store.domains.counts import ByDomain, Crossing
+from memory_fabric.store.domains.counts import CrossDomainRelation, DomainCounts
 
 MAX_SHOWN = 10
 
@@ -31,7 +31,7 @@ def domains(as_json: show.AsJson = False) -> int:
     """
     with environment.open_memory() as whole:
         memory = seen_by_process(whole)
-        found = store.by_domain(memory.databases(), MAX_SHOWN)
+        found = store.count_by_domain(memory.databases(), MAX_SHOWN)
         failures, settings = list(memory.failures), memory.settings
     if as_json:
         rooms = _rooms_as_json(settings)
@@ -44,7 +44,7 @@ def domains(as_json: show.AsJson = False) -> int:
     return 0 if found.counts else 1 if failures else 3
 
 
-def _as_json(found: ByDomain) -> dict[str, Any]:
+def _as_json(found: DomainCounts) -> dict[str, Any]:
     rows = [
         {"domain": name, **dict(zip(store.TABLES, numbers, strict=True))}
         for name, numbers in found.counts
@@ -75,7 +75,7 @@ def _rooms_as_json(settings: Settings) -> dict[str, Any]:
     return {"configured": stated, "here": room_for(settings).domain}
 
 
-def _show(found: ByDomain) -> None:
+def _show(found: DomainCounts) -> None:
     if not found.counts:
         show.line("Nothing is stored here yet.")
         return
@@ -111,5 +111,5 @@ def _show_rooms(settings: Settings) -> None:
     show.line(f"This folder: {here_now.domain}{', isolated' if here_now.isolated else ''}")
 
 
-def _line(one: Crossing) -> str:
+def _line(one: CrossDomainRelation) -> str:
     return f"{one.source} ({one.source_domain}) {one.type} {one.target} ({one.target_domain})"

@@ -15,7 +15,7 @@ from memory_fabric.text import cut
 
 if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
-    from memory_fabric.store.projects.link import Known, Plan
+    from memory_fabric.store.projects.link import KnownProject, Plan
     from memory_fabric.store.sharing.adoption import Missing
 
 
@@ -93,7 +93,7 @@ def _this(memory: Memory, as_json: bool) -> int:
             ("keys", "\n".join(found.keys)),
         )
     )
-    asked = link.asked(memory)
+    asked = link.pending_question(memory)
     if asked:
         show.complain(asked)
     elif found.others:
@@ -103,14 +103,14 @@ def _this(memory: Memory, as_json: bool) -> int:
         )
     lacking = adoption.missing(memory)
     if lacking is not None:
-        show.complain(adoption.sentence(lacking))
+        show.complain(adoption.notice_text(lacking))
     return 0
 
 
 def _list(memory: Memory, as_json: bool) -> int:
     from memory_fabric.store.projects import link
 
-    known = link.known(memory.settings.home)
+    known = link.list_projects(memory.settings.home)
     own = memory.project.id if memory.project else ""
     if as_json:
         show.json_out([_as_json(one) | {"here": one.id == own} for one in known])
@@ -139,7 +139,7 @@ def _settle(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) 
     if not show.confirmed(_question(plan), yes):
         raise typer.Abort
     with progress.bar("Bringing memory along", quiet=as_json) as tell:
-        came = link.settle(memory, plan, environment.said_here(), tell)
+        came = link.carry_out(memory, plan, environment.said_here(), tell)
     undo = "" if action == "undo" else "memory-fabric project undo"
     if as_json:
         show.json_out(_plan_as_json(plan) | {"done": True, "came": came, "undo": undo})
@@ -234,18 +234,18 @@ def _question(plan: Plan) -> str:
     return f"Shall this folder belong to {plan.new.name} ({plan.new.id})?"
 
 
-def _named(one: Known) -> str:
+def _named(one: KnownProject) -> str:
     records = "unreadable" if one.records is None else str(one.records)
     return f"{one.name} ({one.id}, records: {records})"
 
 
-def _row(one: Known) -> tuple[str, ...]:
+def _row(one: KnownProject) -> tuple[str, ...]:
     records, entities = ("?" if n is None else str(n) for n in (one.records, one.entities))
     size = f"{one.size_bytes / 1024:.0f} KB"
     return one.name, one.id, records, entities, size, "\n".join(one.folders) or "—"
 
 
-def _as_json(one: Known) -> dict[str, Any]:
+def _as_json(one: KnownProject) -> dict[str, Any]:
     return {
         "id": one.id,
         "name": one.name,

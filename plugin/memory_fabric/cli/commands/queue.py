@@ -144,7 +144,7 @@ def _chosen(memory: Memory, named: list[str], *, everything: bool) -> list[Passa
     from memory_fabric.store import ingest_queue
 
     if not everything:
-        return list(dict.fromkeys(ingest_queue.named(memory, text) for text in named))
+        return list(dict.fromkeys(ingest_queue.find_by_short_id(memory, text) for text in named))
     found = ingest_queue.listed(memory, ("dead",), -1)
     if not found:
         raise NotFound("--all", "No text is dead.", remedy="memory-fabric queue lists what waits.")

@@ -92,7 +92,7 @@ def share(
             todo = _turned_on(memory, project)
         elif action == "off":
             todo = _turned_off(memory, project)
-            gone = others.let_go(memory) if forget and yes else 0
+            gone = others.drop_all(memory) if forget and yes else 0
         state = state_of(memory, todo, gone)
     if as_json:
         show.json_out(asdict(state))
@@ -116,7 +116,7 @@ def state_of(memory: Memory, todo: list[str], forgotten: int = 0) -> State:
         others=others.count(memory),
         unreadable=found.unreadable if found else 0,
         conflict=claims_read.has_conflict(path),
-        waiting=outbox.to_share(memory),
+        waiting=outbox.count_waiting(memory),
         todo=tuple(todo),
         failures=tuple(memory.failures),
         forgotten=forgotten,
@@ -140,8 +140,8 @@ def _shareable(memory: Memory) -> Project:
 
 def _turned_on(memory: Memory, project: Project) -> list[str]:
     sync.drain(memory)
-    outbox.clean(memory)
-    todo = location.let_through(project)
+    outbox.remove_private(memory)
+    todo = location.show_to_git(project)
     switch.turn(memory.settings.home, project.id, True)
     memory.flush()
     return [*todo, *_hidden_by(project)]

@@ -48,7 +48,7 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     show.line(f"memory-fabric {__version__}, project {name}", style="bold")
     show.line(f"recall is {_on(memory.settings.reads)}, capture is {_on(memory.settings.writes)}")
     show.line(_sharing_line(memory))
-    asked = link.asked(memory)
+    asked = link.pending_question(memory)
     if asked:
         show.line(asked, style="yellow")
     rows = [
@@ -91,7 +91,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
     return {
         "version": __version__,
         "project": memory.project._asdict() if memory.project else None,
-        "claims": link.asked(memory),
+        "claims": link.pending_question(memory),
         "home": memory.settings.home,
         "reads": memory.settings.reads,
         "writes": memory.settings.writes,

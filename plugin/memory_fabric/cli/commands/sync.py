@@ -124,7 +124,7 @@ def repair(
             show.line(f"{path} is sound.")
         _tell_restored(restored)
         if lacking is not None:
-            show.line(adoption.sentence(lacking), style="yellow")
+            show.line(adoption.notice_text(lacking), style="yellow")
         elif not sound and not failures and not told:
             show.line("There is nothing to repair: nothing is stored yet.")
         _complain(failures)
@@ -134,7 +134,7 @@ def repair(
 def backup(as_json: show.AsJson = False) -> int:
     """Make a verified copy of each database, in `backups/` beside it; the five newest are kept."""
     with environment.open_memory() as memory, progress.bar("Copying", quiet=as_json) as tell:
-        made = [backups.make(database.path, progress=tell) for database in memory.databases()]
+        made = [backups.create(database.path, progress=tell) for database in memory.databases()]
         failures = list(memory.failures)
     if as_json:
         show.json_out({"made": made, "failures": failures})
@@ -186,7 +186,7 @@ def _kept(memory: Memory) -> list[str]:
     return [
         path
         for path, journal in ((memory.path_of(kind), memory.journal_of(kind)) for kind in kinds)
-        if os.path.exists(path) or os.path.exists(journal) or backups.every(path)
+        if os.path.exists(path) or os.path.exists(journal) or backups.list_backups(path)
     ]
 
 

@@ -88,7 +88,7 @@ def viz(
     if out:
         write(out, content.encode("utf-8", "replace"), force)
     else:
-        saved_pages.keep(kept_at, content)
+        saved_pages.save(kept_at, content)
     _tell(os.path.abspath(out or kept_at), opens=form == PAGE and not no_open)
     return 0
 

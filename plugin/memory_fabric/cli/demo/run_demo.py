@@ -253,7 +253,7 @@ def _decisions(memory: Memory) -> str:
     return os.path.join(memory.queue_folder("project"), journal.DECISIONS)
 
 
-def _notes(door: Door) -> memory_md.NativeNotes:
+def _notes(door: Door) -> memory_md.MemoryFile:
     settings = door.settings()
     return memory_md.locate(settings.config_dir, os.path.realpath(door.project), True)
 
@@ -264,7 +264,7 @@ def _wait_for_backup(door: Door) -> None:
     paths = [database.path for database in memory.databases()]
     memory.close()
     give_up = time.monotonic() + BACKUP_WAIT_S
-    while not all(map(backup.every, paths)) and time.monotonic() < give_up:
+    while not all(map(backup.list_backups, paths)) and time.monotonic() < give_up:
         time.sleep(POLL_S)
     with files.Locked(os.path.join(door.settings().home, LOCK), BACKUP_WAIT_S):
         return

@@ -153,7 +153,7 @@ def _forgotten(door: Door, canary: str, record: str) -> Check:
     memory = Memory.open(door.settings())
     folders = [memory.settings.home, *([memory.project.local] if memory.project else [])]
     memory.close()
-    left = filesystem.holding(canary, folders)
+    left = filesystem.files_with(canary, folders)
     well = bool(record) and done.returncode == 0 and not left and canary not in asked.context
     trace = _last_line(done.stderr) or ", ".join(left)
     return _check("canary is forgotten", well, "in no file and given to nobody any more", trace)

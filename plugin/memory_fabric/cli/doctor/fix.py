@@ -17,7 +17,7 @@ Mend = Callable[[Sight], list[str]]
 
 def permissions(sight: Sight) -> list[str]:
     """Rights of others on our files and folders are taken away."""
-    changed = filesystem.make_private(filesystem.everything(storage.private_folders(sight)))
+    changed = filesystem.make_private(filesystem.all_paths(storage.private_folders(sight)))
     return (
         [f"taken from others: the rights on {first_of(changed, storage.SHOWN)}"] if changed else []
     )
@@ -26,7 +26,7 @@ def permissions(sight: Sight) -> list[str]:
 def interpreter(sight: Sight) -> list[str]:
     """A remembered interpreter that is gone is forgotten: the next hook looks for another."""
     path = installation.remembered_file(sight.settings.data_dir)
-    filesystem.take_away([path])
+    filesystem.delete([path])
     return [f"{path} named an interpreter that is gone, and is forgotten"]
 
 
@@ -40,9 +40,9 @@ def packages(sight: Sight) -> list[str]:
 
 def leftovers(sight: Sight) -> list[str]:
     """Half-written files of killed writers are removed."""
-    paths = filesystem.everything(storage.private_folders(sight))
+    paths = filesystem.all_paths(storage.private_folders(sight))
     left = filesystem.leftovers(paths, sight.now_s)
-    filesystem.take_away(left)
+    filesystem.delete(left)
     return [f"{path} was left half-written, and is removed" for path in left]
 
 
@@ -53,7 +53,7 @@ def indexes(sight: Sight) -> list[str]:
         for database in sight.memory.databases()
         if not database.newer and not database.read_only
         if files.size_of(database.path) <= storage.MAX_INDEXED_BYTES
-        for table in repair.mend_indexes(database)
+        for table in repair.repair_indexes(database)
     ]
 
 

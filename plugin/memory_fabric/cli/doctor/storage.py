@@ -39,7 +39,7 @@ def home(sight: Sight) -> Check:
 
 def permissions(sight: Sight) -> Check:
     """Whether what is remembered is the owner's alone."""
-    paths = filesystem.everything(private_folders(sight))
+    paths = filesystem.all_paths(private_folders(sight))
     foreign = filesystem.foreign(paths)
     if foreign:
         told = f"belongs to another user: {first_of(foreign, SHOWN)}"
@@ -82,7 +82,7 @@ def file_system(sight: Sight) -> Check:
 
 def leftovers(sight: Sight) -> Check:
     """Half-written files of writers that were killed."""
-    paths = filesystem.everything(private_folders(sight))
+    paths = filesystem.all_paths(private_folders(sight))
     left = filesystem.leftovers(paths, sight.now_s)
     if left:
         remedy = "memory-fabric doctor --fix takes them away."
@@ -133,7 +133,9 @@ def indexes(sight: Sight) -> Check:
         if size_of(database.path) > MAX_INDEXED_BYTES:
             large.append(database.path)
         elif not database.newer and not database.read_only:
-            unfit += [f"{table} in {database.path}" for table in repair.unfit_indexes(database)]
+            unfit += [
+                f"{table} in {database.path}" for table in repair.mismatched_indexes(database)
+            ]
     if unfit:
         told = f"does not fit its texts: {first_of(unfit, SHOWN)}; searches miss some"
         remedy = "memory-fabric doctor --fix makes it again."
@@ -163,11 +165,11 @@ def backups(sight: Sight) -> Check:
 def identity(sight: Sight) -> Check:
     """Identity of this folder, and the registry beside the projects' cards."""
     home = sight.settings.home
-    hidden = cards.missing(projects.read_cards(home), projects.read_registry(home))
+    hidden = cards.missing_keys(projects.read_cards(home), projects.read_registry(home))
     if hidden:
         told = f"the registry lacks keys that projects have: {first_of(hidden, SHOWN)}"
         return Check("project", WARNING, told, "memory-fabric check says more.")
-    asked = link.asked(sight.memory)
+    asked = link.pending_question(sight.memory)
     if asked:
         told, _, remedy = asked.partition(". ")
         return Check("project", WARNING, told, remedy)
@@ -188,5 +190,5 @@ def _tier(sight: Sight, tier: status.Tier) -> Check:
         # The client's own memory is somebody's choice, and the other two tiers hold all of it.
         remedies = ["Recall works without it; take the setting out to have memories in MEMORY.md."]
         state = WARNING
-    mended = any(finding.remedy in status.MENDED_BY_SYNC for finding in tier.findings)
+    mended = any(finding.remedy in status.REPAIRED_BY_SYNC for finding in tier.findings)
     return Check(name, state, told, " ".join(remedies), fixable=mended)

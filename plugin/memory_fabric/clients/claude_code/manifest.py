@@ -80,7 +80,7 @@ def _rewrite(home: str, stays: Callable[[Mark], bool], *new: Mark) -> None:
     note = os.path.join(home, NOTE)
     with files.Locked(note + ".lock"):
         rows = [asdict(known) for known in (*filter(stays, marks(home)), *new)]
-        files.write_atomic(note, files.as_page({"marks": rows}))
+        files.write_atomic(note, files.pretty_json({"marks": rows}))
 
 
 def _is_of(mark: Mark, path: str) -> bool:

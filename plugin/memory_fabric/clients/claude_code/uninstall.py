@@ -41,7 +41,7 @@ class Belongings:
     """Everything that exists: the home, MEMORY.md files with a block, folders in projects."""
 
     home: str
-    notes: tuple[memory_md.NativeNotes, ...]
+    notes: tuple[memory_md.MemoryFile, ...]
     folders: tuple[str, ...]
 
 
@@ -79,7 +79,7 @@ def check_home(path: str, within: str = "") -> None:
         )
 
 
-def take_lines(home: str, note: memory_md.NativeNotes) -> None:
+def take_lines(home: str, note: memory_md.MemoryFile) -> None:
     """Remove the memory block from a MEMORY.md, and the file if it held nothing else.
 
     Raises OSError, TimeoutError, StoreUnavailable.
@@ -124,7 +124,7 @@ def _is_ours(name: str, path: str) -> bool:
     if name == location.IGNORE:
         return (read_text(path) or "").replace("\r\n", "\n") in OUR_IGNORES
     if name == location.ATTRIBUTES:
-        return (read_text(path) or "").replace("\r\n", "\n") == location.UNITED
+        return (read_text(path) or "").replace("\r\n", "\n") == location.UNION_MERGE
     return name in OUR_NAMES or (name.startswith(OUR_NAMES) and name.endswith(BESIDE))
 
 

@@ -91,9 +91,7 @@ class Intake:
 
     async def passage(self, id_: str) -> Passage | None:
         """How far a text is; None when there is none of this id. Raises FabricError."""
-        return await self._thread.ask(
-            lambda memory: ingest_queue.passage(memory, id_), at_once=False
-        )
+        return await self._thread.ask(lambda memory: ingest_queue.find(memory, id_), at_once=False)
 
     async def backlog(self) -> Backlog:
         """What is not worked off yet. Raises FabricError."""

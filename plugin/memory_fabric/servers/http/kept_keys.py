@@ -158,7 +158,7 @@ def _write(home: str, keys: tuple[KeptKey, ...]) -> None:
         {"name": one.name, "sha256": one.digest, "created_at": one.created_at} for one in keys
     ]
     try:
-        files.write_atomic(path, files.as_page({"keys": listed}))
+        files.write_atomic(path, files.pretty_json({"keys": listed}))
     except OSError as error:
         raise _refused(path, error) from error
 

@@ -57,7 +57,7 @@ def seated(
     """
     _need_open(memory)
     # A mirrored file has a home of its own within the one that everybody has.
-    caller = callers.of(memory.switched_by[0], call.id) if call.id else callers.Caller()
+    caller = callers.load(memory.switched_by[0], call.id) if call.id else callers.Caller()
     if isolates(memory.settings):
         if caller is None:
             raise FabricError(UNKNOWN)

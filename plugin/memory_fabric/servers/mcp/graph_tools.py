@@ -87,7 +87,7 @@ def open_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> Ou
 
 def whole_graph(memory: Memory) -> str:
     """The resource: everything, as JSON (MEM-16)."""
-    return as_json(graph_view.as_object(graph.whole(_readable(memory))))
+    return as_json(graph_view.as_object(graph.read_all(_readable(memory))))
 
 
 def _readable(memory: Memory) -> list[Database]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:
     """A page of everything in creation order, and what was left out."""
-    everything = graph.small(databases) if start == Start() else None
+    everything = graph.read_if_small(databases) if start == Start() else None
     if everything is not None and chars(everything) <= max_chars:
         return Page(everything), ""
     found = page(
@@ -65,7 +65,7 @@ def found(
     if not query:
         return read(databases, start, max_chars)
     best, is_cut = _best(databases, query, enough)
-    everything = graph.small(databases) if start == Start() and not is_cut else None
+    everything = graph.read_if_small(databases) if start == Start() and not is_cut else None
     if everything is not None:
         matching = _selected(everything, best)
         if chars(matching) <= max_chars:
@@ -158,7 +158,7 @@ def _best_then_others(
     yield from best
     told = set(best)
     for db in databases if is_cut else ():
-        for name in entity_search.holding(db, query):
+        for name in entity_search.all_matching(db, query):
             if name not in told:
                 told.add(name)
                 yield name

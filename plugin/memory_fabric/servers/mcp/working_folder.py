@@ -41,7 +41,7 @@ class Standing:
 
     def _path(self) -> str:
         """Where the project's graph lies; '' for a folder of no known project."""
-        keys = identity.identified(os.path.realpath(self._folder)).keys
+        keys = identity.identify(os.path.realpath(self._folder)).keys
         id_ = identity.owner_of(identity.read_registry(self._settings.home), keys)
         folder = identity.folder_of(self._settings.home, id_)
         return os.path.join(folder, "graph.db") if id_ else ""

@@ -1,1 +1,1 @@
-"""Domains: views of one domain, and the guard of its writes."""
+"""Domains: callers of the tools, counts, and memories that show only some domains."""

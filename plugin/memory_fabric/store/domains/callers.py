@@ -1,8 +1,8 @@
-"""Who calls the server's tools: noted by the hook before a call, looked up by the server.
+"""Callers of the server's tools: saved by a hook before the call, looked up by the server.
 
-The client tells the server a call's id, and its hooks whose call that is (decision 0031). A note is
-a small file in home: neither the hook nor the server has to open a database for it, and it is the
-same whichever memory the server serves.
+The client tells the server only the id of a call; its hooks know which session and agent made it
+(decision 0031). A caller is a small file in home, so neither hook nor server has to open a database
+for it, and it does not depend on which memory the server serves.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
 FOLDER = "callers"
 MAX_ID_CHARS = 128
-# A person may take this long to allow a call; later nobody asks whose it was.
-KEPT_S = 24 * 3600
-# Looked through for old ones at most once in so many seconds.
-SWEPT_EVERY_S = 3600
+# A person may take this long to allow a call.
+MAX_AGE_S = 24 * 3600
+# Old files are removed at most this often.
+CLEAN_UP_EVERY_S = 3600
 
 
 class Caller(Value):
-    """Who calls: the session, and of its agents the one with this id and type; empty for itself."""
+    """A session, and the id and type of the agent within it; both empty for the session itself."""
 
     session: str = ""
     agent: str = ""
     agent_type: str = ""
 
 
-def note(home: str, call: str, caller: Caller) -> None:
-    """Keep whose call this is. Raises OSError, ValueError for an id that names no file."""
+def save(home: str, call: str, caller: Caller) -> None:
+    """Save the caller of this call. Raises OSError, and ValueError for an id that names no file."""
     path = _path(home, call)
     files.make_folder(os.path.dirname(path))
-    _sweep(os.path.dirname(path))
-    files.write_atomic(path, files.line_of(caller._asdict()).encode(), durable=False)
+    _clean_up(os.path.dirname(path))
+    files.write_atomic(path, files.json_line(caller._asdict()).encode(), durable=False)
 
 
-def of(home: str, call: str) -> Caller | None:
-    """Whose call this is; None where nobody has noted it."""
+def load(home: str, call: str) -> Caller | None:
+    """Return the caller of this call; None if none was saved."""
     try:
         known = files.read_json(_path(home, call))
     except ValueError:
@@ -55,25 +55,25 @@ def of(home: str, call: str) -> Caller | None:
 def _path(home: str, call: str) -> str:
     fits = call.replace("-", "").replace("_", "")
     if not (fits.isascii() and fits.isalnum() and len(call) <= MAX_ID_CHARS):
-        raise ValueError(f"{call[:MAX_ID_CHARS]!r} is no id of a call")
+        raise ValueError(f"{call[:MAX_ID_CHARS]!r} is not the id of a tool call")
     return os.path.join(home, FOLDER, f"{call}.json")
 
 
-def _sweep(folder: str) -> None:
-    """Take away old notes, once in a while: the folder's own mark says when it was done."""
+def _clean_up(folder: str) -> None:
+    """Remove old files now and then; a marker file in the folder tells when it was last done."""
     now_s, mark = time.time(), os.path.join(folder, ".swept")
-    if _age_s(mark, now_s) < SWEPT_EVERY_S:
+    if _age_s(mark, now_s) < CLEAN_UP_EVERY_S:
         return
     files.write_atomic(mark, b"", durable=False)
-    for path in _notes(folder):
-        if _age_s(path, now_s) > KEPT_S:
+    for path in _saved(folder):
+        if _age_s(path, now_s) > MAX_AGE_S:
             try:
                 os.unlink(path)
             except FileNotFoundError:
-                continue  # another hook took it away
+                continue  # another hook removed it
 
 
-def _notes(folder: str) -> Iterator[str]:
+def _saved(folder: str) -> Iterator[str]:
     return (os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".json"))
 
 

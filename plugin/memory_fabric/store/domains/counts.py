@@ -1,4 +1,4 @@
-"""How much of memory lies in which domain, and where relations lead from one into another."""
+"""Counts of rows by domain, and the relations between entities of different domains."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ACROSS = """
 """
 
 
-class Crossing(Value):
-    """A relation whose ends lie in different domains."""
+class CrossDomainRelation(Value):
+    """A relation between entities of different domains."""
 
     source: str
     source_domain: str
@@ -28,18 +28,21 @@ class Crossing(Value):
     store: str
 
 
-class ByDomain(Value):
-    """For each domain, by name, how many of each of TABLES; relations across domains, the first."""
+class DomainCounts(Value):
+    """Row counts of each domain in the order of TABLES, and relations that cross domains.
+
+    `crossings` is the number of such relations, `first` the oldest of them.
+    """
 
     counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     crossings: int = 0
-    first: tuple[Crossing, ...] = ()
+    first: tuple[CrossDomainRelation, ...] = ()
 
 
-def by_domain(databases: Sequence[Database], max_shown: int) -> ByDomain:
-    """The counts of all these databases together. Raises StoreUnavailable."""
+def count_by_domain(databases: Sequence[Database], max_shown: int) -> DomainCounts:
+    """Count the rows of all these databases together. Raises StoreUnavailable."""
     counts: dict[str, list[int]] = {}
-    crossings, first = 0, list[Crossing]()
+    crossings, first = 0, list[CrossDomainRelation]()
     for database in databases:
         for place, table in enumerate(TABLES):
             for domain, number in database.rows(
@@ -52,7 +55,7 @@ def by_domain(databases: Sequence[Database], max_shown: int) -> ByDomain:
             f"SELECT s.name, s.domain, r.type, t.name, t.domain {_ACROSS} ORDER BY r.id LIMIT ?",
             (max_shown - len(first),),
         )
-        first += [Crossing(*(*row, database.kind)) for row in found]
-    return ByDomain(
+        first += [CrossDomainRelation(*(*row, database.kind)) for row in found]
+    return DomainCounts(
         tuple((domain, tuple(counts[domain])) for domain in sorted(counts)), crossings, tuple(first)
     )

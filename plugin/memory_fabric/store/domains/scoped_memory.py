@@ -1,8 +1,7 @@
-"""A memory of which only some domains can be read, and in which all that is written lies in them;
-or one of which some domains cannot be read.
+"""Memory limited to some domains, or one from which some domains are hidden.
 
-What stands before the tables of its connections is the business of store.confining, what happens to
-its changes that of store.walls. It is loaded where somebody is confined.
+store.domains.views limits what its connections read, store.domains.write_guard what it changes.
+Loaded only where a session or a caller is limited to domains.
 """
 
 from __future__ import annotations
@@ -19,48 +18,47 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
 
 
-# Confined views of one memory that are kept open; each has connections of its own.
-MAX_CONFINED = 8
+# Scoped views of one memory that are kept open; each has its own connections.
+MAX_SCOPED = 8
 
 
 def within(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return the same memory, of which only these domains can be read, and in which what is written
-    lies in one of them.
+    """Return a view of the memory that reads and writes only these domains.
 
-    What already is confined shows of these no more than it did.
+    Of a memory that is scoped already, only domains that it shows can be among them.
     """
-    if isinstance(memory, Confined):
-        return _part(memory.whole, memory.visible(domains), hidden=False)
-    return _part(memory, domains, hidden=False)
+    if isinstance(memory, ScopedMemory):
+        return _scoped(memory.whole, memory.visible(domains), hidden=False)
+    return _scoped(memory, domains, hidden=False)
 
 
 def without(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return the same memory without these domains; what is written lies anywhere."""
-    if not isinstance(memory, Confined):
-        return _part(memory, domains, hidden=True)
+    """Return a view of the memory that hides these domains and can write to any."""
+    if not isinstance(memory, ScopedMemory):
+        return _scoped(memory, domains, hidden=True)
     if memory.domains is None:
-        return _part(memory.whole, (*memory.hidden, *domains), hidden=True)
+        return _scoped(memory.whole, (*memory.hidden, *domains), hidden=True)
     return within(memory, [one for one in memory.domains if one not in domains])
 
 
-def _part(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
+def _scoped(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
     named = tuple(sorted(set(domains)))
     key = (hidden, named)
-    found = whole.parts.pop(key, None) or Confined(whole, named, hidden=hidden)
+    found = whole.scoped.pop(key, None) or ScopedMemory(whole, named, hidden=hidden)
     # Switches and settings may have changed since it was made.
     found.settings = whole.settings
-    whole.parts[key] = found
-    while len(whole.parts) > MAX_CONFINED:
-        whole.parts.pop(next(iter(whole.parts))).close()
+    whole.scoped[key] = found
+    while len(whole.scoped) > MAX_SCOPED:
+        whole.scoped.pop(next(iter(whole.scoped))).close()
     return found
 
 
-class Confined(Memory):
-    """A memory of which only some domains can be read (store.confining); see `within`.
+class ScopedMemory(Memory):
+    """A memory that shows only some domains (store.domains.views); see `within`.
 
-    What is changed goes through the whole memory: no view stands before what is written. It is
-    stamped with a domain that can be read here, and takes away nothing that lies in another. Of one
-    whose domains are `hidden` (`without`) what is written is not touched.
+    Changes are applied by the whole memory, which has no views. They get a domain that is visible
+    here and remove nothing that belongs to another. If domains are `hidden` instead (`without`),
+    changes are passed on as they are.
     """
 
     def __init__(self, whole: Memory, domains: tuple[str, ...], *, hidden: bool = False) -> None:
@@ -72,16 +70,16 @@ class Confined(Memory):
 
     @property
     def whole(self) -> Memory:
-        """The memory of which this one shows a part."""
+        """The unrestricted memory behind this one."""
         return self._whole
 
     def follow_switches(self) -> None:
-        """As the whole memory follows them."""
+        """Read the switches again, through the whole memory."""
         self._whole.follow_switches()
         self.settings = self._whole.settings
 
     def follow_settings(self) -> None:
-        """As the whole memory follows them."""
+        """Read the settings again, through the whole memory."""
         self._whole.follow_settings()
         self.settings = self._whole.settings
 
@@ -92,8 +90,9 @@ class Confined(Memory):
         return [one for one in domains if one in self.domains]
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """The open database of a kind, of which only these domains can be read; it is made, where
-        that is wanted, by the whole memory.
+        """Return the open database of a kind, limited to these domains.
+
+        With `create`, the whole memory makes the file if it is missing.
         """
         if create:
             self._whole.database(kind, create=True)
@@ -102,25 +101,23 @@ class Confined(Memory):
     def write(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str = ""
     ) -> dict[str, Any]:
-        """The result of a change that stays in these domains, without names that cannot be read
-        here; see Memory.
-        """
-        payload, provenance = self._inside(kind, payload, provenance)
-        return self._seen(self._whole.write(kind, payload, provenance, store=store))
+        """Apply a change within these domains; its result omits names that are not visible here."""
+        payload, provenance = self._limited(kind, payload, provenance)
+        return self._visible_part(self._whole.write(kind, payload, provenance, store=store))
 
     def write_now(
         self, kind: str, payload: Mapping[str, Any], provenance: Provenance, *, store: str
     ) -> dict[str, Any]:
-        """The same for a change that must not wait."""
-        payload, provenance = self._inside(kind, payload, provenance)
-        return self._seen(self._whole.write_now(kind, payload, provenance, store=store))
+        """Apply a change that cannot wait, as `write` does."""
+        payload, provenance = self._limited(kind, payload, provenance)
+        return self._visible_part(self._whole.write_now(kind, payload, provenance, store=store))
 
     def remember(
         self, record: Record, by: Provenance, supersedes: Sequence[str] = (), *, echo: bool = False
     ) -> Record | None:
-        """The record as stored in one of these domains; see Memory."""
+        """Store the record in one of these domains and return it; see Memory."""
         if not self.hidden:
-            _, by = self._inside("remember", {}, by)
+            _, by = self._limited("remember", {}, by)
             record = record._replace(domain=by.domain)
         return self._whole.remember(record, by, supersedes, echo=echo)
 
@@ -129,28 +126,28 @@ class Confined(Memory):
         return self._whole.apply_now(operation, is_new=is_new)
 
     def refresh(self) -> None:
-        """Take over what others wrote into the mirrored file, into the whole memory."""
+        """Import changes of the graph file into the whole memory."""
         self._whole.refresh()
 
     def flush(self) -> None:
-        """Bring the other tiers up to date, with everything."""
+        """Update the other tiers from the whole memory."""
         self._whole.flush()
 
-    def _inside(
+    def _limited(
         self, kind: str, payload: Mapping[str, Any], by: Provenance
     ) -> tuple[Mapping[str, Any], Provenance]:
         if self.hidden:
             return payload, by
-        from memory_fabric.store.domains import write_guard  # whoever only reads never loads it
+        from memory_fabric.store.domains import write_guard  # only writers load it
 
-        return write_guard.inside(self, kind, payload, by)
+        return write_guard.limited(self, kind, payload, by)
 
-    def _seen(self, result: dict[str, Any]) -> dict[str, Any]:
-        return views.seen_of(result, self.databases())
+    def _visible_part(self, result: dict[str, Any]) -> dict[str, Any]:
+        return views.visible_part(result, self.databases())
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         opened = super()._opened(path, kind, create)
         if opened is not None:
             hidden = bool(self.hidden)
-            views.confine(opened, self.hidden or self.domains or (), hidden=hidden)
+            views.create_views(opened, self.hidden or self.domains or (), hidden=hidden)
         return opened

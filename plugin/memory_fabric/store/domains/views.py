@@ -1,9 +1,9 @@
-"""A connection from which only some domains can be read, whatever is asked of it.
+"""Temporary views that limit a database connection to some domains.
 
-Views of the session's own, named like the tables, stand before them: a query that forgets the
-condition cannot be written. They cannot be changed through either: who writes has a connection of
-his own. Full-text tables give row ids only, and what is fetched for those comes from the views.
-What was put to use of a session (ledger, tasks, block) has no domain; it is read by its session.
+The views have the names of the tables and hide them, so no query can forget the condition. Nothing
+can be changed through them; a writer uses a connection of its own. Full-text tables give only row
+ids, whose content comes from the views. The ledger, tasks and the block of a session have no
+domain; only their own session reads them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from memory_fabric.store.database import Database
 
 _ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
-# An entity is one for all domains that speak of it: it is seen where one of them says something of
-# it or made it, with its name and type and only what they say. Its other names and its times tell
-# of everybody's doings, and `extra` holds those names again.
+# Domains share entities. An entity is visible in a domain that made it or that has an observation
+# or relation of it: with its name and type, and only the domain's own observations. Its aliases,
+# its times and `extra`, which repeats the aliases, would reveal what other domains know.
 _ENTITIES = """
 SELECT t.id, t.name, t.key, t.type, {extra} AS extra,
     CASE WHEN t.domain {these} THEN t.domain ELSE {first} END AS domain,
@@ -45,11 +45,13 @@ _EARLIEST = """(SELECT min(s.created_at) FROM (
         WHERE r.source = t.id AND r.domain {these}
     UNION ALL SELECT r.created_at FROM main.relations AS r
         WHERE r.target = t.id AND r.domain {these}) AS s)"""
-# Nobody noted who gave an entity its other names; the index finds it by them, and tells none. Who
-# only misses the isolated domains knows these names, as everybody outside of them does.
+# The domain of an alias is not recorded, so none is shown, though the full-text index finds
+# entities by it. A memory that only hides isolated domains shows aliases, as outside of those
+# everybody knows them.
 _ALIASES = "SELECT t.key, t.alias, t.entity FROM main.aliases AS t WHERE 0"
-# A change is of its own domain and of those of all rows in it, for it holds what it took away; an
-# undo, whose steps name none, is of that of the change that it took back, and so on.
+# An operation belongs to its own domain and to those of all rows in it, since it holds what it
+# removed. An undo has no domains in its steps; it belongs to those of the operation that it undid,
+# recursively.
 _OPERATIONS = """
 SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
     EXISTS (SELECT 1 FROM main.operations AS u
@@ -65,35 +67,35 @@ SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
 _OWN = """coalesce(json_extract({t}.provenance, '$.domain'), '') {these}
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.payload) AS j WHERE {foreign})
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.inverse) AS j WHERE {foreign})"""
-# A row of another domain, or one of an entity with its other names (pairs of key and name).
+# True for a row of another domain, or of an entity with aliases (pairs of key and name).
 _FOREIGN = """(j.key = 'domain' AND j.type = 'text' AND NOT j.value {these})
     OR ({names} AND j.key = 'aliases' AND j.type = 'array'
         AND json_type(j.value, '$[0]') = 'array')"""
-# Texts that came in say in their body what domain they are of.
-_INTAKE = (
+# Ingested texts name their domain in the body.
+_INGESTED = (
     "SELECT * FROM main.intake AS t WHERE json_valid(t.body) "
     "AND coalesce(json_extract(t.body, '$.domain'), '') {these}"
 )
 ROWS = ("observations", "relations", "records", "episodes")
 
 
-def confine(database: Database, domains: Sequence[str], *, hidden: bool = False) -> None:
-    """From now on the database shows these domains only, or, if they are `hidden`, all others.
+def create_views(database: Database, domains: Sequence[str], *, hidden: bool = False) -> None:
+    """Create views so that the connection shows only these domains or, if `hidden`, all others.
 
     Raises StoreUnavailable.
     """
     try:
-        # They are made for each connection, also where the disk is full.
+        # Views are made for each connection, and also when the disk is full.
         database.connection.execute("PRAGMA temp_store = MEMORY")
-        for name, select in views(domains, hidden=hidden).items():
+        for name, select in selects(domains, hidden=hidden).items():
             database.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
         database.confined = True
     except sqlite3.Error as error:
         raise translated(database.path, error) from error
 
 
-def views(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
-    """What stands before each table whose rows are of domains, in the order to be made."""
+def selects(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
+    """Return the SELECT of each view by table, in the order of creation."""
     # A view takes no parameters.
     texts = ["'" + domain.replace("'", "''").replace("\0", "") + "'" for domain in domains]
     first = "'general'" if hidden else texts[0] if texts else "''"
@@ -107,27 +109,28 @@ def views(domains: Sequence[str], *, hidden: bool = False) -> dict[str, str]:
     if not hidden:
         found["aliases"] = _ALIASES
     found["operations"] = _OPERATIONS.format(own=own, others=others)
-    found["intake"] = _INTAKE.format(these=these)
+    found["intake"] = _INGESTED.format(these=these)
     return found
 
 
-def seen_of(result: dict[str, Any], databases: Sequence[Database]) -> dict[str, Any]:
-    """What a change tells of, without entities that these databases do not show: spellings of a
-    name, and what a deletion left alone.
+def visible_part(result: dict[str, Any], databases: Sequence[Database]) -> dict[str, Any]:
+    """Return the result of a change without entities that these databases do not show.
+
+    This concerns spelling variants of a name, and entities that a deletion left orphaned.
     """
-    told = dict(result)
-    if "variants" in told:
-        every = {name for others in told["variants"].values() for name in others}
+    visible = dict(result)
+    if "variants" in visible:
+        every = {name for others in visible["variants"].values() for name in others}
         known = _known(every, databases)
         kept = {
             name: [one for one in others if one in known]
-            for name, others in told["variants"].items()
+            for name, others in visible["variants"].items()
         }
-        told["variants"] = {name: others for name, others in kept.items() if others}
-    if "orphans" in told:
-        known = _known(told["orphans"], databases)
-        told["orphans"] = [name for name in told["orphans"] if name in known]
-    return told
+        visible["variants"] = {name: others for name, others in kept.items() if others}
+    if "orphans" in visible:
+        known = _known(visible["orphans"], databases)
+        visible["orphans"] = [name for name in visible["orphans"] if name in known]
+    return visible
 
 
 def _known(names: Iterable[str], databases: Sequence[Database]) -> set[str]:

@@ -1,4 +1,4 @@
-"""What somebody may change who sees only some domains: nothing that lies in others."""
+"""Limits on what a memory scoped to some domains may change: nothing in other domains."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ if TYPE_CHECKING:
     from memory_fabric.models import Provenance
     from memory_fabric.store.memory import Memory
 
-# What adds to an entity, and what takes away: only in the domains of who asks for it.
+# Kinds of changes that add to entities, and that delete; both are limited to the caller's domains.
 _ADDING = frozenset(("create_entities", "create_relations", "add_observations"))
 _TAKING = frozenset(("delete_entities", "delete_observations", "delete_relations", "forget"))
 
 
-def inside(
+def limited(
     memory: Memory, kind: str, payload: Mapping[str, Any], by: Provenance
 ) -> tuple[dict[str, Any], Provenance]:
-    """A change as somebody may make it who sees the memory's domains only: what it says lies in one
-    of them, what it takes away in none but them. Raises NotFound for what he speaks of unseen.
+    """Return a change and its provenance limited to the memory's domains.
+
+    What it adds gets one of these domains; what it deletes is only looked for there. Raises
+    NotFound for an entity that is not visible.
     """
     domains, kept = memory.domains or (), dict(payload)
     if domains and by.domain not in domains:
         by = by._replace(domain=domains[0])
     if kind == "add_observations":
-        _need_seen(memory, [item["entityName"] for item in payload["observations"]])
+        _require_visible(memory, [item["entityName"] for item in payload["observations"]])
     record = payload.get("record")
     if isinstance(record, dict) and record.get("domain") not in domains:
         kept["record"] = {**record, "domain": by.domain}
@@ -39,7 +41,7 @@ def inside(
     return kept, by
 
 
-def _need_seen(memory: Memory, names: Sequence[str]) -> None:
+def _require_visible(memory: Memory, names: Sequence[str]) -> None:
     known = {name for database in memory.databases() for name in existing(database, names)}
     unseen = next((name for name in names if name not in known), None)
     if unseen is not None and not memory.unavailable:

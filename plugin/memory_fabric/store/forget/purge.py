@@ -169,7 +169,7 @@ def purge(memory: Memory, found: Found, provenance: Provenance) -> Purged:
     home = memory.settings.home
     with _locked(home):
         plan = planned(memory, found)
-        files.write_atomic(os.path.join(home, PENDING), files.as_page(plan))
+        files.write_atomic(os.path.join(home, PENDING), files.pretty_json(plan))
         return _carry_out(memory, plan, provenance)
 
 
@@ -382,7 +382,8 @@ def _existing(database: Database, ids: Iterable[str]) -> list[str]:
 def _in_files(place: Place, gone: Gone) -> Counter[str]:
     """Count what one location's files hold, and the copies of its database that will be deleted."""
     sums = _counted(
-        ("backups", backup.every(place.path)), ("set_aside", purge_steps.set_aside(place.path))
+        ("backups", backup.list_backups(place.path)),
+        ("set_aside", purge_steps.set_aside(place.path)),
     )
     journals = [os.path.join(os.path.dirname(place.path), journal.OPERATIONS)]
     journals += [os.path.join(folder, journal.DECISIONS) for folder in place.folders]

@@ -121,7 +121,7 @@ def rewrite_block(
     """Rewrite the memory block of a MEMORY.md without these records; the rest of the file
     is kept.
     """
-    notes = memory_md.NativeNotes(path)
+    notes = memory_md.MemoryFile(path)
     shown, gone = memory_md.shown_ids(notes), set(ids)
     if gone & set(shown):
         left = [record_of(id_) for id_ in shown if id_ not in gone]

@@ -113,7 +113,7 @@ def renew_backups(where: Sequence[Place]) -> list[str]:
     """Make one new backup of each database and delete all older copies."""
     fresh = []
     for place in where:
-        made = backup.make(place.path)
+        made = backup.create(place.path)
         fresh.append(made)
         folder = files.backups_of(place.path)
         stem = os.path.splitext(os.path.basename(place.path))[0] + "-"
@@ -190,7 +190,7 @@ def elsewhere(
     """Return files of other projects, of the user and of the client that hold what is sought."""
     others = [path for path in file_locations.other_files(memory, where) if path != plan_path]
     held = [path for path in others if purge_files.matches_in(path, sought)]
-    notes = file_locations.notes_beside(where)
+    notes = file_locations.client_memory_files(where)
     return [*held, *(path for path in notes if purge_files.is_in_user_text(path, sought))]
 
 
@@ -278,7 +278,7 @@ def _rewrite_blocks(
         return None
 
     for path in place.notes:
-        purge_files.rewrite_block(path, memory.native_lock(path), gone_ids, record_of)
+        purge_files.rewrite_block(path, memory.memory_md_lock(path), gone_ids, record_of)
 
 
 def _clean_other_files(memory: Memory, where: Sequence[Place], gone: Gone) -> None:
@@ -286,7 +286,7 @@ def _clean_other_files(memory: Memory, where: Sequence[Place], gone: Gone) -> No
     The state of a served file is written with that file.
     """
     home = memory.settings.home
-    saved_pages.drop_all(home)
+    saved_pages.delete_all(home)
     spool.erase(home, lambda data: purge_files.is_in(data, gone))
     for path in own_files(memory, where):
         name = os.path.basename(path)

@@ -122,7 +122,7 @@ def export_lines(databases: Sequence[Database], progress: Progress | None = None
     `content_of` makes a file of them. Raises StoreUnavailable.
     """
     if progress is None:
-        return graph_lines(graph.whole(databases))
+        return graph_lines(graph.read_all(databases))
     # For the progress, reading counts as much as writing the lines.
     parts = []
     for done, database in enumerate(databases, start=1):

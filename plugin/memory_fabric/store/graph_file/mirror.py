@@ -333,7 +333,7 @@ class Mirror:
     def _save_first(self, db: Database) -> None:
         if self._saved:  # a retry after a failure: another copy would hold less
             return
-        copy = backup.make(db.path)
+        copy = backup.create(db.path)
         self._saved = True
         self._report(
             f"{self.path} was removed or emptied by someone, so its graph is gone; "
@@ -370,7 +370,7 @@ class Mirror:
 def _note_served(home: str, path: str, report: Report) -> None:
     """Register the file, so that a purge elsewhere can name it."""
     try:
-        file_locations.note_served(home, path)
+        file_locations.save_served(home, path)
     except OSError as error:
         report(f"{home} cannot be written: {_reason(error)}")
 

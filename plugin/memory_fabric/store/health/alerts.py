@@ -1,4 +1,4 @@
-"""A tier that fails is told to the user once, and again only after it had worked in between."""
+"""Alerts: a failing tier is reported once, and again only after it has worked in between."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FOLDER, PREFIX = "told", "trouble-"
 MAX_CHARS = 300
-# How failures begin, and what a person needs to know of each.
+# The first words of failures, and their explanation for the user.
 MEANINGS = {
     "graph": "the graph cannot be written; what is said waits in a queue and is applied later",
     "queue": "changes that wait for the graph cannot be kept or applied",
@@ -27,21 +27,21 @@ REFUSED = "Nothing was stored"
 
 
 def kind_of(failure: str) -> str:
-    """Which of MEANINGS a failure belongs to; empty for what a person need not know."""
+    """Return the key of MEANINGS for a failure; empty for one that the user need not know."""
     if REFUSED in failure:
         return "refused"
     head = failure.partition(":")[0].partition(" ")[0]
     return head if head in MEANINGS else ""
 
 
-def news(
+def unreported(
     failures: Sequence[str], places: Sequence[str], *, only_refused: bool, unmarked: bool
 ) -> str:
-    """What the user has not been told yet of these failures; empty when there is nothing new.
+    """Return a text about the failures that were not reported yet; empty if there is nothing new.
 
-    `places` are folders in which we may note that it was told, the first that takes a note is
-    used; `unmarked` says whether to speak where none does. `only_refused`: other failures may be
-    a moment's, and a later event tells them.
+    Reports are marked in the first of the folders `places` that can be written; if none can,
+    `unmarked` decides if a failure is reported. `only_refused`: other failures may be temporary and
+    are left to a later event.
     """
     found: dict[str, str] = {}
     for failure in failures:
@@ -57,20 +57,20 @@ def news(
     )
 
 
-def over(failures: Sequence[str], places: Sequence[str]) -> None:
-    """Forget what was told of tiers that work again. Never raises."""
+def clear_marks(failures: Sequence[str], places: Sequence[str]) -> None:
+    """Delete the marks of tiers that work again. Never raises."""
     still = {kind_of(failure) for failure in failures}
     for folder in _folders(places):
         try:
             names = os.listdir(folder)
         except OSError:
-            continue  # nothing was told from there
+            continue  # no marks there
         for name in names:
             if name.startswith(PREFIX) and name[len(PREFIX) :] not in still:
                 try:
                     os.unlink(os.path.join(folder, name))
                 except OSError:
-                    continue  # it is told once less
+                    continue  # it will be reported once less
 
 
 def _cause(failure: str) -> str:
@@ -87,7 +87,7 @@ def _first(kind: str, places: Sequence[str], unmarked: bool) -> bool:
         except FileExistsError:
             return False
         except OSError:
-            continue  # the next place
+            continue  # try the next folder
         return True
     return unmarked
 

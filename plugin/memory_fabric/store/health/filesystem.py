@@ -1,4 +1,4 @@
-"""The folders that memory lies in: who may read them, whose they are, what room there is."""
+"""Checks of the folders of memory: permissions, owners, leftovers, disk space, file system."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
-# More files than this are in no home; a wrong one must not keep a person waiting.
+# No home has more files; a wrong folder must not keep the user waiting.
 MAX_LOOKED_AT = 20_000
-# Packages that the installer keeps: many, and none of them anybody's secret.
-NOT_OURS_TO_HIDE = frozenset(("runtime",))
+# Packages kept by the installer: many files, none of them secret.
+NOT_PRIVATE = frozenset(("runtime",))
 OTHERS = 0o077
-# What a writer of ours that was killed left beside its file: a page, journal or note with the
-# writer's number and moment, or the copy of a database. No writer takes that long.
-BESIDE, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
+# Files that a killed writer left: a temporary file with the writer's process id and time, or the
+# copy of a database. No writer takes that long.
+TEMPORARY_SUFFIXES, LEFT_AFTER_S = (".tmp", ".tmp-journal"), 3600
 DATABASE = ".db"
 MOUNTS = "/proc/self/mounts"
-# On these, several machines may write one file, and a write-ahead log needs one machine's memory.
+# Several machines may write a file on these; a write-ahead log needs shared memory of one machine.
 SHARED_BY_MACHINES = frozenset(
     ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "gpfs", "9p")
 )
 SHARED_PREFIXES = ("fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.rclone", "fuse.s3")
 
 
-def everything(folders: Iterable[str]) -> list[str]:
-    """The folders and all that lies in them, links left out; at most 20,000 paths."""
+def all_paths(folders: Iterable[str]) -> list[str]:
+    """Return the folders and everything in them but links; at most 20,000 paths."""
     found: list[str] = []
     for folder in folders:
         for path in _under(folder):
@@ -40,12 +40,12 @@ def everything(folders: Iterable[str]) -> list[str]:
 
 
 def exposed(paths: Iterable[str]) -> list[str]:
-    """Those that others than their owner may read, write or enter."""
+    """Return the paths that other users may read, write or enter."""
     return [path for path in paths if (mode := _mode(path)) is not None and mode & OTHERS]
 
 
 def foreign(paths: Iterable[str]) -> list[str]:
-    """Those that belong to another user than this process's."""
+    """Return the paths that belong to another user than this process."""
     if not hasattr(os, "getuid"):  # pragma: no cover - Windows
         return []
     me = os.getuid()
@@ -53,36 +53,38 @@ def foreign(paths: Iterable[str]) -> list[str]:
 
 
 def make_private(paths: Iterable[str]) -> list[str]:
-    """Take all rights of others away; returns what was changed. Raises OSError."""
+    """Remove all rights of other users; return the changed paths. Raises OSError."""
     changed = []
     for path in exposed(paths):
         mode = _mode(path)
-        if mode is not None:  # else it is gone meanwhile
+        if mode is not None:  # else it was deleted meanwhile
             os.chmod(path, mode & 0o700)
             changed.append(path)
     return changed
 
 
 def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
-    """Half-written files of ours whose writer was killed; what a person named so is theirs."""
+    """Return temporary files whose writer was killed; files that the user named so are not among
+    them.
+    """
     return [
         path
         for path in paths
-        if _is_beside(path) and now_s - _changed_s(path, now_s) > LEFT_AFTER_S
+        if _is_temporary(path) and now_s - _changed_s(path, now_s) > LEFT_AFTER_S
     ]
 
 
-def take_away(paths: Iterable[str]) -> None:
+def delete(paths: Iterable[str]) -> None:
     """Delete these files. Raises OSError."""
     for path in paths:
         os.unlink(path)
 
 
-def holding(text: str, folders: Iterable[str]) -> list[str]:
-    """Files in these folders with the text anywhere in their bytes. Raises OSError."""
+def files_with(text: str, folders: Iterable[str]) -> list[str]:
+    """Return files in these folders with the text anywhere in their bytes. Raises OSError."""
     sought = text.encode()
     found = []
-    for path in everything(folders):
+    for path in all_paths(folders):
         if os.path.isfile(path):
             with open_regular(path) as file:
                 if _is_in(file, sought):
@@ -100,14 +102,14 @@ def _is_in(file: BinaryIO, sought: bytes) -> bool:
 
 
 def nearest(path: str) -> str:
-    """The path, or the nearest folder above it that exists."""
+    """Return the path, or the nearest folder above it that exists."""
     while not os.path.exists(path) and path != os.path.dirname(path):
         path = os.path.dirname(path)
     return path
 
 
 def free_bytes(path: str) -> int | None:
-    """Room on the disk under a path; None where the system does not say."""
+    """Return the free space on the disk of a path; None if the system does not report it."""
     if not hasattr(os, "statvfs"):  # pragma: no cover - Windows
         return None
     try:
@@ -118,7 +120,7 @@ def free_bytes(path: str) -> int | None:
 
 
 def file_system(path: str, mounts: str = MOUNTS) -> str:
-    """The type of the file system under a path; empty where the system does not say."""
+    """Return the type of the file system of a path; empty if the system does not report it."""
     try:
         with open(mounts, encoding="utf-8", errors="replace") as lines:
             known = [line.split() for line in lines]
@@ -137,7 +139,7 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
 
 
 def is_shared(kind: str) -> bool:
-    """Whether several machines may write a file system of this type."""
+    """True if several machines may write a file system of this type."""
     return kind in SHARED_BY_MACHINES or kind.startswith(SHARED_PREFIXES)
 
 
@@ -146,16 +148,16 @@ def _under(folder: str) -> Iterator[str]:
         return
     yield folder
     for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in NOT_OURS_TO_HIDE]
+        folders[:] = [name for name in folders if name not in NOT_PRIVATE]
         for name in (*folders, *names):
             path = os.path.join(place, name)
             if not os.path.islink(path):
                 yield path
 
 
-def _is_beside(path: str) -> bool:
+def _is_temporary(path: str) -> bool:
     stem, ending = os.path.splitext(path)
-    if ending not in BESIDE or not os.path.isfile(path):
+    if ending not in TEMPORARY_SUFFIXES or not os.path.isfile(path):
         return False
     pid, dash, moment = os.path.splitext(stem)[1].removeprefix(".").partition("-")
     return stem.endswith(DATABASE) or (pid.isdigit() and bool(dash) and moment.isdigit())
@@ -165,7 +167,7 @@ def _mode(path: str) -> int | None:
     try:
         return os.lstat(path).st_mode & 0o7777
     except OSError:
-        return None  # gone meanwhile
+        return None  # deleted meanwhile
 
 
 def _owner(path: str) -> int | None:

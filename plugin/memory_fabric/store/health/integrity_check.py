@@ -1,4 +1,4 @@
-"""Whether what is stored can be relied on: what is wrong, where, and what helps."""
+"""Integrity checks of what is stored: each problem with its place and remedy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_ORPHANS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be; what does not harm is an offer to tidy up."""
+    """A problem and its remedy; one that does no harm is only an offer to tidy up."""
 
     what: str
     where: str
@@ -31,7 +31,7 @@ class Finding:
 
 
 def findings(memory: Memory) -> list[Finding]:
-    """All that is wrong with this memory, what harms first."""
+    """Return all problems of this memory, harmful ones first."""
     databases = memory.databases()
     found = [
         Finding("database", "", failure, "memory-fabric repair rebuilds a damaged database.")
@@ -52,22 +52,22 @@ def findings(memory: Memory) -> list[Finding]:
 
 
 def _registered(home: str) -> Iterator[Finding]:
-    """Find where registry and cards differ, and projects whose folder is gone."""
+    """Yield differences between registry and cards, and projects whose folder is gone."""
     path = os.path.join(home, identity.REGISTRY)
     known = identity.read_registry(home)
     if known.state not in (SOUND, OLD) and known.keys:
-        text = f"The registry of projects is {known.state}; the cards say the same."
-        yield Finding("registry", path, text, "The next session or command writes it again.")
+        text = f"The registry of projects is {known.state}; the cards replace it."
+        yield Finding("registry", path, text, "The next session or command rewrites it.")
         return
-    hidden = cards.missing(identity.read_cards(home), known)
+    hidden = cards.missing_keys(identity.read_cards(home), known)
     if hidden:
-        text = f"Keys that projects have and the registry lacks: {first_of(hidden, MAX_SHOWN)}."
-        remedy = "memory-fabric project link settles whose they are."
+        text = f"Keys on project cards that the registry lacks: {first_of(hidden, MAX_SHOWN)}."
+        remedy = "memory-fabric project link assigns them."
         yield Finding("registry", path, text, remedy)
     for id_ in dict.fromkeys(known.keys.values()):
         if identity.has_lost_card(home, id_):
-            text = f"The folder of the project {id_} is gone, with what it remembered."
-            remedy = "A session or repair in the project's folder says what its journal still has."
+            text = f"The folder of the project {id_} is gone, with its memory."
+            remedy = "A session or repair in the project's folder shows what its journal has."
             yield Finding("project", identity.folder_of(home, id_), text, remedy)
 
 
@@ -78,36 +78,36 @@ def _pages(database: Database) -> Iterator[Finding]:
             yield Finding("damage", database.path, str(said), remedy)
     broken = database.rows("PRAGMA foreign_key_check")
     if broken:
-        text = f"{len(broken)} rows point to nothing, in {broken[0][0]} first."
+        text = f"{len(broken)} rows have broken references, first in {broken[0][0]}."
         yield Finding("links", database.path, text, remedy)
 
 
 def _indexes(database: Database) -> Iterator[Finding]:
     if database.newer or database.read_only:
         return
-    for table in repair.unfit_indexes(database):
-        text = f"The index {table} does not fit its texts: searches miss some."
-        yield Finding("index", database.path, text, "memory-fabric repair makes it again.")
+    for table in repair.mismatched_indexes(database):
+        text = f"The index {table} does not match its texts: searches miss some."
+        yield Finding("index", database.path, text, "memory-fabric repair rebuilds it.")
 
 
 def _names(database: Database) -> Iterator[Finding]:
     alone = invariants.orphans(database, MAX_ORPHANS)
     if alone:
-        text = f"Entities of which nothing is said: {first_of(alone, MAX_SHOWN)}."
-        remedy = "memory-fabric repair --orphans takes them out."
+        text = f"Entities without observations and relations: {first_of(alone, MAX_SHOWN)}."
+        remedy = "memory-fabric repair --orphans deletes them."
         yield Finding("orphans", database.path, text, remedy, harms=False)
     for names in invariants.variants(database):
         text = f"One name in several spellings: {first_of(names, MAX_SHOWN)}."
-        remedy = "memory-fabric merge makes them one."
+        remedy = "memory-fabric merge combines them."
         yield Finding("variants", database.path, text, remedy, harms=False)
     for alias, entity, owner in invariants.alias_conflicts(database):
-        text = f"{alias!r} is a name of {entity!r}, and of {owner!r} itself."
+        text = f"{alias!r} is an alias of {entity!r} and the name of {owner!r}."
         remedy = "memory-fabric merge, or alias --remove."
         yield Finding("alias", database.path, text, remedy, harms=False)
 
 
 def _copies(database: Database) -> Iterator[Finding]:
-    copies = backup.every(database.path)
+    copies = backup.list_backups(database.path)
     if not copies:
         text, remedy = "There is no backup yet.", "memory-fabric backup makes one."
         yield Finding("backup", files.backups_of(database.path), text, remedy, harms=False)
@@ -117,7 +117,7 @@ def _copies(database: Database) -> Iterator[Finding]:
             yield Finding("backup", copy, "The backup cannot be read.", remedy)
     for path in set_aside(database.path):
         if not path.endswith(("-wal", "-shm")):
-            text, remedy = "A damaged database was set aside.", "Delete it when nothing is missed."
+            text, remedy = "A damaged database was set aside.", "Delete it if nothing is missing."
             yield Finding("set aside", path, text, remedy, harms=False)
 
 
@@ -127,10 +127,10 @@ def _lines(folder: str) -> Iterator[Finding]:
     try:
         waiting, _ = journal.queued(folder)
     except OSError:
-        return  # said already
+        return  # reported above
     if waiting:
         text = f"{len(waiting)} changes wait for the graph."
-        yield Finding("queue", folder, text, "memory-fabric sync brings them in.", harms=False)
+        yield Finding("queue", folder, text, "memory-fabric sync applies them.", harms=False)
     for aside in (os.path.join(folder, name) for name in (journal.BAD, journal.REFUSED)):
         if not os.path.exists(aside):
             continue

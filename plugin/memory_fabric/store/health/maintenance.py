@@ -1,6 +1,6 @@
-"""What is due at a session's end and would not fit into the client's 1.5 s: backups, expired turns.
+"""Maintenance after a session's end, too slow for the client's limit of 1.5 s: backups, expiry.
 
-Runs as a detached process of its own, one at a time, and ends by itself.
+Runs as a detached process, one at a time, and ends by itself.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ ENTRY = (
 )
 # A session may be resumed after weeks; then its ledger still counts.
 SESSIONS_KEPT_DAYS = 90
-# A session that broke off may be taken up again the same day; then what is local to it still holds.
+# A crashed session may be resumed the same day; then its local records still apply.
 LOCAL_KEPT_DAYS = 1
-# What was said once and not again for so long was not worth a memory.
+# A candidate that did not occur again for this long was not worth remembering.
 CANDIDATES_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
 
 
 def is_due(memory: Memory) -> bool:
-    """Whether a backup of one of the open databases is older than a day."""
+    """True if the newest backup of one of the databases is older than a day."""
     ages = [backup.age_s(database.path) for database in memory.databases()]
     return any(age is None or age > sync.BACKUP_EVERY_S for age in ages)
 
 
 def start(environ: Mapping[str, str], project_dir: str) -> int:
-    """Start it detached, and return its process id; it outlives the session."""
+    """Start the detached process, which outlives the session, and return its id."""
     root = os.path.dirname(
         os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     )
@@ -59,7 +59,7 @@ def start(environ: Mapping[str, str], project_dir: str) -> int:
 
 
 def main() -> None:
-    """The detached process: do what is due, note what failed in the log."""
+    """Run the detached process; failures are logged."""
     settings = read_settings(os.environ, {})
     try:
         table = files.read_toml(os.path.join(settings.home, "config.toml"))
@@ -67,14 +67,16 @@ def main() -> None:
         with files.Locked(os.path.join(settings.home, LOCK), timeout_s=0):
             run(Memory.open(settings), settings.episodes_keep_days)
     except TimeoutError:
-        return  # another one is at it
+        return  # another process is running it
     except (FabricError, OSError, ValueError, sqlite3.Error) as error:
         log.note(settings.home, settings.data_dir, f"maintenance: {error}")
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Drop what is local to sessions that broke off, back up what is due, and drop turns and texts
-    of other programs older than `keep_days` (0: all), old sessions and old candidates.
+    """Back up what is due and delete what has expired.
+
+    Turns and ingested texts expire after `keep_days` (0: all); local records of crashed sessions,
+    old sessions and old candidates after fixed times.
     """
     sync.expire_local(memory, _ago(LOCAL_KEPT_DAYS))
     sync.backup_when_due(memory)

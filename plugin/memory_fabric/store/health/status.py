@@ -1,4 +1,4 @@
-"""How the three tiers are (BR-17): healthy, degraded or unavailable, why, and what helps."""
+"""Status of the three tiers (BR-17): healthy, degraded or unavailable, with reason and remedy."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import first_of, many
 
 HEALTHY, DEGRADED, UNAVAILABLE = "healthy", "degraded", "unavailable"
-DRAIN = "memory-fabric sync brings them in."
+DRAIN = "memory-fabric sync applies them."
 WRITE_JOURNAL = "memory-fabric repair writes them again."
-WRITE_NOTES = "memory-fabric sync writes it again."
-# What a sync that also restores journals takes care of.
-MENDED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_NOTES)
+WRITE_MEMORY_MD = "memory-fabric sync writes it again."
+# Remedies that a sync with restored journals carries out.
+REPAIRED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_MEMORY_MD)
 MAX_QUEUED = 50
 MAX_QUEUED_AGE_S = 3600
 COUNTED = ("entities", "observations", "relations", "records", "episodes")
 MAX_LINES_NAMED = 5
-# Reading a larger backup through would keep a person waiting; it was verified when it was made.
+# Reading a larger backup would take too long; it was verified when it was made.
 MAX_VERIFIED_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be, what helps, and in which lines of which file it is."""
+    """A problem of a tier, its remedy, and the lines of the file that it concerns."""
 
     state: str
     reason: str
@@ -44,7 +44,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Changes that wait for the graph: how many, and for how long the oldest has, in seconds."""
+    """Changes that wait for the graph: their number, and the age of the oldest in seconds."""
 
     count: int = 0
     oldest_s: float = 0.0
@@ -52,7 +52,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """The newest backup of the graph; `sound` is None where nothing was read through."""
+    """The newest backup of the graph; `sound` is None if it was not verified."""
 
     path: str
     age_s: float
@@ -61,10 +61,10 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """One tier: where it lies, what is in it, when it was used, and what was found.
+    """One tier: its place, contents, times of use, and problems.
 
-    Times are ISO 8601, empty when it never was or cannot be known. `read_at`: of the graph when
-    it last served a session, of the others when it was last read without an error: now.
+    Times are ISO 8601, empty for never or unknown. `read_at`: for the graph when it last served a
+    session, for the others the time of this check if it could read them.
     """
 
     name: str
@@ -78,18 +78,18 @@ class Tier:
 
     @property
     def state(self) -> str:
-        """The worst of its findings."""
+        """The worst state of its findings."""
         states = {finding.state for finding in self.findings}
         return next((s for s in (UNAVAILABLE, DEGRADED) if s in states), HEALTHY)
 
 
 def tiers(memory: Memory, now_s: float) -> tuple[Tier, Tier, Tier]:
-    """The state of graph, local journal and native notes, in this order."""
+    """Return the status of graph, local journal and MEMORY.md, in this order."""
     return graph_tier(memory, now_s), local_tier(memory, now_s), native_tier(memory, now_s)
 
 
 def as_json(tier: Tier) -> dict[str, Any]:
-    """One tier for programs; docs/tiers.md names the fields."""
+    """Return one tier for programs; docs/tiers.md names the fields."""
     found: dict[str, Any] = {
         "tier": tier.name,
         "state": tier.state,
@@ -106,7 +106,7 @@ def as_json(tier: Tier) -> dict[str, Any]:
 
 
 def graph_tier(memory: Memory, now_s: float) -> Tier:
-    """The databases: opened, countable, backed up, and not behind the queue."""
+    """Check the databases: open, readable, backed up, with no long queue."""
     databases = memory.databases()
     findings = [
         Finding(UNAVAILABLE, failure, "memory-fabric repair rebuilds a damaged database.")
@@ -149,7 +149,7 @@ def graph_tier(memory: Memory, now_s: float) -> Tier:
 
 
 def local_tier(memory: Memory, now_s: float) -> Tier:
-    """The project's journal and queues: readable, writable, whole, and not waiting for long."""
+    """Check the project's journal and queues: readable, writable, complete, no long waits."""
     folder = memory.queue_folder("project")
     decisions = location.journal_file(memory)
     findings: list[Finding] = []
@@ -183,7 +183,7 @@ def local_tier(memory: Memory, now_s: float) -> Tier:
 
 
 def native_tier(memory: Memory, now_s: float) -> Tier:
-    """MEMORY.md: readable, our fence whole, and allowed."""
+    """Check MEMORY.md: readable, writable, with a complete block."""
     if memory.project is None:
         reason = "There is no project here."
         return Tier("native", "", {"shown": 0}, (Finding(UNAVAILABLE, reason),))
@@ -198,12 +198,14 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
     begun = text is not None and (memory_md.BEGIN in text or memory_md.BEGIN_JOINED in text)
     if text is not None and begun != (memory_md.END in text):
         findings.append(
-            Finding(DEGRADED, "Half of our fence is missing in it.", "Delete the other half.")
+            Finding(
+                DEGRADED, "One of its memory-fabric markers is missing.", "Delete the other one."
+            )
         )
     elif text is None and memory.native_ids(timestamp(now_s)):
-        findings.append(Finding(DEGRADED, "It is gone.", WRITE_NOTES))
+        findings.append(Finding(DEGRADED, "The file is missing.", WRITE_MEMORY_MD))
     if text is not None and not os.access(notes.path, os.W_OK):
-        reason = "It cannot be written: what is new does not get into it."
+        reason = "The file cannot be written and is not updated."
         findings.append(Finding(DEGRADED, reason, "Check its permissions."))
     return Tier(
         "native",
@@ -216,7 +218,7 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
 
 
 def _queue_folders(memory: Memory) -> list[str]:
-    """Where changes may wait: in the project and in the user's home."""
+    """Return the folders in which changes may wait: the project's and the user's."""
     return list(dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")))
 
 
@@ -226,13 +228,13 @@ def _queue(folders: list[str], now_s: float) -> Queue:
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # named with its file
+            continue  # reported with its file
         ages += [_age_s(line, now_s) for line in waiting]
     return Queue(len(ages), max(ages, default=0.0))
 
 
 def _behind(folders: list[str], now_s: float) -> Iterator[Finding]:
-    """Whether changes wait too many or too long for the graph, in each place."""
+    """Yield a finding for each folder in which too many changes wait, or for too long."""
     for folder in folders:
         queue = _queue([folder], now_s)
         if queue.count > MAX_QUEUED:
@@ -255,7 +257,7 @@ def _age_s(line: dict[str, object], now_s: float) -> float:
 
 
 def _lines(path: str) -> Iterator[Finding]:
-    """Lines that cannot be read, and those that an unfinished merge of git left."""
+    """Yield findings for unreadable lines, and for those left by an unfinished git merge."""
     try:
         _, bad = files.read_lines(path)
         marks = set(journal.conflict_markers(path)) if bad else set()
@@ -275,35 +277,37 @@ def _lines(path: str) -> Iterator[Finding]:
 
 
 def _missing(memory: Memory) -> Iterator[Finding]:
-    """Records of the graph that their journal has lost, with its folder or a part of it."""
+    """Yield a finding for records of the graph that their journal has lost."""
     for database in memory.databases():
         try:
-            lost = len(journal.lost(database, location.told_in(memory, database.kind)))
+            lost = len(
+                journal.missing_records(database, location.all_journals(memory, database.kind))
+            )
         except (FabricError, OSError):
-            continue  # named with its file or its database
+            continue  # reported with its file or database
         if lost:
             are = "is" if lost == 1 else "are"
             reason = (
-                f"{many(lost, 'record')} {are} in the graph and no more in {journal.DECISIONS}."
+                f"{many(lost, 'record')} {are} in the graph but no longer in {journal.DECISIONS}."
             )
             yield Finding(DEGRADED, reason, WRITE_JOURNAL)
 
 
 def _not_in_the_graph(memory: Memory) -> Iterator[Finding]:
-    """Records of the journal that the graph has lost, with its home or a part of it."""
+    """Yield a finding for records of the journal that the graph has lost."""
     try:
         found = adoption.missing(memory)
     except (FabricError, OSError):
-        return  # named with its file or its database
+        return  # reported with its file or database
     if found is not None:
-        reason, _, remedy = adoption.sentence(found).rstrip(".").partition(": ")
+        reason, _, remedy = adoption.notice_text(found).rstrip(".").partition(": ")
         ending = f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""
         yield Finding(DEGRADED, f"{reason}.", ending)
 
 
 def _backup(databases: list[Database], now_s: float) -> Backup | None:
-    """Of the databases' newest backups the oldest: so much may be missing after a loss."""
-    newest = [copies[0] for database in databases if (copies := backup.every(database.path))]
+    """Return the oldest of the databases' newest backups, which bounds what a loss would cost."""
+    newest = [copies[0] for database in databases if (copies := backup.list_backups(database.path))]
     if not newest:
         return None
     path = min(newest, key=os.path.getmtime)
@@ -325,7 +329,7 @@ def _changed_at(path: str) -> str:
 
 
 def _count_lines(path: str) -> int | None:
-    """The readable lines of a journal; None when it cannot be read at all."""
+    """Count the readable lines of a journal; None if it cannot be read at all."""
     try:
         return len(files.read_lines(path)[0])
     except OSError:

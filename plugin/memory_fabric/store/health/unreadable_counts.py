@@ -1,4 +1,4 @@
-"""How many sentences could not be read and were set aside, in the project's database."""
+"""Count of sentences that could not be read and were set aside, in the project's database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEY = "unread sentences"
 
 
 def add(memory: Memory, number: int) -> None:
-    """Count so many more; where the store cannot be written the log alone has them."""
+    """Add to the count; if the store cannot be written, only the log has them."""
     try:
         with memory.whole.session_database().transaction() as connection:
             connection.execute(
@@ -25,7 +25,7 @@ def add(memory: Memory, number: int) -> None:
 
 
 def count(memory: Memory) -> int:
-    """Return how many were set aside so far; 0 where nothing says so."""
+    """Return how many were set aside so far; 0 if nothing was counted."""
     try:
         database = memory.whole.database("project", create=False)
         row = database and database.row("SELECT value FROM meta WHERE key = ?", (KEY,))

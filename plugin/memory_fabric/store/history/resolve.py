@@ -107,7 +107,7 @@ def tiers_holding(memory: Memory, record_id: str) -> list[str]:
     return held
 
 
-def native_notes(memory: Memory) -> memory_md.NativeNotes:
+def native_notes(memory: Memory) -> memory_md.MemoryFile:
     """Return the MEMORY.md of this project."""
     root = memory.project.root if memory.project else ""
     settings = memory.settings

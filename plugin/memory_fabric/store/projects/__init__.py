@@ -1,1 +1,1 @@
-"""Projects: which one a folder belongs to, links between projects."""
+"""Projects: the project of a folder, and links between projects."""

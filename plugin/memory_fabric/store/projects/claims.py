@@ -1,8 +1,8 @@
-"""Places that are new to this home: the project that each joins or begins, and the notice of it.
+"""Folders that are new to this home: the project of each, and the notice about it.
 
-What a place only claims, the remote of its repository or a repository that a `.git` file points
-at, is no proof: an unpacked archive can say the same. Where the claim is another project's, the
-place gets one of its own and the user is asked (docs/decisions/0035).
+The remote of a repository, and a repository that a `.git` file points at, are only claims: an
+unpacked archive can make them, too. If a claimed project is known already, the folder gets a
+project of its own and the user is asked (docs/decisions/0035).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from memory_fabric.models import Identity, Registry, Trust
 
 
-def placed(
+def assign(
     home: str, local: str, known: Registry, found: Identity, trust: Trust
 ) -> tuple[Registry, str]:
-    """Return the registry and the id of the project that a new place joins or begins.
+    """Return the registry and the id of the project that a new folder joins or begins.
 
-    `local` is the folder, below a place, in which its local tier lies.
+    `local` is the path of the local tier within a folder.
     """
     back = _moved(home, local, known, found)
     if back:
@@ -35,21 +35,21 @@ def placed(
     taken = {*known.keys.values()}
     if not owners:
         return known, new_id(found.keys[0], found.name, taken)
-    # Settled, so that releases which took a claim for a proof leave the place alone, too.
+    # Settled, so that releases that trusted claims leave the folder alone, too.
     settled = tuple(sorted({*known.settled, *found.own}))
     asked = tuple(sorted({*known.asked, found.own[0]}))
     id_ = new_id(found.own[0], found.name, taken)
     return known._replace(settled=settled, asked=asked), id_
 
 
-def tell(
+def leave_notice(
     home: str, known: Registry, now: Registry, found: Identity, id_: str, other: tuple[str, str]
 ) -> None:
-    """Leave word for the next session here of a place that claims or that moved.
+    """Leave a notice for the next session in a folder that makes a claim or was moved.
 
-    `id_` is the project of the place; `other` see `question`. Raises OSError.
+    `id_` is the project of the folder; for `other` see `question`. Raises OSError.
     """
-    from memory_fabric.store import notices  # the one time that there is something to tell
+    from memory_fabric.store import notices  # only needed with a notice
 
     gone = [key for key in known.keys if key not in now.keys]
     if {*now.asked} - {*known.asked}:
@@ -62,8 +62,9 @@ def tell(
 
 
 def question(known: Registry, found: Identity, other: tuple[str, str]) -> str:
-    """Ask about a place that claims to be of another project, given by id and name; '' for one
-    that does not.
+    """Return the question about a folder that claims another project; '' if it claims none.
+
+    `other` is the id and name of that project.
     """
     other_id, name = other
     if not other_id:
@@ -81,7 +82,7 @@ def question(known: Registry, found: Identity, other: tuple[str, str]) -> str:
 
 
 def new_id(key: str, name: str, taken: Collection[str]) -> str:
-    """A readable id, the same for the same key: the name and a checksum of the key."""
+    """Return a readable id from the name and a checksum of the key; the same for the same key."""
     plain = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
     slug = "-".join(plain.split())[:40] or "project"
     salt = 0
@@ -93,7 +94,7 @@ def new_id(key: str, name: str, taken: Collection[str]) -> str:
 
 
 def folder_in(key: str) -> str:
-    """The folder that a key of a place names."""
+    """Return the folder that a key names."""
     kind, _, path = key.partition(":")
     own = kind == "git" and os.path.basename(path) == ".git"
     return os.path.dirname(path) if own else path
@@ -107,10 +108,10 @@ def _is_trusted(found: Identity, trust: Trust) -> bool:
 
 
 def _moved(home: str, local: str, known: Registry, found: Identity) -> tuple[Registry, str] | None:
-    """The registry with a folder under its new path, where it was moved here.
+    """Return the registry with the new path of a folder that was moved here, and its project.
 
-    Its seal says so: made with the key of this home, for this very folder (the number that the file
-    system knows it by, which a copy does not have), at a path where nothing lies any more.
+    The folder's file of own lines proves it: signed with the key of this home for this very folder
+    (its inode, which a copy does not have), at a path that no longer exists.
     """
     from memory_fabric.store.projects import own_lines
 
@@ -125,7 +126,7 @@ def _moved(home: str, local: str, known: Registry, found: Identity) -> tuple[Reg
 
 
 def _renamed(known: Registry, id_: str, old: str, new: str) -> Registry:
-    """The registry where the project's keys of places at or below `old` are at or below `new`."""
+    """Return the registry with the project's keys at or below `old` moved to `new`."""
     names = {
         key: f"{kind}:{new}{path[len(old) :]}"
         for key, owner in known.keys.items()
@@ -142,7 +143,7 @@ def _renamed(known: Registry, id_: str, old: str, new: str) -> Registry:
 
 
 def _with_names(value: Any, names: dict[str, str]) -> Any:
-    """Replace keys in the notes of settlings."""
+    """Replace keys in the saved undo information."""
     if isinstance(value, dict):
         return {names.get(k, k): _with_names(v, names) for k, v in value.items()}
     if isinstance(value, list):

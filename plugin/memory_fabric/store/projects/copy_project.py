@@ -1,7 +1,7 @@
-"""What one project remembers, brought into another: records and graph, as they stand.
+"""Copying of one project's records and graph into another, in their current state.
 
-A journal's operations are not done again there: what was deleted or forgotten in one project says
-nothing of the other. Rows go in as an undo would put them back, so that they can be taken out.
+The operations are not replayed: a deletion in one project does not concern the other. Rows are
+inserted as an undo would restore them, so that they can be removed again.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from memory_fabric.values import Progress
 
 CHUNK = 500
-MOST = 1 << 40
+MAX_RECORDS = 1 << 40
 
 
-def bring(
+def copy_into(
     memory: Memory, path: str, batch: str, by: Provenance, progress: Progress | None = None
 ) -> int:
-    """Put what the database at `path` holds into this project's; how many records and entities.
+    """Copy the database at `path` into this project's; return the number of records and entities.
 
-    All of it bears the `batch`, by which it can be taken out again. What is local to a session,
-    others' records and turns of past conversations stay; texts of other programs come along where
-    nobody has worked them off. Raises StoreUnavailable.
+    All changes get the `batch`, by which they can be undone. Records local to a session, others'
+    records and turns are not copied; ingested texts only if they are not processed yet. Raises
+    StoreUnavailable.
     """
     source = open_database(path, "project", create=False)
     if source is None:
@@ -53,8 +53,8 @@ def bring(
     return came
 
 
-def newest(path: str) -> int:
-    """The number of the last change to the database at `path`. Raises StoreUnavailable."""
+def last_operation(path: str) -> int:
+    """Return the number of the last operation in a database. Raises StoreUnavailable."""
     source = open_database(path, "project", create=False)
     if source is None:
         return 0
@@ -66,8 +66,8 @@ def newest(path: str) -> int:
 
 def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
     c = source.connection
-    known = records.find(c, "scope <> 'local' AND source <> ?", (OTHERS,), MOST)
-    # The newest come first: an older one keeps its link only to a successor that is there.
+    known = records.find(c, "scope <> 'local' AND source <> ?", (OTHERS,), MAX_RECORDS)
+    # Newest first: an older record keeps its link only to a successor that exists.
     for record, seen in known:
         claimed = rows.claimed(c, record.id)
         payload = {"record": records.as_object(record), "seen_in": seen}
@@ -88,10 +88,10 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _claims(row: dict[str, Any]) -> list[str]:
-    """The records that say what the row says; an entity has none of its own."""
+    """Return the records that state the row; an entity has none of its own."""
     return list(row.get("claims") or ())
 
 
 def _plain(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows without their numbers, which mean other rows elsewhere."""
+    """Return the rows without their numbers, which mean other rows elsewhere."""
     return [{**row, "id": None} for row in found]

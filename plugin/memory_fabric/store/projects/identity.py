@@ -1,10 +1,10 @@
-"""Which project a folder belongs to: keys read from files, and the registry that joins them.
+"""The project of a folder: keys read from its files, and the registry that assigns them.
 
-A project is known by the real path of its git common directory or of a folder without git: the
-place itself proves these. Its normalised git remote, and a repository that a `.git` file names
-without being named by it, are claims, which an unpacked archive can make as well: they count where
-nobody else has them, or where the user trusts them (docs/decisions/0035). No subprocess is started,
-and a basename never decides.
+A project is known by the real path of its git common directory, or of a folder without git; these
+are proved by the folder itself. A normalised git remote, and a repository that a `.git` file names
+without being named in return, are claims, which an unpacked archive can make, too: they count if no
+other project has them or the user trusts them (docs/decisions/0035). No subprocess is started, and
+a basename alone never decides.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-# Of all projects, and of each in its own folder.
+# Names of the file for all projects in home, and of the one in each project's folder.
 REGISTRY, CARD = "registry.json", "project.json"
 LOCAL_FOLDER = os.path.join(".claude", "memory")
-# Where a repository keeps those of its submodules.
+# Part of the path where a repository keeps its submodules' repositories.
 MODULES = f"{os.sep}modules{os.sep}"
-# Of git's files; of those that only point at another place; of the list of packed references.
+# Limits for git's files in general, for those that only hold a path, and for the packed references.
 MAX_TEXT_BYTES, MAX_POINTER_BYTES, MAX_REFS_BYTES = 1 << 20, 4 << 10, 16 << 20
 TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")
-# No system knows a longer path.
+# No system supports longer paths.
 MAX_PATH_CHARS = 4096
-# What precedes the checksum of a registry, which is its last field.
+# Text before the checksum of a registry, which is its last field.
 SUM_MARK = ',\n "sum": "'
-# A prime below 2^30: no change of a single bit leaves the remainder as it was, and dividing by it
-# is built into the interpreter, where zlib would have to be imported.
+# A prime below 2^30: flipping a single bit always changes the remainder, and no module is needed,
+# whereas zlib would have to be imported.
 SUM_PRIME = 1_073_741_789
 
 
@@ -43,13 +43,13 @@ _NO_TRUST = Trust()
 def find_project(
     home: str, folder: str, user_home: str = "", trust: Trust = _NO_TRUST
 ) -> Project | None:
-    """The project of a folder, registered in home on first sight; None without a folder.
+    """Return the project of a folder, registered in home on first sight; None without a folder.
 
-    Raises nothing for a home that cannot be read or written: the id is then derived from the keys.
+    Raises nothing if home cannot be read or written: the id is then derived from the keys.
     """
     if not folder:
         return None
-    found = identified(os.path.realpath(folder))
+    found = identify(os.path.realpath(folder))
     id_, others = _registered(home, found, trust)
     local = os.path.join(found.root, LOCAL_FOLDER)
     if _unsuitable(found.root, user_home) or os.path.realpath(local) != local:
@@ -58,12 +58,12 @@ def find_project(
 
 
 def folder_of(home: str, project_id: str) -> str:
-    """Where a project's database lies."""
+    """Return the folder of a project's database."""
     return os.path.join(home, "projects", project_id)
 
 
 def normalised_remote(url: str, root: str = "") -> str:
-    """`host/owner/name` of a git URL, in lower case, without user, port, scheme and `.git`."""
+    """Return `host/owner/name` of a git URL in lower case, without user, port, scheme, `.git`."""
     url = url.strip()
     if not url.lower().startswith("file:"):
         host, path = _host_and_path(url)
@@ -75,22 +75,24 @@ def normalised_remote(url: str, root: str = "") -> str:
 
 
 def _host_and_path(url: str) -> tuple[str, str]:
-    """Of `scheme://user@host:port/path` and of `user@host:path`; both empty for anything else."""
+    """Split `scheme://user@host:port/path` and `user@host:path`; both parts empty for anything
+    else.
+    """
     scheme, marked, rest = url.partition("://")
     if marked:
         authority, slash, path = rest.partition("/")
         host, colon, port = authority.rpartition("@")[2].partition(":")
         fits = scheme[:1].isalpha() and slash and (port.isdigit() or not colon)
         return (host, path) if fits else ("", "")
-    # As ssh has it; one letter before the colon is a drive.
+    # The short form of ssh; one letter before the colon is a drive.
     place, colon, path = url.partition(":")
     host = place.rpartition("@")[2]
     fits = colon and len(host) > 1 and not ("/" in place or any(map(str.isspace, place)))
     return (host, path) if fits else ("", "")
 
 
-def identified(folder: str) -> Identity:
-    """What the files of a folder (its real path) tell of its project."""
+def identify(folder: str) -> Identity:
+    """Read the identity of a folder (its real path) from its files."""
     top = _up_to_git(folder)
     gone: tuple[str, ...] = () if os.path.isdir(folder) else (_key("worktree", folder),)
     if top is None:
@@ -116,10 +118,11 @@ def identified(folder: str) -> Identity:
 
 
 def _unproved(top: str, gone: tuple[str, ...], common: str, stated: Mapping[str, str]) -> Identity:
-    """A folder whose `.git` names a repository that does not name the folder.
+    """Return the identity of a folder whose `.git` names a repository that does not name the
+    folder.
 
-    Git says of a repository that lies apart from its only folder (`--separate-git-dir`) nowhere
-    which folder that is: it is the first one's. All others have places of their own.
+    A repository in another place than its only folder (`--separate-git-dir`) records that folder
+    nowhere: it belongs to the first folder that names it. All others get their own projects.
     """
     key = _key("git", common)
     is_apart = not (
@@ -143,7 +146,7 @@ def _unproved(top: str, gone: tuple[str, ...], common: str, stated: Mapping[str,
 
 
 def _key(kind: str, path: str) -> str:
-    """A key as it is written: a path that is no UTF-8 keeps a form that differs from all others."""
+    """Return a key as text; a path that is not UTF-8 is escaped to a form no other path has."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -152,12 +155,11 @@ def _key(kind: str, path: str) -> str:
 
 
 def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
-    """The common directory of the repository at a folder, whether it says that it is this
-    folder's, and its settings.
+    """Return a folder's git common directory, whether it is proved, and the repository's settings.
 
-    A `.git` folder is part of the place. Where a file or a link points elsewhere, what it points
-    at must point back: `<git directory>/gitdir` of a linked worktree, which lies in the
-    repository's own `worktrees`, or `core.worktree` of a submodule.
+    A `.git` folder is part of the place. If a file or link points elsewhere, the target must point
+    back: with `<git directory>/gitdir` of a linked worktree, which is in the repository's own
+    `worktrees`, or with `core.worktree` of a submodule.
     """
     dot_git = os.path.join(top, ".git")
     own = "" if os.path.isdir(dot_git) else _pointed_at(dot_git)
@@ -171,20 +173,20 @@ def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
         inside = os.path.dirname(real) == os.path.join(common, "worktrees")
         return common, inside and _is_at(os.path.join(own, back), dot_git), stated
     back = stated["worktree"]
-    if not back:  # where worktrees have settings of their own
+    if not back:  # with worktree-specific settings
         back = _settings(os.path.join(common, "config.worktree"))["worktree"]
     return common, bool(back) and _is_at(os.path.join(common, back, ".git"), dot_git), stated
 
 
 def _is_at(path: str, place: str) -> bool:
-    """True if both name one `.git` in one folder."""
+    """True if both name the same `.git` in the same folder."""
     if len(path) > 2 * MAX_PATH_CHARS or os.path.basename(path) != ".git":
         return False
     return os.path.realpath(os.path.dirname(path)) == os.path.dirname(place)
 
 
 def _name_of_bare(common: str, top: str) -> str:
-    """A name where the repository is no `.git` in its worktree: bare ones, submodules."""
+    """Return a name for a repository that is not `.git` in its worktree: bare ones, submodules."""
     if MODULES in common:
         return os.path.basename(top)
     name = os.path.basename(common)
@@ -192,7 +194,7 @@ def _name_of_bare(common: str, top: str) -> str:
 
 
 def worktree_of(folder: str) -> str:
-    """The top of the repository's worktree that a folder lies in; without one the folder itself."""
+    """Return the top folder of the worktree that a folder is in; the folder itself without one."""
     return _up_to_git(folder) or folder
 
 
@@ -207,7 +209,9 @@ def _up_to_git(folder: str) -> str | None:
 
 
 def common_directory(dot_git: str) -> str:
-    """The real path of the folder that all worktrees of a repository share, from one's `.git`."""
+    """Return the real path of the folder that all worktrees of a repository share, from one's
+    `.git`.
+    """
     return _common(dot_git, "" if os.path.isdir(dot_git) else _pointed_at(dot_git))
 
 
@@ -216,13 +220,13 @@ def _common(dot_git: str, own: str) -> str:
         return os.path.realpath(dot_git)
     shared = _text(os.path.join(own, "commondir"), MAX_POINTER_BYTES).strip()
     if not shared or len(shared) > MAX_PATH_CHARS:
-        # Pruned, but still pointing there: a worktree's own folder lies two below the shared one.
+        # Pruned but still named: a worktree's git directory is two levels below the shared one.
         shared = "../.." if os.path.basename(os.path.dirname(own)) == "worktrees" else "."
     return os.path.realpath(os.path.join(own, shared))
 
 
 def _pointed_at(dot_git: str) -> str:
-    """The git directory that a `.git` file names; empty where it names none."""
+    """Return the git directory that a `.git` file names; empty if it names none."""
     pointer = _text(dot_git, MAX_POINTER_BYTES).strip()
     if not pointer.startswith("gitdir:") or len(pointer) > MAX_PATH_CHARS:
         return ""
@@ -230,7 +234,7 @@ def _pointed_at(dot_git: str) -> str:
 
 
 def commit_at(folder: str) -> str:
-    """The commit that is checked out in a folder; '' without one. Read from files alone."""
+    """Return the commit that is checked out in a folder, read from files alone; '' without one."""
     top = _up_to_git(folder)
     if top is None:
         return ""
@@ -254,11 +258,11 @@ def _is_commit(text: str) -> bool:
 
 
 def _text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """The text of a file of git's; empty where there is none, or nothing of git's."""
+    """Return the text of a git file; empty if there is none or it is not text."""
     try:
         text = files.read_text(path, max_bytes) or ""
     except files.Refused as error:
-        files.pass_over(error)
+        files.note_refused(error)
         return ""
     except OSError:
         return ""
@@ -266,8 +270,10 @@ def _text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def _settings(path: str) -> dict[str, str]:
-    """Read from a file of git's settings: `url` of `origin`, else of the first remote; `worktree`
-    and `bare` of the core. Empty without.
+    """Read a git configuration file: `url` of `origin` or the first remote; `worktree`, `bare` of
+    core.
+
+    Missing settings are empty.
     """
     urls: dict[str, str] = {}
     core = {"worktree": "", "bare": ""}
@@ -290,11 +296,11 @@ def _settings(path: str) -> dict[str, str]:
 
 
 def read_registry(home: str) -> Registry:
-    """The registry; where it is lost or damaged, what the projects' own cards say."""
+    """Return the registry; if it is lost or damaged, the one that the projects' cards give."""
     try:
         text = files.read_text(os.path.join(home, REGISTRY))
     except files.Refused as error:
-        files.pass_over(error)
+        files.note_refused(error)
         text = ""
     except OSError:
         text = ""
@@ -306,18 +312,19 @@ def read_registry(home: str) -> Registry:
             undo = page.get("undo")
             return Registry(
                 listed,
-                files.texts(page.get("settled")),
+                files.text_list(page.get("settled")),
                 undo if isinstance(undo, dict) else {},
-                files.texts(page.get("asked")),
-                files.texts(page.get("earlier")),
+                files.text_list(page.get("asked")),
+                files.text_list(page.get("earlier")),
             )
-    from memory_fabric.store.projects import cards  # a sound registry needs none of them
+    # only needed for a registry that is lost, damaged or old
+    from memory_fabric.store.projects import cards
 
-    return cards.registry(read_cards(home), text)
+    return cards.rebuild_registry(read_cards(home), text)
 
 
 def _is_as_written(text: str) -> bool:
-    """True if a registry ends in the checksum of what precedes it."""
+    """True if a registry ends with the checksum of the text before it."""
     head, mark, tail = text.rpartition(SUM_MARK)
     return bool(mark) and tail == f'{_sum(head)}"\n}}'
 
@@ -327,7 +334,7 @@ def _sum(text: str) -> int:
 
 
 def registry_stamp(home: str) -> tuple[int, int]:
-    """What changes with every write of the registry."""
+    """Return a value that changes with every write of the registry."""
     try:
         found = os.stat(os.path.join(home, REGISTRY))
     except OSError:
@@ -336,16 +343,16 @@ def registry_stamp(home: str) -> tuple[int, int]:
 
 
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
-    """Write the registry, and the cards of the projects whose `names` are given by their ids.
+    """Write the registry, and the cards of the projects with these `names` by id.
 
-    An empty name leaves that of the card. The caller holds `registry_lock`. Raises OSError.
+    With an empty name the card keeps its own. The caller holds `registry_lock`. Raises OSError.
     """
     page: dict[str, Any] = {"keys": dict(registry.keys)}
     page |= {"settled": sorted(registry.settled)} if registry.settled else {}
     page |= {"asked": sorted(registry.asked)} if registry.asked else {}
     page |= {"earlier": sorted(registry.earlier)} if registry.earlier else {}
     page |= {"undo": dict(registry.undo)} if registry.undo else {}
-    head = files.as_page(page).decode().removesuffix("\n}")
+    head = files.pretty_json(page).decode().removesuffix("\n}")
     text = f'{head}{SUM_MARK}{_sum(head)}"\n}}'
     files.write_atomic(os.path.join(home, REGISTRY), text.encode())
     for id_, name in names.items():
@@ -355,16 +362,16 @@ def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> N
         for field, listed in (("settled", registry.settled), ("asked", registry.asked)):
             mine = [key for key in keys if key in listed]
             card |= {field: mine} if mine else {}
-        files.write_atomic(os.path.join(folder_of(home, id_), CARD), files.as_page(card))
+        files.write_atomic(os.path.join(folder_of(home, id_), CARD), files.pretty_json(card))
 
 
 def registry_lock(home: str) -> files.Locked:
-    """The lock under which the registry is read, changed and written."""
+    """Return the lock under which the registry is read, changed and written."""
     return files.Locked(os.path.join(home, REGISTRY + ".lock"))
 
 
 def read_card(home: str, id_: str) -> dict[str, Any]:
-    """What a project's own folder says of it: id, name, keys; empty without a card."""
+    """Return a project's card: id, name, keys; empty without one."""
     return files.read_json(os.path.join(folder_of(home, id_), CARD))
 
 
@@ -374,14 +381,15 @@ def read_cards(home: str) -> dict[str, dict[str, Any]]:
 
 
 def has_lost_card(home: str, id_: str) -> bool:
-    """True if a registered project has no card any more: it was written with the registration."""
+    """True if a registered project has lost its card, which is written with the registration."""
     card = os.path.join(folder_of(home, id_), CARD)
     return not os.path.exists(card) and os.path.exists(os.path.join(home, REGISTRY))
 
 
 def owner_of(registry: Registry, keys: Sequence[str]) -> str:
-    """The project of a folder with these keys: by one that somebody settled, else by the best;
-    '' where none is known.
+    """Return the project of a folder with these keys; '' if none is known.
+
+    A key that the user settled wins, otherwise the first known one.
     """
     known = [key for key in keys if key in registry.keys]
     deciding = [key for key in known if key in registry.settled] or known
@@ -389,7 +397,7 @@ def owner_of(registry: Registry, keys: Sequence[str]) -> str:
 
 
 def _registered(home: str, found: Identity, trust: Trust) -> tuple[str, tuple[str, ...]]:
-    """The project's id, and ids of other projects that some of its keys belong to."""
+    """Return the project's id, and the ids of other projects that some of its keys belong to."""
     known = read_registry(home)
     now = _with_keys(home, known, found, trust)
     if known.state != SOUND or now is not known:
@@ -405,7 +413,7 @@ def _registered(home: str, found: Identity, trust: Trust) -> tuple[str, tuple[st
 
 
 def claimed(registry: Registry, found: Identity) -> tuple[str, ...]:
-    """Ids of other projects that a folder's keys belong to, where nobody has settled that yet."""
+    """Return the ids of other projects that a folder's keys belong to, unless that was settled."""
     id_ = place_owner(registry, found)
     is_asked = any(key in registry.asked for key in found.own)
     if not is_asked and any(key in registry.settled for key in found.keys):
@@ -415,14 +423,14 @@ def claimed(registry: Registry, found: Identity) -> tuple[str, ...]:
 
 
 def first_claimed(home: str, registry: Registry, found: Identity) -> tuple[str, str]:
-    """Return id and name of the first other project that a folder claims to be of, or ''."""
+    """Return id and name of the first other project that a folder claims; '' if there is none."""
     for id_ in claimed(registry, found):
         return id_, str(read_card(home, id_).get("name") or id_)
     return "", ""
 
 
 def place_owner(registry: Registry, found: Identity) -> str:
-    """The project of a place that is known; '' for a new one, whatever it claims."""
+    """Return the project of a known folder; '' for a new one, whatever it claims."""
     keys = registry.keys
     own = [key for key in found.own if key in keys]
     for key in own:
@@ -432,15 +440,15 @@ def place_owner(registry: Registry, found: Identity) -> str:
         return owner_of(registry, found.keys) if own[0] in registry.earlier else keys[own[0]]
     named = found.pointer or (found.claims[-1] if found.claims else "")
     if found.place and keys.get(found.place) == keys.get(named, "none"):
-        return keys[found.place]  # a worktree that the repository has forgotten meanwhile
+        return keys[found.place]  # a worktree that its repository no longer lists
     return next((keys[key] for key in found.also if key in keys), "")
 
 
 def _with_keys(home: str, known: Registry, found: Identity, trust: Trust) -> Registry:
-    """The registry with this place in it; the same one where nothing is new."""
+    """Return the registry with this folder in it; the same object if nothing is new."""
     id_ = place_owner(known, found)
     if not id_:
-        known, id_ = _placed(home, known, found, trust)
+        known, id_ = _assigned(home, known, found, trust)
     new = {key: id_ for key in found.keys if key not in known.keys}
     if found.place and found.own[-1].startswith("git:"):
         new |= {found.place: id_} if known.keys.get(found.place) != id_ else {}
@@ -452,21 +460,22 @@ def _with_keys(home: str, known: Registry, found: Identity, trust: Trust) -> Reg
     return known._replace(keys={**known.keys, **new}) if new else known
 
 
-def _placed(home: str, known: Registry, found: Identity, trust: Trust) -> tuple[Registry, str]:
-    """The registry and the id of the project that a new place joins or begins."""
-    from memory_fabric.store.projects import claims  # only for a place that is new here
+def _assigned(home: str, known: Registry, found: Identity, trust: Trust) -> tuple[Registry, str]:
+    """Return the registry and the id of the project that a new folder joins or begins."""
+    from memory_fabric.store.projects import claims  # only for a new folder
 
-    return claims.placed(home, LOCAL_FOLDER, known, found, trust)
+    return claims.assign(home, LOCAL_FOLDER, known, found, trust)
 
 
 def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
-    """Write what is new, and leave word of what the user must know. Raises OSError."""
+    """Write the changed registry, and leave a notice if the user must know. Raises OSError."""
     before = known.keys
     changed = {before.get(key, "") for key, owner in now.keys.items() if before.get(key) != owner}
     names = dict.fromkeys(sorted(filter(None, changed)), "")
     names[place_owner(now, found)] = found.name
     if known.state != SOUND:
-        from memory_fabric.store.projects import cards  # a sound registry needs none of them
+        # only needed for a registry that is lost, damaged or old
+        from memory_fabric.store.projects import cards
 
         cards.set_aside(home, os.path.join(home, REGISTRY), known)
         names = dict.fromkeys(cards.stale(read_cards(home), now), "") | names
@@ -477,14 +486,14 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
 
     signing.key_of(home)
     if known.asked != now.asked or not {*known.keys} <= {*now.keys}:
-        from memory_fabric.store.projects import claims  # only for a place that is new here
+        from memory_fabric.store.projects import claims  # only for a new folder
 
         id_, other = place_owner(now, found), first_claimed(home, now, found)
-        claims.tell(home, known, now, found, id_, other)
+        claims.leave_notice(home, known, now, found, id_, other)
 
 
 def project_ids(home: str) -> list[str]:
-    """The names of the folders that projects have in home."""
+    """Return the names of the projects' folders in home."""
     try:
         return sorted(os.listdir(os.path.join(home, "projects")))
     except OSError:
@@ -492,7 +501,7 @@ def project_ids(home: str) -> list[str]:
 
 
 def _unsuitable(root: str, user_home: str) -> bool:
-    """Whether the local tier must not lie there: home, `/`, temporary, bare or read-only places."""
+    """True if the local tier must not be here: the user's home, `/`, temporary, bare, read-only."""
     if root == os.path.dirname(root) or root in TEMPORARY:
         return True
     if user_home and os.path.realpath(root) == os.path.realpath(user_home):

@@ -1,8 +1,8 @@
-"""Which project a folder belongs to, settled by hand: linked with another one, or split off.
+"""Links of a folder to another project, and splits into a project of its own, by the user's choice.
 
-A folder's own keys (its repository or its path, not a remote, which others may share) are given to
-a project and marked as settled: they decide from then on. Where nobody else has the project that
-it leaves, what is remembered there comes along; it also stays where it was.
+A folder's own keys (its repository or path, not a remote, which others may share) are assigned to a
+project and marked as settled, so they decide from then on. If no other folder has the project that
+it leaves, its memory is copied along; it also stays where it was.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ REMOTE = "remote:"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A project of this home; `records` and `entities` are None where they cannot be counted.
+class KnownProject:
+    """A project of this home; `records` and `entities` are None if they cannot be counted.
 
-    `asked` tells that its folder claims to be of another project, and nobody has said so.
+    `pending_question`: its folder claims another project, and the user has not answered yet.
     """
 
     id: str
@@ -49,33 +49,35 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What settling would do: keys leave their projects for `new`; the folder had been `old`.
+    """A planned link, split or undo: keys move to project `new`; the folder's project was `old`.
 
     `before` has each of these keys with the id of its project until now, or ''. `left` are projects
-    that nobody has any more then. `undoes` is what the last settling changed, where that is to be
-    taken back.
+    that then have no folder any more. `undoes` is the saved undo information, if the plan is an
+    undo.
     """
 
     action: str
-    old: Known
-    new: Known
+    old: KnownProject
+    new: KnownProject
     before: tuple[tuple[str, str], ...]
-    left: tuple[Known, ...] = ()
+    left: tuple[KnownProject, ...] = ()
     undoes: Mapping[str, Any] | None = None
 
     @property
     def coming(self) -> int:
-        """How many records and entities of projects that are left come along."""
+        """Number of records and entities that are copied from projects that are left."""
         if self.action != "link":
             return 0
         return sum((one.records or 0) + (one.entities or 0) for one in self.left)
 
 
-def known(home: str) -> list[Known]:
-    """All projects of this home, by name."""
+def list_projects(home: str) -> list[KnownProject]:
+    """Return all projects of this home, by name."""
     registry = identity.read_registry(home)
     ids = dict.fromkeys([*registry.keys.values(), *identity.project_ids(home)])
-    return sorted((_known(home, registry, id_) for id_ in ids), key=lambda k: (k.name, k.id))
+    return sorted(
+        (_known_project(home, registry, id_) for id_ in ids), key=lambda k: (k.name, k.id)
+    )
 
 
 def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
@@ -85,11 +87,11 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     return plan_split(memory) if action == "split" else plan_undo(memory)
 
 
-def asked(memory: Memory) -> str:
-    """Ask the user about what this folder claims; empty where nothing is to be asked."""
+def pending_question(memory: Memory) -> str:
+    """Return the question about this folder's claim; empty if there is none."""
     if memory.project is None:
         return ""
-    registry, found = _here(memory)
+    registry, found = _registry_and_identity(memory)
     if not any(key in registry.asked for key in found.own):
         return ""
     return claims.question(
@@ -98,10 +100,11 @@ def asked(memory: Memory) -> str:
 
 
 def plan_link(memory: Memory, wanted: str) -> Plan:
-    """What linking this folder with another project would do; without one, with that which it
-    claims to be of. Raises NotFound, BadInput.
+    """Plan to link this folder with another project; by default with the one that it claims.
+
+    Raises NotFound, BadInput.
     """
-    registry, found = _here(memory)
+    registry, found = _registry_and_identity(memory)
     old = _id(memory)
     if wanted:
         new = _named(memory.settings.home, registry, wanted)
@@ -110,16 +113,16 @@ def plan_link(memory: Memory, wanted: str) -> Plan:
     own = _own(found)
     if old == new and all(registry.keys.get(key) == new for key in found.keys):
         raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
-    moved = [*own, *_left_alone(registry, found, own, old, new)]
+    moved = [*own, *_abandoned_claims(registry, found, own, old, new)]
     return _plan(memory, registry, "link", new, moved, found.name)
 
 
 def plan_split(memory: Memory) -> Plan:
-    """What giving this folder a project of its own would do.
+    """Plan to give this folder a project of its own.
 
-    One that has its own already, because nothing proves what it claims, keeps it.
+    A folder that already has one, because its claim is not proved, keeps it.
     """
-    registry, found = _here(memory)
+    registry, found = _registry_and_identity(memory)
     own = _own(found)
     if found.own[0] in registry.asked:
         return _plan(memory, registry, "split", _id(memory), own, found.name)
@@ -129,8 +132,8 @@ def plan_split(memory: Memory) -> Plan:
 
 
 def plan_undo(memory: Memory) -> Plan:
-    """What taking back this folder's last settling would do. Raises NotFound."""
-    registry, found = _here(memory)
+    """Plan to undo this folder's last link or split. Raises NotFound."""
+    registry, found = _registry_and_identity(memory)
     last = next((registry.undo[key] for key in _own(found) if key in registry.undo), None)
     if not _can_be_undone(last):
         raise NotFound("undo", "Nothing was linked or split here that could be taken back.")
@@ -141,7 +144,7 @@ def plan_undo(memory: Memory) -> Plan:
 
 
 def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether the registry's note of a settling is one that we wrote."""
+    """True if the registry's undo information has the form in which it is written."""
     if not isinstance(last, dict) or not isinstance(last.get("keys"), dict):
         return False
     ids = [last.get("old"), *(owner for owner in last["keys"].values() if owner)]
@@ -149,44 +152,46 @@ def _can_be_undone(last: Any) -> TypeGuard[dict[str, Any]]:
     return all(map(is_project_id, ids)) and all(isinstance(listed, list) for listed in lists)
 
 
-def settle(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
-    """Do what was planned; how many records and entities came along. The other tiers follow.
+def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
+    """Carry out the plan and flush; return how many records and entities were copied.
 
-    Raises StoreUnavailable (nothing is settled then), BadInput when somebody else settled
-    meanwhile, OSError.
+    Raises StoreUnavailable (nothing has changed then), BadInput if another process changed the
+    links meanwhile, OSError.
     """
     home, came = memory.settings.home, 0
-    new = _of(memory, plan.new.id)
+    new = _memory_of(memory, plan.new.id)
     left = [one.id for one in plan.left] if plan.action == "link" else []
-    known = {id_: copy_project.newest(_database(home, id_)) for id_ in left}
+    known = {id_: copy_project.last_operation(_database(home, id_)) for id_ in left}
     for id_ in left:
-        came += copy_project.bring(new, _database(home, id_), _batch(id_), by, progress)
+        came += copy_project.copy_into(new, _database(home, id_), _batch(id_), by, progress)
     with identity.registry_lock(home):
-        registry, found = _here(memory)
+        registry, found = _registry_and_identity(memory)
         if any(registry.keys.get(key, "") != owner for key, owner in plan.before):
-            raise BadInput("project", "Somebody settled this meanwhile.", remedy="Look again.")
-        changed = _undone(registry, plan) if plan.undoes else _settled(registry, plan, _own(found))
+            raise BadInput(
+                "project", "Another process changed the links meanwhile.", remedy="Try again."
+            )
+        changed = _undone(registry, plan) if plan.undoes else _linked(registry, plan, _own(found))
         owners = {*dict(plan.before).values(), *map(changed.keys.get, dict(plan.before))}
         names = {id_: "" for id_ in owners if id_}
         names |= {one.id: one.name for one in (*plan.left, plan.old, plan.new)}
         identity.write_registry(home, changed, names)
     for id_ in left:
-        came += _brought_after(new, id_, known[id_], by)
+        came += _copy_late_changes(new, id_, known[id_], by)
     if plan.undoes:
-        _send_back(_of(memory, plan.old.id), plan.undoes, by)
+        _undo_copy(_memory_of(memory, plan.old.id), plan.undoes, by)
     new.flush()
     memory.failures += new.failures
     new.close()
     return came
 
 
-def _brought_after(new: Memory, id_: str, newest: int, by: Provenance) -> int:
-    """What came along of that which a session said in a project while it was being left."""
+def _copy_late_changes(new: Memory, id_: str, newest: int, by: Provenance) -> int:
+    """Copy what a session added to a project while it was being left; return how many."""
     path = _database(new.settings.home, id_)
     try:
         return (
-            copy_project.bring(new, path, _batch(id_), by)
-            if copy_project.newest(path) != newest
+            copy_project.copy_into(new, path, _batch(id_), by)
+            if copy_project.last_operation(path) != newest
             else 0
         )
     except StoreUnavailable as error:
@@ -194,7 +199,7 @@ def _brought_after(new: Memory, id_: str, newest: int, by: Provenance) -> int:
         return 0
 
 
-def _settled(registry: Registry, plan: Plan, own: list[str]) -> Registry:
+def _linked(registry: Registry, plan: Plan, own: list[str]) -> Registry:
     moved = [key for key, _ in plan.before]
     last: dict[str, Any] = {
         "old": plan.old.id,
@@ -228,8 +233,8 @@ def _undone(registry: Registry, plan: Plan) -> Registry:
     return registry._replace(keys=keys, settled=tuple(sorted(settled)), undo=undo, asked=asked)
 
 
-def _send_back(there: Memory, last: Mapping[str, Any], by: Provenance) -> None:
-    """Take out of a project what had come along with a folder that leaves it again."""
+def _undo_copy(there: Memory, last: Mapping[str, Any], by: Provenance) -> None:
+    """Undo the copying into a project, for a folder that leaves it again."""
     for id_ in last.get("left") or ():
         came = [c for c in changes.of_batch(there, _batch(str(id_))) if not c.undone]
         if came:
@@ -250,17 +255,17 @@ def _plan(
     losing = dict.fromkeys([old, *(owner for _, owner in before if owner)])
     return Plan(
         action,
-        _known(home, registry, old),
-        _known(home, registry, new, name),
+        _known_project(home, registry, old),
+        _known_project(home, registry, new, name),
         before,
-        tuple(_known(home, registry, id_) for id_ in losing if id_ not in {*staying, new}),
+        tuple(_known_project(home, registry, id_) for id_ in losing if id_ not in {*staying, new}),
     )
 
 
-def _left_alone(
+def _abandoned_claims(
     registry: Registry, found: Identity, own: list[str], old: str, new: str
 ) -> list[str]:
-    """What the folder claims, where no other folder has it as a project that is left here."""
+    """Return the folder's claims on its project, if no other folder belongs to that project."""
     others = [
         key
         for key, id_ in registry.keys.items()
@@ -272,15 +277,15 @@ def _left_alone(
 
 
 def _own(found: Identity) -> list[str]:
-    """The keys that are this folder's alone, and its linked worktrees'."""
+    """Return the keys that belong to this folder and its linked worktrees alone."""
     return [*found.own, found.place] if found.place else [*found.own]
 
 
-def _here(memory: Memory) -> tuple[Registry, Identity]:
+def _registry_and_identity(memory: Memory) -> tuple[Registry, Identity]:
     if memory.project is None:
-        raise NotFound("project", "There is no project here; the user's memory serves.")
+        raise NotFound("project", "There is no project here, only the user's memory.")
     folder = os.path.realpath(memory.settings.project_dir)
-    return identity.read_registry(memory.settings.home), identity.identified(folder)
+    return identity.read_registry(memory.settings.home), identity.identify(folder)
 
 
 def _id(memory: Memory) -> str:
@@ -289,16 +294,17 @@ def _id(memory: Memory) -> str:
 
 
 def _claimed(registry: Registry, found: Identity) -> str:
-    """The one project that a folder claims to be of. Raises NotFound, BadInput."""
+    """Return the one project that a folder claims. Raises NotFound, BadInput."""
     others = identity.claimed(registry, found)
     if len(others) == 1:
         return others[0]
-    told = f"It claims several: {', '.join(others)}." if others else "It claims no other project."
+    several = f"This folder claims several projects: {', '.join(others)}."
+    told = several if others else "This folder claims no other project."
     raise BadInput("KEY-OR-PATH", told, remedy="memory-fabric project list shows all.")
 
 
 def _named(home: str, registry: Registry, wanted: str) -> str:
-    """The id of a project by id, key, path of a folder, or a name that only one has."""
+    """Return the id of a project by id, key, path of a folder, or a name that only one has."""
     ids = {*registry.keys.values(), *identity.project_ids(home)}
     if wanted in ids:
         return wanted
@@ -307,12 +313,14 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
     owner = identity.owner_of(registry, _keys_of(wanted))
     if owner:
         return owner
-    named = [one.id for one in known(home) if one.name == wanted]
+    named = [one.id for one in list_projects(home) if one.name == wanted]
     if len(named) == 1:
         return named[0]
     if named:
         raise BadInput(
-            "KEY-OR-PATH", f"{wanted!r} is the name of several: {', '.join(named)}.", remedy=""
+            "KEY-OR-PATH",
+            f"{wanted!r} is the name of several projects: {', '.join(named)}.",
+            remedy="",
         )
     raise NotFound(
         wanted,
@@ -322,15 +330,15 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
 
 
 def _keys_of(path: str) -> Sequence[str]:
-    """The keys of a folder; of one that is gone those that it may have had."""
+    """Return the keys of a folder; if it is gone, those that it may have had."""
     if os.path.isdir(path):
-        return identity.identified(os.path.realpath(path)).keys
+        return identity.identify(os.path.realpath(path)).keys
     if not os.path.isabs(path):
         return ()
     return f"git:{os.path.join(path, '.git')}", f"folder:{path}", f"worktree:{path}"
 
 
-def _known(home: str, registry: Registry, id_: str, name: str = "") -> Known:
+def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> KnownProject:
     keys = tuple(key for key, owner in registry.keys.items() if owner == id_)
     folders = [claims.folder_in(key) for key in keys if not key.startswith(REMOTE)]
     path = os.path.join(identity.folder_of(home, id_), "graph.db")
@@ -339,7 +347,7 @@ def _known(home: str, registry: Registry, id_: str, name: str = "") -> Known:
     size = sum(_size(path + ending) for ending in ("", "-wal"))
     folders = [folder for folder in dict.fromkeys(folders) if os.path.isabs(folder)]
     asked = any(key in registry.asked for key in keys)
-    return Known(id_, stated, tuple(folders), keys, records, entities, size, asked)
+    return KnownProject(id_, stated, tuple(folders), keys, records, entities, size, asked)
 
 
 def _size(path: str) -> int:
@@ -350,7 +358,7 @@ def _size(path: str) -> int:
 
 
 def _counts(path: str) -> tuple[int | None, int | None]:
-    """Records and entities of a database, which is only read; (None, None) where it cannot be."""
+    """Count the records and entities of a database, read-only; (None, None) if that fails."""
     if not os.path.exists(path):
         return 0, 0
     try:
@@ -366,8 +374,8 @@ def _counts(path: str) -> tuple[int | None, int | None]:
         return None, None
 
 
-def _of(memory: Memory, id_: str) -> Memory:
-    """The memory of another project with this folder as its place."""
+def _memory_of(memory: Memory, id_: str) -> Memory:
+    """Return the memory of another project with this folder as its place."""
     assert memory.project is not None
     project = memory.project._replace(id=id_, others=())
     if memory.project.local.startswith(identity.folder_of(memory.settings.home, "")):

@@ -1,10 +1,9 @@
-"""The file that proves which lines of a project's decisions.jsonl are ours.
+"""The file `own.jsonl`, which proves which lines of a project's decisions.jsonl this home wrote.
 
-`own.jsonl` begins with the project's id and its place, signed with the key in home, and has for
-each line of the journal that was written here a signature over the line and that beginning. It is
-never shared and git never sees it: where the folder's `.gitignore` would let it through, it is not
-written. The place is the real path of the project's folder and the number that the file system
-knows it by: a copy, and what an archive held, lie elsewhere.
+Its header has the project's id and place, signed with the key in home; each line of the journal
+that was written here has a signature over the line and the header. The file is never shared: if the
+folder's `.gitignore` does not hide it from git, it is not written. The place is the real path of
+the project's folder and its inode, which differ for a copy or an unpacked archive.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ if TYPE_CHECKING:
 
 
 NAME, IGNORE, DECISIONS = "own.jsonl", ".gitignore", "decisions.jsonl"
-# What the project's database notes of a journal: its stamp when it was looked at last.
+# Key in the database for the journal's stamp when it was last checked.
 STAMP = "journal:"
-# What a folder that is shared lets git see (sharing.place).
+# Lines of the `.gitignore` of a shared folder (sharing.location).
 SHOWN = frozenset(("!.gitignore", "!.gitattributes", "!decisions.jsonl"))
 HEAD_FIELDS = ("project", "root", "inode", "waiting")
 
 
 class Header(Value):
-    """Project and place of the lines: its id, its folder, and the folder's number.
+    """Project and place of the lines: its id, its folder, and the folder's inode.
 
-    `waiting` tells that the journal held lines when the file was made of which nothing proves whose
-    they are, and that nobody has said so yet.
+    `waiting`: when the file was made, the journal had lines of unproved origin, and the user has
+    not decided about them yet.
     """
 
     project: str
@@ -44,7 +43,7 @@ class Header(Value):
 
 
 def inode_of(root: str) -> int:
-    """The number by which the file system knows a folder; 0 without one."""
+    """Return a folder's inode; 0 without one."""
     try:
         return os.stat(root).st_ino
     except OSError:
@@ -52,7 +51,7 @@ def inode_of(root: str) -> int:
 
 
 def journal_of(memory: Memory) -> str:
-    """The decisions.jsonl in the project's own folder; empty where there is none."""
+    """Return the decisions.jsonl in the project's own folder; empty if there is none."""
     project = memory.project
     if project is None or memory.mirror is not None:
         return ""
@@ -61,8 +60,9 @@ def journal_of(memory: Memory) -> str:
     return path if is_there and files.is_own_file(path) else ""
 
 
-def looked_at(memory: Memory) -> tuple[str, str]:
-    """The journal's stamp now, and when it was looked at last; empty without. A stat and a row.
+def stamps(memory: Memory) -> tuple[str, str]:
+    """Return the journal's stamp now and when it was last checked; empty without. Costs a stat and
+    a row.
 
     Raises StoreUnavailable.
     """
@@ -76,9 +76,9 @@ def looked_at(memory: Memory) -> tuple[str, str]:
     return now, str(row[0]) if row else ""
 
 
-def note_looked_at(memory: Memory) -> None:
-    """Note the journal's stamp. Raises StoreUnavailable."""
-    now, before = looked_at(memory)
+def save_stamp(memory: Memory) -> None:
+    """Save the journal's stamp as checked. Raises StoreUnavailable."""
+    now, before = stamps(memory)
     database = memory.database("project", create=False)
     if now == before or database is None or database.newer or database.read_only:
         return
@@ -91,31 +91,31 @@ def note_looked_at(memory: Memory) -> None:
 
 
 def path_in(folder: str) -> str:
-    """The file of a local folder."""
+    """Return the path of the file in a local folder."""
     return os.path.join(folder, NAME)
 
 
 def exists(folder: str) -> bool:
-    """True if there is such a file, whoever wrote it."""
+    """True if the file exists, no matter who wrote it."""
     return files.is_own_file(path_in(folder))
 
 
 def header(home: str, folder: str) -> Header | None:
-    """Return the beginning that this home's key proves; None without a file, a key or a proof."""
+    """Return the header that this home's key proves; None without a file, a key or a proof."""
     if not exists(folder) or os.path.realpath(folder) != folder:
         return None
     key = signing.known_key(home)
     return _header(_first(folder), key) if key else None
 
 
-def is_for(folder: str, expected: Header) -> bool:
-    """True if the file says so; that is no proof, and costs no key."""
+def is_stated_for(folder: str, expected: Header) -> bool:
+    """True if the header names this project and place; unproved, as the key is not read."""
     said = _first(folder)
     return all(said.get(field) == getattr(expected, field) for field in HEAD_FIELDS[:3])
 
 
 def add(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Note that these lines of the journal are ours, where the file is. Raises OSError."""
+    """Sign new lines of the journal, if the file exists. Raises OSError."""
     head = header(home, folder)
     if head is not None:
         files.append_lines(path_in(folder), _marks(head, lines, signing.key_of(home)))
@@ -128,12 +128,12 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
     key = signing.key_of(home)
     first = {field: getattr(head, field) for field in HEAD_FIELDS}
     whole = [{**first, "signature": signing.signature(first, key)}, *_marks(head, lines, key)]
-    text = "".join(map(files.line_of, whole))
+    text = "".join(map(files.json_line, whole))
     files.write_atomic(path_in(folder), text.encode("utf-8", "replace"))
 
 
 def proved(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Those of the lines that were written by this home for the file's project and place."""
+    """Return those of the lines that this home wrote for the file's project and place."""
     key = signing.known_key(home)
     marks = _lines(folder) if key else []
     head = _header(marks[0], key) if marks else None

@@ -1,1 +1,1 @@
-"""Sharing by git: whether this user shares, where records lie for that, and what others wrote."""
+"""Sharing by git: the switch, the location of records, and records of other users."""

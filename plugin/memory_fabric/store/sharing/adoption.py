@@ -1,7 +1,7 @@
-"""Records that a project's journal has and memory lacks: found, counted, and taken in again.
+"""Records that a project's journal has and memory lacks: found, counted, and stored again.
 
-A lost home leaves decisions.jsonl in the project. Lines that the file beside it proves (own_lines)
-are ours; of others only the user can say whose they are. Either way they come back as they were:
+If home is lost, decisions.jsonl in the project remains. Lines that the file of own lines proves
+(own_lines) were written here; for the others the user has to say. Records are restored unchanged,
 with their ids, authors, trust and times.
 """
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from memory_fabric.values import Progress
 
 
-# How much of a journal's end is looked at: a repository may bring one of any size, and a start and
-# a stop have little time.
+# Bytes that are read from the end of a journal: a repository may bring one of any size, and the
+# hooks at a session's start and stop have little time.
 MAX_BYTES, MAX_AT_STOP_BYTES, MAX_AT_START_BYTES = 64 << 20, 4 << 20, 1 << 20
-# No line of ours is longer.
+# This package writes no longer lines.
 MAX_LINE_BYTES = 256 << 10
 
 
 class Missing(Value):
     """Lines of a journal whose records memory lacks, newest first.
 
-    `proved` tells that this home wrote them. `others` counts lines of other authors, which are
-    nobody's but theirs; `origin` is the id of a project of this home from whose folder, which is
-    gone, the journal came.
+    `proved`: this home wrote them. `others` counts lines by other authors, which are not adopted
+    for this user. `origin` is the id of a project of this home whose folder, now gone, held the
+    journal.
     """
 
     path: str
@@ -50,23 +50,23 @@ class Missing(Value):
 
     @property
     def span(self) -> tuple[str, str]:
-        """The days of the oldest and the newest."""
+        """The days of the oldest and the newest line."""
         days = [str(line.get("created_at", ""))[:10] for line in self.lines]
         return (min(days), max(days)) if days else ("", "")
 
 
 def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
-    """Find what the journal of this folder has and memory lacks; None where it lacks nothing.
+    """Return the lines of this folder's journal whose records memory lacks; None if there are none.
 
-    Unproved lines count where their author is `author`, left out: the user. A journal that git
-    brought, with nothing of ours beside it, is its authors' affair. Of a journal that is larger
-    than `max_bytes` its end is read. Raises OSError, StoreUnavailable.
+    Unproved lines count if their author is `author`, by default the user. A tracked journal without
+    a file of own lines belongs to its authors and is left alone. At most the last `max_bytes` of
+    the journal are read. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     path, home = own_lines.journal_of(memory), memory.settings.home
     if project is None or not path:
         return None
-    lacking = _lacking(memory, _told(path, max_bytes), author)
+    lacking = _lacking(memory, _last_lines(path, max_bytes), author)
     if not lacking:
         return None
     head = own_lines.header(home, project.local)
@@ -76,7 +76,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     origin = ""
     if head is not None and not _is_here(memory, head):
         if os.path.lexists(head.root):
-            return None  # a copy: that place has it all
+            return None  # a copy: that folder has all of it
         origin = head.project if head.project in _projects(home) else ""
     elif not (head or author or own_lines.exists(project.local)) and location.is_tracked(project):
         return None
@@ -88,12 +88,13 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
         if name != author:
             others[name] = others.get(name, 0) + 1
     if not (mine or stated) and (location.is_on(memory) or location.is_tracked(project)):
-        return None  # what others share
+        return None  # shared by others
     return Missing(path, tuple(mine), author=author, others=others, origin=origin)
 
 
 def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | None = None) -> int:
-    """Take the lines in as the records that they were; how many are new. One undo takes them out.
+    """Store the lines as the records that they were; return how many are new. They can be undone at
+    once.
 
     Raises StoreUnavailable, OSError.
     """
@@ -105,18 +106,18 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
             "record": records.as_object(record),
             "seen_in": seen_in,
             "batch": f"journal {found.path}",
-            # It stands in the journal already.
+            # It is in the journal already.
             "told": True,
         }
         came += bool(memory.write_now("put_record", payload, by, store="project").get("record"))
         if progress is not None:
             progress(number, len(found.lines))
-    seal_all(memory, settled=True)
+    sign_all(memory, settled=True)
     return came
 
 
-def seal(memory: Memory) -> None:
-    """Prove the lines of the journal again where the file for it is gone, or of another place.
+def sign_if_missing(memory: Memory) -> None:
+    """Sign the lines of the journal again if the file of own lines is missing or of another place.
 
     Raises OSError, StoreUnavailable.
     """
@@ -124,14 +125,14 @@ def seal(memory: Memory) -> None:
     if project is None or not own_lines.journal_of(memory):
         return
     head = own_lines.header(memory.settings.home, project.local)
-    if head is None or head._replace(waiting=False) != here(memory):
-        seal_all(memory, max_bytes=MAX_AT_STOP_BYTES)
+    if head is None or head._replace(waiting=False) != current_header(memory):
+        sign_all(memory, max_bytes=MAX_AT_STOP_BYTES)
 
 
-def seal_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
-    """Prove of every line of the journal that says what memory says that it is ours.
+def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
+    """Sign every line of the journal whose record memory has.
 
-    With `settled` nothing of it waits for the user any more. Raises OSError, StoreUnavailable.
+    With `settled`, no line waits for the user's answer any more. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     if project is None or not own_lines.journal_of(memory):
@@ -146,26 +147,26 @@ def seal_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTE
     own = _known(memory)
     lines = _lines_of(location.shared_file(project), max_bytes)
     mine = [line for line in lines if line.get("id") in own]
-    own_lines.write(home, folder, here(memory)._replace(waiting=waiting), mine)
+    own_lines.write(home, folder, current_header(memory)._replace(waiting=waiting), mine)
 
 
-def is_sealed(memory: Memory) -> bool:
-    """True if the file beside the journal is for this place, or there is no journal for one."""
+def is_signed(memory: Memory) -> bool:
+    """True if the file of own lines is for this place, or if there is no journal."""
     project = memory.project
     if project is None or not own_lines.journal_of(memory):
         return True
-    return own_lines.is_for(project.local, here(memory))
+    return own_lines.is_stated_for(project.local, current_header(memory))
 
 
-def here(memory: Memory) -> Header:
-    """This project, and the place of its folder."""
+def current_header(memory: Memory) -> Header:
+    """Return the header for this project and its folder."""
     assert memory.project is not None
     root = memory.project.root
     return Header(memory.project.id, root, own_lines.inode_of(root))
 
 
-def waits(memory: Memory) -> bool:
-    """True if lines of the journal wait for the user to say that they are his."""
+def awaits_answer(memory: Memory) -> bool:
+    """True if lines of the journal wait for the user to say if they are the user's own."""
     project = memory.project
     if project is None or not own_lines.exists(project.local):
         return False
@@ -173,8 +174,8 @@ def waits(memory: Memory) -> bool:
     return head is None or head.waiting
 
 
-def restored_card(memory: Memory) -> str:
-    """Write the card of a project whose folder in home is gone, and say so.
+def restore_card(memory: Memory) -> str:
+    """Write the card of a project whose folder in home is gone; return a sentence for the user.
 
     Raises OSError.
     """
@@ -184,12 +185,12 @@ def restored_card(memory: Memory) -> str:
         identity.write_registry(home, identity.read_registry(home), {id_: memory.project.name})
     return (
         f"{identity.folder_of(home, id_)}, where the memory of {memory.project.name} was kept, is "
-        "gone: what neither its journal nor a backup of yours has is lost."
+        "gone: only what its journal or a backup of yours has can be restored."
     )
 
 
-def sentence(found: Missing) -> str:
-    """Say what is missing and how it comes back, for a notice."""
+def notice_text(found: Missing) -> str:
+    """Return a notice about missing records and how to get them back."""
     first, last = found.span
     what = f"{len(found.lines)} record{'' if len(found.lines) == 1 else 's'}"
     days = f" from {first}" if first == last else f" from {first} to {last}"
@@ -200,7 +201,7 @@ def sentence(found: Missing) -> str:
     typed = "project adopt" if found.lines else f"project adopt {next(iter(found.others), '')}"
     head = f"{found.path} has {what}{days}{by} that memory lacks"
     if found.proved:
-        return f"{head}: memory-fabric repair brings them back."
+        return f"{head}: memory-fabric repair restores them."
     if found.origin:
         return (
             f"{head}, from a folder that is gone: if this is that folder, type "
@@ -208,15 +209,15 @@ def sentence(found: Missing) -> str:
             f"{found.origin} in a terminal)."
         )
     return (
-        f"{head} and nothing proves whose they are. If they are yours (a lost home), type "
-        f"/memory-fabric:{typed} (or run memory-fabric {typed} in a terminal) and they come back; "
-        "until then nothing of them is used."
+        f"{head} and their origin is not proved. If they are yours (a lost home), type "
+        f"/memory-fabric:{typed} (or run memory-fabric {typed} in a terminal) to restore them; "
+        "until then they are not used."
     )
 
 
 def _is_here(memory: Memory, head: Header) -> bool:
-    """True if a proved file is this folder's, under the id that the project has or had."""
-    place_ = here(memory)
+    """True if a proved header is for this folder, under the id that the project has or had."""
+    place_ = current_header(memory)
     if (head.root, head.inode) != (place_.root, place_.inode):
         return False
     return head.project == place_.project or head.project not in _projects(memory.settings.home)
@@ -227,16 +228,16 @@ def _projects(home: str) -> set[str]:
 
 
 def _lines_of(path: str, max_bytes: int) -> list[dict[str, Any]]:
-    """The objects in the last bytes of a journal that have an id."""
-    found = claims_read.end_of(path, max_bytes)
+    """Return the objects with an id in the last bytes of a journal."""
+    found = claims_read.read_end(path, max_bytes)
     lines = found[0].split(b"\n") if found else []
     fit = (line for line in lines if b'"id"' in line and len(line) <= MAX_LINE_BYTES)
     parsed = (files.parsed(line.decode("utf-8", "replace").strip("\ufeff\r")) for line in fit)
     return [line for line in parsed if line is not None and claims_read.is_id(line.get("id"))]
 
 
-def _told(path: str, max_bytes: int) -> list[Mapping[str, Any]]:
-    """Return the last line of each record in a journal, newest first, without those forgotten."""
+def _last_lines(path: str, max_bytes: int) -> list[Mapping[str, Any]]:
+    """Return the last line of each record in a journal, newest first, without forgotten ones."""
     last: dict[str, Mapping[str, Any]] = {}
     for line in _lines_of(path, max_bytes):
         last[line["id"]] = line
@@ -252,9 +253,9 @@ def _is_record(line: Mapping[str, Any]) -> bool:
 
 
 def _lacking(memory: Memory, told: list[Mapping[str, Any]], author: str) -> list[Mapping[str, Any]]:
-    """The lines whose records are not here; what others shared is, as theirs.
+    """Return the lines whose records memory lacks; others' shared records count as known.
 
-    None while a database cannot be read: what it holds nobody can tell.
+    Empty while a database cannot be read, since its records are unknown.
     """
     own = _known(memory)
     if memory.unavailable:
@@ -271,7 +272,7 @@ def _lacking(memory: Memory, told: list[Mapping[str, Any]], author: str) -> list
 
 
 def _known(memory: Memory) -> set[str]:
-    """Ids of records that are here and ours, or were forgotten here."""
+    """Return the ids of this user's records and of records that were forgotten here."""
     known: set[str] = set()
     for database in memory.databases():
         known |= _ids(database.rows("SELECT id FROM records WHERE source <> ?", (OTHERS,)))

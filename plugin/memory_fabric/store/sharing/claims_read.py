@@ -1,6 +1,6 @@
-"""A decisions.jsonl that anyone may have edited, as the claims that can be read in it.
+"""Reader of a decisions.jsonl that anyone may have edited, as untrusted claims.
 
-Bounded: its last bytes, its newest records, and short texts. A line that cannot be read is counted.
+Limited to its last bytes, its newest records, and short texts. Unreadable lines are counted.
 """
 
 from __future__ import annotations
@@ -18,23 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# Of a larger file the end is read: the file grows there.
+# Only the end of a larger file is read, where new lines are appended.
 MAX_BYTES = 2 << 20
-# The newest; a flood of others must not drown what the user said (docs/decisions/0020).
+# Only the newest: a flood of others' records must not displace the user's own
+# (docs/decisions/0020).
 MAX_RECORDS = 1000
 MAX_LINE_CHARS = 32 << 10
 MAX_WHAT_CHARS, MAX_WHY_CHARS, MAX_PART_CHARS, MAX_NAME_CHARS = 2000, 1000, 300, 60
 MAX_PARTS = 8
-# Between what is stored at all and what MEMORY.md would show.
+# Between the least confidence that is stored and the least that MEMORY.md shows.
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.6
 MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
-# What a name may hold beside letters and digits: nothing that could end a mark of a rendered line.
+# Characters in names besides letters and digits: none that could end a mark in a rendered line.
 IN_NAMES = " ._-@+"
 
 
 class Claim(Value):
-    """What the file says last of one id: a record's fields as they stand in the line (`record_of`
-    makes them ours), or None when it says forgotten. `sum` is a checksum of the line.
+    """The last line of one id: the record's fields as in the line, or None if it was forgotten.
+
+    `record_of` limits the fields. `sum` is a checksum of the line.
     """
 
     id: str
@@ -43,9 +45,11 @@ class Claim(Value):
 
 
 class Read(Value):
-    """Claims in the order of their last lines, lines that could not be read, and the file's stamp.
+    """Claims in the order of their last lines, the number of unreadable lines, and the file's
+    stamp.
 
-    `numbers` count from the start of the file; empty when only its end was read.
+    `numbers` are those of unreadable lines from the start of the file; empty if only its end was
+    read.
     """
 
     claims: tuple[Claim, ...] = ()
@@ -55,7 +59,7 @@ class Read(Value):
 
 
 def stamp(path: str) -> str:
-    """What changes with the file, by one stat; empty when there is no regular file."""
+    """Return a value that changes with the file, by one stat; empty if it is no regular file."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -64,11 +68,11 @@ def stamp(path: str) -> str:
 
 
 def read(path: str, max_bytes: int = MAX_BYTES) -> Read | None:
-    """What the file says; None when there is none, or something that is no regular file.
+    """Read the claims of a file; None if it is missing or no regular file.
 
     Raises OSError.
     """
-    found = end_of(path, max_bytes)
+    found = read_end(path, max_bytes)
     if found is None:
         return None
     raw, whole, stamped = found
@@ -83,15 +87,15 @@ def read(path: str, max_bytes: int = MAX_BYTES) -> Read | None:
         if claim is None:
             numbers.append(number)
         else:
-            last.pop(claim.id, None)  # what is said last stands last
+            last.pop(claim.id, None)  # the last line of an id decides its order, too
             last[claim.id] = claim
     return Read(tuple(last.values()), len(numbers), tuple(numbers) if whole else (), stamped)
 
 
-def end_of(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, bool, str] | None:
-    """The last bytes of a file, whole lines only, whether they are all, and its stamp.
+def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, bool, str] | None:
+    """Return the last bytes of a file in whole lines, whether they are all of it, and its stamp.
 
-    None for a link, a pipe, a device and for nothing. Raises OSError.
+    None for a link, a pipe, a device or a missing file. Raises OSError.
     """
     flags = os.O_RDONLY | files.NO_LINK | files.NO_WAIT
     if not stamp(path):
@@ -115,9 +119,9 @@ def end_of(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, bool, str] | N
 
 
 def has_conflict(path: str) -> bool:
-    """Whether a merge stopped in the file and nobody has settled it yet."""
+    """True if the file has conflict markers of an unfinished merge."""
     try:
-        found = end_of(path)
+        found = read_end(path)
     except OSError:
         return False
     if found is None:
@@ -126,7 +130,7 @@ def has_conflict(path: str) -> bool:
 
 
 def claim_in(line: str) -> Claim | None:
-    """What a line claims; None when it is nothing that we could have written."""
+    """Return the claim in a line; None if this package could not have written it."""
     if len(line) > MAX_LINE_CHARS or line.startswith(MARKERS):
         return None
     value = files.parsed(line)
@@ -138,7 +142,9 @@ def claim_in(line: str) -> Claim | None:
 
 
 def is_id(value: object) -> bool:
-    """Whether this has the form of our ids: a longer one could end in the id of another record."""
+    """True for a value in the form of our ids: a longer one could end with the id of another
+    record.
+    """
     if not isinstance(value, str) or len(value) != 36:
         return False
     digits = value[:8] + value[9:13] + value[14:18] + value[19:23] + value[24:]
@@ -146,7 +152,7 @@ def is_id(value: object) -> bool:
 
 
 def moment(value: object) -> str:
-    """A time in our own form (ISO 8601, UTC, milliseconds); empty for anything else."""
+    """Return a time in the stored form (ISO 8601, UTC, milliseconds); empty for anything else."""
     if not isinstance(value, str) or len(value) != len(_FORM):
         return ""
     fits = all(
@@ -161,7 +167,7 @@ _FORM = "0000-00-00T00:00:00.000Z"
 
 
 def _is_of_a_team(value: Mapping[str, Any]) -> bool:
-    """Whether a line is an active record of scope team that says something."""
+    """True for an active record of scope team with a text."""
     kind, what = value.get("type"), value.get("what")
     if not isinstance(kind, str) or kind not in RECORD_TYPES or not isinstance(what, str):
         return False
@@ -171,7 +177,7 @@ def _is_of_a_team(value: Mapping[str, Any]) -> bool:
 
 
 def record_of(claim: Claim) -> dict[str, Any]:
-    """The fields of a claim that count, each in its form and length."""
+    """Return the fields of a claim that are stored, checked and limited in length."""
     value = claim.record
     outcome = value.get("outcome")
     return {
@@ -195,7 +201,7 @@ def record_of(claim: Claim) -> dict[str, Any]:
 
 
 def _text(value: object, max_chars: int) -> str:
-    """The text on one line, without what no screen shows and no index can hold."""
+    """Return the text on one line, without invisible characters and any that no index can hold."""
     if not isinstance(value, str):
         return ""
     if not value.isprintable():
@@ -210,7 +216,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _name(value: object) -> str:
-    """A name that stands in a mark of a rendered line: it must not end or imitate one."""
+    """Return a name for the mark of a rendered line, which it must not end or imitate."""
     if not isinstance(value, str):
         return ""
     kept = "".join(c if c.isalnum() or c in IN_NAMES else " " for c in value[: 4 * MAX_NAME_CHARS])
@@ -230,7 +236,7 @@ def _entities(value: object) -> list[list[str]]:
 
 
 def _confidence(value: object) -> float:
-    """Between the bounds; what is no number is the least."""
+    """Return the confidence within the bounds; the least for anything but a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return LEAST_CONFIDENCE
     return float(min(MOST_CONFIDENCE, max(LEAST_CONFIDENCE, value)))

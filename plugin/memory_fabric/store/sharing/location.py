@@ -1,8 +1,8 @@
-"""Where a project's records lie so that git sees them only when this user shares them.
+"""Locations of a project's records, so that git sees them only if this user shares them.
 
-The folder's own `.gitignore` hides all, or lets decisions.jsonl through. Somebody else may have
-committed a file that git tracks however it is ignored: then the records of a user who does not
-share lie in the home. They wait there, too, while a merge has left markers in the shared file.
+The folder's own `.gitignore` hides everything, or all but decisions.jsonl. If another user has
+committed the file, git tracks it even if it is ignored: then the records of a user who does not
+share are kept in home. They also wait there while the shared file has conflict markers.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ VISIBLE = (
     "# memory-fabric share on: records may be committed, and nothing else of this folder.\n*\n"
 )
 VISIBLE += "".join(f"!{name}\n" for name in PASSED)
-# Both sides of a merge are kept; the lines need no order, and have one kind of end.
-UNITED = f"{journal.DECISIONS} text eol=lf merge=union\n"
+# Keeps both sides of a merge; the lines need no order and have one kind of end.
+UNION_MERGE = f"{journal.DECISIONS} text eol=lf merge=union\n"
 MAX_SETTING_BYTES, MAX_INDEX_BYTES = 64 << 10, 64 << 20
 
 
 def is_on(memory: Memory) -> bool:
-    """Whether this user shares the records of this project."""
+    """True if this user shares the records of this project."""
     project = memory.project
     if project is None or memory.mirror is not None:
         return False
@@ -39,27 +39,29 @@ def is_on(memory: Memory) -> bool:
 
 
 def shared_file(project: Project) -> str:
-    """The decisions.jsonl that git may see."""
+    """Return the path of the decisions.jsonl that git may see."""
     return os.path.join(project.local, journal.DECISIONS)
 
 
-def kept_folder(memory: Memory, project: Project) -> str:
-    """Where records lie in home while they must not lie in the repository."""
+def private_folder(memory: Memory, project: Project) -> str:
+    """Return the folder in home for records that must not be in the repository."""
     return os.path.join(identity.folder_of(memory.settings.home, project.id), "local")
 
 
 def journal_folder(memory: Memory, kind: str) -> str:
-    """Where records of a database are journalled now."""
+    """Return the folder in which records of a database are journalled now."""
     project = memory.project
     folder = memory.queue_folder(kind)
     if kind != "project" or project is None or is_in_home(memory, project):
         return folder
-    # Where a domain is isolated, holding.bring_over sorts out what may be shared.
-    stays = is_settled(memory, project) and not (is_on(memory) and memory.settings.rooms.isolated)
-    return folder if stays else kept_folder(memory, project)
+    # With isolated domains, outbox.publish decides what may be shared.
+    stays = may_write_journal(memory, project) and not (
+        is_on(memory) and memory.settings.rooms.isolated
+    )
+    return folder if stays else private_folder(memory, project)
 
 
-def is_settled(memory: Memory, project: Project) -> bool:
+def may_write_journal(memory: Memory, project: Project) -> bool:
     """True if lines may be written into the project's own journal now."""
     if is_on(memory):
         return not claims_read.has_conflict(shared_file(project))
@@ -67,29 +69,29 @@ def is_settled(memory: Memory, project: Project) -> bool:
 
 
 def journal_file(memory: Memory) -> str:
-    """The decisions.jsonl that counts here: the shared one, or the one that nobody else sees."""
+    """Return the decisions.jsonl to read here: the shared one, or else the private one."""
     if memory.project is not None and is_on(memory):
         return shared_file(memory.project)
     return os.path.join(journal_folder(memory, "project"), journal.DECISIONS)
 
 
 def files_of(memory: Memory) -> list[str]:
-    """Every decisions.jsonl that may hold records of this project."""
+    """Return every decisions.jsonl that may hold records of this project."""
     if memory.project is None:
         return []
-    folders = dict.fromkeys((memory.project.local, kept_folder(memory, memory.project)))
+    folders = dict.fromkeys((memory.project.local, private_folder(memory, memory.project)))
     return [os.path.join(folder, journal.DECISIONS) for folder in folders]
 
 
-def told_in(memory: Memory, kind: str) -> list[str]:
-    """Every decisions.jsonl that may tell a record of the database of this kind.
+def all_journals(memory: Memory, kind: str) -> list[str]:
+    """Return every decisions.jsonl that may hold records of the database of this kind.
 
-    A project may have several folders: clones of one repository, or what somebody linked.
+    A project may have several folders: clones of one repository, or linked ones.
     """
     path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
     if kind != "project" or memory.project is None:
         return [path]
-    from memory_fabric.store.file_locations import roots  # no hook comes here
+    from memory_fabric.store.file_locations import roots  # no hook calls this
 
     own = [root for id_, root in roots(memory.settings.home) if id_ == memory.project.id]
     others = [os.path.join(root, identity.LOCAL_FOLDER, journal.DECISIONS) for root in own]
@@ -97,15 +99,15 @@ def told_in(memory: Memory, kind: str) -> list[str]:
 
 
 def is_in_home(memory: Memory, project: Project) -> bool:
-    """Whether the local tier lies in home anyway: no repository has it."""
-    return project.local == kept_folder(memory, project)
+    """True if the local tier is in home anyway and in no repository."""
+    return project.local == private_folder(memory, project)
 
 
 def is_hidden(project: Project) -> bool:
-    """Whether git sees nothing of the folder, as far as its own files and the index tell."""
+    """True if git sees nothing of the folder, judging by its own files and the index."""
     said = _setting(os.path.join(project.local, IGNORE))
     if said is None:
-        lines = ["*"]  # it is made with the folder
+        lines = ["*"]  # created with the folder
     else:
         lines = [line.strip() for line in said.splitlines()]
     hides = "*" in lines and not any(line.startswith("!") for line in lines)
@@ -113,23 +115,23 @@ def is_hidden(project: Project) -> bool:
 
 
 def is_tracked(project: Project) -> bool:
-    """Whether the repository has a decisions.jsonl of its own there, committed or staged."""
+    """True if the repository has a decisions.jsonl of its own there, committed or staged."""
     common = identity.common_directory(os.path.join(project.root, ".git"))
     try:
         index = files.read_bytes(os.path.join(common, "index"), MAX_INDEX_BYTES) or b""
     except files.TooLarge:
-        return True  # nobody knows: the records lie where no repository can have them
+        return True  # unknown: the records are kept where no repository can have them
     except OSError:
         return False
     name = f"{identity.LOCAL_FOLDER.replace(os.sep, '/')}/{journal.DECISIONS}".encode()
-    # The fourth format of an index leaves out what a path shares with the one before it.
+    # Version 4 of the index omits the prefix that a path shares with the one before it.
     return name in index or (index[4:8] == b"\0\0\0\4" and journal.DECISIONS.encode() in index)
 
 
-def let_through(project: Project) -> list[str]:
-    """Let git see the records, and unite both sides of a merge; what was left to the user to do.
+def show_to_git(project: Project) -> list[str]:
+    """Let git see the records and merge both sides; return what is left to the user to do.
 
-    What somebody wrote into these files by hand stays. Raises OSError.
+    Edits made to these files by hand are kept. Raises OSError.
     """
     journal.prepare_folder(project.local)
     undone: list[str] = []
@@ -138,47 +140,51 @@ def let_through(project: Project) -> list[str]:
     if said is None or said.strip() == "*" or os.path.islink(ignore):
         _write(ignore, VISIBLE, undone)
     elif said != VISIBLE and not {f"!{name}" for name in PASSED} <= set(said.split("\n")):
-        undone.append(f"{ignore} was changed by hand and stays: add {_these(PASSED)} to it.")
+        undone.append(f"{ignore} was changed by hand and is kept: add {_these(PASSED)} to it.")
     said = _setting(attributes)
     if said is None or os.path.islink(attributes):
-        _write(attributes, UNITED, undone)
+        _write(attributes, UNION_MERGE, undone)
     elif f"{journal.DECISIONS} " not in said or "merge=union" not in said:
-        undone.append(f"{attributes} was changed by hand and stays: add “{UNITED.strip()}” to it.")
+        undone.append(
+            f"{attributes} was changed by hand and is kept: add “{UNION_MERGE.strip()}” to it."
+        )
     return undone
 
 
 def hide(project: Project) -> list[str]:
-    """Hide the folder from git again; what was left to the user to do. Raises OSError.
+    """Hide the folder from git again; return what is left to the user to do. Raises OSError.
 
-    A file that the repository has stays as it is: it belongs to all who share.
+    A file that the repository tracks is kept: it belongs to everybody who shares it.
     """
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
     if is_tracked(project):
         return [
-            f"git tracks {shared_file(project)}: it stays as it is, and others keep what they "
-            "pulled; git rm --cached takes it out of coming commits."
+            f"git tracks {shared_file(project)}: it is kept, and others keep what they "
+            "pulled; git rm --cached removes it from future commits."
         ]
     undone: list[str] = []
     if _setting(ignore) == VISIBLE:
         _write(ignore, HIDDEN, undone)
     elif not is_hidden(project) and os.path.isdir(project.local):
-        undone.append(f"{ignore} was changed by hand and stays: a single line * hides the folder.")
-    if _setting(attributes) == UNITED and not os.path.islink(attributes):
+        undone.append(
+            f"{ignore} was changed by hand and is kept: a single line * hides the folder."
+        )
+    if _setting(attributes) == UNION_MERGE and not os.path.islink(attributes):
         os.unlink(attributes)
     return undone
 
 
 def _setting(path: str) -> str | None:
-    """The text of a small file of git's; None when it is missing. A link is what somebody made."""
+    """Return the text of a small git file; None if it is missing. A link is followed by nobody."""
     if not os.path.lexists(path):
         return None
-    found = claims_read.end_of(path, MAX_SETTING_BYTES)
+    found = claims_read.read_end(path, MAX_SETTING_BYTES)
     return found[0].decode("utf-8", "replace").replace("\r\n", "\n") if found else ""
 
 
 def _write(path: str, text: str, undone: list[str]) -> None:
-    if os.path.islink(path):  # a repository may have put it there: it could lead anywhere
-        undone.append(f"{path} is a link and stays: put a file there that says “{text}”.")
+    if os.path.islink(path):  # a repository may have brought the link, which could lead anywhere
+        undone.append(f"{path} is a link and is kept: replace it by a file with the text “{text}”.")
     else:
         files.write_atomic(path, text.encode())
 

@@ -1,4 +1,4 @@
-"""Lines that wait in home until the shared journal may have them, and what must not get there."""
+"""Lines that wait in home for the shared journal, and removal of lines that must not be shared."""
 
 from __future__ import annotations
 
@@ -14,32 +14,31 @@ if TYPE_CHECKING:
     from memory_fabric.store.protocols import Memory
 
 
-def bring_over(memory: Memory) -> int:
-    """Move the lines that waited into the shared journal; returns how many.
+def publish(memory: Memory) -> int:
+    """Move the waiting lines into the shared journal; return how many.
 
-    Those of isolated domains stay in the home, and those of them that stand in a journal that git
-    does not track yet go there. None is moved while this user does not share, or a merge of the
-    journal is not settled. A crash between the two files repeats no line. Raises OSError,
-    TimeoutError.
+    Lines of isolated domains stay in home, and are moved there from a journal that git does not
+    track yet. Nothing is moved while this user does not share, or while a merge is unfinished. A
+    crash between the two files repeats no line. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or location.is_in_home(memory, project):
         return 0
     if memory.settings.rooms.isolated and location.is_on(memory):
-        clean(memory)
-    waiting = os.path.join(location.kept_folder(memory, project), journal.DECISIONS)
-    if not os.path.exists(waiting) or not location.is_settled(memory, project):
+        remove_private(memory)
+    waiting = os.path.join(location.private_folder(memory, project), journal.DECISIONS)
+    if not os.path.exists(waiting) or not location.may_write_journal(memory, project):
         return 0
     shared = location.shared_file(project)
     with files.Locked(waiting + ".lock"):
         there = _lines_of(shared)
-        known = set(map(files.line_of, there))
+        known = set(map(files.json_line, there))
         lines, _ = files.read_lines(waiting)
-        # That a record is forgotten must be told where it stands already.
+        # A forgotten record must be reported as such where it has been written already.
         told = {line.get("id") for line in there}
         over = [line for line in lines if line.get("forgotten") and line.get("id") in told]
-        apart, rest = _sorted_out(memory, without_forgotten(lines))
-        new = [line for line in (*rest, *over) if files.line_of(line) not in known]
+        apart, rest = _split_isolated(memory, without_forgotten(lines))
+        new = [line for line in (*rest, *over) if files.json_line(line) not in known]
         journal.prepare_folder(project.local)
         files.append_lines(shared, new)
         if not apart:
@@ -49,20 +48,20 @@ def bring_over(memory: Memory) -> int:
     return len(new)
 
 
-def to_share(memory: Memory) -> int:
-    """Count the lines that wait for the shared journal. Raises OSError."""
+def count_waiting(memory: Memory) -> int:
+    """Return the number of lines that wait for the shared journal. Raises OSError."""
     project = memory.project
     if project is None or location.is_in_home(memory, project):
         return 0
-    path = os.path.join(location.kept_folder(memory, project), journal.DECISIONS)
-    return len(_sorted_out(memory, files.read_lines(path)[0])[1])
+    path = os.path.join(location.private_folder(memory, project), journal.DECISIONS)
+    return len(_split_isolated(memory, files.read_lines(path)[0])[1])
 
 
-def clean(memory: Memory) -> int:
-    """Take out of the journal what must not be shared; returns how many lines.
+def remove_private(memory: Memory) -> int:
+    """Remove from the journal what must not be shared; return the number of lines.
 
     These are texts of records that were forgotten before, and records of isolated domains, which
-    are kept in the home. What a repository has already is left alone. Raises OSError.
+    are kept in home. A journal that git tracks is left alone. Raises OSError.
     """
     project = memory.project
     if project is None or location.is_tracked(project):
@@ -71,11 +70,11 @@ def clean(memory: Memory) -> int:
     if not claims_read.stamp(path):
         return 0
     lines, bad = files.read_lines(path)
-    apart, kept = _sorted_out(memory, without_forgotten(lines))
+    apart, kept = _split_isolated(memory, without_forgotten(lines))
     if bad or len(kept) == len(lines):
         return 0
     if apart:
-        folder = location.kept_folder(memory, project)
+        folder = location.private_folder(memory, project)
         journal.prepare_folder(folder)
         files.append_lines(os.path.join(folder, journal.DECISIONS), apart)
     files.write_atomic(path, _text_of(kept))
@@ -83,22 +82,22 @@ def clean(memory: Memory) -> int:
 
 
 def without_forgotten(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The lines without those of records that a later line says are forgotten."""
+    """Return the lines without those of records that a later line reports as forgotten."""
     over = {line.get("id"): bool(line.get("forgotten")) for line in lines}
     return [line for line in lines if not over[line.get("id")]]
 
 
-def _sorted_out(
+def _split_isolated(
     memory: Memory, lines: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The lines of isolated domains, and the others."""
+    """Return the lines of isolated domains, and the others."""
     isolated = memory.settings.rooms.isolated
     apart = [line for line in lines if line.get("domain") in isolated]
     return apart, [line for line in lines if line.get("domain") not in isolated]
 
 
 def _text_of(lines: list[dict[str, Any]]) -> bytes:
-    return "".join(files.line_of(line) for line in lines).encode("utf-8", "replace")
+    return "".join(files.json_line(line) for line in lines).encode("utf-8", "replace")
 
 
 def _lines_of(path: str) -> list[dict[str, Any]]:

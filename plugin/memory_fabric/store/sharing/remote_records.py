@@ -1,4 +1,4 @@
-"""What others wrote into a shared journal: taken in, counted, let go of."""
+"""Records that others wrote into a shared journal: imported, counted, dropped."""
 
 from __future__ import annotations
 
@@ -19,42 +19,43 @@ if TYPE_CHECKING:
 BY = Provenance("journal", trust="foreign")
 # The part of a payload that others wrote.
 _TOLD = ("records",)
-# What a session's start takes in: redacting more would be waited for. Stop takes the rest.
+# Most records imported at a session's start, which must not wait for redaction. Stop imports the
+# rest.
 MAX_AT_START = 50
 
 
-def take_in(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
-    """How many records of others are new or changed since the journal was read last.
+def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
+    """Import new and changed records of others from the journal; return how many.
 
-    One stat when it has not changed; nothing is read unless this user shares. At most `most`, the
-    newest first; the others wait for the next time. Raises OSError, StoreUnavailable.
+    Costs one stat if the journal has not changed; nothing is read unless this user shares. At most
+    `most`, the newest first; the others wait for the next time. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     if project is None or not memory.settings.writes or not location.is_on(memory):
         return 0
     path = location.shared_file(project)
     stamped = claims_read.stamp(path)
-    if not stamped:  # no file says nothing: a folder was removed, or a branch has none
+    if not stamped:  # no file changes nothing: the folder was removed, or a branch has none
         return 0
     database = memory.session_database()
-    if database.newer or database.read_only or noted(database, path) == stamped:
+    if database.newer or database.read_only or last_stamp(database, path) == stamped:
         return 0
     found = claims_read.read(path)
     if found is None:
         return 0
-    payload = _news(memory, database, path, found, most)
+    payload = _payload(memory, database, path, found, most)
     return int(_applied(memory, "take_in", payload | {"project": project.name}).get("taken", 0))
 
 
-def let_go(memory: Memory) -> int:
-    """How many records of others went. Raises StoreUnavailable."""
+def drop_all(memory: Memory) -> int:
+    """Drop the records of others; return how many. Raises StoreUnavailable."""
     return int(_applied(memory, "let_go", {}).get("gone", 0))
 
 
 def count(memory: Memory) -> dict[str, int]:
-    """How many records of others are here, by the name that their author claims."""
+    """Return the number of records of others by the author that they claim."""
     database = of_project(memory)
-    if database is None or not any_in(database):
+    if database is None or not may_have_any(database):
         return {}
     rows = database.rows(
         "SELECT json_extract(body, '$.author') AS author, count(*) FROM records "
@@ -65,38 +66,38 @@ def count(memory: Memory) -> dict[str, int]:
 
 
 def of_project(memory: Memory) -> Database | None:
-    """The project's database, if it can be read."""
+    """Return the project's database, if it can be read."""
     return next((found for found in memory.databases() if found.kind == "project"), None)
 
 
-def any_in(database: Database) -> bool:
-    """Whether records of others may be in the database."""
+def may_have_any(database: Database) -> bool:
+    """True if the database may have records of others."""
     return database.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is not None
 
 
-def noted(database: Database, path: str) -> str:
-    """The stamp that the journal had when it was read last; empty when something is left."""
+def last_stamp(database: Database, path: str) -> str:
+    """Return the journal's stamp when it was last read; empty if something is left to import."""
     row = database.row("SELECT value FROM meta WHERE key = ?", (read_marks.STAMP + path,))
     return str(row[0]) if row else ""
 
 
 def unreadable(database: Database, path: str) -> int:
-    """How many lines of the journal could not be read the last time."""
+    """Return the number of lines of the journal that could not be read the last time."""
     row = database.row("SELECT value FROM meta WHERE key = ?", (read_marks.UNREADABLE + path,))
     return int(row[0]) if row else 0
 
 
-def _news(
+def _payload(
     memory: Memory, database: Database, path: str, found: claims_read.Read, most: int
 ) -> dict[str, Any]:
-    """The payload of `take_in` for what the journal says and was not dealt with before."""
-    from memory_fabric.store.operations import others_effects  # only for what is new
+    """Return the payload of `import_new` for the journal's lines that were not handled before."""
+    from memory_fabric.store.operations import others_effects  # only for something new
 
     before = others_effects.sums(database.connection, path)
     ours = _ours(memory, [claim.id for claim in found.claims])
     claims = [claim for claim in found.claims if claim.id not in ours]
     own = [claim for claim in claims if _is_by(memory, claim)]
-    if own and _waits(memory):  # they are no others': the user is asked whose they are
+    if own and _awaits_answer(memory):  # not others' lines: the user will be asked
         claims = [claim for claim in claims if claim not in own]
     stated = [claim for claim in claims if claim.record][-claims_read.MAX_RECORDS :]
     news = [claim for claim in stated if before.get(claim.id) != claim.sum]
@@ -117,15 +118,15 @@ def _is_by(memory: Memory, claim: claims_read.Claim) -> bool:
     return bool(author and claim.record) and claim.record.get("author") == author
 
 
-def _waits(memory: Memory) -> bool:
-    """True if lines of this folder's journal wait for the user to say that they are his."""
-    from memory_fabric.store.sharing import adoption  # only where somebody of the user's name wrote
+def _awaits_answer(memory: Memory) -> bool:
+    """True if lines of the journal wait for the user to say if they are the user's own."""
+    from memory_fabric.store.sharing import adoption  # only for lines under the user's own name
 
-    return adoption.waits(memory)
+    return adoption.awaits_answer(memory)
 
 
 def _ours(memory: Memory, found: list[str]) -> set[str]:
-    """Those of the ids that records of ours bear, the user's own among them."""
+    """Return those of the ids that are this user's records."""
     ours: set[str] = set()
     for database in memory.databases():
         for start in range(0, len(found), 500):
@@ -134,16 +135,16 @@ def _ours(memory: Memory, found: list[str]) -> set[str]:
             query = f"SELECT id FROM records WHERE id IN ({marks}) AND source <> ?"
             ours |= {row[0] for row in database.rows(query, (*some, OTHERS))}
     if memory.unavailable:
-        raise FabricError("What is ours cannot be told while a database cannot be read.")
+        raise FabricError("Records of others cannot be recognised while a database cannot be read.")
     return ours
 
 
 def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of the operation. It never waits in a queue: the journal can be read again."""
-    from memory_fabric.store import write  # only for what is new
+    """Apply the operation and return its result; never queued, as the journal can be read again."""
+    from memory_fabric.store import write  # only for something new
 
     by = BY._replace(at=ids.timestamp())
-    # Paths and stamps are ours; only what somebody else wrote is to be made harmless.
+    # Paths and stamps are trusted; only what others wrote is made harmless.
     told = {name: write.cleaned({"": part})[""] for name, part in payload.items() if name in _TOLD}
     operation = Operation(ids.new_id(), kind, {**payload, **told}, by, "project")
     return memory.apply_now(operation)

@@ -1,4 +1,4 @@
-"""Whether this user shares a project's records: remembered in home, never in the repository."""
+"""The switch for sharing a project's records, stored in home, never in the repository."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ SHARED = "share.json"
 
 
 def is_on(home: str, project_id: str) -> bool:
-    """Whether records of this project are shared."""
+    """True if records of this project are shared."""
     path = os.path.join(home, SHARED)
     return os.path.exists(path) and files.read_json(path).get(project_id) is True
 
 
 def turn(home: str, project_id: str, on: bool) -> None:
-    """Remember it. Raises OSError, TimeoutError."""
+    """Turn sharing on or off for a project. Raises OSError, TimeoutError."""
     path = os.path.join(home, SHARED)
     with files.Locked(path + ".lock"):
         shared = {id_: True for id_, value in files.read_json(path).items() if value is True}
         shared.pop(project_id, None)
         if on:
             shared[project_id] = True
-        files.write_atomic(path, files.as_page(shared))
+        files.write_atomic(path, files.pretty_json(shared))

@@ -1,1 +1,1 @@
-"""The tiers beside the database: MEMORY.md, and bringing all in step."""
+"""The tiers beside the database: MEMORY.md, client memory files, and keeping all up to date."""

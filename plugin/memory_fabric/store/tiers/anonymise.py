@@ -1,8 +1,8 @@
-"""Records of scope global, without what would tell where they come from.
+"""Anonymisation of records of scope global: nothing is left that reveals their origin.
 
-Here goes what can be told by its form, and what is known: the project and its owners, the machine,
-the user by name, and people, companies and places that the graph knows. Names that nobody has
-told are the business of fabric.identifying.
+It replaces text by its form (paths, links, addresses, hosts) and by known names: the project and
+its owners, the machine, the user, and people, companies and places of the graph. Unknown names are
+handled by capture.identifying.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from memory_fabric.models import Record
     from memory_fabric.store.protocols import Memory
 
-# From so many letters on a name tells where it comes from inside another one, too: "ledgerly-db".
-TELLING_CHARS = 6
-# Hosts that say nothing about who uses them.
+# A name of at least this length reveals the origin inside another word, too: "ledgerly-db".
+DISTINCTIVE_CHARS = 6
+# Hosts that reveal nothing about their users.
 PUBLIC_HOSTS = frozenset(("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", ""))
-# Entities of these types name somebody, and what a name of them gives way to.
-TELLING_TYPES = (
+# Entity types that identify somebody, and the replacement for names of such entities.
+IDENTIFYING_TYPES = (
     dict.fromkeys("person people user author colleague contact".split(), "someone")
     | dict.fromkeys("organization organisation company customer client vendor".split(), "a company")
     | dict.fromkeys("place location city country office".split(), "a place")
@@ -40,7 +40,7 @@ COMMON_USERS = frozenset(
 )
 # Addresses that mean the same everywhere.
 COMMON_ADDRESSES = frozenset(("127.0.0.1", "0.0.0.0", "169.254.169.254", "255.255.255.255"))
-# Hosts of everybody, and names of programs that look like one.
+# Well-known hosts, and names of programs that look like hosts.
 COMMON_NAMES = frozenset(
     """example.com example.org example.net github.com gitlab.com bitbucket.org npmjs.com pypi.org
     crates.io docker.io ghcr.io quay.io socket.io fly.io draw.io ko.net asp.net ado.net vb.net
@@ -62,7 +62,7 @@ _ADDRESS_6 = re.compile(
     r"(?<![\w:.])(?:[0-9a-f]{1,4}:){2,6}:(?:[0-9a-f]{1,4}(?![\w:]))?",
     re.IGNORECASE,
 )
-# A server's name: two labels with an ending that programs do not bear, or more labels.
+# Host names: two labels with an ending that programs do not have, or more labels.
 _HOST = re.compile(
     r"(?<![\w.@/-])(?:[a-z0-9][a-z0-9_-]{0,62}\.){1,6}(?:com|org|net|edu|gov|de|fr|nl|ch|at|be|se|"
     r"dk|fi|eu|uk|jp|cn|kr|ru|br|ca|au|nz|es|it|cz|lan|internal|intranet|corp|localdomain)"
@@ -71,7 +71,7 @@ _HOST = re.compile(
     r"(?::\d{1,5})?(?![\w.(-]?\w|\()",
     re.IGNORECASE,
 )
-# "host build7", "server web-03"; and machines that are named as machines are.
+# "host build7", "server web-03", and typical machine names.
 _MACHINE = re.compile(
     r"\b(?:hosts?|hostname|server|machine|vm|workstation|laptop)\s{1,3}[`'\"]?"
     r"(?!v\d)(?=[a-z0-9-]{0,62}\d)[a-z][a-z0-9-]{1,62}\b[`'\"]?|"
@@ -82,7 +82,7 @@ _MACHINE = re.compile(
 _CALLED = re.compile(r"\b(?:the |an? )?(?:hosts?|hostname|server|machine) a host\b")
 _NO_MACHINE = frozenset(("web3", "web2", "db2"))
 _HANDLE = re.compile(r"(?<![\w`@./-])@[A-Za-z][\w-]{1,38}(?![\w/(.-]?\w|[/(`])")
-# What is written with an at sign and names nobody: annotations and rules of style sheets.
+# Text with an at sign that is no account: annotations and rules of style sheets.
 _ANNOTATIONS = frozenset(
     """@property @dataclass @staticmethod @classmethod @override @test @transactional @deprecated
     @param @params @return @returns @throws @see @todo @media @import @apply @layer @supports
@@ -98,8 +98,10 @@ _ACCOUNT = re.compile(
 
 
 def anonymised(record: Record, memory: Memory) -> Record:
-    """The record without project, paths, people and host; entities that name the project go."""
-    names = telling_names(memory)
+    """Return the record without project, paths, people and hosts, and without entities that name
+    them.
+    """
+    names = identifying_names(memory)
 
     def clean(text: str) -> str:
         return cleaned(text, names)
@@ -115,7 +117,7 @@ def anonymised(record: Record, memory: Memory) -> Record:
         tradeoffs=tuple(clean(t) for t in record.tradeoffs),
         category=clean(record.category),
         entities=tuple(
-            e for e in record.entities if e.type not in TELLING_TYPES and not is_telling(e.name)
+            e for e in record.entities if e.type not in IDENTIFYING_TYPES and not is_telling(e.name)
         ),
         relations=tuple(
             r for r in record.relations if not is_telling(r.source) and not is_telling(r.target)
@@ -130,9 +132,7 @@ def anonymised(record: Record, memory: Memory) -> Record:
 
 
 def cleaned(text: str, names: Mapping[str, str]) -> str:
-    """The text without paths, links, addresses, hosts, accounts and these names, each replaced by
-    what it is.
-    """
+    """Replace paths, links, addresses, hosts, accounts and these names by words for their kind."""
     text = _EMAIL.sub("someone", text) if "@" in text else text
     text = _PATH.sub("a path", _URL.sub("a link", text))
     text = _ADDRESS_6.sub(_address_6, _NET.sub(_net, _ADDRESS.sub(_address, text)))
@@ -140,15 +140,15 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     text = _CALLED.sub("a host", text)
     text = _ACCOUNT.sub(_account, _HANDLE.sub(_handle, text))
     for name, instead in names.items():
-        # A short name is a word of other things, too: "api" in "rest-api"; a long one tells.
-        joint = "" if len(name) >= TELLING_CHARS else "-"
+        # A short name is part of other words, too: "api" in "rest-api"; a long one is distinctive.
+        joint = "" if len(name) >= DISTINCTIVE_CHARS else "-"
         pattern = rf"(?<![\w{joint}]){_any_spelling(name)}(?![\w{joint}])"
-        text = re.sub(pattern, partial(_instead, name, instead), text, flags=re.IGNORECASE)
+        text = re.sub(pattern, partial(_replacement, name, instead), text, flags=re.IGNORECASE)
     return text
 
 
-def telling_names(memory: Memory) -> dict[str, str]:
-    """Names that would tell the origin, and what stands in their place."""
+def identifying_names(memory: Memory) -> dict[str, str]:
+    """Return the names that would reveal the origin, each with its replacement."""
     project, settings = memory.project, memory.settings
     names = _known_to_graph(memory)
     for key in project.keys if project else ():
@@ -163,29 +163,29 @@ def telling_names(memory: Memory) -> dict[str, str]:
         names[project.name] = "the project"
         names[os.path.basename(project.root)] = "the project"
     found = {name: instead for name, instead in names.items() if len(name) > 1}
-    # Longer ones first: of "Acme Retail" nothing may be left because "Acme" is known, too.
+    # Longer names first: of "Acme Retail" nothing may be left because "Acme" is known, too.
     return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
 
 
 def _known_to_graph(memory: Memory) -> dict[str, str]:
-    """Names of people, companies, places and machines among the entities."""
-    marks = ", ".join("?" * len(TELLING_TYPES))
+    """Return the names of people, companies, places and machines among the entities."""
+    marks = ", ".join("?" * len(IDENTIFYING_TYPES))
     names: dict[str, str] = {}
     for database in memory.databases():
         try:
             rows = database.rows(
                 f"SELECT name, lower(type) FROM entities WHERE lower(type) IN ({marks}) LIMIT ?",
-                (*TELLING_TYPES, MAX_NAMES),
+                (*IDENTIFYING_TYPES, MAX_NAMES),
             )
         except sqlite3.Error as error:
             memory.fail(f"graph ({database.kind}): {error}")
             continue
-        names |= {name: TELLING_TYPES[type_] for name, type_ in rows}
+        names |= {name: IDENTIFYING_TYPES[type_] for name, type_ in rows}
     return names
 
 
 def _user_names(memory: Memory) -> set[str]:
-    """What the user is called: by the system, the home folder, and git, in whole and in parts."""
+    """Return the user's names from the system, the home folder and git, whole and in parts."""
     settings, project = memory.settings, memory.project
     names = {settings.author, os.path.basename(settings.user_home)} - COMMON_USERS
     home = settings.user_home
@@ -195,13 +195,13 @@ def _user_names(memory: Memory) -> set[str]:
         try:
             text = files.read_text(path) or ""
         except OSError:
-            continue  # a folder or a pipe in its place names nobody
+            continue  # a folder or pipe has no names
         names |= _named_in(text)
     return names
 
 
 def _named_in(config: str) -> set[str]:
-    """The user's name in a configuration of git, whole and in parts, and that of the mailbox."""
+    """Return the user's name in a git configuration, whole and in parts, and the mailbox's name."""
     names: set[str] = set()
     section = ""
     for line in config.split("\n"):
@@ -220,7 +220,7 @@ def _address(match: re.Match[str]) -> str:
 
 
 def _net(match: re.Match[str]) -> str:
-    """A whole private net is everybody's, a part of it is not."""
+    """Keep whole private networks, which everybody has; replace parts of them."""
     private = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "0.0.0.0/0")
     return match.group() if match.group() in private else "an address"
 
@@ -253,11 +253,11 @@ def _account(match: re.Match[str]) -> str:
 
 
 def _any_spelling(name: str) -> str:
-    """An expression for the name with `-`, `_`, a space or nothing between its parts."""
+    """Return an expression for the name with `-`, `_`, a space or nothing between its parts."""
     return "[-_ ]?".join(map(re.escape, re.split(r"[-_ ]+", name.strip("-_ "))))
 
 
-def _instead(name: str, instead: str, match: re.Match[str]) -> str:
-    """A short name in capitals is rather a word of the trade: "API" where the project is "api"."""
+def _replacement(name: str, instead: str, match: re.Match[str]) -> str:
+    """Replace a name, but keep a short one in capitals: "API" is no project "api"."""
     found = match.group()
     return found if found.isupper() and found != name and len(found) < 5 else instead

@@ -1,8 +1,8 @@
-"""Native notes as a source of recall: what stands in the client's memory folder and is not ours.
+"""Client memory files as a source of recall: the client's memory folder without our block.
 
-MEMORY.md without our fence, and the Markdown files beside it, read anew for each search: they are
-small, and their writers tell nobody. Nothing of them is stored. They never came in through us, so
-they are redacted and their tags made harmless here, before anything else sees their text.
+MEMORY.md without its memory-fabric block, and the Markdown files next to it, are read for each
+search: they are small, and nothing reports their changes. Nothing of them is stored. As they were
+not captured, they are redacted and their tags made harmless here, before any other use.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 SOURCE = "native"
 MAIN = "MEMORY.md"
-# Far more than the client itself ever shows (24 KB of one file), and read within milliseconds.
+# Far more than the client itself shows (24 KB of one file), and read within milliseconds.
 MAX_FILES, MAX_BYTES = 64, 256 * 1024
 MAX_NOTE_CHARS = 1000
 MAX_HEADING_CHARS = 120
-# The person and the assistant both write these files, and nothing tells who wrote what.
+# The user and the assistant both write these files, without saying who wrote what.
 TRUST = "assistant"
 _BULLETS = ("- ", "* ", "+ ")
 _CODE = ("```", "~~~")
-# A bullet that stands further in belongs to the one above it.
+# A bullet that is indented this far belongs to the one above it.
 _NESTED_FROM = 2
 
 
 def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[str]]:
-    """Every native note of this project that the filters allow, and the failures by name.
+    """Return all notes of this project's client memory files that the filters allow, and failures.
 
-    Ids are `native:<file>#<n>`, times those of the files' last change. Nothing where the client's
-    own switches turn its memory off, and where only some domains can be read: notes are of none.
+    Ids are `native:<file>#<n>`, times those of the files' last change. None if the client's own
+    settings turn its memory off, or in a memory limited to some domains: the notes have no domain.
     """
     project = memory.project
     if project is None or memory.domains is not None or not _may_hold(filters):
@@ -69,25 +69,25 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
 
 
 def split(text: str) -> list[str]:
-    """The notes of a text, redacted and harmless, each a line of at most MAX_NOTE_CHARS.
+    """Split a text into notes, redacted and harmless, each a line of at most MAX_NOTE_CHARS.
 
-    A note is a bullet with what stands under it, or a paragraph, behind the heading over it; or a
-    heading with nothing below. Our fences and comments of one line are left out.
+    A note is a bullet with its nested lines, or a paragraph, after the heading above it; or a
+    heading without text. Our blocks and one-line comments are left out.
     """
     parts = memory_md.parse(text)
-    # As a whole first: a key or a private block reaches over many lines.
+    # First the whole text: a key or a private block spans lines.
     whole = redact(f"{parts.before}\n{parts.after}")
     notes: list[str] = []
     for heading, body in _blocks(whole.split("\n")):
         said = f"{cut(heading, MAX_HEADING_CHARS)}: {body}" if heading else body
         if any(c.isalnum() for c in body):
-            # Once more: a heading such as "Password" makes a secret of the word below it.
+            # Then each note: after a heading such as "Password" the next word is a secret.
             notes += _pieces(neutralised(redact(one_line(said))))
     return notes
 
 
 def _may_hold(filters: Filters) -> bool:
-    """Whether notes can meet the filters: they have no agent or session, and no tag."""
+    """True if notes can meet the filters: they have no agent, session or tag."""
     if filters.agents or filters.sessions:
         return False
     allowed = ((filters.types, "note"), (filters.scopes, "team"), (filters.projects, ""))
@@ -101,9 +101,9 @@ def _is_within(filters: Filters, changed_at: str) -> bool:
 
 
 def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
-    """Name, text and time of last change of each file, MEMORY.md first; and the failures by name.
+    """Return name, text and time of change of each file, MEMORY.md first, and the failures.
 
-    Of all together MAX_BYTES are read, the last file only to the end of a line.
+    At most MAX_BYTES are read in all, the last file only to the end of a line.
     """
     root = os.path.realpath(folder)
     try:
@@ -126,26 +126,26 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
             left, unread = left - len(data) if is_whole else 0, unread + (not is_whole)
             text = data.decode("utf-8-sig")
         except FileNotFoundError:
-            continue  # gone since we looked
+            continue  # deleted meanwhile
         except OSError as error:
             failures.append(f"{SOURCE} ({shown}): {error.strerror or error}")
             continue
         except UnicodeDecodeError:
             text = "\0"
         if "\0" in text:
-            failures.append(f"{SOURCE} ({shown}): it is not a text in UTF-8")
+            failures.append(f"{SOURCE} ({shown}): it is not UTF-8 text")
         elif text:
             texts.append((shown, text, timestamp(changed_s)))
     if unread:
-        most = f"{MAX_FILES} files and {MAX_BYTES // 1024} KB are read"
-        failures.append(f"{SOURCE}: {unread} files were not read, or not to their end: {most}")
+        most = f"at most {MAX_FILES} files and {MAX_BYTES // 1024} KB are read"
+        failures.append(f"{SOURCE}: {unread} files were not read, or not completely: {most}")
     return texts, failures
 
 
 def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
-    """At most so many bytes of a file, its last change (s), and whether that is all of it.
+    """Return at most `most` bytes of a file, its time of change (s), and True if it was read whole.
 
-    None for what is no file, or a link out of the folder. Raises OSError.
+    None for a folder or special file, or a link out of the folder. Raises OSError.
     """
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(root, "")):
@@ -163,7 +163,7 @@ def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Bullets and paragraphs, each with the heading over it; a heading alone as its own body."""
+    """Yield bullets and paragraphs with the heading above them; a lone heading as its own body."""
     heading, level, code, is_alone = "", 0, "", False
     held: list[str] = []
     for line in lines:
@@ -191,13 +191,13 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _level(bare: str) -> int:
-    """How deep a heading stands, from 1; 0 for any other line."""
+    """Return the level of a heading, from 1; 0 for any other line."""
     level = len(bare) - len(bare.lstrip("#"))
     return level if level <= 6 and bare[level : level + 1] in (" ", "\t") else 0
 
 
 def _is_break(bare: str) -> bool:
-    """Whether a line is empty or a rule, as around the head of the client's own files."""
+    """True for an empty line or a rule, as around the head of the client's own files."""
     return not bare.strip("-*_=# \t")
 
 
@@ -214,7 +214,7 @@ def _without_bullet(bare: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces, parted between words."""
+    """Split a text between words into pieces of at most MAX_NOTE_CHARS."""
     while len(text) > MAX_NOTE_CHARS:
         space = text.rfind(" ", 1, MAX_NOTE_CHARS + 1)
         end = space if space > 0 else MAX_NOTE_CHARS

@@ -1,7 +1,8 @@
-"""Tier 3: our fence in the client's own MEMORY.md, which it loads into every session by itself.
+"""Tier 3: a block in the client's own MEMORY.md, which it loads into every session by itself.
 
-The file belongs to the user: outside the fence not a byte changes. Markers and ids stand alone on
-HTML comment lines, which the client strips and does not count (measured, docs/hooks.md).
+The file belongs to the user: outside the block not a byte changes. Markers and ids are HTML
+comments on lines of their own, which the client strips and does not count (measured,
+docs/hooks.md).
 """
 
 from __future__ import annotations
@@ -21,37 +22,37 @@ if TYPE_CHECKING:
     from memory_fabric.models import Record
 
 BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
-# Begins a fence behind a last line that had no end: the line break before it is ours, too.
+# Begins a block after a last line without end: the line break before the block belongs to it.
 BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
 HEADING = "## Remembered by memory-fabric"
-# The client shows 200 lines and 24.4 KB of the file; ours is a small part of that.
-MAX_FENCE_LINES = 40
+# The client shows 200 lines and 24.4 KB of the file; the block is a small part of that.
+MAX_BLOCK_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
-# Of a larger file, which the client would not show, nothing is read or written.
+# A larger file, which the client would not show, is neither read nor written.
 MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
-# Markers, heading and the empty line, with room to spare.
-FENCE_BYTES = 250
-# Longer slugs end in a hash that only the client knows: there we stay out.
+# Markers, heading and the empty line, with a margin.
+BLOCK_BYTES = 250
+# Longer slugs end in a hash that only the client knows, so their folder is not used.
 MAX_SLUG_CHARS = 200
-# Somebody else wrote between our reading and our replacing: read again, so many times.
+# Attempts to rewrite the file if others change it between reading and replacing.
 ATTEMPTS = 5
 
 _ID, _ID_ENDS, _ID_CHARS = "<!-- id: ", " -->", frozenset("0123456789abcdef-")
 
 
-class NativeNotes(Value):
-    """Where MEMORY.md lies, and why we must not write it, if so."""
+class MemoryFile(Value):
+    """The path of MEMORY.md, and the reason if it must not be written."""
 
     path: str
     off_because: str = ""
 
 
 class Parts(Value):
-    """MEMORY.md taken apart: the user's text before and after our fence, and the ids inside.
+    """MEMORY.md in parts: the user's text before and after the block, and the ids in the block.
 
-    Lines inside the fence that are none of ours stand at the head of `after`.
+    Lines in the block that this package did not write are at the beginning of `after`.
     """
 
     before: str
@@ -60,8 +61,8 @@ class Parts(Value):
     fenced: bool
 
 
-def locate(config_dir: str, project_root: str, switched_on: bool) -> NativeNotes:
-    """The MEMORY.md of a project, by the client's slug rule and settings."""
+def locate(config_dir: str, project_root: str, switched_on: bool) -> MemoryFile:
+    """Return the MEMORY.md of a project, by the client's slug rule and settings."""
     own = os.path.join(project_root, ".claude")
     settings = [
         files.read_json(os.path.join(folder, name), MAX_SETTINGS_BYTES)
@@ -73,33 +74,33 @@ def locate(config_dir: str, project_root: str, switched_on: bool) -> NativeNotes
     ]
     slug = slug_of(project_root)
     folder = os.path.join(config_dir, "projects", slug, "memory")
-    # A folder stated in the repository's files would let a stranger choose where we write.
+    # Only the user's settings: a repository must not choose where this package writes.
     stated = settings[0].get("autoMemoryDirectory")
     stated = os.path.expanduser(stated) if isinstance(stated, str) else ""
     if os.path.isabs(stated):
         folder = stated
     path = os.path.join(folder, "MEMORY.md")
     if not switched_on:
-        return NativeNotes(path, "CLAUDE_CODE_DISABLE_AUTO_MEMORY is set")
+        return MemoryFile(path, "CLAUDE_CODE_DISABLE_AUTO_MEMORY is set")
     if any(s.get("autoMemoryEnabled") is False for s in settings):
-        return NativeNotes(path, "autoMemoryEnabled is false in settings.json")
+        return MemoryFile(path, "autoMemoryEnabled is false in settings.json")
     if len(slug) > MAX_SLUG_CHARS and folder != stated:
-        return NativeNotes(path, "the project's path is too long for a known folder name")
-    return NativeNotes(path)
+        return MemoryFile(path, "the project's path is too long for a known folder name")
+    return MemoryFile(path)
 
 
 def slug_of(path: str) -> str:
-    """The client's folder name for a path: `-` for every UTF-16 unit but A-Z, a-z, 0-9."""
+    """Return the client's folder name for a path: `-` for every UTF-16 unit but A-Z, a-z, 0-9."""
     return "".join(
         c if c.isascii() and c.isalnum() else "-" if c < "\U00010000" else "--" for c in path
     )
 
 
-def promote(notes: NativeNotes, records: Sequence[Record], lock: str) -> tuple[str, ...]:
-    """Write the fence with these records, most important first; returns the ids that stand in it.
+def promote(notes: MemoryFile, records: Sequence[Record], lock: str) -> tuple[str, ...]:
+    """Write the block with these records, most important first; return the ids in it.
 
-    Without records and without a fence nothing is touched; where the user's own text leaves no
-    room, the fence goes. `lock` is a lock file outside the client's folder. Raises OSError,
+    Without records and without a block nothing changes; if the user's own text leaves no space, the
+    block is removed. `lock` is a lock file outside the client's folder. Raises OSError,
     TimeoutError, StoreUnavailable, StoreReadOnly.
     """
     if not records and not parse(_read(notes.path)).fenced:
@@ -110,16 +111,16 @@ def promote(notes: NativeNotes, records: Sequence[Record], lock: str) -> tuple[s
             text, ids = rewritten(found, records)
             if text == found or _replaced(notes.path, found, text):
                 return ids
-    raise StoreUnavailable(notes.path, f"{notes.path} is being changed all the time.")
+    raise StoreUnavailable(notes.path, f"{notes.path} keeps being changed by others.")
 
 
-def shown_ids(notes: NativeNotes) -> tuple[str, ...]:
-    """Ids of the records that stand in the fence now."""
+def shown_ids(notes: MemoryFile) -> tuple[str, ...]:
+    """Return the ids of the records that are in the block now."""
     return parse(_read(notes.path)).ids
 
 
 def rewritten(text: str, records: Sequence[Record]) -> tuple[str, tuple[str, ...]]:
-    """The text with a fence of these records in the place of the old one, and the ids in it."""
+    """Return the text with its block replaced by one of these records, and the ids in it."""
     parts = parse(text)
     lines, ids = _chosen(records, parts.before + parts.after)
     if not lines:
@@ -132,10 +133,10 @@ def rewritten(text: str, records: Sequence[Record]) -> tuple[str, tuple[str, ...
 
 
 def parse(text: str) -> Parts:
-    """The text taken apart. Only markers that stand alone on their line count.
+    """Split the text into parts. Only markers on lines of their own count.
 
-    Of several fences all are ours. A fence without its end reaches as far as its lines are
-    recognisably ours. An end without a beginning is the user's text.
+    All of several blocks count. A block without an end marker reaches as far as its lines have the
+    block's form. An end marker without a beginning is the user's text.
     """
     if BEGIN not in text and BEGIN_JOINED not in text:
         return Parts(text, "", (), False)
@@ -153,7 +154,7 @@ def parse(text: str) -> Parts:
             continue
         joined = joined or (marker == BEGIN_JOINED and not fenced)
         fenced = True
-        at, found, foreign = _fence_at(lines, at + 1)
+        at, found, foreign = _block_at(lines, at + 1)
         ids += found
         after += foreign
     head = "".join(before)
@@ -162,8 +163,8 @@ def parse(text: str) -> Parts:
     return Parts(head, "".join(after), tuple(ids), fenced)
 
 
-def _fence_at(lines: list[str], at: int) -> tuple[int, list[str], list[str]]:
-    """Where the fence that began before line `at` ends, the ids in it, and lines not ours."""
+def _block_at(lines: list[str], at: int) -> tuple[int, list[str], list[str]]:
+    """Return the end of the block that began before line `at`, its ids, and foreign lines in it."""
     marks = (BEGIN, BEGIN_JOINED, END)
     end = next((i for i in range(at, len(lines)) if _marker(lines[i]) in marks), len(lines))
     closed = end < len(lines) and _marker(lines[end]) == END
@@ -185,9 +186,9 @@ def _fence_at(lines: list[str], at: int) -> tuple[int, list[str], list[str]]:
 
 
 def _chosen(records: Sequence[Record], others: str) -> tuple[list[str], tuple[str, ...]]:
-    """Lines for as many of the records as there is room for beside the others' text."""
-    room_lines = min(MAX_FENCE_LINES, MAX_FILE_LINES - others.count("\n") - 2) - 2
-    room_bytes = MAX_FILE_BYTES - FENCE_BYTES - len(others.encode("utf-8", "replace"))
+    """Return lines for as many records as fit in the file with the other text, and their ids."""
+    room_lines = min(MAX_BLOCK_LINES, MAX_FILE_LINES - others.count("\n") - 2) - 2
+    room_bytes = MAX_FILE_BYTES - BLOCK_BYTES - len(others.encode("utf-8", "replace"))
     lines: list[str] = []
     ids: list[str] = []
     for record in records:
@@ -207,10 +208,10 @@ def _line(record: Record) -> str:
 
 
 def _replaced(path: str, before: str, text: str) -> bool:
-    """Whether the file was replaced: not where somebody else has changed it meanwhile."""
+    """Replace the file unless it was changed meanwhile; True if it was replaced."""
     parts = parse(before)
     if "\0" in parts.before + parts.after:
-        raise StoreUnavailable(path, f"{path} is not a text in UTF-8.")
+        raise StoreUnavailable(path, f"{path} is not UTF-8 text.")
     if before and not os.stat(path).st_mode & 0o200:
         raise StoreReadOnly(path, f"{path} is read-only.")
     data = text.encode("utf-8", "surrogateescape")
@@ -218,13 +219,13 @@ def _replaced(path: str, before: str, text: str) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines with their ends; only a line feed ends one."""
+    """Return the lines with their ends; only a line feed ends one."""
     *whole, rest = text.split("\n")
     return [line + "\n" for line in whole] + ([rest] if rest else [])
 
 
 def _id_in(marker: str) -> str:
-    """The id that the marker names; empty if it is another line."""
+    """Return the id in a marker; empty if it is another line."""
     id_ = marker[len(_ID) : -len(_ID_ENDS)]
     known = len(id_) == 36 and _ID_CHARS.issuperset(id_)
     return id_ if known and marker == f"{_ID}{id_}{_ID_ENDS}" else ""

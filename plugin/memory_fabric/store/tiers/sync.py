@@ -1,4 +1,4 @@
-"""Tiers 2 and 3 after tier 1: queues drained, journals written, MEMORY.md refreshed; backups."""
+"""Tiers 2 and 3 brought up to date: queues, journals, MEMORY.md; backups and expiry."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _FAILURES = (FabricError, OSError, sqlite3.Error)
 
 def flush(memory: Memory) -> None:
     """Do all of it; a part that fails is named in `memory.failures` and the others go on."""
-    # Made while home can be written: a queue needs it when home no longer can.
+    # Created while home can be written: a queue needs the key when home cannot.
     _attempt(memory, "queue", partial(signing.key_of, memory.settings.home))
     drain(memory)
     for database in memory.databases():
         _attempt(memory, f"journal ({database.kind})", partial(_export, memory, database))
     _attempt(memory, "shared journal", partial(share, memory))
-    _attempt(memory, "journal (own lines)", partial(_seal, memory))
+    _attempt(memory, "journal (own lines)", partial(_sign_own_lines, memory))
     _attempt(memory, "MEMORY.md", partial(promote, memory))
     if memory.mirror is not None:
         _attempt(memory, "MEMORY_FILE_PATH", partial(memory.mirror.write, memory))
 
 
 def drain(memory: Memory) -> int:
-    """Apply queued operations; returns how many. A failure is named and leaves the rest queued."""
+    """Apply queued operations; return how many. A failure is named and leaves the rest queued."""
     done = 0
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
         if not journal.is_waiting(folder):
@@ -54,7 +54,7 @@ def drain(memory: Memory) -> int:
 
 
 def share(memory: Memory) -> int:
-    """What waited in home goes into the shared journal, and what others wrote there is taken in.
+    """Move waiting lines from home into the shared journal, and import what others wrote there.
 
     Returns how many records of others are new or changed. Raises OSError, StoreUnavailable.
     """
@@ -65,36 +65,36 @@ def share(memory: Memory) -> int:
         location,
         outbox,
         remote_records,
-    )  # only where somebody shares
+    )  # only for users who share
 
     if not location.is_on(memory):
         return 0
-    if outbox.bring_over(memory):
-        from memory_fabric.store.sharing import adoption  # only where a merge was settled
+    if outbox.publish(memory):
+        from memory_fabric.store.sharing import adoption  # only after an unfinished merge
 
-        adoption.seal_all(memory, max_bytes=adoption.MAX_AT_STOP_BYTES)
-    return remote_records.take_in(memory)
+        adoption.sign_all(memory, max_bytes=adoption.MAX_AT_STOP_BYTES)
+    return remote_records.import_new(memory)
 
 
 def restore_journals(memory: Memory) -> int:
-    """Write again what the journals have lost and the graph still has; returns how many lines."""
-    from memory_fabric.store.sharing import location  # no session's start needs it
+    """Write lines again that the journals have lost and the graph still has; return how many."""
+    from memory_fabric.store.sharing import location  # not needed at a session's start
 
     done = 0
     for database in memory.databases():
         if database.newer or database.read_only:
             continue
         folder = location.journal_folder(memory, database.kind)
-        told_in = location.told_in(memory, database.kind)
+        journals = location.all_journals(memory, database.kind)
         try:
-            done += journal.restore(database, memory.journal_of(database.kind), folder, told_in)
+            done += journal.restore(database, memory.journal_of(database.kind), folder, journals)
         except _FAILURES as error:
             memory.fail(f"journal ({database.kind}): {error}")
     return done
 
 
 def promote(memory: Memory) -> None:
-    """Refresh our fence in MEMORY.md and note in the project's database what it shows."""
+    """Update the block in MEMORY.md, and save in the project's database what it shows."""
     if memory.project is None:
         return
     notes = memory_md.locate(
@@ -102,7 +102,7 @@ def promote(memory: Memory) -> None:
     )
     shown: tuple[str, ...] = ()
     if not notes.off_because:
-        lock = memory.native_lock(notes.path)
+        lock = memory.memory_md_lock(notes.path)
         shown = memory_md.promote(notes, memory.promotable(), lock)
     database = memory.database("project", create=bool(shown))
     if database is None:
@@ -114,7 +114,7 @@ def promote(memory: Memory) -> None:
 
 
 def confirm_shown(memory: Memory) -> None:
-    """Correct what the database believes of MEMORY.md: the user may have emptied or disabled it."""
+    """Correct what the database holds about MEMORY.md; the user may have emptied or disabled it."""
     if memory.project is None:
         return
     database = memory.database("project", create=False)
@@ -127,7 +127,7 @@ def confirm_shown(memory: Memory) -> None:
     notes = memory_md.locate(memory.settings.config_dir, root, memory.settings.native_memory)
     try:
         there = () if notes.off_because else memory_md.shown_ids(notes)
-    except OSError as error:  # what cannot be read is shown by nobody
+    except OSError as error:  # a file that cannot be read shows nothing
         memory.fail(f"MEMORY.md: {error}")
         there = ()
     kept = [row[0] for row in believed if row[0] in there]
@@ -136,24 +136,24 @@ def confirm_shown(memory: Memory) -> None:
 
 
 def backup_when_due(memory: Memory) -> list[str]:
-    """A verified backup of each database whose newest is older than a day; returns the copies."""
+    """Make a verified backup of each database without one of the last day; return the copies."""
     made = []
     for database in memory.databases():
         age_s = backup.age_s(database.path)
         if age_s is None or age_s > BACKUP_EVERY_S:
-            made.append(backup.make(database.path))
+            made.append(backup.create(database.path))
     return made
 
 
 def expire_episodes(memory: Memory, before: str) -> None:
-    """Drop the turns of past sessions that are older than `before` (ISO 8601)."""
+    """Delete turns of past sessions that are older than `before` (ISO 8601)."""
     for database in memory.databases():
         with database.transaction() as c:
             c.execute("DELETE FROM episodes WHERE created_at < ?", (before,))
 
 
 def expire_texts(memory: Memory, before: str) -> None:
-    """Take the words out of texts that were worked off before: their rows, and records, stay."""
+    """Erase the words of ingested texts processed before that time; their rows and records stay."""
     from memory_fabric.store import ingest_queue  # once a day, and no hook waits for it
 
     for database in memory.databases():
@@ -162,13 +162,13 @@ def expire_texts(memory: Memory, before: str) -> None:
 
 
 def expire_sessions(memory: Memory, before: str) -> None:
-    """Drop what belonged to sessions that were not seen since."""
+    """Delete sessions last seen before that time, with their ledger and tasks."""
     for database in memory.databases():
         sessions.expire(database, before)
 
 
 def expire_local(memory: Memory, before: str) -> None:
-    """Drop the local records of sessions that were not seen since: who broke off forgot nothing."""
+    """Delete local records of sessions that were not seen since, as after a crash."""
     for database in memory.databases():
         with database.transaction() as c:
             c.execute(
@@ -179,9 +179,9 @@ def expire_local(memory: Memory, before: str) -> None:
 
 
 def expire_candidates(memory: Memory, before: str) -> None:
-    """Drop candidates of before that nobody has said again: they never became memories.
+    """Delete candidates from before that time that did not occur again.
 
-    Nothing of them is in the graph, and no tombstone keeps them from being said anew.
+    They never were in the graph, and no tombstone prevents them from being captured again.
     """
     for database in memory.databases():
         with database.transaction() as c:
@@ -210,8 +210,8 @@ def _note_shown(memory: Memory, project: Database, root: str, shown: Sequence[st
 
 
 def _export(memory: Memory, database: Database) -> None:
-    if journal.has_news(database):
-        from memory_fabric.store.sharing import location  # no session's start needs it
+    if journal.has_unexported(database):
+        from memory_fabric.store.sharing import location  # not needed at a session's start
 
         folder = location.journal_folder(memory, database.kind)
         told = None
@@ -220,15 +220,15 @@ def _export(memory: Memory, database: Database) -> None:
         journal.export(database, memory.journal_of(database.kind), folder, told)
 
 
-def _seal(memory: Memory) -> None:
-    """Keep the file beside the journal that proves which of its lines are ours."""
-    from memory_fabric.store.sharing import adoption  # no session's start needs it
+def _sign_own_lines(memory: Memory) -> None:
+    """Keep the file of own lines up to date."""
+    from memory_fabric.store.sharing import adoption  # not needed at a session's start
 
-    now, before = own_lines.looked_at(memory)
-    if now != before or not adoption.is_sealed(memory):
-        adoption.seal(memory)
-    if now != before and (before or not adoption.waits(memory)):
-        own_lines.note_looked_at(memory)
+    now, before = own_lines.stamps(memory)
+    if now != before or not adoption.is_signed(memory):
+        adoption.sign_if_missing(memory)
+    if now != before and (before or not adoption.awaits_answer(memory)):
+        own_lines.save_stamp(memory)
 
 
 def _attempt(memory: Memory, what: str, part: Callable[[], object]) -> None:
