@@ -79,7 +79,7 @@ class Settings(Value):
 
 
 def home_path(environ: Mapping[str, str]) -> str:
-    """Return the folder of memory: MEMORY_FABRIC_HOME, else `memory-fabric` in the client's folder."""
+    """Return memory's folder: MEMORY_FABRIC_HOME, else `memory-fabric` in the client's folder."""
     stated = environ.get("MEMORY_FABRIC_HOME", "")
     return _absolute(stated or os.path.join(config_path(environ), HOME_NAME), environ)
 
@@ -269,7 +269,7 @@ def _number(
 
 
 def switches_in(text: str) -> dict[str, bool]:
-    """Return the switches that a config.toml turns off, even if the file as a whole is unreadable."""
+    """Return the switches that an otherwise unreadable config.toml turns off."""
     lines = [line.partition("=") for line in text.splitlines()]
     stated = {name.strip(): value.strip() for name, sign, value in lines if sign}
     return {name: False for name in PARTS if not stated.get(name, "true").startswith("true")}

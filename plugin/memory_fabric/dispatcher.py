@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
-    Handle = Callable[[Event, WorkTable], Reply | None]
+    Handle = Callable[[Event, RequestContext], Reply | None]
 
 
 # The switches that a handler needs: recall, capture, either, or capture with a forward target.
@@ -164,9 +164,9 @@ def main() -> None:
     gc.disable()  # the process ends before a reference cycle could matter
     try:
         _serve(os.environ)
-        expressions = sys.modules.get("memory_fabric.language.patterns")
-        if expressions is not None:  # an event whose text was searched
-            expressions.keep()
+        patterns = sys.modules.get("memory_fabric.language.patterns")
+        if patterns is not None:  # an event whose text was searched
+            patterns.keep()
     finally:  # skips the interpreter's shutdown, which costs half a bare start and could still fail
         os._exit(0)
 
@@ -198,7 +198,7 @@ def answer(
         return _answer(data, environ, load or _load, limit_of or deadline_of, log)
     except BadInput as error:
         log(f"input ignored: {error}")
-    except Exception as error:  # noqa: BLE001 - the last door before the session
+    except Exception as error:  # noqa: BLE001 - the outermost call
         log(f"event not answered: {_named(error)}")
     return Outcome(log=log)
 
@@ -213,7 +213,7 @@ def _serve(environ: Mapping[str, str]) -> None:
     try:
         _write_stdout(outcome.output)
     except OSError as error:
-        outcome.log(f"nobody took the reply: {error}")
+        outcome.log(f"the client did not take the reply: {error}")
         _finish(outcome, delivered=False)
         return
     _finish(outcome, delivered=True)
@@ -233,7 +233,7 @@ def _answer(
         raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
     settings = _settings(event, environ, log)
     if not _names(event.name, settings):
-        return Outcome(_why_closed(event.name, settings), log=log)
+        return Outcome(_closed_notice(event.name, settings), log=log)
     limit = limit_of(event.name)
     with running(limit):
         return _handled(event, settings, limit, load, log)
@@ -251,10 +251,10 @@ def _handled(
     try:
         names = _names(event.name, memory.settings)  # the project may be switched off, too
         reply = merge(_replies(event, memory, names, load, log))
-        _tell_passed_over(memory)
+        _report_refused_files(memory)
         for failure in memory.failures:
             log(f"{event.name}: {failure}")
-        reply = merge((reply, _trouble(event.name, memory)))
+        reply = merge((reply, _alert(event.name, memory)))
         reply = _without_secrets(reply)
         output = encode(event.name, reply)
         outcome = Outcome(output, reply.receipts, memory, limit.hurried, event.name, limit, log)
@@ -265,12 +265,11 @@ def _handled(
 
 
 def _without_secrets(reply: Reply) -> Reply:
-    """Redact the reply's context by the current rules, in case memory holds a secret from before."""
+    """Redact the reply's context by the current rules: memory may hold an older secret."""
     if not reply.context:
         return reply
-    from memory_fabric.redaction.prefilter import (
-        block_without_secrets,
-    )  # most replies have no context
+    # Late: most replies have no context.
+    from memory_fabric.redaction.prefilter import block_without_secrets
 
     return reply._replace(context=block_without_secrets(reply.context))
 
@@ -289,7 +288,7 @@ def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], Non
     )
 
 
-def _why_closed(event_name: str, settings: Settings) -> bytes:
+def _closed_notice(event_name: str, settings: Settings) -> bytes:
     """Return the notice at a session's start that a broken config.toml keeps memory off."""
     if not settings.closed or event_name != "SessionStart":
         return b""
@@ -337,10 +336,10 @@ def _replies(
     log: Callable[[str], None],
 ) -> list[Reply]:
     replies: list[Reply] = []
-    table = _table(event, memory)
+    context = _context(event, memory)
     for place, name in enumerate(names):
         try:
-            reply = load(name)(event, table)
+            reply = load(name)(event, context)
         except DeadlinePassed:
             for unfinished in names[place:]:
                 current().postpone(unfinished)
@@ -355,23 +354,19 @@ def _replies(
     return replies
 
 
-def _table(event: Event, memory: Memory) -> WorkTable:
-    from memory_fabric.recall.request_context import (
-        WorkTable,
-        seen_by,
-    )  # late: an unusable event needs none
+def _context(event: Event, memory: Memory) -> RequestContext:
+    # Late: an unusable event needs none.
+    from memory_fabric.recall.request_context import RequestContext, visible_to
 
-    memory = seen_by(memory, event.agent_type)
+    memory = visible_to(memory, event.agent_type)
     if not HANDLERS[event.name].recalls:
-        return WorkTable(memory, timestamp(), event.agent_type)
-    from memory_fabric.recall.pipeline import (
-        Fabric,
-    )  # late: the stages of recall cost their imports
+        return RequestContext(memory, timestamp(), event.agent_type)
+    from memory_fabric.recall.pipeline import Fabric  # late: the stages take time to import
 
     return Fabric(memory, timestamp(), agent_type=event.agent_type)
 
 
-def _trouble(event_name: str, memory: Memory) -> Reply:
+def _alert(event_name: str, memory: Memory) -> Reply:
     """Return a notice about failing tiers that the user has not seen yet."""
     if not HANDLERS[event_name].tells or memory.settings.notices == "off":
         return Reply()
@@ -392,7 +387,7 @@ def _trouble(event_name: str, memory: Memory) -> Reply:
     return Reply(notice=f"memory-fabric: {text}; {hint}") if text else Reply()
 
 
-def _tell_passed_over(memory: Memory) -> None:
+def _report_refused_files(memory: Memory) -> None:
     """Add the files that were refused for their kind or size to the failures."""
     from memory_fabric.store.files import passed_over  # loaded by the store
 
@@ -453,7 +448,7 @@ def _write_stdout(output: bytes) -> None:
 
 
 def _age_s() -> float:
-    """Return the seconds since this process started, or its CPU time where the system does not say."""
+    """Return the seconds since this process started, or its CPU time where that is unknown."""
     try:
         with open("/proc/self/stat", "rb") as file:
             started_ticks = int(file.read().rpartition(b")")[2].split()[19])
@@ -469,7 +464,7 @@ def _log_for(environ: Mapping[str, str]) -> Callable[[str], None]:
             from memory_fabric.store.log import note  # late: most runs have nothing to log
 
             note(home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""), " ".join(line.split()))
-        except Exception:  # noqa: BLE001 - there is no place left to say it
+        except Exception:  # noqa: BLE001 - nothing is left to report it
             return
 
     return log

@@ -67,7 +67,7 @@ class StoreRefuses(StoreUnavailable):
 
 
 class CannotListen(FabricError):
-    """An address of this machine cannot be listened on, for example since another program uses it."""
+    """An address of this machine cannot be listened on; another program may use it."""
 
 
 class DeadlinePassed(FabricError):

@@ -117,7 +117,7 @@ def tool_input(event: Event) -> Mapping[str, Any]:
 
 
 def mcp_server(event: Event) -> str:
-    """Return the MCP server's name, e.g. `plugin:memory-fabric:memory`; empty for built-in tools."""
+    """Return the MCP server's name, e.g. `plugin:memory-fabric:memory`; '' for built-in tools."""
     server = event.raw.get("mcp_server")
     return _text(server, "name") if isinstance(server, dict) else ""
 

@@ -60,14 +60,14 @@ def _visible(text: str, hidden: frozenset[str]) -> str:
 
 
 def _is_joined(c: str) -> bool:
-    """Return True for a character that joins to others: of Arabic and Indic scripts, or an emoji."""
+    """Return True if a character joins with others: Arabic, Indic or emoji."""
     if not c or c < "\u0590" or "\u2000" <= c <= "\u206f":
         return False
     return unicodedata.category(c) in ("Lo", "Lm", "Mn", "Mc", "So", "Sk") or c in _SELECTORS
 
 
 def _is_selected(c: str, selector: str) -> bool:
-    """Return True if the selector is valid after this character: sign, emoji, ideograph or keycap."""
+    """Return True if this sign, emoji, ideograph or keycap may have the selector."""
     if selector >= "\U000e0100":
         return unicodedata.category(c) == "Lo"
     if c in "#*0123456789©®":

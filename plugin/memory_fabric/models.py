@@ -153,7 +153,7 @@ def contradict(a: Record, b: Record) -> bool:
 
 
 class Provenance(Value):
-    """The author, source, place and time of a write, stamped on each of its operations and records."""
+    """The author, source and time of a write, stamped on each of its operations and records."""
 
     source: str
     trust: str = "assistant"

@@ -40,7 +40,7 @@ class Reply(Value):
 
 
 def merge(replies: Sequence[Reply]) -> Reply:
-    """Join replies into one: contexts with a blank line between, notices on one line, all receipts."""
+    """Join replies: contexts with blank lines between, notices on one line, all receipts."""
     return Reply(
         context="\n\n".join(r.context for r in replies if r.context),
         notice=" · ".join(r.notice for r in replies if r.notice),

@@ -259,7 +259,7 @@ def same_form(text: str) -> str:
 
 
 def _plain_case(word: str) -> str:
-    """Return the word in small letters, unless it has capitals after small letters as a name does."""
+    """Return the word in small letters, but a name with inner capitals unchanged."""
     if word.islower() or not any(map(str.isupper, word[1:])) or word.isupper():
         return word.lower()
     return word

@@ -14,35 +14,35 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
+def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires when a turn ends. Reads the transcript's new part and the last message; stores records,
     solved problems and episodes. Replies with a notice when something is new or wrong, never with
     context: that would make the turn go on.
     """
-    memory = fabric.memory
+    memory = context.memory
     new: list[Record] = []
     try:
-        new += follow(fabric, event.session, event.transcript_path)
+        new += follow(context, event.session, event.transcript_path)
         # The transcript may lag behind, or be missing: the event's message is the surer source.
-        new += speak(fabric, event.session, "assistant", events.last_message(event))
+        new += speak(context, event.session, "assistant", events.last_message(event))
     except StoreUnavailable as error:  # the transcript is read again by the next Stop
         memory.fail(f"graph: {error}")
     except DeadlinePassed:  # and so is what of it there was no time for
         deadline.current().postpone(TRANSCRIPT)
     memory.flush()
     # A turn that goes on is not interrupted: what waits is told when it ends.
-    waiting = [] if events.stop_active(event) else _waiting(fabric)
+    waiting = [] if events.stop_active(event) else _waiting(context)
     told = [notice_texts.problem(text, memory.settings) for text in waiting]
     parts = [notice_texts.remembered(new, memory.settings), *told]
     notice = " · ".join(part for part in parts if part)
     return Reply(notice=notice) if notice else None
 
 
-def _waiting(fabric: WorkTable) -> list[str]:
-    memory = fabric.memory
+def _waiting(context: RequestContext) -> list[str]:
+    memory = context.memory
     try:
         return [*memory.told, *notices.take(memory.settings.home)]
     except (OSError, TimeoutError) as error:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
@@ -27,7 +27,7 @@ LISTS = {
 }
 
 
-def handle(event: Event, fabric: WorkTable) -> None:
+def handle(event: Event, context: RequestContext) -> None:
     """Fires after a tool of an MCP server. Reads the arguments of creating tools, stores the same;
     storing twice changes nothing. Our own server's calls are no news, under whichever name the
     client was told to start it; no reply.
@@ -39,22 +39,22 @@ def handle(event: Event, fabric: WorkTable) -> None:
     if name.startswith(OUR_TOOLS) or events.mcp_server(event) in OUR_SERVERS:
         return
     server = events.mcp_server(event) or name.removeprefix("mcp__").rpartition("__")[0]
-    if is_our_server(server, fabric.memory.settings):
+    if is_our_server(server, context.memory.settings):
         return
     payload = _usable(kind, events.tool_input(event))
-    if not payload or _is_known(fabric.memory, kind, payload):
+    if not payload or _is_known(context.memory, kind, payload):
         return
     by = Provenance(
         "mcp",
         trust="tool",
         session=event.session,
         agent=event.agent_type,
-        domain=fabric.room.domain,
+        domain=context.room.domain,
     )
     try:
-        fabric.memory.write(kind, payload, by)
+        context.memory.write(kind, payload, by)
     except NotFound:
-        _with_entities(fabric, payload, by)
+        _with_entities(context, payload, by)
 
 
 def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
@@ -77,13 +77,13 @@ def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
     )
 
 
-def _with_entities(fabric: WorkTable, payload: Mapping[str, Any], by: Provenance) -> None:
+def _with_entities(context: RequestContext, payload: Mapping[str, Any], by: Provenance) -> None:
     """Observations of entities that the other server knew before we did: make them first."""
     entities = [
         {"name": item["entityName"], "entityType": "unknown", "observations": item["contents"]}
         for item in payload["observations"]
     ]
-    fabric.memory.write("create_entities", {"entities": entities}, by)
+    context.memory.write("create_entities", {"entities": entities}, by)
 
 
 def _usable(kind: str, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from memory_fabric.session import notice_texts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
+def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires on each prompt; costs nothing unless a cue word stands in it. Reads the prompt, stores
     its records in tier 1, and replies with a notice when something is new.
 
@@ -27,9 +27,9 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
         return None
     from memory_fabric.session.remember_turn import speak  # only behind the cue check
 
-    new = speak(fabric, event.session, "user", prompt)
-    settings = fabric.memory.settings
+    new = speak(context, event.session, "user", prompt)
+    settings = context.memory.settings
     told = [notice_texts.remembered(new, settings)]
-    told += [notice_texts.problem(text, settings) for text in fabric.memory.told]
+    told += [notice_texts.problem(text, settings) for text in context.memory.told]
     notice = " · ".join(part for part in told if part)
     return Reply(notice=notice) if notice else None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
 MAX_MESSAGES = 10
@@ -35,19 +35,19 @@ MAX_READ_CHARS = 256 << 10
 MAX_BODY_BYTES = 1_000_000
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
+def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires when a turn ends and after a compaction, where a receiver is named. Reads the end of
     the transcript, or the summary; keeps one item in the spool and, once the reply is out, starts
     the sender. Replies with a notice when the receiver is new or the spool is full.
     """
-    memory = fabric.memory
+    memory = context.memory
     if not captures(memory.settings) or event.agent_id:
         return None  # what an agent's own context was compacted to, its session did not say
     may_speak = event.name == "Stop"
     texts, mark = _messages(event) if may_speak else _summary(event)
     told = trigger.news(memory.settings) if may_speak else ""
     if texts:
-        body = _body(fabric, event, texts, mark)
+        body = _body(context, event, texts, mark)
         told = _keep(memory, body, may_speak=may_speak) or told
     notice = notice_texts.problem(told, memory.settings)
     return Reply(notice=notice, receipts=trigger.receipts(memory.settings))
@@ -78,10 +78,10 @@ def _fit(text: str, max_chars: int) -> str:
     return cut(without_controls(clean).strip(), max_chars)
 
 
-def _body(fabric: WorkTable, event: Event, texts: Sequence[str], mark: str) -> dict[str, Any]:
+def _body(context: RequestContext, event: Event, texts: Sequence[str], mark: str) -> dict[str, Any]:
     """What is sent; the oldest messages stay out where all of them are too much."""
-    project = fabric.memory.project.name if fabric.memory.project else ""
-    room = fabric.room
+    project = context.memory.project.name if context.memory.project else ""
+    room = context.room
     body = {
         "session_summary": BETWEEN.join(texts),
         "key_decisions": [],
@@ -91,7 +91,7 @@ def _body(fabric: WorkTable, event: Event, texts: Sequence[str], mark: str) -> d
         "project": without_secrets(project),
         "session_id": event.session[:200],
         "idempotency_key": ids.id_for(f"{event.name}\n{event.session}\n{mark}"),
-        "created_at": fabric.now,
+        "created_at": context.now,
     }
     while len(texts) > 1 and len(spool.encoded(body)) > MAX_BODY_BYTES:
         texts = texts[1:]

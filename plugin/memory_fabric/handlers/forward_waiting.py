@@ -9,14 +9,14 @@ from memory_fabric.session import notice_texts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
+def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires when a session starts or ends and a receiver is named. Once the reply is out, the
     sender is started if something waits and is due. At a start it tells of a new receiver.
     """
-    settings = fabric.memory.settings
+    settings = context.memory.settings
     told = trigger.news(settings) if event.name == "SessionStart" else ""
     notice = notice_texts.problem(told, settings)
     return Reply(notice=notice, receipts=trigger.receipts(settings))

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
 STANDING_TYPES = ("decision", "constraint", "preference", "pattern", "antipattern")
@@ -35,7 +35,7 @@ MAX_READ = 60
 HANDED_ON_FOR_S = 3 * 24 * 3600
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
+def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires on startup, resume, clear and fork. Reads recent and pinned records; replies with the
     session block, unless the session has it already, and with notices of what went wrong.
 
@@ -44,17 +44,17 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     """
     if events.source(event) == "compact":
         return None
-    memory = fabric.memory
+    memory = context.memory
     packages.start(memory.settings.data_dir, memory.settings.plugin_root)
     limit = deadline.current()
     try:
         with limit.part(ORDER_SHARE):
-            _put_in_order(event, fabric)
+            _put_in_order(event, context)
     except DeadlinePassed:
         limit.postpone("order")
     except (FabricError, OSError) as error:  # another process writes: the next start will do it
         memory.fail(f"order: {error}")
-    block = session_block(event, fabric)
+    block = session_block(event, context)
     told = [notice_texts.problem(text, memory.settings) for text in _told(memory)]
     if notices.once(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
@@ -70,10 +70,10 @@ class Block(Value):
     given: tuple[str, ...] = ()
 
 
-def session_block(event: Event, fabric: WorkTable) -> Block:
+def session_block(event: Event, context: RequestContext) -> Block:
     """What the session has not been given yet, with the receipt that notes it."""
-    memory = fabric.memory
-    ledger = Ledger(event, fabric)
+    memory = context.memory
+    ledger = Ledger(event, context)
     if events.source(event) == "fork":
         _inherit(ledger, event)
     seen = ledger.seen()
@@ -139,15 +139,15 @@ def left_open(memory: Memory, event: Event) -> Record | None:
     return None if given else last
 
 
-def _put_in_order(event: Event, fabric: WorkTable) -> None:
-    memory = fabric.memory.whole  # whoever comes: what waits is everybody's
+def _put_in_order(event: Event, context: RequestContext) -> None:
+    memory = context.memory.whole  # whoever comes: what waits is everybody's
     from memory_fabric.store.tiers import sync  # on the session's first event only
 
     sync.confirm_shown(memory)
     if not memory.settings.writes:
         return
     if event.agent_type or memory.settings.domain or memory.settings.rooms.configured:
-        _note_launch(memory, event, fabric.now)
+        _note_launch(memory, event, context.now)
     if any(os.path.exists(memory.queue_path(kind)) for kind in ("project", "user")):
         sync.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
@@ -155,10 +155,10 @@ def _put_in_order(event: Event, fabric: WorkTable) -> None:
     database = memory.session_database()
     if memory.project is not None and memory.settings.attended:
         _say_what_is_missing(memory)
-    if sessions.unfinished(database, event.session, fabric.now, 1):
+    if sessions.unfinished(database, event.session, context.now, 1):
         from memory_fabric.session.catch_up import catch_up  # rare: another one runs, or broke off
 
-        catch_up(fabric, event)
+        catch_up(context, event)
 
 
 def _note_launch(memory: Memory, event: Event, now: str) -> None:

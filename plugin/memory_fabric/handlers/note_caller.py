@@ -7,10 +7,10 @@ from memory_fabric import events
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 
-def handle(event: Event, fabric: WorkTable) -> None:
+def handle(event: Event, context: RequestContext) -> None:
     """Fires before a tool of an MCP server that is named like one of ours. Reads who calls, keeps
     it under the call's id until the server asks; no reply.
 
@@ -20,7 +20,7 @@ def handle(event: Event, fabric: WorkTable) -> None:
     call = events.tool_use_id(event)
     if not call or not events.tool_name(event).startswith("mcp__"):
         return
-    settings = fabric.memory.settings
+    settings = context.memory.settings
     rooms = settings.rooms
     if not (event.agent_type or rooms.isolated or rooms.isolated_agents):
         return

@@ -9,7 +9,7 @@ from memory_fabric.store import sessions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 TOOLS = frozenset(("Agent", "Task"))
 DEFAULT_AGENT = "general-purpose"
@@ -17,7 +17,7 @@ DEFAULT_AGENT = "general-purpose"
 HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
 
-def handle(event: Event, fabric: WorkTable) -> None:
+def handle(event: Event, context: RequestContext) -> None:
     """Fires before a subagent is asked for. Reads the task, keeps it redacted; no reply."""
     if events.tool_name(event) not in TOOLS:
         return
@@ -28,14 +28,14 @@ def handle(event: Event, fabric: WorkTable) -> None:
         return
     from memory_fabric.redaction.prefilter import without_secrets  # not for calls of other tools
 
-    database = fabric.memory.session_database()
+    database = context.memory.session_database()
     sessions.note_task(
         database,
-        events.tool_use_id(event) or fabric.now,
+        events.tool_use_id(event) or context.now,
         event.session,
         kind if isinstance(kind, str) and kind else DEFAULT_AGENT,
         _both_ends(without_secrets(text_of(asked.get("description"), prompt))),
-        fabric.now,
+        context.now,
     )
 
 

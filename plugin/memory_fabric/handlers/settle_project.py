@@ -10,7 +10,7 @@ from memory_fabric.reply import Reply
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
 SKILL = "memory-fabric:project"
@@ -18,7 +18,7 @@ ACTIONS = ("link", "split", "undo", "adopt")
 TYPED = Provenance("prompt", trust="user")
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
+def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires when the skill `project` was typed: the client sends this event for what a person
     types, and the skill is closed to the model. Reads the words behind it, does what they say,
     and replies with what was done, to the model and to the person.
@@ -30,7 +30,7 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     action, _, wanted = events.command_args(event).strip().partition(" ")
     if action not in ACTIONS:
         return None
-    memory = fabric.memory.whole
+    memory = context.memory.whole
     if not memory.settings.attended:
         told = "Nothing was changed: nobody is here to say which memories are one."
     else:

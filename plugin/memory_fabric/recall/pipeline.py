@@ -10,7 +10,7 @@ from memory_fabric.recall.dedupe import collapse, dedupe, is_of_others
 from memory_fabric.recall.normalize import normalize
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.rank import rank, with_score_parts
-from memory_fabric.recall.request_context import WorkTable
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.rerank import measured, rerank
 from memory_fabric.recall.retrieve import (
     PULL_LIMIT,
@@ -53,7 +53,7 @@ class Pushed(Value):
     ids: tuple[str, ...] = ()
 
 
-class Fabric(WorkTable):
+class Fabric(RequestContext):
     """Recall over one memory at one moment; `now` is ISO 8601 in UTC.
 
     With a `similarity` what is recalled is ranked by nearness of meaning, too (the warm path).

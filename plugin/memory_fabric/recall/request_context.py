@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 
-class WorkTable:
+class RequestContext:
     """One memory at one moment; `now` is ISO 8601 in UTC. `core.Fabric` adds recall to it.
 
     `agent_type` is that of who speaks and reads here; empty for a session without one. Where
-    config.toml isolates him, `memory` shows what he may see (`seen_by`). `launched` are settings
+    config.toml isolates him, `memory` shows what he may see (`visible_to`). `launched` are settings
     with which his session was started, where that was elsewhere.
     """
 
@@ -30,15 +30,15 @@ class WorkTable:
 
         return room_for(self._launched or self.memory.settings, self.agent_type)
 
-    def of(self, agent_type: str, launched: Settings | None = None) -> WorkTable:
+    def of(self, agent_type: str, launched: Settings | None = None) -> RequestContext:
         """The same for somebody else: the session around an agent, or another session, which may
         have been `launched` in another folder.
         """
-        seen = seen_by(self.memory.whole, agent_type, launched)
-        return WorkTable(seen, self.now, agent_type, launched)
+        seen = visible_to(self.memory.whole, agent_type, launched)
+        return RequestContext(seen, self.now, agent_type, launched)
 
 
-def seen_by(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:
+def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:
     """What hooks may give an agent of this type, by where it was launched; '' is a session without
     one. Who is not in an isolated domain is given nothing of it.
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memory_fabric.clients.claude_code.transcript import Reading, Turn
     from memory_fabric.config import Settings
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.session.turn_dedup import Heard
     from memory_fabric.store.memory import Memory
 
@@ -56,7 +56,7 @@ COMPLAINTS = {
 
 
 def follow(
-    fabric: WorkTable,
+    context: RequestContext,
     session: str,
     path: str,
     max_bytes: int = MAX_NEW_BYTES,
@@ -69,11 +69,11 @@ def follow(
     Reads about so many bytes, and characters of what was said: these cost a hundred times more.
     The offset moves only after everything read was stored or queued. `is_here`: the session itself
     asks, so that it is alive; else another one catches up on it. The table is that of who speaks
-    there: for another session, or for one that an agent of it asks, see `table_of`.
+    there: for another session, or for one that an agent of it asks, see `context_of`.
     """
-    memory, database = fabric.memory, fabric.memory.session_database()
+    memory, database = context.memory, context.memory.session_database()
     if is_here:
-        sessions.touch(database, session, fabric.now, path)
+        sessions.touch(database, session, context.now, path)
     offset = int(sessions.field(database, session, "offset") or 0)
     before = sessions.load_notes(database, session)
     mark = str(before.get("mark", ""))
@@ -81,7 +81,7 @@ def follow(
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
     if is_here:
         notes["attended"] = trust_for(memory.settings, "user") == "user"
-        notes |= launched(memory.settings, fabric.agent_type, notes)
+        notes |= launched(memory.settings, context.agent_type, notes)
         if notes.pop("presumed", False):
             notes["revived"] = True  # it was taken for dead, and was not
     _complain(memory, path, offset, reading, notes)
@@ -89,7 +89,7 @@ def follow(
     reached = reading.offset
     trust = trust_for(memory.settings, "assistant")
     if trust and reading.turns:
-        new, notes, done = _remember(fabric, session, reading, notes)
+        new, notes, done = _remember(context, session, reading, notes)
         if done < len(reading.turns):  # the rest is read by a later event
             reached = reading.ends[done]
             notes["mark"] = mark_at(path, reached)
@@ -106,17 +106,17 @@ def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> d
     return told
 
 
-def table_of(fabric: WorkTable, session: str) -> WorkTable:
+def context_of(context: RequestContext, session: str) -> RequestContext:
     """The table of who speaks in a session: an agent of the type that its notes name, in the folder
     that they name.
     """
-    notes = sessions.load_notes(fabric.memory.session_database(), session)
+    notes = sessions.load_notes(context.memory.session_database(), session)
     if PLACE not in notes:
-        return fabric.of(str(notes.get(AGENT, "")))
-    there = fabric.memory.settings._replace(
+        return context.of(str(notes.get(AGENT, "")))
+    there = context.memory.settings._replace(
         project_dir=str(notes[PLACE]), domain=str(notes.get(DOMAIN, ""))
     )
-    return fabric.of(str(notes.get(AGENT, "")), there)
+    return context.of(str(notes.get(AGENT, "")), there)
 
 
 def is_placed(memory: Memory, session: str) -> bool:
@@ -142,10 +142,10 @@ def read_to(memory: Memory, session: str) -> int:
 
 
 def _remember(
-    fabric: WorkTable, session: str, reading: Reading, notes: dict[str, Any]
+    context: RequestContext, session: str, reading: Reading, notes: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], int]:
     """The records that are new, the notes after these turns, and how many there was time for."""
-    memory, turns = fabric.memory, reading.turns
+    memory, turns = context.memory, reading.turns
     # Who catches up cannot say whether a person sat there: what prompts said then was stored by
     # their own hook, with its own trust.
     trust = "" if notes.get("attended") else "assistant"
@@ -153,7 +153,7 @@ def _remember(
     heard = sorted_out(memory.whole.session_database(), turns, session)
     unread = Unread()
     tried = notes.pop(LATE, -1) == reading.ends[0]
-    new, done = _heard_out(fabric, heard, trust, unread, tried=tried)
+    new, done = _heard_out(context, heard, trust, unread, tried=tried)
     if not done:
         deadline.current().postpone(TRANSCRIPT)
         unread.tell(memory)
@@ -163,9 +163,9 @@ def _remember(
     if any(turn.tools or turn.results for turn in own):
         from memory_fabric.session.store_incidents import keep_incidents  # only where work was done
 
-        found, notes = unread.attempt(([], notes), keep_incidents, fabric, session, own, notes)
+        found, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes)
         new += found
-    _keep_episodes(fabric, heard)
+    _keep_episodes(context, heard)
     from memory_fabric.session.session_record import taken
 
     notes = unread.attempt(notes, taken, notes, own, memory.settings.project_dir)
@@ -174,7 +174,7 @@ def _remember(
 
 
 def _heard_out(
-    fabric: WorkTable, heard: Sequence[Heard], trust: str, unread: Unread, *, tried: bool
+    context: RequestContext, heard: Sequence[Heard], trust: str, unread: Unread, *, tried: bool
 ) -> tuple[list[Record], int]:
     """The records that are new, and for how many of the turns there was time.
 
@@ -188,7 +188,7 @@ def _heard_out(
             try:
                 limit.check("the last turn")
                 if is_new:
-                    new += unread.attempt([], _spoken, fabric, turn, owner, trust)
+                    new += unread.attempt([], _spoken, context, turn, owner, trust)
             except DeadlinePassed:
                 if place or not tried:
                     limit.postpone(TRANSCRIPT)
@@ -197,12 +197,12 @@ def _heard_out(
     return new, len(heard)
 
 
-def _spoken(fabric: WorkTable, turn: Turn, owner: str, trust: str) -> list[Record]:
-    return speak(fabric, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
+def _spoken(context: RequestContext, turn: Turn, owner: str, trust: str) -> list[Record]:
+    return speak(context, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
 
 
-def _keep_episodes(fabric: WorkTable, heard: Sequence[Heard]) -> None:
-    memory = fabric.memory
+def _keep_episodes(context: RequestContext, heard: Sequence[Heard]) -> None:
+    memory = context.memory
     if not memory.settings.episodes_keep_days:
         return
     episodes = [
@@ -212,7 +212,7 @@ def _keep_episodes(fabric: WorkTable, heard: Sequence[Heard]) -> None:
             "role": turn.role,
             "text": text,
             "place": turn.cwd,
-            "agent": fabric.agent_type,
+            "agent": context.agent_type,
             "created_at": turn.created_at,
         }
         for turn, owner, is_new, _ in heard
@@ -223,8 +223,8 @@ def _keep_episodes(fabric: WorkTable, heard: Sequence[Heard]) -> None:
             "assistant",
             trust="assistant",
             session=heard[-1].owner,
-            agent=fabric.agent_type,
-            domain=fabric.room.domain,
+            agent=context.agent_type,
+            domain=context.room.domain,
         )
         memory.write("add_episodes", {"episodes": episodes}, by)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Set
 
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.database import Database
 
 
@@ -30,13 +30,13 @@ class Ledger:
     block was delivered; what was said before it was `compacted_at` its model may have lost.
     """
 
-    def __init__(self, event: Event, fabric: WorkTable) -> None:
-        self._event, self._memory, self._now = event, fabric.memory, fabric.now
-        self.started_at, self.loaded, self.compacted_at = fabric.now, False, ""
+    def __init__(self, event: Event, context: RequestContext) -> None:
+        self._event, self._memory, self._now = event, context.memory, context.now
+        self.started_at, self.loaded, self.compacted_at = context.now, False, ""
         self._taken: Set[str] = frozenset()
         self._database: Database | None = None
         try:
-            self._database = fabric.memory.session_database()
+            self._database = context.memory.session_database()
             row = self._database.row(
                 "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
                 "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END "

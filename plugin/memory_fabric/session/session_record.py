@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.clients.claude_code.transcript import Turn
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 DECIDED = "('decision', 'constraint', 'preference', 'pattern', 'antipattern')"
 MAX_DECISIONS = 20
@@ -38,12 +38,12 @@ def taken(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[
     )
 
 
-def conclude(fabric: WorkTable, session: str) -> Record | None:
+def conclude(context: RequestContext, session: str) -> Record | None:
     """Store what the session was about, or bring what was stored up to date; None without work.
 
     What was forgotten stays away, what somebody pinned stays pinned.
     """
-    memory = fabric.memory
+    memory = context.memory
     trust = trust_for(memory.settings, "assistant")
     if not trust:
         return None
@@ -64,24 +64,24 @@ def conclude(fabric: WorkTable, session: str) -> Record | None:
     )
     if record is None:
         return None
-    by, room = Provenance("assistant", trust=trust, session=session), fabric.room
+    by, room = Provenance("assistant", trust=trust, session=session), context.room
     record = record._replace(
         # A session may go on in another room: what it did in a walled one lies apart.
         id=ids.id_for(f"{session}\n{room.domain}" if room.isolated else session),
         trust=trust,
         source=by.source,
         session=session,
-        agent=fabric.agent_type,
+        agent=context.agent_type,
         project=memory.project.name if memory.project else "",
         author=memory.settings.author,
         origin=memory.settings.origin,
-        created_at=min(str(notes.get("at", "")) or fabric.now, fabric.now),
+        created_at=min(str(notes.get("at", "")) or context.now, context.now),
     )
-    return _put(fabric, record, by)
+    return _put(context, record, by)
 
 
-def _put(fabric: WorkTable, record: Record, by: Provenance) -> Record:
-    memory = fabric.memory
+def _put(context: RequestContext, record: Record, by: Provenance) -> Record:
+    memory = context.memory
     known = records.find(memory.session_database().connection, "id = ?", (record.id,))
     if known:
         old = known[0][0]

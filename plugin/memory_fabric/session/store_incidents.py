@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.clients.claude_code.transcript import Turn
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
 SHELL = "Bash"
@@ -27,7 +27,7 @@ MAX_CALLS = 20
 
 
 def keep_incidents(
-    fabric: WorkTable, session: str, turns: Sequence[Turn], notes: Mapping[str, Any]
+    context: RequestContext, session: str, turns: Sequence[Turn], notes: Mapping[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
     """Records that are new, and the notes with what still fails after these turns."""
     steps, calls = steps_in(turns, notes.get("calls", {}))
@@ -36,10 +36,10 @@ def keep_incidents(
         "assistant",
         trust="assistant",
         session=session,
-        agent=fabric.agent_type,
-        domain=fabric.room.domain,
+        agent=context.agent_type,
+        domain=context.room.domain,
     )
-    new = [record for incident in solved for record in _keep(fabric.memory, incident, by)]
+    new = [record for incident in solved for record in _keep(context.memory, incident, by)]
     more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}
     return new, {**notes, **more, "solved": int(notes.get("solved", 0)) + len(solved)}
 
