@@ -1,4 +1,4 @@
-"""PostToolUse on memory tools of other servers: what was created there is known here, too."""
+"""PostToolUse of other servers' memory tools: save what they create, too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
-# The tools that are mirrored, with the list in their arguments; deletions stay where they are.
+# The tools that are copied, with the list in their arguments. Deletions are not.
 LISTS = {
     "create_entities": ("entities", ("name", "entityType")),
     "create_relations": ("relations", ("from", "to", "relationType")),
@@ -28,9 +28,11 @@ LISTS = {
 
 
 def handle(event: Event, context: RequestContext) -> None:
-    """Fires after a tool of an MCP server. Reads the arguments of creating tools, stores the same;
-    storing twice changes nothing. Our own server's calls are no news, under whichever name the
-    client was told to start it; no reply.
+    """Fires after a tool of an MCP server. Does not reply.
+
+    Reads the arguments of tools that create, and stores the same, which changes nothing the second
+    time. Calls of this plugin's own server are ignored, under any name that the client starts it
+    by.
     """
     name = events.tool_name(event)
     kind = name.rsplit("__", 1)[-1]
@@ -58,7 +60,7 @@ def handle(event: Event, context: RequestContext) -> None:
 
 
 def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
-    """Whether all of it is in memory already: saying it again would only lengthen the history."""
+    """Return True if all of it is stored already: a repetition would only lengthen the history."""
     items = write.cleaned(payload)[LISTS[kind][0]]
     ends = ("name", "entityName", "from", "to")
     names = list(dict.fromkeys(item[end] for item in items for end in ends if end in item))
@@ -78,7 +80,7 @@ def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
 
 
 def _with_entities(context: RequestContext, payload: Mapping[str, Any], by: Provenance) -> None:
-    """Observations of entities that the other server knew before we did: make them first."""
+    """Store observations whose entities only the other server knows: create these first."""
     entities = [
         {"name": item["entityName"], "entityType": "unknown", "observations": item["contents"]}
         for item in payload["observations"]
@@ -87,7 +89,7 @@ def _with_entities(context: RequestContext, payload: Mapping[str, Any], by: Prov
 
 
 def _usable(kind: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The items of the call that have the fields we need, as texts; empty when there are none."""
+    """Return the items of the call that have the needed fields, as texts; {} if there are none."""
     field, needed = LISTS[kind]
     items = asked.get(field)
     kept = [

@@ -1,4 +1,4 @@
-"""SessionStart, SessionEnd: what waits to be forwarded is tried again; new receivers are named."""
+"""SessionStart, SessionEnd: send waiting items again, and report new receivers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires when a session starts or ends and a receiver is named. Once the reply is out, the
-    sender is started if something waits and is due. At a start it tells of a new receiver.
+    """Fires when a session starts or ends, if there is a forward target.
+
+    After the reply was written, starts the sender if a waiting item is due. At a start, replies
+    with a notice if the receiver is new.
     """
     settings = context.memory.settings
     told = trigger.news(settings) if event.name == "SessionStart" else ""

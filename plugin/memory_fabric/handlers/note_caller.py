@@ -1,4 +1,4 @@
-"""PreToolUse on the tools of our server: note whose call it is, since the server is not told."""
+"""PreToolUse of this plugin's MCP tools: note the caller, which the server does not learn."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def handle(event: Event, context: RequestContext) -> None:
-    """Fires before a tool of an MCP server that is named like one of ours. Reads who calls, keeps
-    it under the call's id until the server asks; no reply.
+    """Fires before a tool of an MCP server that has the name of one of ours. Does not reply.
 
-    Nothing is kept of a session that runs as no agent, unless config.toml isolates somebody: then
-    a call of which nothing is known is answered to nobody.
+    Keeps the caller under the call's id until the server asks for it. Nothing is kept of a session
+    that runs as no agent, unless config.toml isolates a domain or an agent: then the server refuses
+    calls from unknown callers.
     """
     call = events.tool_use_id(event)
     if not call or not events.tool_name(event).startswith("mcp__"):
@@ -24,7 +24,7 @@ def handle(event: Event, context: RequestContext) -> None:
     rooms = settings.rooms
     if not (event.agent_type or rooms.isolated or rooms.isolated_agents):
         return
-    from memory_fabric.store.domains import callers  # most calls are the session's own
+    from memory_fabric.store.domains import callers  # late: most calls are the session's own
 
     caller = callers.Caller(event.session, event.agent_id, event.agent_type)
     callers.note(settings.home, call, caller)

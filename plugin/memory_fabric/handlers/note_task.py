@@ -1,4 +1,4 @@
-"""PreToolUse on Agent and Task: note the task, since SubagentStart does not say it."""
+"""PreToolUse of Agent and Task: note the task, which SubagentStart does not contain."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 TOOLS = frozenset(("Agent", "Task"))
 DEFAULT_AGENT = "general-purpose"
-# A long task says what it is about at its ends; what lies between is mostly pasted.
+# A long task states its subject at both ends; the middle is mostly pasted.
 HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
 
 def handle(event: Event, context: RequestContext) -> None:
-    """Fires before a subagent is asked for. Reads the task, keeps it redacted; no reply."""
+    """Fires before a subagent is started. Keeps the task, redacted. Does not reply."""
     if events.tool_name(event) not in TOOLS:
         return
     asked = events.tool_input(event)
@@ -26,7 +26,8 @@ def handle(event: Event, context: RequestContext) -> None:
     kind = asked.get("subagent_type")
     if not isinstance(prompt, str) or not prompt.strip():
         return
-    from memory_fabric.redaction.prefilter import without_secrets  # not for calls of other tools
+    # late: not for calls of other tools
+    from memory_fabric.redaction.prefilter import without_secrets
 
     database = context.memory.session_database()
     sessions.note_task(

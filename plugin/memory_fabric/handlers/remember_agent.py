@@ -1,4 +1,4 @@
-"""SubagentStop: what a subagent found out, in the domain of its type."""
+"""SubagentStop: save the findings of a subagent in the domain of its type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def handle(event: Event, context: RequestContext) -> None:
-    """Fires when a subagent ends. Reads its last message, stores its records; no reply.
+    """Fires when a subagent ends. Reads its last message, stores its records. Does not reply.
 
     A compaction runs as an agent without a type: its summary comes with PostCompact.
     """

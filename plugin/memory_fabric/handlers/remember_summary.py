@@ -1,4 +1,4 @@
-"""PostCompact: records from the summary that the client made of the session."""
+"""PostCompact: save records from the client's summary of the session."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 def handle(event: Event, context: RequestContext) -> None:
-    """Fires after a compaction. Reads the summary without its analysis, stores its records in the
-    domain of sessions; prints nothing, since what this event prints reaches the model as raw text.
+    """Fires after a compaction.
+
+    Reads the summary without its analysis and stores its records in the domain of sessions. Prints
+    nothing, since the output of this event reaches the model as raw text.
     """
     memory = context.memory
     trust = remember.trust_for(memory.settings, "assistant")

@@ -1,4 +1,4 @@
-"""SessionStart after a compaction: give back what the session has just lost."""
+"""SessionStart after a compaction: inject the context that the session has just lost."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ if TYPE_CHECKING:
     from memory_fabric.recall.request_context import RequestContext
 
 
-# What binds the rest of the work comes before what was noted on the way.
+# Records that bind the rest of the work come before what was learnt on the way.
 BINDING = frozenset(("decision", "constraint"))
 MAX_OWN, MAX_PINNED = 40, 20
 HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' "
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires on SessionStart with source compact. Reads the checkpoint, this session's records and
-    the project's standing ones; replies with them within the session budget.
+    """Fires on SessionStart with source compact.
 
-    The ledger begins anew: nothing injected before is sure to be in the context still. That of a
-    subagent whose own context was compacted does so alone; the session has lost nothing.
+    Reads the checkpoint, this session's records and the project's lasting ones; replies with them
+    within the session budget.
+
+    The ledger starts empty, since nothing injected before is sure to be still in the context. If
+    only a subagent's own context was compacted, only the subagent's ledger does.
     """
     if events.source(event) != "compact":
         return None
@@ -43,10 +45,10 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 def _worth_restoring(
     context: RequestContext, session: str, started_at: str
 ) -> tuple[list[Record], list[Record], list[Record]]:
-    """This session's own records, decisions and constraints first; pinned ones; the project's.
+    """Return this session's own records, the pinned ones, and the project's.
 
-    Without those that MEMORY.md showed when the session began, since the client keeps that file
-    through a compaction.
+    Decisions and constraints come first. Records that MEMORY.md showed when the session began are
+    left out, since the client keeps that file through a compaction.
     """
     memory = context.memory
     sync.confirm_shown(memory)

@@ -1,4 +1,4 @@
-"""One text of a session's main dialogue, remembered."""
+"""Capture from one message of a session's main dialogue."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def speak(
     said_at: str = "",
     trust: str = "",
 ) -> list[Record]:
-    """Remember one text of the session's main dialogue; returns the records that are new.
+    """Save one message of the session's main dialogue; return the records that are new.
 
-    `trust` is what it deserves at most, if that is not the speaker's.
+    `trust` is the upper limit of the records' trust, if it differs from the speaker's.
     """
     trust = remember.trust_for(context.memory.settings, trust or role)
     if not trust or not text.strip():
