@@ -1,4 +1,4 @@
-"""The front door: opens the package and hands the event to the dispatcher. Parses on Python 3.9."""
+"""The hooks' entry point: import the package and run the dispatcher. Parses on Python 3.9."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ try:
     from memory_fabric.dispatcher import main
 
     main()
-except BaseException as error:  # noqa: BLE001 - whatever is broken, the session must go on
+except BaseException as error:  # noqa: BLE001 - whatever is broken, the session must continue
     import time
 
     what = " ".join(f"{type(error).__name__}: {error}".split())[:500]

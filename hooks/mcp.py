@@ -1,4 +1,4 @@
-"""The MCP server's door: opens the package and serves, on the bare interpreter and nothing else."""
+"""The MCP server's entry point: import the package and serve, with the standard library only."""
 
 import os
 import sys

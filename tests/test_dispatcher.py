@@ -28,9 +28,9 @@ from memory_fabric.store.log import late_events
 
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
-    Handler = Callable[[Event, WorkTable], Reply | None]
+    Handler = Callable[[Event, RequestContext], Reply | None]
 
 ROOT = Path(__file__).parents[1]
 ROWS = [handler for entry in HANDLERS.values() for handler in entry.handlers]
@@ -68,7 +68,7 @@ def loading(**handlers: Handler) -> Callable[[str], Handler]:
     return handlers.__getitem__
 
 
-def silent(event: Event, fabric: WorkTable) -> None:
+def silent(event: Event, context: RequestContext) -> None:
     return None
 
 
@@ -77,7 +77,7 @@ def saying(text: str) -> Handler:
 
 
 def failing(error: Exception) -> Handler:
-    def handle(event: Event, fabric: WorkTable) -> Reply | None:
+    def handle(event: Event, context: RequestContext) -> Reply | None:
         raise error
 
     return handle
@@ -147,7 +147,7 @@ def test_a_handler_that_cannot_be_imported_does_not_stop_the_next_one(house: Hou
 
 
 def test_a_passed_deadline_ends_the_event_with_a_line_in_the_log(house: House) -> None:
-    def unreachable(event: Event, fabric: WorkTable) -> Reply | None:
+    def unreachable(event: Event, context: RequestContext) -> Reply | None:
         raise AssertionError("the time was over")
 
     load = loading(recall_for_prompt=failing(DeadlinePassed("late")), capture_intent=unreachable)
@@ -221,8 +221,8 @@ def test_an_unreadable_config_leaves_the_defaults_and_says_so_at_session_start(
 def test_the_project_is_where_the_session_was_launched_not_where_cd_went(house: House) -> None:
     seen: list[str] = []
 
-    def handle(event: Event, fabric: WorkTable) -> Reply | None:
-        seen.append(fabric.memory.settings.project_dir)
+    def handle(event: Event, context: RequestContext) -> Reply | None:
+        seen.append(context.memory.settings.project_dir)
         return None
 
     cwd = str(house.project / "sub")
@@ -235,8 +235,8 @@ def test_the_project_is_where_the_session_was_launched_not_where_cd_went(house: 
 def test_the_events_session_wins_over_the_variable(house: House) -> None:
     seen: list[str] = []
 
-    def handle(event: Event, fabric: WorkTable) -> Reply | None:
-        seen.append(fabric.memory.settings.session)
+    def handle(event: Event, context: RequestContext) -> Reply | None:
+        seen.append(context.memory.settings.session)
         return None
 
     environ = {**house.environ, "CLAUDE_CODE_SESSION_ID": "of-the-variable"}
@@ -252,7 +252,7 @@ def test_receipts_run_after_the_output_and_one_failing_does_not_stop_the_next(
     def broken() -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
-    def handle(event: Event, fabric: WorkTable) -> Reply:
+    def handle(event: Event, context: RequestContext) -> Reply:
         return Reply(context="facts", receipts=(broken, lambda: done.append("second")))
 
     monkeypatch.setattr(dispatcher, "_load", lambda name: handle)

@@ -1,3 +1,3 @@
-"""Persistent memory for Claude Code: hooks, a knowledge graph, and the doors beside them."""
+"""Persistent memory for Claude Code: hooks, a knowledge graph, an MCP server and a command line."""
 
 __version__ = "0.1.0"

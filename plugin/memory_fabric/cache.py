@@ -1,4 +1,4 @@
-"""A function that remembers its answers; `functools` would cost a hook a fifth of a start."""
+"""A cache for pure functions; importing `functools` would take a fifth of a bare start."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 class Memo(dict["Any", "Any"]):
-    """Answers of a pure function of one argument, made when first asked for: `memo[argument]`.
+    """Cached results of a pure function of one argument, computed on first use: `memo[argument]`.
 
-    All are forgotten when there are `most`.
+    The cache is emptied when it holds `most` results.
     """
 
     def __init__(self, function: Callable[[Any], Any], most: int) -> None:

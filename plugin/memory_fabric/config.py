@@ -1,4 +1,4 @@
-"""The environment and config.toml as one frozen value; the only module that reads variables."""
+"""The environment and config.toml as one frozen value; no other module reads variables."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# What the client itself uses for its own state; ours lies beside it, never in the plugin's folders.
+# The client's own folder. Memory is in a folder next to it, never in the plugin's folders.
 DEFAULT_CONFIG_DIR = "~/.claude"
 HOME_NAME = "memory-fabric"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
-# What can be turned off, each by itself.
+# The switches, each of them independent.
 PARTS = ("read", "write")
-# All that config.toml may say at its top.
+# Every top-level key of config.toml.
 KNOWN = (
     *PARTS,
     *("notices", "semantic", "capture", "episodes", "serve", "agent_terms", "domains", "agents"),
     "projects",
 )
-# What the client sets for its hooks and for the commands of its model, in the order of certainty.
+# Variables that the client sets for its hooks and for the commands of its model, surest first.
 CLIENT_SIGNS = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID")
-# Where sessions are forwarded to, each address with its own key: the first that is set counts.
+# The variables of the forward target, each address with its own key: the first that is set wins.
 RECEIVERS = (
     ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
     ("MOE_MEMORY_ENDPOINT", "MOE_API_KEY"),
@@ -66,30 +66,31 @@ class Settings(Value):
     forward_key: str = ""
     serve_rate: int = 2000
     serve_backlog: int = 250_000
-    # Whose claims to be a known project count (config.toml in the home alone says so: what a
-    # repository can bring may set variables).
+    # "ask" or "trust": handling of folders that claim to belong to a known project. Only
+    # config.toml in the home sets it, since a repository can bring its own variables.
     claims: str = "ask"
     trusted_roots: tuple[str, ...] = ()
-    # Switched off by the variable, whatever config.toml says.
+    # Switched off by the variable MEMORY_FABRIC, regardless of config.toml.
     muted: bool = False
-    # Why nothing is given or kept, where config.toml is broken and may isolate somebody.
+    # The reason why memory is off although its switches are on: config.toml is broken and may
+    # isolate an agent.
     closed: str = ""
     complaints: tuple[str, ...] = ()
 
 
 def home_path(environ: Mapping[str, str]) -> str:
-    """Where memory lives: MEMORY_FABRIC_HOME, else `memory-fabric` beside the client's state."""
+    """Return memory's folder: MEMORY_FABRIC_HOME, else `memory-fabric` in the client's folder."""
     stated = environ.get("MEMORY_FABRIC_HOME", "")
     return _absolute(stated or os.path.join(config_path(environ), HOME_NAME), environ)
 
 
 def config_path(environ: Mapping[str, str]) -> str:
-    """The client's own config folder: CLAUDE_CONFIG_DIR, else `~/.claude`."""
+    """Return the client's own config folder: CLAUDE_CONFIG_DIR, else `~/.claude`."""
     return _absolute(environ.get("CLAUDE_CONFIG_DIR", "") or DEFAULT_CONFIG_DIR, environ)
 
 
 def has_display(environ: Mapping[str, str], system: str) -> bool:
-    """Whether a browser that is started here would be seen; `system` is `sys.platform`."""
+    """Return True if a browser started here would have a screen; `system` is `sys.platform`."""
     if environ.get("BROWSER"):
         return True
     if system in ("darwin", "win32"):
@@ -98,19 +99,19 @@ def has_display(environ: Mapping[str, str], system: str) -> bool:
 
 
 def in_client(environ: Mapping[str, str]) -> bool:
-    """True in a shell that the client started: its model may have written the command."""
+    """Return True in a shell that the client started: its model may have written the command."""
     return any(environ.get(sign) for sign in CLIENT_SIGNS)
 
 
 def search_path(environ: Mapping[str, str]) -> list[str]:
-    """The folders in which a shell looks for commands."""
+    """Return the folders in which a shell looks for commands."""
     return [folder for folder in environ.get("PATH", "").split(os.pathsep) if folder]
 
 
 def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settings:
-    """Settings from variables and the parsed config.toml; a variable wins over the file.
+    """Read the settings from variables and the parsed config.toml; a variable wins over the file.
 
-    A value that cannot be used is named in `complaints` and its default stands.
+    An unusable value is reported in `complaints`, and its default applies.
     """
     complaints: list[str] = []
     capture, episodes = _table(file, "capture"), _table(file, "episodes")
@@ -168,10 +169,11 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
 
 
 def followed(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
-    """The settings of a process that lives long, with the switches and rooms of a config.toml that
-    has changed since; all else stays as it was at the start.
+    """Return a long-lived process's settings, with the switches and domains read again.
+
+    Everything else keeps its value from the start of the process.
     """
-    unheard: list[str] = []  # they are named where somebody looks: at a start, by status
+    unheard: list[str] = []  # reported at a start and by status instead
     on = not settings.muted
     return settings._replace(
         reads=_switch(file, "read", unheard) and on,
@@ -182,16 +184,14 @@ def followed(settings: Settings, file: Mapping[str, Any], closed: str = "") -> S
 
 
 def captures(settings: Settings) -> bool:
-    """Whether anything that is said in this session may be kept, or sent on."""
+    """Return True if anything of this session may be saved or forwarded."""
     if settings.ci or not settings.writes:
         return False
     return settings.attended or settings.capture_unattended != "off"
 
 
 def _domain(environ: Mapping[str, str], rooms: Rooms, complaints: list[str]) -> str:
-    """The domain of the process. Where somebody is isolated, one that nobody knows is a mistyped
-    wall.
-    """
+    """Return the domain of the process; complain if others are isolated and this one is unknown."""
     stated = environ.get("MEMORY_FABRIC_DOMAIN", "")
     name = domain_name(stated)
     if stated and not name:
@@ -207,7 +207,7 @@ def _domain(environ: Mapping[str, str], rooms: Rooms, complaints: list[str]) -> 
 def _roots(
     table: Mapping[str, Any], environ: Mapping[str, str], complaints: list[str]
 ) -> tuple[str, ...]:
-    """The folders whose clones are trusted; each is a whole path, or one below `~`."""
+    """Return the folders whose clones are trusted: absolute paths, or paths below `~`."""
     stated = table.get("roots", [])
     listed = stated if isinstance(stated, list) else [stated]
     fit = [p for p in listed if isinstance(p, str) and (os.path.isabs(p) or p[:2] in ("~", "~/"))]
@@ -222,7 +222,7 @@ def _roots(
 def _receiver(environ: Mapping[str, str], complaints: list[str]) -> tuple[str, str]:
     if not any(environ.get(address) for address, _ in RECEIVERS):
         return "", ""
-    from memory_fabric.forward_target import read_address  # nothing of it where nothing is sent
+    from memory_fabric.forward_target import read_address  # late: only if a target is set
 
     return read_address(environ, RECEIVERS, complaints)
 
@@ -232,7 +232,10 @@ def _user_home(environ: Mapping[str, str]) -> str:
 
 
 def _absolute(path: str, environ: Mapping[str, str]) -> str:
-    """The path from the user's home, where it says `~` or nothing: a hook's own place drifts."""
+    """Resolve a path that is relative or begins with `~` from the user's home.
+
+    A hook's working directory changes with `cd`.
+    """
     home = _user_home(environ)
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
@@ -266,15 +269,16 @@ def _number(
 
 
 def switches_in(text: str) -> dict[str, bool]:
-    """The switches that a config.toml turns off which cannot be read as a whole."""
+    """Return the switches that an otherwise unreadable config.toml turns off."""
     lines = [line.partition("=") for line in text.splitlines()]
     stated = {name.strip(): value.strip() for name, sign, value in lines if sign}
     return {name: False for name in PARTS if not stated.get(name, "true").startswith("true")}
 
 
 def may_isolate(text: str) -> bool:
-    """Whether a config.toml that cannot be read as a whole may isolate somebody: it says `isolate`,
-    and something else of it than that it is false.
+    """Return True if an unreadable config.toml may isolate a domain or an agent.
+
+    It does if it says `isolate` with any value but false.
     """
     said = [part.lstrip(" \t'\"") for part in text.split("isolate")[1:]]
     return any(part[:1] != "=" or not _is_false(part[1:].lstrip(" \t")) for part in said)
@@ -289,7 +293,7 @@ def _rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
 
 
 def _switch(file: Mapping[str, Any], name: str, complaints: list[str]) -> bool:
-    """Whether a switch is on. Who wrote something else than true or false wanted a change: off."""
+    """Return the value of a switch; any value but true or false counts as off, with a complaint."""
     value = file.get(name, True)
     if not isinstance(value, bool):
         complaints.append(f"config.toml: {name} must be true or false, not {value!r}; it is off")
@@ -309,7 +313,7 @@ def _choice(
 def _whole(
     table: Mapping[str, Any], place: str, default: int, most: int, complaints: list[str]
 ) -> int:
-    """A whole number from 1 under the last part of its place."""
+    """Return the whole number, from 1 to `most`, under the last part of `place`."""
     value = table.get(place.rpartition(".")[2], default)
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
         return value

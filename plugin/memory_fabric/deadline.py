@@ -1,7 +1,7 @@
-"""The time that one event may take, and how much of it is left.
+"""The deadline of an event, and the time that is left until it.
 
-A process answers one event, whose deadline is `current()`; commands and servers have none. Whatever
-may take long asks it between two pieces of work, and what waits for others asks how long it may.
+A process answers one event, whose deadline is `current()`; commands and servers have none. Long
+work checks it between two steps, and waiting for other processes asks it for the limit.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ NEVER_S = float("inf")
 
 
 class Deadline:
-    """The end of an event, in seconds from now: `wall_s` by the clock, and `work_s` of what this
-    process itself has used, which counts the same on a loaded machine.
+    """The end of an event: seconds from now by the clock (`wall_s`) and of CPU time (`work_s`).
 
-    `lock_s` is what all waiting for other processes' changes of databases may take together, and
-    again for files. `hurried`: a person waits, and nothing is put in order. `postponed` lists what
-    was left for a later event.
+    CPU time is the same on a loaded machine. `lock_s` limits all waiting for other processes'
+    database transactions together, and again all waiting for file locks. `hurried` means that a
+    person is waiting, so no maintenance is done. `postponed` lists the work left for a later event.
     """
 
     def __init__(
@@ -37,29 +36,29 @@ class Deadline:
         self.postponed: list[str] = []
 
     def is_over(self) -> bool:
-        """True once the time, or what the process may use of it, is up."""
+        """Return True once the time, or the CPU time, is up."""
         return time.monotonic() >= self.ends_s or time.process_time() >= self.work_ends_s
 
     def check(self, what: str) -> None:
-        """Raise DeadlinePassed where no time is left for this."""
+        """Raise DeadlinePassed if no time is left; `what` names the work."""
         if self.is_limited and self.is_over():
             raise DeadlinePassed(f"The time for this event was over before {what}.")
 
     def wait_s(self, most_s: float) -> float:
-        """Seconds that a database may be waited for now: at most so many, at least 0."""
+        """Return how long to wait for a database now, in seconds from 0 to `most_s`."""
         return max(0.0, min(most_s, self.lock_s, self.ends_s - time.monotonic()))
 
     def file_wait_s(self, most_s: float) -> float:
-        """The same for the lock of a file."""
+        """Return how long to wait for the lock of a file now, in seconds from 0 to `most_s`."""
         return max(0.0, min(most_s, self.file_lock_s, self.ends_s - time.monotonic()))
 
     def postpone(self, what: str) -> None:
-        """Note, once, what a later event has to do."""
+        """Note, once, the work that a later event has to do."""
         if what not in self.postponed:
             self.postponed.append(what)
 
     def part(self, share: float) -> _Part:
-        """A `with` block that may take this share of the time that is left."""
+        """Return a `with` block that may take this share of the time that is left."""
         return _Part(self, share)
 
 
@@ -95,7 +94,7 @@ class running:
 
 
 def current() -> Deadline:
-    """The deadline of the event that this process answers; else one without an end."""
+    """Return the deadline of the event that this process answers, else one that never ends."""
     return _current
 
 

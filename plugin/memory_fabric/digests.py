@@ -1,6 +1,6 @@
-"""SHA-256, and signatures with it, by the interpreter's own module.
+"""SHA-256 and HMAC by the interpreter's built-in module.
 
-`hashlib` and `hmac` load OpenSSL, a quarter of a bare start; `hashlib` answers where it is missing.
+`hashlib` and `hmac` load OpenSSL, a quarter of a bare start; `hashlib` is the fallback.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ new = _sha256()
 
 
 def sha256(message: bytes) -> str:
-    """The SHA-256 of the message, in hexadecimal digits."""
+    """Return the SHA-256 of the message in hexadecimal digits."""
     digits: str = new(message).hexdigest()
     return digits
 
 
 def signature(key: bytes, message: bytes) -> str:
-    """The HMAC-SHA256 of the message (RFC 2104), in hexadecimal digits."""
+    """Return the HMAC-SHA256 of the message (RFC 2104) in hexadecimal digits."""
     if len(key) > BLOCK_BYTES:
         key = new(key).digest()
     key = key.ljust(BLOCK_BYTES, b"\0")

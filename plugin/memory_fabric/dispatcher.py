@@ -1,7 +1,7 @@
-"""The hall: bytes come in, an event is read, its handlers answer, one reply goes out.
+"""Answer one hook event: read it, call its handlers, write one reply.
 
-Fails open: whatever happens here, the session goes on, stdout holds one JSON object or nothing,
-and the log has a line about it.
+The dispatcher fails open: after any error the session continues, stdout holds one JSON object or
+nothing, and the log has a line about it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
-    Handle = Callable[[Event, WorkTable], Reply | None]
+    Handle = Callable[[Event, RequestContext], Reply | None]
 
 
-# With which switches of memory a handler runs: recall, capture, either, or capture where a receiver
-# is named. Plain strings, which cost a hook nothing.
+# The switches that a handler needs: recall, capture, either, or capture with a forward target.
+# Plain strings add nothing to the start-up time.
 READS, WRITES, EITHER, FORWARDS = "reads", "writes", "either", "forwards"
 
 
@@ -41,11 +41,11 @@ class Entry(Value):
 
     A handler is a module of memory_fabric.handlers and one of READS, WRITES, EITHER, FORWARDS.
 
-    Limits are seconds since the process started: by the clock (`wall_s`), of waiting for other
-    processes, once for databases and once for files (`lock_s`), and of the event's own work
-    (`work_s`). A person waits for a `hurried` event at every turn. One that `recalls` searches
-    memory; one that `tells` reports a tier that fails, once; one that `repairs` has the time to
-    mend what an interrupted process left behind.
+    Limits are seconds since the process started: by the clock (`wall_s`), of CPU time (`work_s`),
+    and of waiting for other processes, once for databases and once for files (`lock_s`). A person
+    waits for a `hurried` event at every turn. An event that `recalls` searches memory, one that
+    `tells` reports a failing tier once, and one that `repairs` has the time to finish what an
+    interrupted process left behind.
     """
 
     handlers: tuple[tuple[str, str], ...]
@@ -59,7 +59,7 @@ class Entry(Value):
 
 
 # The client's own limits are 5 s for a prompt, about 1.5 s for all hooks of a session's end, and
-# otherwise longer. On the prompt path what counts is our own work: a loaded machine takes its time.
+# longer otherwise. On the prompt path CPU time is the limit: a loaded machine is slow.
 PROMPT_S, PROMPT_LOCK_S, PROMPT_WORK_S = 1.5, 0.15, 0.5
 HANDLERS: Mapping[str, Entry] = {
     "SessionStart": Entry(
@@ -82,12 +82,12 @@ HANDLERS: Mapping[str, Entry] = {
         recalls=True,
         tells=True,
     ),
-    # A person has typed that two memories become one, and waits for it. Whose memory this is
-    # matters to both recall and capture.
+    # A person has typed a command that merges two projects, and waits for it. Both recall and
+    # capture depend on the project.
     "UserPromptExpansion": Entry((("settle_project", EITHER),), wall_s=55.0, lock_s=5.0),
     "PreToolUse": Entry(
         (
-            # It remembers nothing beyond the subagent that recall_for_agent answers next.
+            # It only keeps the task for the subagent that recall_for_agent answers next.
             ("note_task", READS),
             # The server reads and writes for its caller.
             ("note_caller", EITHER),
@@ -136,19 +136,19 @@ HANDLERS: Mapping[str, Entry] = {
         repairs=True,
     ),
 }
-# Of which so much is left for the work itself, however slowly a cold disk started Python.
+# The least time for the work itself, even if a cold disk started Python slowly.
 LEAST_WORK_S = 0.1
-# What follows the reply notes what was given; it may take so much longer, by the clock and of work.
+# Further time after the reply, by the clock and of CPU time, to record what was injected.
 AFTER_REPLY_S, AFTER_REPLY_WORK_S = 0.3, 0.15
 
 MAX_INPUT_BYTES = 8 << 20
-# What exceeds the limit is read and dropped, so that the client's pipe does not break.
+# Input above the limit is read and dropped, so that the client's pipe does not break.
 MAX_DRAINED_BYTES = 64 << 20
 STDIN, STDOUT = 0, 1
 
 
 class Outcome(Value):
-    """What one event led to: bytes for stdout, and what remains to be done once they are out."""
+    """The result of one event: bytes for stdout, and tasks for the time after they are written."""
 
     output: bytes = b""
     receipts: tuple[Callable[[], None], ...] = ()
@@ -160,14 +160,14 @@ class Outcome(Value):
 
 
 def main() -> None:
-    """Answer the event on stdin, and leave at once: exit status 0, whatever happened."""
-    gc.disable()  # the process ends before a cycle of garbage could matter
+    """Answer the event on stdin and exit at once, always with status 0."""
+    gc.disable()  # the process ends before a reference cycle could matter
     try:
         _serve(os.environ)
-        expressions = sys.modules.get("memory_fabric.language.patterns")
-        if expressions is not None:  # an event in which somebody's words were read
-            expressions.keep()
-    finally:  # not the interpreter's own way out: it costs half a bare start and could still fail
+        patterns = sys.modules.get("memory_fabric.language.patterns")
+        if patterns is not None:  # an event whose text was searched
+            patterns.keep()
+    finally:  # skips the interpreter's shutdown, which costs half a bare start and could still fail
         os._exit(0)
 
 
@@ -176,7 +176,7 @@ def run(
 ) -> bytes:
     """Run one event to the end and return what it would print. Never raises.
 
-    In a process that is no hook: only `limit_of` limits its time, by the event's name.
+    Meant for a process that is no hook: only `limit_of` limits the time, by the event's name.
     """
     outcome = answer(data, environ, limit_of=limit_of or _unlimited)
     _finish(outcome._replace(hurried=False), delivered=True)
@@ -189,16 +189,16 @@ def answer(
     load: Callable[[str], Handle] | None = None,
     limit_of: Callable[[str], Deadline] | None = None,
 ) -> Outcome:
-    """The outcome of one event, its receipts not yet run and its memory still open. Never raises.
+    """Answer one event, without running its receipts or closing its memory. Never raises.
 
-    `load` gives a handler by the name in HANDLERS, `limit_of` the deadline of an event.
+    `load` returns a handler by its name in HANDLERS, `limit_of` the deadline of an event.
     """
     log = _log_for(environ)
     try:
         return _answer(data, environ, load or _load, limit_of or deadline_of, log)
     except BadInput as error:
         log(f"input ignored: {error}")
-    except Exception as error:  # noqa: BLE001 - the last door before the session
+    except Exception as error:  # noqa: BLE001 - the outermost call
         log(f"event not answered: {_named(error)}")
     return Outcome(log=log)
 
@@ -213,7 +213,7 @@ def _serve(environ: Mapping[str, str]) -> None:
     try:
         _write_stdout(outcome.output)
     except OSError as error:
-        outcome.log(f"nobody took the reply: {error}")
+        outcome.log(f"the client did not take the reply: {error}")
         _finish(outcome, delivered=False)
         return
     _finish(outcome, delivered=True)
@@ -233,7 +233,7 @@ def _answer(
         raise BadInput("hook_event_name", f"No handler for the event {event.name[:80]!r}.")
     settings = _settings(event, environ, log)
     if not _names(event.name, settings):
-        return Outcome(_why_closed(event.name, settings), log=log)
+        return Outcome(_closed_notice(event.name, settings), log=log)
     limit = limit_of(event.name)
     with running(limit):
         return _handled(event, settings, limit, load, log)
@@ -251,26 +251,25 @@ def _handled(
     try:
         names = _names(event.name, memory.settings)  # the project may be switched off, too
         reply = merge(_replies(event, memory, names, load, log))
-        _tell_passed_over(memory)
+        _report_refused_files(memory)
         for failure in memory.failures:
             log(f"{event.name}: {failure}")
-        reply = merge((reply, _trouble(event.name, memory)))
+        reply = merge((reply, _alert(event.name, memory)))
         reply = _without_secrets(reply)
         output = encode(event.name, reply)
         outcome = Outcome(output, reply.receipts, memory, limit.hurried, event.name, limit, log)
         return outcome
     finally:
-        if outcome is None:  # nobody else will
+        if outcome is None:  # the caller got nothing to close
             memory.close()
 
 
 def _without_secrets(reply: Reply) -> Reply:
-    """The reply whose context no rule of today would redact."""
+    """Redact the reply's context by the current rules: memory may hold an older secret."""
     if not reply.context:
         return reply
-    from memory_fabric.redaction.prefilter import (
-        block_without_secrets,
-    )  # most replies have no context
+    # Late: most replies have no context.
+    from memory_fabric.redaction.prefilter import block_without_secrets
 
     return reply._replace(context=block_without_secrets(reply.context))
 
@@ -282,21 +281,22 @@ def _settings(event: Event, environ: Mapping[str, str], log: Callable[[str], Non
     if event.name == "SessionStart":
         for complaint in settings.complaints:
             log(complaint)
-    # Where the session was launched, never the cwd that follows `cd`, except for want of better.
+    # The folder in which the session was launched. The cwd follows `cd`, so it is only the
+    # fallback.
     return settings._replace(
         project_dir=settings.project_dir or event.cwd, session=event.session or settings.session
     )
 
 
-def _why_closed(event_name: str, settings: Settings) -> bytes:
-    """What a session is told at its start where a broken config.toml keeps memory off."""
+def _closed_notice(event_name: str, settings: Settings) -> bytes:
+    """Return the notice at a session's start that a broken config.toml keeps memory off."""
     if not settings.closed or event_name != "SessionStart":
         return b""
     return encode(event_name, Reply(notice=f"memory-fabric: {settings.closed}"))
 
 
 def _names(event_name: str, settings: Settings) -> list[str]:
-    """The event's handlers that are switched on."""
+    """Return the event's handlers that are switched on."""
     on = {
         READS: settings.reads,
         WRITES: settings.writes,
@@ -313,7 +313,7 @@ def _open(event_name: str, settings: Settings) -> Memory:
 
 
 def deadline_of(event_name: str) -> Deadline:
-    """The deadline of an event for which this process was started."""
+    """Return the deadline of an event for which this process was started."""
     entry = HANDLERS[event_name]
     return Deadline(
         max(LEAST_WORK_S, entry.wall_s - _age_s()),
@@ -336,10 +336,10 @@ def _replies(
     log: Callable[[str], None],
 ) -> list[Reply]:
     replies: list[Reply] = []
-    table = _table(event, memory)
+    context = _context(event, memory)
     for place, name in enumerate(names):
         try:
-            reply = load(name)(event, table)
+            reply = load(name)(event, context)
         except DeadlinePassed:
             for unfinished in names[place:]:
                 current().postpone(unfinished)
@@ -354,24 +354,20 @@ def _replies(
     return replies
 
 
-def _table(event: Event, memory: Memory) -> WorkTable:
-    from memory_fabric.recall.request_context import (
-        WorkTable,
-        seen_by,
-    )  # late: an unusable event needs none
+def _context(event: Event, memory: Memory) -> RequestContext:
+    # Late: an unusable event needs none.
+    from memory_fabric.recall.request_context import RequestContext, visible_to
 
-    memory = seen_by(memory, event.agent_type)
+    memory = visible_to(memory, event.agent_type)
     if not HANDLERS[event.name].recalls:
-        return WorkTable(memory, timestamp(), event.agent_type)
-    from memory_fabric.recall.pipeline import (
-        Fabric,
-    )  # late: the stages of recall cost their imports
+        return RequestContext(memory, timestamp(), event.agent_type)
+    from memory_fabric.recall.pipeline import Fabric  # late: the stages take time to import
 
     return Fabric(memory, timestamp(), agent_type=event.agent_type)
 
 
-def _trouble(event_name: str, memory: Memory) -> Reply:
-    """What the user has not been told yet of tiers that fail."""
+def _alert(event_name: str, memory: Memory) -> Reply:
+    """Return a notice about failing tiers that the user has not seen yet."""
     if not HANDLERS[event_name].tells or memory.settings.notices == "off":
         return Reply()
     if not memory.failures and event_name != "Stop":
@@ -379,7 +375,7 @@ def _trouble(event_name: str, memory: Memory) -> Reply:
     from memory_fabric.store.health import alerts  # late: it is rare
 
     places = (memory.settings.home, memory.settings.data_dir)
-    if event_name == "Stop":  # which tried all tiers
+    if event_name == "Stop":  # Stop tried all tiers
         alerts.clear_marks(memory.failures, places)
     text = alerts.unreported(
         memory.failures,
@@ -391,9 +387,9 @@ def _trouble(event_name: str, memory: Memory) -> Reply:
     return Reply(notice=f"memory-fabric: {text}; {hint}") if text else Reply()
 
 
-def _tell_passed_over(memory: Memory) -> None:
-    """Count files that were refused for their kind or size among the failures."""
-    from memory_fabric.store.files import refused_files  # the store has loaded it
+def _report_refused_files(memory: Memory) -> None:
+    """Add the files that were refused for their kind or size to the failures."""
+    from memory_fabric.store.files import refused_files  # loaded by the store
 
     for why in refused_files.values():
         memory.fail(f"file: {why}")
@@ -401,7 +397,7 @@ def _tell_passed_over(memory: Memory) -> None:
 
 
 def _load(name: str) -> Handle:
-    # importlib would do the same and cost its own import.
+    # `importlib` would do the same, but takes time to import.
     module = __import__(f"memory_fabric.handlers.{name}", fromlist=["handle"])
     handle: Handle = module.handle
     return handle
@@ -409,8 +405,8 @@ def _load(name: str) -> Handle:
 
 def _finish(outcome: Outcome, *, delivered: bool) -> None:
     tasks = outcome.receipts if delivered else ()
-    # Closing folds the write-ahead log into its database: not while a person waits. The process
-    # ends right after, which lets go of the files as well; Stop closes, and folds.
+    # Closing moves the write-ahead log into its database, which is too slow while a person waits.
+    # The process ends right after, which releases the files as well; Stop closes them in time.
     if outcome.memory is not None and not outcome.hurried:
         tasks = (*tasks, outcome.memory.close)
     limit = outcome.limit
@@ -427,13 +423,14 @@ def _finish(outcome: Outcome, *, delivered: bool) -> None:
             except Exception as error:  # noqa: BLE001 - the reply is out; the next task still runs
                 outcome.log(f"after the reply: {_named(error)}")
     if limit.postponed:
-        from memory_fabric.store.log import OUT_OF_TIME  # most events have time for all
+        # late: most events have time for everything
+        from memory_fabric.store.log import OUT_OF_TIME
 
         outcome.log(f"{outcome.event}{OUT_OF_TIME}{', '.join(limit.postponed)}")
 
 
 def _read_stdin() -> bytes:
-    """All of stdin up to one byte more than the limit; what follows is read and dropped."""
+    """Read stdin up to one byte more than the limit; the rest is read and dropped."""
     chunks: list[bytes] = []
     kept = drained = 0
     while drained < MAX_DRAINED_BYTES and (chunk := os.read(STDIN, 1 << 16)):
@@ -445,13 +442,13 @@ def _read_stdin() -> bytes:
 
 
 def _write_stdout(output: bytes) -> None:
-    # Unbuffered and by number: what a handler might print by mistake never joins the reply.
+    # Unbuffered and by number, so that nothing a handler prints by mistake joins the reply.
     while output:
         output = output[os.write(STDOUT, output) :]
 
 
 def _age_s() -> float:
-    """Seconds since this process started; where the system does not say, those it has worked."""
+    """Return the seconds since this process started, or its CPU time where that is unknown."""
     try:
         with open("/proc/self/stat", "rb") as file:
             started_ticks = int(file.read().rpartition(b")")[2].split()[19])
@@ -467,7 +464,7 @@ def _log_for(environ: Mapping[str, str]) -> Callable[[str], None]:
             from memory_fabric.store.log import note  # late: most runs have nothing to log
 
             note(home_path(environ), environ.get("CLAUDE_PLUGIN_DATA", ""), " ".join(line.split()))
-        except Exception:  # noqa: BLE001 - there is no place left to say it
+        except Exception:  # noqa: BLE001 - nothing is left to report it
             return
 
     return log

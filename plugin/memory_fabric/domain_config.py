@@ -1,4 +1,4 @@
-"""Domains: how a name is kept, and what config.toml says of who lies where and is walled in."""
+"""Domains as config.toml defines them, and the normal form of a domain's name."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# Both names of a domain.
+# Both keys that give an agent its domain.
 DOMAIN_KEYS = ("domain", "expert_domain")
 
 
 class Rooms(Value):
-    """What config.toml says of domains: `agents` and `paths` give the domain of an agent type (as
-    it is written there) and of a folder; `isolated` and `isolated_agents` see nothing but their
-    own.
+    """Domains of agent types and folders, and which of them are isolated.
+
+    `agents` maps an agent type, as config.toml spells it, to its domain; `paths` does so for
+    folders. `isolated` domains and `isolated_agents` see only their own memory.
     """
 
     agents: Mapping[str, str] = {}
@@ -27,19 +28,20 @@ class Rooms(Value):
 
     @property
     def configured(self) -> bool:
-        """Whether config.toml says anything of domains."""
+        """True if config.toml defines any domain."""
         return bool(self.agents or self.paths or self.isolated or self.isolated_agents)
 
 
 def domain_name(text: str) -> str:
-    """A domain as it is kept: `Code-Reviewer` is `code_reviewer`; '' for no name."""
+    """Return the normal form of a domain: `Code-Reviewer` is `code_reviewer`; '' for no name."""
     return "_".join("".join(c if c.isalnum() else " " for c in composed(text).lower()).split())[:80]
 
 
 def read_rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
-    """The tables `[domains.NAME]` (agents, paths, isolate) and `[agents.TYPE]` (domain, isolate).
+    """Read the tables `[domains.NAME]` and `[agents.TYPE]`.
 
-    Who wrote `isolate` wanted a wall: what is not true or false stands as one.
+    The keys are `agents`, `paths` and `isolate`, and `domain` and `isolate`. An `isolate` that is
+    neither true nor false isolates: its author wanted isolation.
     """
     agents: dict[str, str] = {}
     paths: dict[str, str] = {}
@@ -64,7 +66,7 @@ def read_rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
 
 
 def _put(known: dict[str, str], key: str, domain: str, place: str, complaints: list[str]) -> None:
-    """Give an agent or a folder its domain; one that has another keeps that."""
+    """Assign a domain to an agent or a folder; complain if it already has another."""
     if known.setdefault(key, domain) != domain:
         complaints.append(
             f"config.toml: {place}: {key!r} is in the domain {known[key]} already, and stays there"
@@ -74,7 +76,7 @@ def _put(known: dict[str, str], key: str, domain: str, place: str, complaints: l
 def _tables(
     file: Mapping[str, Any], name: str, known: tuple[str, ...], complaints: list[str]
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    """The tables in a table, by their names; what they hold beside the `known` keys is named."""
+    """Return the tables in a table with their names; complain about keys that are not `known`."""
     found: list[tuple[str, Mapping[str, Any]]] = []
     stated = file.get(name, {})
     if not isinstance(stated, dict):
@@ -96,7 +98,7 @@ def _tables(
 def _texts(
     table: Mapping[str, Any], key: str, place: str, complaints: list[str]
 ) -> tuple[str, ...]:
-    """What of it can be used stands, also where the rest is wrong: it may be a wall."""
+    """Return the usable texts of a list, even if others are wrong: they may isolate."""
     value = table.get(key, [])
     stated = value if isinstance(value, list) else [value]
     usable = tuple(one for one in stated if isinstance(one, str) and one)

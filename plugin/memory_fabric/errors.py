@@ -1,22 +1,21 @@
-"""Every error of the house, narrow and carrying what a message needs.
-
+"""All errors of this package, each with the data that its message needs.
 FabricError
-├── BadInput            what came in cannot be used; `field` names it, `remedy` says what helps
+├── BadInput            the input cannot be used; `field` names the part, `remedy` says what helps
 ├── NotFound            a named thing does not exist
 ├── StoreUnavailable    a database cannot be opened or written now (the write may still be queued)
 │   ├── StoreCorrupt    the file is not a readable database
 │   ├── StoreNewer      a newer release has migrated it
-│   ├── StoreReadOnly   the place cannot be written
-│   └── StoreRefuses    the database is well, and takes just this content not
+│   ├── StoreReadOnly   its folder cannot be written
+│   └── StoreRefuses    the database is intact, but refuses this content
 ├── CannotListen        an address of this machine cannot be listened on
-└── DeadlinePassed      the prompt path ran out of its own time
+└── DeadlinePassed      the event ran out of time
 """
 
 from __future__ import annotations
 
 
 class FabricError(Exception):
-    """Base of the tree; `remedy` is one sentence a person can act on, or empty."""
+    """Base of all errors; `remedy` is one sentence a person can act on, or empty."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -28,7 +27,7 @@ class FabricError(Exception):
 
 
 class BadInput(FabricError):
-    """What came in cannot be used; `field` names the part."""
+    """The input cannot be used; `field` names the part."""
 
     def __init__(self, field: str, message: str, *, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -36,7 +35,7 @@ class BadInput(FabricError):
 
 
 class NotFound(FabricError):
-    """A named thing does not exist; `name` is what was asked for."""
+    """A named thing does not exist; `name` is the name that was requested."""
 
     def __init__(self, name: str, message: str, *, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -44,7 +43,7 @@ class NotFound(FabricError):
 
 
 class StoreUnavailable(FabricError):
-    """A database cannot be opened or written now; `path` says which."""
+    """A database cannot be opened or written now; `path` is its file."""
 
     def __init__(self, path: str, message: str, *, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -60,16 +59,16 @@ class StoreNewer(StoreUnavailable):
 
 
 class StoreReadOnly(StoreUnavailable):
-    """The database's place cannot be written."""
+    """The database's folder cannot be written."""
 
 
 class StoreRefuses(StoreUnavailable):
-    """SQLite refuses this content, and will again: a constraint, a text beyond its limits."""
+    """SQLite will never accept this content: a constraint, or a text beyond its limits."""
 
 
 class CannotListen(FabricError):
-    """An address of this machine cannot be listened on: another program has it, say."""
+    """An address of this machine cannot be listened on; another program may use it."""
 
 
 class DeadlinePassed(FabricError):
-    """The prompt path ran out of its own time and stays silent."""
+    """The event ran out of time; a hook then stays silent."""

@@ -1,8 +1,8 @@
-"""What comes in: the client's hook events, read leniently and at the lowest cost.
+"""The client's hook events, read leniently and at the lowest cost.
 
-Which event carries which field was measured on the client (tests/events); `tests/events_spec.py`
-says the same in pydantic models, and a test holds both readers against each other. A field that is
-missing or of another type reads as empty: a newer client must never break a session.
+The fields of each event were measured on the client (tests/events). `tests/events_spec.py` defines
+them again as pydantic models, and a test compares both readers. A field that is missing or of
+another type reads as empty: a newer client must never break a session.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ MAX_PROMPT_CHARS = 64 << 10
 # The codec that leaves it out would have to be imported.
 BOM = b"\xef\xbb\xbf"
 
-# The client itself writes these where a person's words stand: background agents that ended, local
-# commands and their output.
+# The client writes these into prompts itself: background agents that ended, local commands and
+# their output.
 MACHINE_OPENINGS = ("<task-notification", "<local-command-", "<command-", "<bash-")
 
 
@@ -40,9 +40,9 @@ class Event(Value):
 
 
 def parse_event(data: bytes) -> Event:
-    """The event that these bytes of JSON hold.
+    """Parse the bytes of one JSON object into an event.
 
-    Raises BadInput when they are not one JSON object with a name in `hook_event_name`.
+    Raises BadInput unless they are one JSON object with a name in `hook_event_name`.
     """
     raw = load_object(data)
     name = _text(raw, "hook_event_name")
@@ -61,13 +61,13 @@ def parse_event(data: bytes) -> Event:
 
 
 def load_object(data: bytes) -> dict[str, Any]:
-    """The JSON object in these bytes, with every text fit to be written as UTF-8.
+    """Parse the bytes of one JSON object; all its texts can be encoded as UTF-8.
 
     A byte order mark and bytes that are not UTF-8 are tolerated. Raises BadInput otherwise.
     """
     try:
         value = jsontext.loads(data.removeprefix(BOM).decode("utf-8", "replace"))
-        # Only a `\ud...` escape can smuggle in half a character, and almost no event has one.
+        # Only an escape `\ud...` can produce a lone surrogate, and almost no event has one.
         if isinstance(value, dict) and b"\\ud" in data.lower():
             value = _whole_characters(value)
     except (ValueError, RecursionError) as error:
@@ -78,79 +78,79 @@ def load_object(data: bytes) -> dict[str, Any]:
 
 
 def prompt(event: Event) -> str:
-    """The prompt's text, at most 64 Ki characters of it."""
+    """Return the prompt's text, at most 64 Ki characters."""
     return _text(event.raw, "prompt")[:MAX_PROMPT_CHARS]
 
 
 def command_name(event: Event) -> str:
-    """The name of a typed command or skill, e.g. `memory-fabric:project`."""
+    """Return the name of a typed command or skill, e.g. `memory-fabric:project`."""
     return _text(event.raw, "command_name")
 
 
 def command_args(event: Event) -> str:
-    """Return the words typed behind a command's name, at most 64 Ki characters."""
+    """Return the words typed after a command's name, at most 64 Ki characters."""
     return _text(event.raw, "command_args")[:MAX_PROMPT_CHARS]
 
 
 def source(event: Event) -> str:
-    """Why a session starts: startup, resume, clear, compact or fork."""
+    """Return the reason for a session's start: startup, resume, clear, compact or fork."""
     return _text(event.raw, "source")
 
 
 def reason(event: Event) -> str:
-    """Why a session ends: other, clear, prompt_input_exit, …"""
+    """Return the reason for a session's end: other, clear, prompt_input_exit, …"""
     return _text(event.raw, "reason")
 
 
 def tool_name(event: Event) -> str:
-    """The tool's name, for MCP tools `mcp__<server>__<tool>`."""
+    """Return the tool's name, for MCP tools `mcp__<server>__<tool>`."""
     return _text(event.raw, "tool_name")
 
 
 def tool_use_id(event: Event) -> str:
-    """The id that joins a tool's call to its result."""
+    """Return the id that joins a tool's call to its result."""
     return _text(event.raw, "tool_use_id")
 
 
 def tool_input(event: Event) -> Mapping[str, Any]:
-    """The tool's arguments."""
+    """Return the tool's arguments."""
     value = event.raw.get("tool_input")
     return value if isinstance(value, dict) else {}
 
 
 def mcp_server(event: Event) -> str:
-    """The MCP server's name, e.g. `plugin:memory-fabric:memory`; empty for built-in tools."""
+    """Return the MCP server's name, e.g. `plugin:memory-fabric:memory`; '' for built-in tools."""
     server = event.raw.get("mcp_server")
     return _text(server, "name") if isinstance(server, dict) else ""
 
 
 def last_message(event: Event) -> str:
-    """The assistant's last text of the turn."""
+    """Return the assistant's last text of the turn."""
     return _text(event.raw, "last_assistant_message")
 
 
 def compact_summary(event: Event) -> str:
-    """The summary of a compaction, raw, with its `<analysis>` and `<summary>` tags."""
+    """Return the summary of a compaction, raw, with its tags `<analysis>` and `<summary>`."""
     return _text(event.raw, "compact_summary")
 
 
 def stop_active(event: Event) -> bool:
-    """Whether this turn goes on only because a Stop hook asked for it."""
+    """Return True if this turn continues only because a Stop hook asked for it."""
     return event.raw.get("stop_hook_active") is True
 
 
 def is_machine_turn(event: Event) -> bool:
-    """Whether the client wrote this prompt, not a person."""
+    """Return True if the client wrote this prompt, not a person."""
     return is_machine_text(prompt(event))
 
 
 def is_machine_text(text: str) -> bool:
-    """Whether a text in a person's place was written by the client."""
+    """Return True if the client wrote this text in place of a person."""
     return text.lstrip().startswith(MACHINE_OPENINGS)
 
 
 def is_typed_command(event: Event) -> bool:
-    """Whether the prompt is a typed command or skill such as `/plugin:skill arguments`."""
+    """Return True if the prompt is a typed command or skill such as `/plugin:skill arguments`."""
     text = prompt(event).lstrip()
     if not text.startswith("/"):
         return False

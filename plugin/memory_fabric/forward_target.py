@@ -1,4 +1,4 @@
-"""Where sessions are forwarded to: the address and the key, as they are stated and asked."""
+"""The forward target: the address and key of the server to which sessions are sent."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 def read_address(
     environ: Mapping[str, str], names: Iterable[tuple[str, str]], complaints: list[str]
 ) -> tuple[str, str]:
-    """The address that sessions are forwarded to, and its key; none where one cannot be used.
+    """Return the address to which sessions are forwarded and its key, or two empty texts.
 
-    `names` are the variables of an address and its key; the first address that is set counts.
+    `names` are the variables of an address and its key; the first address that is set counts. An
+    unusable one is reported in `complaints`.
     """
     for address, secret in names:
         if not environ.get(address):
@@ -32,7 +33,10 @@ def read_address(
 
 
 def ingest_address(text: str) -> tuple[str, str]:
-    """The address as it is asked, with the path of ingest where it has none; and what is wrong."""
+    """Return the full address of a request, and what is wrong with it.
+
+    An address without a path gets that of the ingest endpoint.
+    """
     scheme, sign, rest = text.partition("://")
     scheme = scheme.lower()
     if not sign or scheme not in ("http", "https"):
@@ -54,7 +58,7 @@ def ingest_address(text: str) -> tuple[str, str]:
 
 
 def _names_host(text: str) -> bool:
-    """Whether this is a name or a number of a host, with a port or without."""
+    """Return True for a host name or IP address, with or without a port."""
     if text.startswith("["):
         name, closed, port = text[1:].partition("]")
         fits = bool(closed) and bool(name) and all(c in "0123456789abcdefABCDEF:." for c in name)

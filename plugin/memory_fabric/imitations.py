@@ -1,8 +1,8 @@
-"""Texts made harmless for a model and a screen: characters that nobody sees, and tags that imitate
-those with which clients and we fence what they say.
+"""Removal of invisible characters and of imitated fence tags from texts for models and screens.
 
-Invisible characters are taken out where no script needs them. For the comparison names are folded:
-compatibility forms, marks, and letters of other scripts that look like Latin ones.
+The client and this plugin enclose their own texts in tags, which no other text may imitate.
+Invisible characters are removed where no script needs them. Tag names are compared in a folded
+form: compatibility forms, marks, and letters of other scripts that look like Latin ones.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import unicodedata
 
 from memory_fabric.values import Value
 
-# What may stand for `<`; `‹` is what we write in its place.
+# Characters that may imitate `<`; `‹` replaces them.
 OPENERS = "<＜﹤˂ᐸ〈〈⟨❮"
-# How far behind an opener a name is looked for.
+# The longest distance after an opening character at which a tag's name is looked for.
 MAX_TAG_CHARS = 80
 JOINERS = "\u200c\u200d"
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
-# Cyrillic, Greek and other letters that look like these.
+# Cyrillic, Greek and other letters, and the Latin letters that they look like.
 _ALIKE = dict(
     zip(
         "аαɑеɛіιıӏјоοорρсϲѕуухχԁнһкκмтτνυѵԝɡգ",
@@ -28,7 +28,7 @@ _ALIKE = dict(
 
 
 class Guarded(Value):
-    """Characters that show nothing, names of tags that open a fence, and how others begin."""
+    """Invisible characters, names of tags that open a fence, and beginnings of such names."""
 
     hidden: frozenset[str]
     tags: frozenset[str]
@@ -36,7 +36,7 @@ class Guarded(Value):
 
 
 def without_imitations(text: str, guarded: Guarded) -> str:
-    """Return the text without invisible characters, and with tags of fences opened by `‹`."""
+    """Remove the invisible characters from the text, and let tags of fences begin with `‹`."""
     text = _visible(text, guarded.hidden)
     return "".join(
         "‹" if c in OPENERS and _opens_fence(text, at + 1, guarded) else c
@@ -45,9 +45,7 @@ def without_imitations(text: str, guarded: Guarded) -> str:
 
 
 def _visible(text: str, hidden: frozenset[str]) -> str:
-    """The text without characters that show nothing; joiners and selectors stay where a script or
-    an emoji is written with them.
-    """
+    """Remove invisible characters, but keep joiners and selectors that a script or emoji needs."""
     kept: list[str] = []
     for at, c in enumerate(text):
         if c in JOINERS:
@@ -62,14 +60,14 @@ def _visible(text: str, hidden: frozenset[str]) -> str:
 
 
 def _is_joined(c: str) -> bool:
-    """True if a character is written joined to others: of Arabic and Indic scripts, or an emoji."""
+    """Return True if a character joins with others: Arabic, Indic or emoji."""
     if not c or c < "\u0590" or "\u2000" <= c <= "\u206f":
         return False
     return unicodedata.category(c) in ("Lo", "Lm", "Mn", "Mc", "So", "Sk") or c in _SELECTORS
 
 
 def _is_selected(c: str, selector: str) -> bool:
-    """True if a character has such variants to select from: signs, emoji, ideographs, keycaps."""
+    """Return True if this sign, emoji, ideograph or keycap may have the selector."""
     if selector >= "\U000e0100":
         return unicodedata.category(c) == "Lo"
     if c in "#*0123456789©®":
@@ -88,13 +86,13 @@ def _opens_fence(text: str, at: int, guarded: Guarded) -> bool:
 
 
 def _name_at(text: str, at: int, hidden: frozenset[str]) -> str:
-    """The name of the tag that begins here, folded, with `-` for every dash and `_`."""
+    """Return the name of the tag that begins here, folded, with `-` for every dash and `_`."""
     name = ""
     for c in text[at : at + MAX_TAG_CHARS]:
         for part in unicodedata.normalize("NFKD", c).casefold():
             kind = unicodedata.category(part)
             if (kind[0] in "MC" or part in hidden) and not part.isspace():
-                continue  # marks and what does not show
+                continue  # marks and invisible characters
             part = "-" if kind == "Pd" or part == "_" else _ALIKE.get(part, part)
             if part.isalnum() or part in "-:":
                 name += part

@@ -1,17 +1,17 @@
-"""The endpoint that takes texts in, as sender and receiver agree on it: path, fields, limits."""
+"""The ingest endpoint as sender and receiver agree on it: path, fields, limits."""
 
 from __future__ import annotations
 
 from memory_fabric.values import Value
 
 PATH = "/v1/memory/ingest"
-# A line between two messages of one text.
+# The separator between two messages of one text.
 BETWEEN = "---"
 MAX_NAME_CHARS, MAX_DECISIONS, MAX_DECISION_CHARS = 256, 100, 4000
 
 
 class Ingest(Value):
-    """A text and what its sender knows of it; what he leaves out is as here. Times are ISO 8601."""
+    """A text and its sender's statements about it, with defaults. Times are ISO 8601."""
 
     session_summary: str
     key_decisions: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """JSON by the compiled half of the standard library's `json`, as `loads` and `dumps`.
 
-The package `json` brings `re`, and with it `enum`, to every hook. Where the interpreter has no
-compiled half, or one that is not made as we know it, the package itself answers.
+The package `json` imports `re`, and with it `enum`, into every hook. It is the fallback where the
+interpreter has no compiled half, or one of another shape.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WHITE_SPACE = " \t\n\r"
 
 
 class _Defaults:
-    """What the compiled scanner asks its maker: the defaults of `json.loads`."""
+    """The attributes that the compiled scanner reads: the defaults of `json.loads`."""
 
     strict = True
     object_hook = object_pairs_hook = None
@@ -31,8 +31,9 @@ class _Defaults:
 
 
 def compiled(parts: Any) -> tuple[Loads, Dumps]:
-    """`loads` and `dumps` made of the module `_json`. Raises AttributeError and TypeError where it
-    is not as we know it.
+    """Make `loads` and `dumps` from the module `_json`.
+
+    Raises AttributeError or TypeError if the module has another shape.
     """
     scan = parts.make_scanner(_Defaults())
 
@@ -52,7 +53,7 @@ def compiled(parts: Any) -> tuple[Loads, Dumps]:
         except StopIteration as error:
             raise ValueError(f"Expecting value: char {error.value}") from None
         except SystemError:
-            # The scanner finds the class of its errors in the package, and only if that is loaded.
+            # The scanner takes its error class from the package `json`, but only if that is loaded.
             import json
 
             return json.loads(text)

@@ -1,4 +1,4 @@
-"""The words of the house as frozen values: what hooks, fabric and store hand to one another."""
+"""The package's frozen values, which hooks, recall, capture and store hand to one another."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ ENTITY_TYPES = frozenset(
 SCOPES = ("local", "user", "team", "global")
 TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
 SOURCES = frozenset("prompt assistant subagent compaction mcp cli ingest import journal".split())
-# The source of records that a shared journal of others brought, and the key of `meta` by which a
-# database tells that it has any.
+# The source of records from a shared journal of others, and the key of `meta` by which a database
+# says that it has any.
 OTHERS, HAS_OTHERS = "journal", "others"
-# The source of what other programs bring in, and the place of their turns.
+# The source of texts that other programs ingest, and the prefix of their turns' ids.
 INGEST = "ingest"
 OUTCOMES = frozenset(("success", "failed", "neutral"))
-# Types of what is followed because somebody found it good.
+# Types of records that describe a practice to follow.
 FOLLOWED = frozenset("decision preference constraint pattern solution".split())
-# How the reason of what failed begins where it says what to do instead.
+# The beginning of a reason that says what to do instead of what failed.
 INSTEAD = "instead: "
 
-# Steps of a walk through the graph where a question states none.
+# The depth of a graph walk if a question states none.
 DEFAULT_DEPTH = 2
 
 STORED_FROM = 0.5
@@ -41,7 +41,7 @@ GENERALIZABLE_FROM = 0.8
 
 
 class Entity(Value):
-    """A node of the graph: a name, a type, and atomic observations in the order they came."""
+    """A node of the graph: a name, a type, and single observations in the order they were added."""
 
     name: str
     type: str
@@ -64,7 +64,7 @@ class Graph(Value):
 
 
 class Record(Value):
-    """One thing remembered on purpose. Fields without a value are empty; times are ISO 8601 UTC.
+    """One memory that was saved deliberately. Empty fields have no value; times are ISO 8601 UTC.
 
     A record fresh from capture has no id and no provenance; the write path fills both.
     """
@@ -101,11 +101,11 @@ class Record(Value):
 
 
 def may_close(new: Record, old: Record) -> bool:
-    """Whether a record may take the place of another: trust, scope, domain and time, not words.
+    """Return True if a record may replace another by trust, scope, domain and time.
 
-    Who pinned a record vouches for it: only the user closes that. Scopes do not reach into one
-    another, a local record not into another session, and what was said earlier closes nothing
-    later, whenever it is read.
+    The words are not compared. Only the user closes a pinned record. Scopes are separate, a local
+    record closes none of another session, and an older statement never closes a newer one, no
+    matter when it is read.
     """
     trust = "user" if old.pinned else old.trust
     if TRUST_ORDER.get(new.trust, 0) < TRUST_ORDER.get(trust, 0):
@@ -118,42 +118,42 @@ def may_close(new: Record, old: Record) -> bool:
 
 
 def stated_at(record: Record) -> str:
-    """When something was said, which may be before it was read."""
+    """Return the time of a statement, which may be earlier than that of its record."""
     return record.valid_from or record.created_at
 
 
 def said(record: Record) -> str:
-    """What a record says, with its reason where that does not stand in it already."""
+    """Return the text of a record, with its reason unless the text contains it already."""
     if not record.why or record.why.lower() in record.what.lower():
         return record.what
     return f"{record.what} — {as_reason(record.why)}"
 
 
 def as_reason(why: str) -> str:
-    """A reason as it stands behind what it is for: "because …", or "instead: …"."""
+    """Return a reason in the form that follows a statement: "because …", or "instead: …"."""
     return why if why.startswith(INSTEAD) else f"because {why}"
 
 
 def verdict(record: Record) -> str:
-    """How it turned out: `failed`, `worked` (also for what is followed), or empty."""
+    """Return how it turned out: `failed`, `worked` (also for practices to follow), or empty."""
     if record.outcome == "failed" or record.type == "antipattern":
         return "failed"
     return "worked" if record.outcome == "success" or record.type in FOLLOWED else ""
 
 
 def lacks_lesson(record: Record) -> bool:
-    """Whether something failed, and nothing says why or what to do instead."""
+    """Return True for a failure without a reason and without an alternative."""
     told = record.why or "instead" in record.what.lower()
     return verdict(record) == "failed" and not told
 
 
 def contradict(a: Record, b: Record) -> bool:
-    """Whether one says that something failed and the other that it worked."""
+    """Return True if one says that something failed and the other that it worked."""
     return {verdict(a), verdict(b)} == {"failed", "worked"}
 
 
 class Provenance(Value):
-    """Who says it, where, and when: stamped on every operation and record of one write."""
+    """The author, source and time of a write, stamped on each of its operations and records."""
 
     source: str
     trust: str = "assistant"
@@ -176,10 +176,10 @@ class Operation(Value):
 
 
 class Filters(Value):
-    """What a query is confined to; empty fields do not filter. All that are set must hold, of the
-    values of one any.
+    """The filters of a query; empty ones do not filter.
 
-    `as_of` (ISO 8601) asks what memory held at that moment.
+    A result must pass every filter that is set, and passes one by matching any of its values.
+    `as_of` (ISO 8601) asks for the content of memory at that time.
     """
 
     domains: tuple[str, ...] = ()
@@ -194,13 +194,13 @@ class Filters(Value):
 
 
 class Query(Value):
-    """A parsed question. `terms` are lower-case content words in the order they were asked.
+    """A parsed question. `terms` are lower-case content words in the order of the question.
 
-    `past` tells that it asks how things were: what was replaced may be the answer. `spans` are
-    stretches of time, as (first day, first day after), that it means besides those that it names.
-    What holds an `excluded` word is no answer, what holds an `unasked` one is a worse one. `asked`
-    is the text without filters and without what it says that it does not ask for. `unread` are
-    sentences about what looks like a filter and is none.
+    `past` means that it asks for an earlier state, so replaced records may be the answer. `spans`
+    are stretches of time, as (first day, first day after), that it means besides those of its
+    filters. A text with an `excluded` word is no answer, one with an `unasked` word is ranked
+    lower. `asked` is the text without filters and without the part that it says it does not ask
+    for. `unread` are sentences for the user about parts that look like a filter and are none.
     """
 
     text: str
@@ -222,10 +222,11 @@ class Query(Value):
 
 
 class Hit(Value):
-    """One result in normal form (BR-2). `relevance` and `score` lie in 0–1; a time may be empty.
+    """One result in normal form (BR-2).
 
-    `metadata` holds what its source knows of it: type, why, scope, domain, trust, record id,
-    entityType, relations, session, stale, days_since, superseded_by, matched (terms).
+    `relevance` and `score` are from 0 to 1; a time may be empty.
+    `metadata` holds what its source adds: type, why, scope, domain, trust, record id, entityType,
+    relations, session, stale, days_since, superseded_by, matched (terms).
     """
 
     id: str
@@ -240,9 +241,9 @@ class Hit(Value):
 
 
 class Answer(Value):
-    """What recall gives back: ranked hits, the walked paths, and the names of failed sources.
+    """The result of recall: ranked hits, the walked paths, and the names of failed sources.
 
-    `notes` say how the question was read where a person would wonder.
+    `notes` explain how the question was read where it may surprise a person.
     """
 
     query: Query
@@ -253,12 +254,12 @@ class Answer(Value):
 
 
 class Project(Value):
-    """One project: its id and name, the folder its local tier lies in, and the keys it is known by.
+    """One project: its id and name, the folder of its local tier, and its keys.
 
-    `local` is `<main worktree>/.claude/memory`, or a folder in home where that would be wrong or
-    a link leads elsewhere.
-    `others` are the ids of other projects that some of its keys belong to: a conflict to settle,
-    or projects that this folder claims to be of and is not taken for.
+    `local` is `<main worktree>/.claude/memory`, or a folder in home if that would be wrong or is a
+    link to elsewhere. `others` are the ids of other projects that some of its keys belong to: a
+    conflict for the user to resolve, or projects that this folder claims to belong to without
+    proof.
     """
 
     id: str
@@ -269,19 +270,19 @@ class Project(Value):
     others: tuple[str, ...] = ()
 
 
-# How the registry was found: as it was written, in the form of releases without a checksum, gone,
-# or other than it was written.
+# The state of the registry as it was read: as written, in the form of releases without a checksum,
+# missing, or altered.
 SOUND, OLD, LOST, DAMAGED = "", "old", "lost", "damaged"
 
 
 class Registry(Value):
-    """Which key belongs to which project's id; `settled` keys somebody decided by hand.
+    """The project id of each key, as home's registry stores them; the user decided `settled` keys.
 
-    `undo` has, by a folder's own key, what its last settling changed (see `settling`). `asked` are
-    keys of folders that got a project of their own because their claims prove nothing; they are
-    settled, too, until the user says otherwise. `earlier` are keys of places that were known
-    before claims were told from proofs: each stays what it was. `state` is SOUND, OLD, LOST or
-    DAMAGED; in all but the first the projects' cards were asked.
+    `undo` holds, by a folder's own key, the changes of its last project link or split. `asked` are
+    keys of folders that got a project of their own because their claims prove nothing; they count
+    as settled, too, until the user says otherwise. `earlier` are keys from before claims were
+    distinguished from proofs: they keep their project. `state` is SOUND, OLD, LOST or DAMAGED; in
+    all but the first the keys were read from the projects' cards.
     """
 
     keys: Mapping[str, str]
@@ -293,21 +294,20 @@ class Registry(Value):
 
 
 class Trust(Value):
-    """Claims that the home's config.toml lets count: all of them, or those below some folders."""
+    """The claims that config.toml in the home accepts: all of them, or those below some folders."""
 
     everywhere: bool = False
     roots: tuple[str, ...] = ()
 
 
 class Identity(Value):
-    """What a folder's files tell: its keys, the main worktree's root, and a name for people.
+    """The keys of a folder as its files show them, the main worktree's root, and a display name.
 
-    `own` keys are proved by the place, best first; `claims` are only stated, and become this
-    project's where they are nobody's. `pointer` is the key of a repository of another place, which
-    never becomes this one's. `also` are keys of the same place from before `git init` or after
-    `.git` was taken away. `place` is the path of a linked worktree. It is noted, so that the
-    project can be told when the worktree has been removed, but decides nothing while something
-    lies there.
+    `own` keys are proved by the folder, best first; `claims` are only stated, and become this
+    project's if no other has them. `pointer` is the key of a repository elsewhere, which never
+    becomes this one's. `also` are keys of the same folder from before `git init` or after `.git`
+    was removed. `place` is the path of a linked worktree. It is recorded, so that the project is
+    still known when the worktree has been removed, but decides nothing while the path exists.
     """
 
     own: tuple[str, ...]

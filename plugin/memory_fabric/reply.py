@@ -1,7 +1,7 @@
-"""What goes out: one JSON object on stdout, or nothing, within the client's rules for each event.
+"""The output of a hook: one JSON object on stdout, or nothing, by the client's rules per event.
 
-`additionalContext` is read by the model, `systemMessage` by the person, as measured on the client.
-It drops what breaks a rule without a word, so the rules stand here.
+The model reads `additionalContext`, the person `systemMessage`, as measured on the client. The
+client drops silently what breaks a rule, so the rules are applied here.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# Where context reaches the model without making a turn go on. Stop and SubagentStop would.
+# Events whose context reaches the model without continuing the turn, as Stop and SubagentStop do.
 CONTEXT_EVENTS = frozenset(
     ("SessionStart", "UserPromptSubmit", "UserPromptExpansion", "SubagentStart")
 )
-# Where a notice reaches the person only. What PreCompact and PostCompact print reaches the
-# summariser, and nobody sees what SessionEnd prints: they stay silent, as does all we do not know.
+# Events whose notice reaches only the person. The output of PreCompact and PostCompact goes to the
+# summariser, that of SessionEnd to no one; these and unknown events stay silent.
 NOTICE_EVENTS = CONTEXT_EVENTS | {"PreToolUse", "PostToolUse", "Stop", "SubagentStop"}
 
-# Above 10,000 the client replaces a value by a path and a preview. It counts as JavaScript does,
-# in UTF-16 units, of which a character outside the basic plane has two.
+# The client replaces a value above 10,000 by a path and a preview. It counts as JavaScript does, in
+# UTF-16 units, of which a character outside the basic plane has two.
 MAX_UNITS = 9_900
 CUT_NOTE = "\n… (cut: too long for one hook)"
 
 
 class Reply(Value):
-    """What a handler wants said: `context` to the model, `notice` to the person.
+    """The output of a handler: `context` for the model, `notice` for the person.
 
-    `receipts` run after the output was written: a ledger must not claim what nobody received.
+    `receipts` run after the output was written: the ledger must only list what was delivered.
     """
 
     context: str = ""
@@ -40,7 +40,7 @@ class Reply(Value):
 
 
 def merge(replies: Sequence[Reply]) -> Reply:
-    """All replies as one: contexts a blank line apart, notices on one line, all receipts."""
+    """Join replies: contexts with blank lines between, notices on one line, all receipts."""
     return Reply(
         context="\n\n".join(r.context for r in replies if r.context),
         notice=" · ".join(r.notice for r in replies if r.notice),
@@ -49,7 +49,7 @@ def merge(replies: Sequence[Reply]) -> Reply:
 
 
 def encode(event_name: str, reply: Reply) -> bytes:
-    """The bytes for stdout: one JSON object in ASCII, or nothing where nothing is to be said."""
+    """Encode a reply for stdout: one JSON object in ASCII, or nothing if it is empty."""
     output: dict[str, object] = {}
     if event_name in NOTICE_EVENTS and reply.notice.strip():
         output["systemMessage"] = fitted(reply.notice)
@@ -62,7 +62,7 @@ def encode(event_name: str, reply: Reply) -> bytes:
 
 
 def fitted(text: str) -> str:
-    """The text as the client shows it whole: at most MAX_UNITS, an open fence closed again."""
+    """Cut the text to MAX_UNITS, which the client shows in full; an open fence is closed."""
     text = encodable(text)
     if len(text) * 2 <= MAX_UNITS:
         return text

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-# Question words stand here too: they carry no content in a query.
+# Includes question words, which carry no content in a query.
 STOPWORDS = frozenset(
     """a about above after again against all also am an and any are aren as at be because been
     before being below between both but by can cannot could couldn did didn do does doesn doing don
@@ -26,7 +26,7 @@ STOPWORDS = frozenset(
 
 
 class _Letters(dict[int, int]):
-    """For str.translate: letters and digits stay, all else becomes a space; filled as it is met."""
+    """A table for str.translate: letters and digits unchanged, spaces for all else."""
 
     def __missing__(self, code: int) -> int:
         self[code] = kept = code if chr(code).isalnum() else 32
@@ -34,7 +34,7 @@ class _Letters(dict[int, int]):
 
 
 class _Kinds(dict[int, str]):
-    """For str.translate: `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for all else."""
+    """A table for str.translate: `A` for A–Z, `a` for a–z, `0` for 0–9, `.` for all else."""
 
     def __missing__(self, code: int) -> str:
         c = chr(code) if code < 128 else "."
@@ -46,35 +46,35 @@ class _Kinds(dict[int, str]):
 
 _LETTERS = _Letters()
 _ASCII_LETTERS = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
-# Capitals, small letters and digits of identifiers; other scripts have no CamelCase.
+# Only ASCII: other scripts have no CamelCase.
 _KINDS = _Kinds()
 _SMALL = ("a", "0")
 _SEPARATORS = str.maketrans("", "", " \t\n\r-_")
-# Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed beside it.
+# Scripts without spaces: unicode61 makes one token of a run, so pairs are indexed as well.
 _CJK_FROM, _CJK_RANGES = (
     "⺀",
     (("⺀", "鿿"), ("가", "힯"), ("豈", "﫿"), ("\U00020000", "\U0003ffff")),
 )
 
-# Nouns whose kinds are lettered.
+# Nouns that a letter may follow as a name, as in `plan B`.
 LETTERED = frozenset(
     """plan step option vitamin variant version phase team class grade type appendix section part
     group tier room gate block building terminal line level drive scenario solution case column
     hepatitis candidate proposal""".split()
 )
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
-# Signs that may end a sentence without saying more; a question mark says more.
+# Signs at the end of a sentence that do not change its meaning, unlike a question mark.
 _ENDINGS = ".!…。！"
 
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
-# Fences of the client and of models, beside ours: what lies in memory must not speak as they do.
+# Fences of the client and of models besides this plugin's; no text in memory may imitate them.
 FENCE_TAGS = frozenset(
     """system function-results function-calls function-result function-call tool-result tool-results
     tool-use tool-call invoke assistant user human""".split()
 )
-# What shows nothing: breaks and joins of words, marks of direction that reach over others, fillers,
-# annotations, tags. Joiners and selectors are needed in places.
+# Invisible characters: breaks and joins of words, direction marks that affect other text, fillers,
+# annotations, tags. Joiners and selectors are not among them, since some scripts need them.
 HIDDEN = frozenset(
     map(
         chr,
@@ -96,28 +96,28 @@ OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
 
 
 def words(text: str) -> list[str]:
-    """All words, lower case, in order; underscores and punctuation separate."""
+    """Return all words, lower case, in order; underscores and punctuation separate."""
     return _runs(composed(text).lower())
 
 
 def _runs(text: str) -> list[str]:
-    """The runs of letters and digits, as they stand."""
+    """Return the runs of letters and digits, unchanged."""
     if text.isascii():
         return text.encode().translate(_ASCII_LETTERS).decode().split()
     return text.translate(_LETTERS).split()
 
 
 def composed(text: str) -> str:
-    """The text with accents joined to their letters, as the full-text index sees them."""
+    """Join accents to their letters, as the full-text index does."""
     if text.isascii() or not any("\u0300" <= c <= "\u036f" for c in text):
         return text
-    import unicodedata  # only for accents that stand apart, as in file names of macOS
+    import unicodedata  # late: only for separate accents, as in file names of macOS
 
     return unicodedata.normalize("NFC", text)
 
 
 def terms(text: str) -> list[str]:
-    """Content words in order, each once; all words where nothing but stopwords stands.
+    """Return the content words in order, each once; all words if there are only stopwords.
 
     Numbers count, and single letters that name something: `plan B`, `in C`, `vitamin D`.
     """
@@ -135,10 +135,10 @@ def terms(text: str) -> list[str]:
 
 
 def _naming_letters(text: str) -> set[str]:
-    """Single letters that are words of their own and no articles, in lower case.
+    """Return the single letters that are names, not articles, in lower case.
 
-    Those that are stopwords, too, name something where they are capitals (but `A` and `I`, which
-    open sentences), or behind a noun such as `plan`, as a capital or at the end.
+    Letters that are also stopwords count as capitals (except for `A` and `I`, which open
+    sentences), or after a noun such as `plan`, as a capital or at the end.
     """
     found: set[str] = set()
     tokens = text.split()
@@ -156,7 +156,7 @@ def _naming_letters(text: str) -> set[str]:
 
 
 def _without_possessives(text: str) -> str:
-    """The text without the `'s` that ends a word; a quotation may begin with the same letters."""
+    """Remove the `'s` at the end of words; a quotation may begin with the same letters."""
     for mark in ("'s", "’s"):
         if mark in text:
             head, *rest = text.split(mark)
@@ -168,10 +168,10 @@ def _without_possessives(text: str) -> str:
 
 
 def camel_parts(text: str) -> list[str]:
-    """The parts of CamelCase words, lower case: `FastAPIRouter` gives fast, api, router."""
+    """Return the parts of CamelCase words, lower case: `FastAPIRouter` gives fast, api, router."""
     parts: list[str] = []
     for word in _runs(text):
-        # What is lower case after its first letter has one part: most words, cheaply.
+        # A fast path: most words are lower case after their first letter, and have one part.
         if word[1:].islower():
             continue
         kinds = word.translate(_KINDS)
@@ -182,7 +182,7 @@ def camel_parts(text: str) -> list[str]:
 
 
 def _parts(word: str, kinds: str) -> list[str]:
-    """Runs of capitals, and of small letters and digits with the capital before them."""
+    """Return the runs of capitals, and of small letters and digits with the capital before them."""
     parts: list[str] = []
     at = 0
     while at < len(word):
@@ -202,7 +202,7 @@ def _parts(word: str, kinds: str) -> list[str]:
 
 
 def cjk_pairs(text: str) -> list[str]:
-    """Neighbouring pairs of characters in scripts without spaces."""
+    """Return the neighbouring pairs of characters in scripts without spaces."""
     if text.isascii():
         return []
     pairs = []
@@ -213,17 +213,17 @@ def cjk_pairs(text: str) -> list[str]:
 
 
 def index_extra(text: str) -> str:
-    """What the tokenizer of FTS5 would miss in this text: camel parts and CJK pairs, spaced."""
+    """Return the words that the tokenizer of FTS5 would miss: camel parts and CJK pairs, spaced."""
     return " ".join(dict.fromkeys(camel_parts(text) + cjk_pairs(text)))
 
 
 def _stem(word: str) -> str:
-    # What ends in a digit is a name or a number: `node11` is not `node1`.
+    # A word that ends in a digit is a name or a number: `node11` is not `node1`.
     return word if word[-1:].isdigit() else loose_stem(word)
 
 
 def loose_stem(word: str) -> str:
-    """The stem that halves a doubled last character whatever it is: for keys that were stored."""
+    """Return the stem with any doubled last character halved: the form of keys in the database."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] != "s" else word
     for ending in ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ed", "es", "ly", "s"):
@@ -235,22 +235,22 @@ def loose_stem(word: str) -> str:
     return word[:-1] if len(word) > 4 and word[-1] == "e" else word
 
 
-# A light English stem, one for `caches`, `cached`, `caching`: for coverage, not for FTS5.
-# Remembered, since every stage asks for the words of the same few texts.
+# A light English stem, one for `caches`, `cached`, `caching`: for coverage, not for FTS5. Cached,
+# since every stage asks for the words of the same few texts.
 stem: Callable[[str], str] = Memo(_stem, 4096).__getitem__
 
 
 def name_key(name: str) -> str:
-    """The key under which variants of a name meet: case, `-`, `_` and spaces do not count."""
+    """Return the key that variants of a name share: case, `-`, `_` and spaces do not count."""
     folded = name.casefold().translate(_SEPARATORS)
     return folded or name
 
 
 def same_form(text: str) -> str:
-    """The form in which two texts are compared as one: what differs in it are two texts.
+    """Return the form in which equal texts are equal.
 
-    White space, the case of words without inner capitals (`Use`, `USE`), and signs that end the
-    text do not count; everything else does: digits, signs within, `nodeA` beside `nodea`.
+    White space, the case of words without inner capitals (`Use`, `USE`), and signs at the end do
+    not count; everything else does: digits, inner signs, `nodeA` against `nodea`.
     """
     parts = composed(text).split()
     if parts:
@@ -259,14 +259,14 @@ def same_form(text: str) -> str:
 
 
 def _plain_case(word: str) -> str:
-    """The word in small letters, but for one with capitals after small letters: that is a name."""
+    """Return the word in small letters, but a name with inner capitals unchanged."""
     if word.islower() or not any(map(str.isupper, word[1:])) or word.isupper():
         return word.lower()
     return word
 
 
 def cut(text: str, max_chars: int) -> str:
-    """The text within `max_chars`, cut at a word with `…` where it was longer."""
+    """Cut the text to `max_chars`, at a word and with `…` if it is longer."""
     if len(text) <= max_chars:
         return text
     if max_chars < 1:
@@ -277,60 +277,59 @@ def cut(text: str, max_chars: int) -> str:
 
 
 def many(number: int, what: str) -> str:
-    """`1 record`, `2 records`."""
+    """Return a number with its noun: `1 record`, `2 records`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def first_of(parts: Iterable[str], most: int, by: str = ", ") -> str:
-    """The first of these in one line, and how many more there are: `a, b and 3 more`."""
+    """Join the first `most` parts in one line and count the rest: `a, b and 3 more`."""
     listed = list(parts)
     left = len(listed) - most
     return by.join(listed[:most]) + (f" and {left} more" if left > 0 else "")
 
 
 def one_line(text: str) -> str:
-    """The text with all white space folded to single spaces."""
+    """Fold all white space of the text to single spaces."""
     return " ".join(text.split())
 
 
 def without_controls(text: str) -> str:
-    """The text without control characters but white space: no file of text should hold them."""
+    """Remove control characters except for white space: no text file should hold them."""
     if text.isprintable():
         return text
     return "".join(c for c in text if c.isspace() or not (c < " " or "\x7f" <= c <= "\x9f"))
 
 
 def without_injected(text: str) -> str:
-    """The text without our own blocks and the client's reminders: nobody remembers an echo."""
+    """Remove this plugin's own blocks and the client's reminders, which must not be saved again."""
     if not _may_hold(text, INJECTED_TAGS):
         return text
-    import re  # a third of a bare start: only where such a tag may stand
+    import re  # late, as it takes a third of a bare start: only if there may be such a tag
 
     block = rf"<({'|'.join(INJECTED_TAGS)})\b[^<>]{{0,200}}>.*?(?:</\1\s{{0,8}}>|\Z)"
     return re.sub(block, " ", text, flags=re.DOTALL | re.IGNORECASE)
 
 
 def neutralised(text: str) -> str:
-    """The text as it may be shown to a model or on a screen: tags that could open or close a fence
-    are harmless, still readable, and nothing invisible is in it.
+    """Make a text harmless for a model or a screen: no fence tags, no invisible characters.
 
-    What is ASCII without `<` costs nothing; more than a look costs only what is suspect.
+    Tags stay readable. ASCII without `<` costs nothing; only suspect text is searched.
     """
     if "<" not in text:
         if text.isascii() or _SUSPECT.isdisjoint(text):
             return text
     elif text.isascii() and text.isprintable() and not _may_hold(text.replace("_", "-"), _FENCES):
         return text
-    from memory_fabric.imitations import Guarded, without_imitations  # rare
+    from memory_fabric.imitations import Guarded, without_imitations  # late: it is rare
 
     return without_imitations(text, Guarded(HIDDEN, FENCE_TAGS, GUARDED_TAGS))
 
 
 def unfenced(text: str) -> str:
-    """The text with our own fences made harmless, as it is stored: all else stays as it came."""
+    """Make this plugin's own fences harmless, as texts are stored; the rest stays unchanged."""
     if not _may_hold(text, GUARDED_TAGS):
         return text
-    import re  # a third of a bare start: only where such a tag may stand
+    import re  # late, as it takes a third of a bare start: only if there may be such a tag
 
     tag = rf"<(\s{{0,8}}/?\s{{0,8}})({'|'.join(GUARDED_TAGS)})\b"
     return re.sub(tag, r"‹\1\2", text, flags=re.IGNORECASE)
@@ -339,13 +338,13 @@ def unfenced(text: str) -> str:
 def _may_hold(text: str, tags: Iterable[str]) -> bool:
     if "<" not in text:
         return False
-    # As expressions ignore case: both Turkish letters count as an i.
+    # As regular expressions ignore case: both Turkish letters count as an i.
     folded = text.casefold().replace("\u0307", "").replace("ı", "i")
     return any(tag in folded for tag in tags)
 
 
 def encodable(text: str) -> str:
-    """The text with lone surrogates replaced, so that it can be written as UTF-8."""
+    """Replace lone surrogates, so that the text can be encoded as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

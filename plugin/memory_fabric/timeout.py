@@ -1,4 +1,4 @@
-"""A time limit for a block of code, by the signal that a process can send itself."""
+"""A time limit for a block of code, by a signal that the process sends itself."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def ringing(after_s: float, ring: Callable[[], None]) -> Iterator[None]:
-    """A block in which `ring` is called after so long: what it raises ends the block, and with
-    `again` it is called once more.
+    """Call `ring` after `after_s` seconds in this block; an error that it raises ends the block.
 
-    Only the main thread of a POSIX system can be interrupted; elsewhere nothing rings.
+    With `again` it is called once more. Only the main thread of a POSIX system can be interrupted;
+    elsewhere there is no limit.
     """
     if (
         not hasattr(signal, "setitimer")
@@ -31,5 +31,5 @@ def ringing(after_s: float, ring: Callable[[], None]) -> Iterator[None]:
 
 
 def again(after_s: float) -> None:
-    """Let it ring once more, so much later."""
+    """Set the timer once more, `after_s` seconds from now."""
     signal.setitimer(signal.ITIMER_REAL, after_s)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NamedTuple as Value
 
-    # Told what is done, and of how much, while something long is under way.
+    # Reports the progress of a long task: how much is done, of how much.
     Progress = Callable[[int, int], object]
 else:
     from _operator import itemgetter  # `operator` is a third of a millisecond
@@ -27,7 +27,7 @@ else:
             return type.__new__(cls, name, bases, {**space, **places, **made, "__slots__": ()})
 
     class Value(tuple, metaclass=_ValueType):
-        """Base of every value that travels through the house."""
+        """Base of all named tuples of the package."""
 
         __slots__ = ()
         _fields = ()

@@ -105,7 +105,7 @@ def test_a_closed_stdin(door: Door) -> None:
 def test_a_reply_that_nobody_takes_counts_as_not_given(remembering: Door) -> None:
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": QUESTION}
     assert_silent(remembering.ring(prompt, prepare=_deaf))
-    assert any("nobody took the reply" in line for line in remembering.log)
+    assert any("the client did not take the reply" in line for line in remembering.log)
     assert "PostgreSQL" in remembering.say(QUESTION, session="s").context
 
 

@@ -1,1 +1,1 @@
-"""Capture: from what was said to records, entities and relations."""
+"""Capture of records, entities and relations from text."""

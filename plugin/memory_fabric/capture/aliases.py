@@ -1,4 +1,4 @@
-"""Other names that a text itself gives to what it is about: `Kubernetes (k8s)`, `k8s` alone."""
+"""Other names that a text itself gives to its entities: `Kubernetes (k8s)`, `k8s` alone."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _TRIMMED = "\"'`.,;:"
 
 
 def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """For each of the names that the text calls otherwise, too: how. Others are left out.
+    """Return for each of the names the other names in the text; names without any are left out.
 
-    A short form counts where it stands in brackets beside the name, or where the vocabulary knows
-    it and the text uses it.
+    A short form counts in brackets after the name, or if the vocabulary knows it and the text uses
+    it.
     """
     spoken = {canonical(word): word for word in words(text) if canonical(word) != word}
     found: dict[str, tuple[str, ...]] = {}
@@ -32,7 +32,7 @@ def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _in_brackets(text: str, name: str) -> list[str]:
-    """Short forms in `name (short)` and `short (name)`."""
+    """Return the short forms in `name (short)` and `short (name)`."""
     found = []
     _, there, after = text.partition(name + _OPEN)
     if there:
@@ -44,7 +44,7 @@ def _in_brackets(text: str, name: str) -> list[str]:
 
 
 def _is_short(short: str, name: str) -> bool:
-    """Whether the letters of a shorter word stand in the name in the same order, first to first."""
+    """Return True if the letters of a shorter word occur in the name in order, first to first."""
     letters = [c for c in short.lower() if c.isalpha()]
     if not letters or len(short) > MAX_SHORT_CHARS or len(short) >= len(name) or " " in short:
         return False

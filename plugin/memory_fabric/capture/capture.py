@@ -1,9 +1,9 @@
-"""Records in what somebody said: decisions, constraints, preferences, problems and their kin.
+"""Capture of records from a text: decisions, constraints, preferences, problems and others.
 
-Text -> sentences (segments) -> phrases that settle something, and how they are meant (hearing) ->
-a second opinion from all signs of the sentence (worth) -> records with a confidence. Precision goes
-before recall: a question, a supposition, a request or a report of work leaves nothing; what lacks
-support waits as a candidate.
+Text -> sentences (segments) -> phrases that settle something, and how they are meant (hearing) -> a
+classifier over all features of the sentence (worth) -> records with a confidence. Precision is more
+important than recall: a question, a supposition, a request or a report of work yields nothing; a
+statement without support becomes a candidate.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from memory_fabric.models import Entity
 
 MAX_RECORDS = 40
-# A sentence is kept from this chance on; one with a phrase that settles something from the second;
-# from the third, where its paragraph has settled something before.
+# Thresholds of the classifier for a sentence, for one with a phrase that settles something, and for
+# one whose paragraph has settled something before.
 KEPT_FROM, KEPT_FROM_HEARD, KEPT_FROM_BESIDE = 0.8, 0.25, 0.75
-# From here on it waits as a candidate until somebody says it again.
+# From this probability a sentence becomes a candidate until it is said again.
 WAITS_FROM, WAITS_FROM_HEARD = 0.6, 0.4
-# Below this chance nothing is so sure that it goes into every later session unasked.
+# Below this probability a record is not certain enough for the start of every later session.
 PROMOTED_CHANCE = 0.7
 _NO_PROBLEM = ("that ", "this worked", "it works", "it worked", "thanks", "works", "done")
 _BROKEN = Phrase((), "problem", "", explicit=False)
@@ -52,12 +52,12 @@ class _Found(Value):
 def capture(
     text: str, *, speaker: str, known: Mapping[str, str] = {}, unread: Unread | None = None
 ) -> list[Record]:
-    """The records that the text holds, in the order they were said, each once.
+    """Return the records in the text, in order, each once.
 
-    `speaker` is `user`, `assistant`, `subagent` or `summary`. `known` maps the
-    `name_key`s of existing entities to their names. Records come without id and provenance.
-    Reads 64 KB; never raises on any text but DeadlinePassed, between two sentences: a sentence that
-    fails is counted in `unread`, and the rest is read.
+    `speaker` is `user`, `assistant`, `subagent` or `summary`. `known` maps the `name_key`s of
+    existing entities to their names. Records have no id and no provenance yet. Reads 64 KB. Raises
+    only DeadlinePassed, between two sentences; a sentence that fails is counted in `unread`, and
+    the rest is read.
     """
     records: dict[str, Record] = {}
     unread, limit = unread or Unread(), deadline.current()
@@ -71,14 +71,14 @@ def capture(
 
 
 def _records_of(one: Judged, speaker: str, known: Mapping[str, str]) -> list[Record]:
-    """The records of one sentence, and of the problem before it that it solves."""
+    """Return the records of one sentence, and of the problem before it that it solves."""
     found = _settled(one, speaker)
     every = (_record(each, speaker, known) for each in (*_problem_before(found, one), *found))
     return [record for record in every if record.confidence >= CANDIDATE_FROM]
 
 
 def _settled(one: Judged, speaker: str) -> list[_Found]:
-    """What the sentence settles, no clause twice: by its phrases, else by its signs alone."""
+    """Return what the sentence settles, once per clause: by its phrases, else by its features."""
     certain = is_certain(one.heard)
     if not (one.signs or certain):
         return []
@@ -107,12 +107,12 @@ def _settled(one: Judged, speaker: str) -> list[_Found]:
 
 
 def _elaborates(one: Judged) -> bool:
-    """Whether the paragraph has settled something already: what follows mostly explains it."""
+    """Return True if the paragraph has settled something already, so this mostly explains it."""
     return not one.sentence.bullet and one.around.paragraph == one.sentence.paragraph
 
 
 def _is_unmeant(one: Judged) -> bool:
-    """Whether the sentence is no statement of its speaker, or one of work that was done."""
+    """Return True if the sentence is not its speaker's own statement, or reports finished work."""
     sentence = one.sentence
     if sentence.question or sections.is_open(sentence) or sections.is_template(sentence.text):
         return True
@@ -120,7 +120,7 @@ def _is_unmeant(one: Judged) -> bool:
 
 
 def _problem_before(every: Sequence[_Found], one: Judged) -> list[_Found]:
-    """The problem that a "Fix: ..." names its remedy for: the sentence right before it."""
+    """Return the problem in the sentence right before a remedy such as "Fix: ..."."""
     before = one.before
     if before is None or one.around.problem or not any(_is_labelled_fix(found) for found in every):
         return []
@@ -177,7 +177,7 @@ def _record(found: _Found, speaker: str, known: Mapping[str, str]) -> Record:
 
 
 def _settled_type(phrase: Phrase, entities: Sequence[Entity]) -> str:
-    """The type; a failure speaks against a pattern only where a known thing is its subject."""
+    """Return the type; a failure becomes an antipattern only if its subject is a known thing."""
     named = bool(entities) and entity_type(entities[0].name) in ("technology", "pattern")
     if phrase.type == "antipattern" and "anti" not in phrase.triggers[0] and not named:
         return "problem"

@@ -1,4 +1,4 @@
-"""What a command's output says: whether it failed, and the line that tells why."""
+"""The outcome of a command by its output, and the line that states the error."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-# The ends of an output tell; between them stands what was repeated.
+# The ends of an output tell the outcome; the middle is mostly repetition.
 MAX_HEAD_CHARS, MAX_TAIL_CHARS = 32 << 10, 32 << 10
 MAX_LINE_CHARS = 2000
-# The client's own words for what no command said: refused, interrupted, cut off.
+# The client's own messages, not those of a command: refused, interrupted, cut off.
 NOT_ITS_FAULT = (
     "[Request interrupted",
     "The user doesn't want to",
@@ -32,10 +32,10 @@ NOT_ITS_FAULT = (
     "PreToolUse:",
     "Blocked by hook",
 )
-# Ended by a signal, or never begun: 124 timed out, 126 not allowed, 127 not there, 130 Ctrl-C …
+# Ended by a signal, or never started: 124 timed out, 126 not allowed, 127 not found, 130 Ctrl-C …
 _OUTSIDE_STATUS = frozenset("124 126 127 129 130 137 141 143 255".split())
 _STATUS = "Exit code "
-# In a report of a run: that something failed, or that all passed.
+# Phrases of a run's report: something failed, or everything passed.
 _FAILED = (
     r"\b[1-9]\d{0,6} (?:tests? |examples? )?(?:failed|failures?|failing|errors?)\b"
     r"|^FAILED\b|\bBUILD FAILED\b|^npm ERR!|^make: \*\*\*|^Traceback \(most|^--- FAIL:"
@@ -45,7 +45,7 @@ _PASSED = (
     r"\b[1-9]\d{0,6} (?:tests? |examples? )?pass(?:ed|ing)\b|^OK\b|\b0 (?:failures|errors|failed)\b"
     r"|\bBUILD SUCCESS|^Success: no issues|^All checks passed|test result: ok|^ok\s+\S"
 )
-# In the order in which they are looked for; the flag says whether the last one counts.
+# In the order of search; the flag means that the last match counts.
 _TELLING = (
     (r"^E {2,}(?=\S)(?!assert\b.{0,80}$)", False),
     (r"^E {2,}(?=\S)", False),
@@ -66,7 +66,7 @@ _COLOURS = r"\x1b\[[0-9;]{0,16}[A-Za-z]"
 
 
 def is_no_failure(output: str) -> bool:
-    """Whether an answer marked as an error is about something else than what the command does."""
+    """Return True if an error result is not about what the command does."""
     head = output.lstrip().removeprefix("Error: ").lstrip()
     if head.startswith(NOT_ITS_FAULT) or "Command timed out after" in head[:2000]:
         return True
@@ -78,7 +78,7 @@ def is_no_failure(output: str) -> bool:
 
 
 def outcome(output: str) -> bool | None:
-    """Whether a report says that all passed; None where it says nothing sure."""
+    """Return True if a report says that all passed, False if not; None if that is uncertain."""
     lines = _lines(output)
     if any(_pattern(_FAILED).search(line) for line in lines):
         return False
@@ -86,10 +86,10 @@ def outcome(output: str) -> bool | None:
 
 
 def telling_line(output: str) -> str:
-    """The one line of an output that says best what is wrong, without what marks it; or ''.
+    """Return the line of an output that best states the error, without its marker; or ''.
 
-    The assertion or exception of a test, the first error of a compiler; else the last line that
-    says anything.
+    The assertion or exception of a test, the first error of a compiler; else the last line with
+    words.
     """
     lines = [line for line in _lines(output) if not _pattern(_EMPTY_WORDS).match(line.strip())]
     for expression, last in _TELLING:

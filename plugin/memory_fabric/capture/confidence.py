@@ -1,14 +1,14 @@
-"""How sure a record is: one table, so that every way of capturing weighs alike."""
+"""The confidence of records: one table for all ways of capturing."""
 
 from __future__ import annotations
 
 BASE = 0.5
-EXPLICIT = 0.2  # a first-person decision or a standing rule, said as such
+EXPLICIT = 0.2  # a first-person decision or a lasting rule, stated as such
 REASON = 0.15
 ALTERNATIVE = 0.1  # a rejected alternative is named
 KNOWN_ENTITY = 0.05  # for the first and for a second one
 STATED_BY_USER = 0.05
-# Said, but with nothing to hold it: below what is stored, whatever speaks for it beside that.
+# A statement without support: below the threshold of storing, whatever else is in its favour.
 CANDIDATE_BASE, CANDIDATE_STEP = 0.3, 0.05
 
 
@@ -20,7 +20,7 @@ def confidence(
     known_entities: int = 0,
     by_user: bool = False,
 ) -> float:
-    """The confidence of one record, 0.5 to 1.0, rounded to two places.
+    """Return the confidence of one record, 0.5 to 1.0, rounded to two places.
 
     Stored from 0.5, promoted to MEMORY.md from 0.7, generalizable from 0.8 (models).
     """
@@ -33,7 +33,7 @@ def confidence(
 def of_candidate(
     *, explicit: bool = False, known_entities: int = 0, by_user: bool = False
 ) -> float:
-    """The confidence of what was said without the support that a record needs: 0.3 to 0.45.
+    """Return the confidence of a statement without the support that a record needs: 0.3 to 0.45.
 
     It is a candidate (docs/decisions/0022): not a memory until another session says it, too.
     """

@@ -1,6 +1,6 @@
-"""Entities and relations that a text names (BR-7, BR-11, BR-16): known words, no guesses.
+"""Extraction of entities and relations from a text (BR-7, BR-11, BR-16), without guesses.
 
-One pass over the words finds mentions; a relation is read only from what stands between two
+One pass over the words finds mentions; a relation is read only from the words between two
 neighbouring mentions of one sentence. An ordinary word never becomes an entity.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 65536
 
-# What stands between two mentions, without fillers -> the relation, read forwards or backwards.
+# The words between two mentions, without fillers -> the relation, read forwards or backwards.
 _FORWARD = {
     "uses": "uses", "use": "uses", "using": "uses", "is using": "uses", "used": "uses",
     "will use": "uses", "must use": "uses", "utilizes": "uses", "is built on": "uses",
@@ -48,7 +48,7 @@ _BACKWARD = {
     "replaced by": "replaces", "is replaced by": "replaces", "was replaced by": "replaces",
     "superseded by": "replaces", "is superseded by": "replaces",
 }  # fmt: skip
-# What a sentence that leaves something behind may say all the same.
+# Sentences with these words count although they leave something behind.
 _OF_DEPARTURES = frozenset(("replaces", "chose_over"))
 _LIST_WORDS = frozenset(("and", "or", "as well as", "and also", "plus", ""))
 _LISTED = frozenset("uses requires depends_on recommends enables prefers chose_over".split())
@@ -72,10 +72,10 @@ _REPLACE_WORDS = frozenset("replace replaced replacing replaces swap swapped swa
 def extract(
     text: str, *, known: Mapping[str, str] = {}
 ) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
-    """What the text names, in the order it is named, and how it says these things relate.
+    """Return the entities in a text and their relations, in order, each once.
 
     `known` maps the `name_key` of existing entities to their names, so that a variant resolves to
-    the entity that is already there. Each entity and relation comes once. Reads 64 KB at most.
+    the existing entity. Reads 64 KB at most.
     """
     text = text[:MAX_CHARS]
     found = mentions(text, known)
@@ -97,7 +97,7 @@ def _relations(text: str, found: list[Mention]) -> Iterator[Relation]:
 
 
 def _is_meant(text: str, left: Mention, right: Mention, relation: Relation) -> bool:
-    """True if the clause says so, and not the reverse."""
+    """Return True if the clause states the relation, and not its reverse."""
     clause = clause_around(text, left.start, right.end)
     if is_denied(clause):
         return False
@@ -121,14 +121,14 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
     kind = _FORWARD.get(phrase, "")
     if not kind or not _fits(kind, phrase, text, left, right):
         return None
-    # "X instead of Y for Z": what follows is said of X.
+    # "X instead of Y for Z": Z is about X.
     was_declined = last and last.type == "chose_over" and last.target == left.name
     source = last.source if last and was_declined else left.name
     return Relation(source, kind, right.name) if source != right.name else None
 
 
 def _phrase(gap: str) -> str:
-    """The words between two mentions without fillers; a sign that parts clauses leaves none."""
+    """Return the words between two mentions without fillers; '' across a clause."""
     if any(sign in gap for sign in '.,;:!?()\n"|—'):
         return ""
     return " ".join(word for word in gap.lower().split() if word not in _FILLERS)
@@ -149,7 +149,7 @@ def _fits(kind: str, phrase: str, text: str, left: Mention, right: Mention) -> b
 
 
 def _swapped(text: str, left: Mention, phrase: str) -> bool:
-    """Whether the words before say replaced X *with*, or moved from X *to*."""
+    """Return True if the words before are "replaced X with" or "moved from X to"."""
     before = [word for word in _words_before(text, left, 6) if word not in _FILLERS]
     if phrase == "with":
         return bool(before) and before[-1] in _REPLACE_WORDS
@@ -157,7 +157,7 @@ def _swapped(text: str, left: Mention, phrase: str) -> bool:
 
 
 def _words_before(text: str, mention: Mention, count: int) -> list[str]:
-    """The last words before a mention within its sentence, lower case."""
+    """Return the last words before a mention within its sentence, lower case."""
     head = text[max(0, mention.start - 80) : mention.start]
     for stop in (". ", "! ", "? ", "\n", "; "):
         head = head.rpartition(stop)[2]
@@ -165,7 +165,7 @@ def _words_before(text: str, mention: Mention, count: int) -> list[str]:
 
 
 def _is_asked(text: str, place: int) -> bool:
-    """Whether the sentence around `place` ends with a question mark (300 characters are read)."""
+    """Return True if the sentence at `place` ends with a question mark within 300 characters."""
     for character in text[place : place + 300]:
         if character in "?？":
             return True

@@ -1,4 +1,4 @@
-"""Whether a record may hold beyond its project: only marked; it is made global when asked."""
+"""The mark of records that may hold beyond their project; the user makes them global."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ KINDS = ("technology", "pattern")
 
 
 def is_generalizable(confidence: float, why: str, entities: Iterable[Entity]) -> bool:
-    """Sure enough, with a reason, and about a technology or pattern that everybody knows."""
+    """Return True for a confident record with a reason about a well-known technology or pattern."""
     named = any(entity_type(entity.name) in KINDS for entity in entities)
     return confidence >= GENERALIZABLE_FROM and bool(why) and named

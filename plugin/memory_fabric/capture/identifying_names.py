@@ -1,9 +1,9 @@
-"""Names of people, companies and places in what is stated for every project.
+"""Removal of names of people, companies and places from statements for all projects.
 
-Names that are surely one give way to a neutral word. A capitalised word that nobody can place
-is not guessed about: the statement is refused, and says which word. Replacing it would turn
-"Run Zephyr first" into nonsense that is then given to every project; keeping it could name a
-customer. In backticks a word is a term of the trade. Scripts without capitals show nothing here.
+Certain names are replaced by a neutral word. A capitalised word of unknown kind makes the statement
+refused, with that word in the message: replacing it would turn "Run Zephyr first" into nonsense in
+every project; keeping it could name a customer. In backticks a word is a technical term. In scripts
+without capitals nothing is found.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SOMEONE, COMPANY, PLACE = "someone", "a company", "a place"
 _TOKEN = re.compile(r"`[^`\n]{0,200}`|\w(?:[\w'’&+#/.@-]{0,60}[\w+#])?|\S")
 _STARTS = frozenset(".!?:;*•>|#\"“”‘'«»([{—–-→")
 _ACRONYM = re.compile(r"[A-Z0-9&/+.#-]{1,12}s?")
-# What a company's name ends in; read with their capitals.
+# Endings of companies' names, with capitals.
 _SUFFIXES = frozenset(
     """Corp Corporation Inc Incorporated Ltd Limited LLC LLP PLC Plc GmbH AG KG OHG SE SA SAS
     SARL SRL SpA BV NV AB Oy Oyj ApS KK Pty Pte Holding Holdings Bank University Universität
@@ -53,7 +53,7 @@ _NAMED = frozenset(
     architecture""".split()
 )
 _PARTICLES = frozenset("van von de der den da di la le bin al".split())
-# Vendors, calendars and languages: everybody's.
+# Vendors, calendars and languages, which may be named.
 _COMMON = frozenset(
     """amazon android anthropic apache apple azure chrome cloud edge excel facebook firefox
     google hetzner intel linux mac meta microsoft mozilla nvidia openai oracle safari unicode
@@ -94,7 +94,7 @@ _GIVEN = frozenset(
     vladimir walter werner wilhelm william wolfgang xavier yasmin yusuf yuki yuri yvonne
     zoe""".split()
 )
-# Given names that are words, too: a name only where something else says so.
+# Given names that are also words: names only if the context shows it.
 _AMBIGUOUS = frozenset(
     """art bill chase dawn dean drew faith frank gene grace grant guy hope jack joy mark max
     may miles nick pat ray rich rob rose sue will""".split()
@@ -149,7 +149,7 @@ _ENDINGS = (
     ("'t", ""),
     ("'re", ""),
 )
-# "our a place office" is "our place office".
+# "our a place office" becomes "our place office".
 _DOUBLED = re.compile(
     r"\b(the|an?|our|my|your|their|this|that|every|each|customer|client|jump) "
     r"an? (place|host|company)\b",
@@ -158,7 +158,7 @@ _DOUBLED = re.compile(
 
 
 class Token(Value):
-    """A word or sign of a text, from `at` to `end`, and whether a sentence may begin with it."""
+    """A word or sign of a text, from `at` to `end`, and a flag if a sentence may begin with it."""
 
     text: str
     at: int
@@ -167,9 +167,9 @@ class Token(Value):
 
 
 def for_everybody(record: Record, memory: Memory) -> Record:
-    """The record without names of people, companies and places, besides what anonymised removes.
+    """Return the record without names of people, companies and places, and anonymised.
 
-    Raises BadInput for words that may be such a name, or may not.
+    Raises BadInput for words that may or may not be such a name.
     """
     record = anonymised(record, memory)
     unsure: list[str] = []
@@ -207,10 +207,10 @@ def for_everybody(record: Record, memory: Memory) -> Record:
 
 
 def without_names(text: str) -> tuple[str, list[str]]:
-    """Return the text with neutral words for what is surely a name, and the words that may be one.
+    """Return the text with neutral words for certain names, and the words that may be names.
 
-    Of a text in German, whose nouns have capitals, no word is unsure; in other languages than
-    English only those within a sentence.
+    In German, whose nouns have capitals, no word is uncertain; in other languages than English only
+    those within a sentence.
     """
     tokens = _tokens(text)
     said = {t.text.lower() for t in tokens}
@@ -253,7 +253,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _run_end(text: str, tokens: Sequence[Token], at: int) -> int:
-    """Where the words with a capital end that follow one another from here on."""
+    """Return the end of the run of capitalised words that begins here."""
     end = at
     while end < len(tokens) and (end == at or not tokens[end].begins):
         word = tokens[end].text
@@ -268,14 +268,14 @@ def _run_end(text: str, tokens: Sequence[Token], at: int) -> int:
 
 
 def _cue(tokens: Sequence[Token], at: int) -> str:
-    """The word before a name, "dr" of "Dr." too."""
+    """Return the word before a name, "dr" for "Dr." too."""
     if at > 1 and tokens[at - 1].text == ".":
         return tokens[at - 2].text.lower()
     return tokens[at - 1].text.lower() if at else ""
 
 
 def _is_account(tokens: Sequence[Token], at: int) -> bool:
-    """True for the lower-case name of an account: "user rkapoor"."""
+    """Return True for the lower-case name of an account: "user rkapoor"."""
     word = tokens[at].text
     return (
         _cue(tokens, at) in ("user", "username")
@@ -286,7 +286,7 @@ def _is_account(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _names(run: Sequence[Token], cue: str, after: str) -> list[tuple[int, int, str]]:
-    """What of these words is surely a name: first, last, and the word instead."""
+    """Return the certain names in these words: first, last, and the replacement."""
     words = [_plain(token.text) for token in run]
     last = len(words) - 1
     skips = int(run[0].begins and last > 1 and _is_ordinary(words[0]))
@@ -333,7 +333,7 @@ def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool) -> list[str]:
-    """Words that may name somebody, those that follow one another together."""
+    """Return the words that may be names, neighbouring ones joined."""
     words = [_plain(token.text) for token in run]
     if after in _NAMED or any(word.lower() in _NAMED for word in words):
         return []  # "the Strangler Fig pattern", "Conway's Law"
@@ -342,7 +342,7 @@ def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool)
     found: list[list[str]] = []
     before = False
     for i, (token, word) in enumerate(zip(run, words, strict=True)):
-        # What follows a known name is a part of that product: "Redis Cluster".
+        # A word after a known name is part of that product: "Redis Cluster".
         ok = i in named or before or _is_known(word) or word in _PARTICLES or word == "&"
         if token.begins:
             ok = ok or not is_english or _is_ordinary(word)
@@ -361,7 +361,7 @@ def _is_placed(word: str) -> bool:
 
 
 def _is_known(word: str) -> bool:
-    """True for technologies, acronyms, and what is written as only a program or a header is."""
+    """Return True for technologies, acronyms, and words written as only code or a header is."""
     if name_key(word) in TECHNOLOGIES or name_key(word) in PATTERNS or word.lower() in _COMMON:
         return True
     if _ACRONYM.fullmatch(word) or not word[:1].isalpha():
@@ -375,7 +375,7 @@ def _is_known(word: str) -> bool:
 
 
 def _is_ordinary(word: str) -> bool:
-    """True for a common English word in any of its regular forms."""
+    """Return True for a common English word in any of its regular forms."""
     word = word.lower().split("-")[0]
     if len(word) < 2 or word in WORDS or word in _PERSON_CUES:
         return True
@@ -389,7 +389,7 @@ def _is_ordinary(word: str) -> bool:
 
 
 def _plain(word: str) -> str:
-    """The word without what says whose: "Bob's" is Bob."""
+    """Return the word without its possessive: "Bob's" is Bob."""
     return word.replace("’", "'").removesuffix("'s").removesuffix("'")
 
 

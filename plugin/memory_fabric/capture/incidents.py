@@ -1,7 +1,7 @@
-"""Problems solved on the way: a command that failed, what was changed, and that it passes now.
+"""Incidents: commands that failed, the changes made then, and the pass that followed.
 
-Precision goes before recall: what looks or waits, what was refused or interrupted, what nobody
-changed a file for, is no problem. What is still failing is handed to the next reading.
+Precision is more important than recall: a command that looks or waits, was refused or interrupted,
+or passed without a changed file is no problem. Open failures are handed to the next reading.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ MAX_COMMAND_CHARS = 200
 MAX_ERROR_CHARS = 300
 MAX_CAUSE_CHARS = 240
 MAX_FILES, MAX_FILES_NAMED = 20, 5
-# Commands that are watched at a time; the one that failed longest ago is let go.
+# The most commands that are watched at a time; the oldest failure is dropped.
 MAX_OPEN = 8
-# A change of these alone makes no command pass.
+# A change of only these files makes no command pass.
 _PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc")
-# How one says what it was, the surest first; and how one says that one does not know yet.
+# Phrases that state a cause, surest first; and phrases of not knowing it yet.
 _CAUSES = (
     ("root cause",),
     ("caused by", "because", "due to"),
@@ -41,7 +41,7 @@ _UNSURE = (
 
 
 class Step(Value):
-    """One thing done or said: a command with its outcome, a changed file, or what was said."""
+    """One step: a command with its outcome, a changed file, or a message."""
 
     command: str = ""
     failed: bool = False
@@ -52,7 +52,7 @@ class Step(Value):
 
 
 class Failure(Value):
-    """A command that fails, its error, the files changed since, and what was said to be why."""
+    """A failing command, its error, the files changed since, and the stated cause."""
 
     command: Command
     error: str = ""
@@ -70,7 +70,10 @@ class Incident(Value):
 def follow(
     steps: Iterable[Step], failing: Sequence[Failure] = ()
 ) -> tuple[list[Incident], list[Failure]]:
-    """What was solved in these steps, and what fails after them; `failing` is what did before."""
+    """Return the incidents solved in these steps, and the failures after them.
+
+    `failing` are the failures before them.
+    """
     open_: list[Failure] = list(failing)
     solved: list[Failure] = []
     fresh: list[int] = []
@@ -93,7 +96,7 @@ def follow(
 
 
 def cause_in(said: str) -> str:
-    """The sentence in which the assistant says what it was; '' where it does not surely."""
+    """Return the sentence in which the assistant states the cause; '' unless that is certain."""
     sentences = [
         sentence
         for line in said[: 16 << 10].splitlines()
@@ -109,7 +112,7 @@ def cause_in(said: str) -> str:
 
 
 def incident(failure: Failure) -> Incident:
-    """The problem that a failure was, and its solution, not yet linked."""
+    """Return the problem of a failure and its solution, not linked yet."""
     command = cut(without_secrets(one_line(failure.command.text)), MAX_COMMAND_CHARS)
     error = cut(without_secrets(failure.error), MAX_ERROR_CHARS)
     names = first_of(failure.files, MAX_FILES_NAMED)
@@ -135,12 +138,12 @@ def incident(failure: Failure) -> Incident:
 
 
 def as_object(failure: Failure) -> dict[str, Any]:
-    """A failure as JSON, for the next reading."""
+    """Return a failure as JSON, for the next reading."""
     return failure._asdict() | {"command": failure.command._asdict()}
 
 
 def from_object(value: Mapping[str, Any]) -> Failure | None:
-    """The failure in a JSON object; None where it is none."""
+    """Return the failure in a JSON object; None if it is none."""
     stated = value.get("command")
     if not isinstance(stated, dict) or not isinstance(stated.get("words"), list):
         return None
@@ -156,8 +159,8 @@ def from_object(value: Mapping[str, Any]) -> Failure | None:
 
 
 def _ran(step: Step, open_: list[Failure]) -> tuple[list[Failure], list[Failure]]:
-    """What fails after a command, and what its pass has solved."""
-    # Before it is parted: a word alone does not tell what the option before it brings.
+    """Return the failures after a command, and those that its pass has solved."""
+    # Before it is split: a single word does not show which option it belongs to.
     command = command_in(without_secrets(step.command), step.place)
     if command is None or command.probes or not command.words:
         return open_, []
@@ -181,7 +184,7 @@ def _ran(step: Step, open_: list[Failure]) -> tuple[list[Failure], list[Failure]
 
 
 def _passed(step: Step, command: Command) -> bool | None:
-    """Whether the command passed; None where nothing tells."""
+    """Return True if the command passed, False if it failed; None if unknown."""
     if step.failed and is_no_failure(step.output):
         return None
     report = outcome(step.output)

@@ -1,4 +1,4 @@
-"""The entities of the memory that a text may speak of, looked up when the first name is met."""
+"""The known entities that a text may mention, looked up when the first name is met."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from memory_fabric.store.memory import Memory
 
-# Names are looked up for so many words of a text; the memory of a name is a bonus, not a duty.
+# The most words of a text that are looked up; further known names are optional.
 MAX_TEXT_CHARS = 16 << 10
 MAX_WORDS_LOOKED_UP = 400
 
 
 class KnownNames(Mapping[str, str]):
-    """`name_key` to name of the entities known already; most texts hold nothing and ask nothing."""
+    """A mapping from `name_key` to the name of known entities; most texts need no lookup."""
 
     def __init__(self, memory: Memory, text: str) -> None:
         self._memory, self._text = memory, text

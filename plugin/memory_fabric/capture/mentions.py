@@ -1,7 +1,7 @@
-"""Where a text names things: known words, names in code, proper names; no ordinary word.
+"""Mentions of things in a text: known words, names in code, proper names; no ordinary words.
 
-One pass over the words. What stands between backticks is one name as a whole; elsewhere a name is
-known, shaped like one in code, or written with a capital where no sentence begins.
+One pass over the words. Text between backticks is one name; elsewhere a name is known, has the
+shape of one in code, or has a capital inside a sentence.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _VAGUE = STOPWORDS | frozenset(
     certain given actual real right wrong good bad big small future previous own using use
     cross multi full half non inter sub per pre post semi mid self server client real one""".split()
 )
-# Capitals that name nothing: shouted words, the trade's own letters, labels of a text's parts.
+# Capitals that name nothing: emphasis, acronyms of the field, labels of a text's parts.
 _SHOUTED = frozenset(
     """not never always must only all any every both no yes ok do don't doesn't won't can't cannot
     can will shall should may might is are was were be been and or but if then else when
@@ -80,7 +80,7 @@ _OPENERS = frozenset(
     switch test treat try update upgrade use using validate when while with wrap write
     your""".split()
 )
-# Capitals begin every noun of a German sentence: there they name nothing.
+# German nouns begin with capitals, which therefore name nothing.
 _GERMAN = frozenset(
     "und der die das nicht für wir mit ist ein eine einen statt auf auch wird".split()
 )
@@ -106,11 +106,11 @@ class _Word(Value):
     end: int
     key: str
     first: bool  # opens a sentence
-    span: int  # which pair of backticks it stands between, -1 outside
+    span: int  # the index of its pair of backticks, -1 outside
 
 
 class Mention(Value):
-    """A name in a text: how the house writes it, its type, and where it stands."""
+    """A name in a text: in our spelling, with its type and position."""
 
     name: str
     type: str
@@ -123,7 +123,7 @@ def _word_pattern() -> re.Pattern[str]:
 
 
 def _shape_pattern() -> re.Pattern[str]:
-    """CamelCase, snake_case, dotted.call and CONSTANT_CASE names; nothing that prose contains."""
+    """Match CamelCase, snake_case, dotted.call and CONSTANT_CASE names, unlike prose."""
     return pattern(
         r"(?:[A-Z][a-z0-9]+){2,8}|[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*){1,8}"
         r"|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){1,8}",
@@ -132,12 +132,12 @@ def _shape_pattern() -> re.Pattern[str]:
 
 
 def _span_pattern() -> re.Pattern[str]:
-    """What may stand between backticks as a name: a symbol, a path, an option, a short command."""
+    """Match a name between backticks: a symbol, a path, an option, a short command."""
     return pattern(r"[\w@./~$%:#*+<>\[\]=-]+(?:\(\))?(?: [\w@./~$%:#*+<>\[\]=-]+)*", 0)
 
 
 def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
-    """The names in a text, in order; `known` maps the `name_key` of entities to their names."""
+    """Return the names in a text, in order; `known` maps the `name_key` of entities to names."""
     spans = _spans(text)
     words = _words(text, spans)
     german = len({word.text for word in words} & _GERMAN) > 1
@@ -157,7 +157,7 @@ def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
 def _prose_at(
     words: list[_Word], i: int, known: Mapping[str, str], *, proper: bool
 ) -> tuple[Mention | None, int]:
-    """The name that begins at a word of prose, if one does, and how many words to go on."""
+    """Return the name that begins at a word of prose, if any, and the words to advance."""
     name, used = _name_at(words, i, known) or _component_at(words, i) or ("", 0)
     if name:
         return _resolved(name, words[i].start, words[i + used - 1].end, known), used
@@ -178,7 +178,7 @@ def _span_at(
     spans: list[tuple[int, int]],
     known: Mapping[str, str],
 ) -> tuple[Mention | None, int]:
-    """The name that stands between backticks around word `i`, and how many words it takes."""
+    """Return the name between the backticks around word `i`, and the number of its words."""
     start, end = spans[words[i].span]
     used = sum(1 for word in words[i : i + _MAX_SPAN_WORDS + 1] if word.span == words[i].span)
     inside = text[start:end].strip()
@@ -191,7 +191,7 @@ def _span_at(
 
 
 def _is_span_name(inside: str, used: int) -> bool:
-    """Whether what stands between backticks is a name: of code, a file, an option, a command."""
+    """Return True if text between backticks is a name: of code, a file, an option, a command."""
     if not 2 <= len(inside) <= _MAX_SPAN_CHARS or used > _MAX_SPAN_WORDS:
         return False
     if (
@@ -208,7 +208,7 @@ def _is_span_name(inside: str, used: int) -> bool:
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
-    """Where text stands between two backticks of one line, in order."""
+    """Return the spans between two backticks of one line, in order."""
     found = []
     for line in pattern(r"[^\n]+", 0).finditer(text):
         marks = [line.start() + place for place, c in enumerate(line.group()) if c == "`"]
@@ -217,7 +217,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 
 def _words(text: str, spans: list[tuple[int, int]]) -> list[_Word]:
-    """The words with their places; full stops and slashes at their ends do not belong to them."""
+    """Return the words with their positions, without full stops and slashes at their ends."""
     words: list[_Word] = []
     end = place = 0
     for match in _word_pattern().finditer(text):
@@ -240,7 +240,7 @@ def _words(text: str, spans: list[tuple[int, int]]) -> list[_Word]:
 
 
 def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, int] | None:
-    """The longest known name that begins at word `i`, and how many words it takes."""
+    """Return the longest known name that begins at word `i`, and the number of its words."""
     run = _run(words, i)
     for used in range(len(run), 1, -1):
         key = "".join(word.key for word in run[:used])
@@ -251,7 +251,7 @@ def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str,
 
 
 def _run(words: list[_Word], i: int) -> list[_Word]:
-    """Up to four words from `i` that stand beside each other with one space between."""
+    """Return up to four neighbouring words from `i`, each separated by one space."""
     run = [words[i]]
     for word in words[i + 1 : i + _LONGEST_NAME_WORDS]:
         if word.start != run[-1].end + 1 or word.first or word.span != run[0].span:
@@ -261,7 +261,7 @@ def _run(words: list[_Word], i: int) -> list[_Word]:
 
 
 def _proper_length(words: list[_Word], i: int) -> int:
-    """How many words from `i` are one proper name, 0 where none begins here."""
+    """Return the number of words from `i` that are one proper name; 0 if none begins here."""
     run = [words[i]] if _is_capital(words[i]) else []
     for word in words[i + 1 : i + _MAX_PROPER_WORDS] if run else ():
         beside = word.start == run[-1].end + 1 and not word.first and word.span < 0
@@ -274,12 +274,12 @@ def _proper_length(words: list[_Word], i: int) -> int:
 
 
 def _opens(word: str) -> bool:
-    """Whether a word with a capital only opens its sentence: "Use Redis", "Implementing ACME"."""
+    """Return True if a capital only begins a sentence: "Use Redis", "Implementing ACME"."""
     return word.lower() in _OPENERS or word.endswith("ing")
 
 
 def _is_capital(word: _Word) -> bool:
-    """Whether a word is written as a name is, and is not one of those that capitals only stress."""
+    """Return True for a word written as a name, unless its capitals are only emphasis."""
     text, lower = word.text, word.text.lower()
     if not text[0].isupper() or not text.isascii() or len(text) < 2 or text[-1] == "'":
         return False
@@ -291,7 +291,7 @@ def _is_capital(word: _Word) -> bool:
 
 
 def _is_title(words: list[_Word], i: int) -> bool:
-    """Whether the line around is written in capitals as titles are."""
+    """Return True if the line is written in capitals as titles are."""
     start = end = i
     while start > 0 and not words[start].first:
         start -= 1
@@ -303,7 +303,7 @@ def _is_title(words: list[_Word], i: int) -> bool:
 
 
 def _based(run: list[_Word]) -> tuple[str, int] | None:
-    """`token-based pagination` names the pattern token-pagination."""
+    """Return the pattern in words such as `token-based pagination`: token-pagination."""
     if len(run) > 1 and run[0].key.endswith("based") and run[1].key in PATTERN_HEADS:
         stem = run[0].text.lower().removesuffix("based").rstrip("-_")
         if stem and stem.replace("-", "").isalnum():
@@ -327,7 +327,7 @@ def _single(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, 
 
 
 def _is_made_name(name: str) -> bool:
-    """Whether a hyphenated word names a pattern or a part: `token-caching`, `billing-service`."""
+    """Return True for a hyphenated pattern or component: `token-caching`, `billing-service`."""
     first, _, rest = name.partition("-")
     head = rest.rpartition("-")[2]
     if head not in PATTERN_HEADS and head not in _COMPONENT_HEADS:
@@ -336,13 +336,13 @@ def _is_made_name(name: str) -> bool:
 
 
 def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
-    """Whether an ordinary word is written as a name, and not only since it opens a sentence."""
+    """Return True if an ordinary word is written as a name, not only at the start of a sentence."""
     word = words[i]
     if name.isupper() and word.text == name:
         return True
     follower = words[i + 1].text.lower() if i + 1 < len(words) else "is"
     if word.text.islower() and i and not name.isupper():
-        # "Use poetry for dependencies": what is used, where no noun follows.
+        # "Use poetry for dependencies": the object of "use", if no noun follows.
         ends = i + 1 == len(words) or words[i + 1].first or follower in _AFTER_TOOL
         return words[i - 1].text.lower() in _TOOL_VERBS - {"to"} and ends and not word.first
     if name.isupper() or not word.text[0].isupper():
@@ -351,7 +351,7 @@ def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
 
 
 def _is_identifier(text: str) -> bool:
-    """Whether a word of prose is a file, a folder, an option, or shaped like a name in code."""
+    """Return True for a file, a folder, an option, or a word shaped like a name in code."""
     text = text.removesuffix("()")
     if not 2 < len(text) <= 80 or "//" in text or not text.isascii():
         return False
@@ -366,9 +366,9 @@ def _is_identifier(text: str) -> bool:
 
 
 def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
-    """`all list endpoints`, `for the analytics DB`: the part of the system a rule is about."""
+    """Return the component in `all list endpoints` or `for the analytics DB`, and its words."""
     opener = words[i].text.lower()
-    # The opening word is read one back, so that the mention itself begins at its first modifier.
+    # The opening word is one before, so that the mention itself begins at its first modifier.
     if i == 0 or opener in _VAGUE or opener in _COMPONENT_HEADS or not opener.isalpha():
         return None
     before = words[i - 1].text.lower()

@@ -1,4 +1,4 @@
-"""Whether two records say the same in nearly the same words; pure."""
+"""Detection of records that say the same in nearly the same words; pure."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 def twin(record: Record, known: Iterable[Record]) -> Record | None:
-    """The first of the known records that says the same as this one."""
+    """Return the first of the known records that says the same as this one."""
     return next((old for old in known if says_the_same(record, old)), None)
 
 
 def says_the_same(a: Record, b: Record) -> bool:
-    """Whether two records of one scope and domain differ in nothing that tells.
+    """Return True if two records of one scope and domain are the same statement.
 
-    Their words are the same in the same order but for fillers and endings, and none that denies,
-    counts or names differs; or both take the same thing over the same other one for the same.
+    Their words are the same in the same order except for fillers and endings, and none that denies,
+    counts or names differs; or both choose the same thing over the same other one for the same
+    purpose.
     """
     if (a.scope, a.domain) != (b.scope, b.domain):
         return False
@@ -43,13 +44,13 @@ def _near(a: Record, b: Record) -> bool:
 
 
 def _named(text: str) -> frozenset[str]:
-    """What capitals within or signs make a name of: `nodeA`, `C++`; all else is plain words."""
+    """Return the names with inner capitals or signs, such as `nodeA` and `C++`."""
     parts = (part.rstrip(",;:.!?)”'\"`").lstrip("(“'\"`") for part in same_form(text).split())
     return frozenset(part for part in parts if not part.islower() or not part.isalnum())
 
 
 def _same_choice(a: Record, b: Record) -> bool:
-    """ "Use pnpm, not npm" and "we use pnpm instead of npm here"."""
+    """Return True for equal choices: "Use pnpm, not npm" and "we use pnpm instead of npm here"."""
     left, right = reading(a), reading(b)
     if not (left.taken and right.taken and left.settled and right.settled):
         return False

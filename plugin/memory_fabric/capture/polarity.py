@@ -1,13 +1,14 @@
-"""Words that deny, reject or leave something: no relation is read from a clause that holds one.
+"""Words that deny, reject or leave something, in all languages that capture reads.
 
-In all languages that capture reads. Too many words cost a relation, too few make a false one.
+No relation is read from a clause with such a word. Too many words cost a relation, too few make a
+false one.
 """
 
 from __future__ import annotations
 
 from memory_fabric.language.patterns import pattern
 
-# "Use X, not Y" compares; "No, we use X" denies what was said before.
+# "Use X, not Y" compares; "No, we use X" denies the previous statement.
 _COMPARED = (
     r", (?:and |but )?(?:not|nicht|pas|não) (?!to\b|us(?:e|ing)\b)(?:the |a |an )?"
     r"[`\w.+#@/-]+(?: [`\w.+#@/-]+)?(?=\s*$|[,;.!](?:\s|$)| for\b| in\b)|而不是|"
@@ -41,19 +42,17 @@ _CLAUSES = r"[;\n!?。！？]|\.(?:\s|$)|\b(?:because|since|weil|denn|porque|par
 
 
 def is_denied(clause: str) -> bool:
-    """True if the clause says that something is not, or must not be."""
+    """Return True if the clause says that something is not, or must not be."""
     return bool(pattern(_DENIED).search(pattern(_COMPARED).sub(" ", clause)))
 
 
 def is_left(clause: str) -> bool:
-    """True if the clause rejects something or leaves it behind."""
+    """Return True if the clause rejects something or leaves it behind."""
     return bool(pattern(_LEFT).search(clause))
 
 
 def clause_around(text: str, start: int, end: int) -> str:
-    """The clause of the text that holds what stands from `start` to `end`; 400 characters each way
-    are read.
-    """
+    """Return the clause around `start` to `end`; 400 characters on each side are read."""
     before = text[max(0, start - 400) : start]
     after = text[end : end + 400]
     left = [match.end() for match in pattern(_CLAUSES).finditer(before)]

@@ -1,4 +1,4 @@
-"""From a text to what is stored of it: captured, joined to known entities, given to the store."""
+"""Save a text: capture its records, link them to known entities, store them."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from memory_fabric.config import Settings
     from memory_fabric.store.memory import Memory
 
-# What one message may bring; more is a paste, or a report that should be read, not remembered.
+# The most records of one message; one with more is a paste or a report, not worth saving.
 MAX_RECORDS_PER_TEXT = 12
 MAX_TEXT_CHARS = 16 << 10
-# "No, ", "Actually, also ": what may stand before the sentence that a record keeps.
+# Words before the sentence that a record keeps: "No, ", "Actually, also ".
 MAX_OPENING_CHARS = 40
-# What "the project chose X" may be about.
+# The types of entities in "the project chose X".
 CHOSEN_TYPES = frozenset(("technology", "pattern", "tool", "component"))
 
 
 def trust_for(settings: Settings, stated: str) -> str:
-    """The trust that captured text deserves here; empty when nothing may be captured.
+    """Return the trust of text captured here; '' if nothing may be captured.
 
-    Unattended sessions speak with the assistant's trust unless configured; CI is not remembered.
+    Text of unattended sessions has the assistant's trust unless configured; in CI nothing is saved.
     """
     if not captures(settings):
         return ""
@@ -57,14 +57,14 @@ def remember_text(
     *,
     known_in: str = "",
 ) -> list[Record]:
-    """Store what the text holds; returns the records that are new and active, in order.
+    """Store the records of a text; return those that are new and active, in order.
 
-    `speaker` is user, assistant, subagent or summary; `said_at` is when it was said, if that was
-    earlier than now. What the domain `known_in` holds in the same words is said there again, not
-    anew in that of the provenance. Raises StoreUnavailable when something could neither be stored
-    nor queued.
+    `speaker` is user, assistant, subagent or summary; `said_at` is the time of the statement, if
+    that was earlier than now. A record that the domain `known_in` holds in the same words is
+    confirmed there instead of stored in the provenance's domain. Raises StoreUnavailable if
+    something could neither be stored nor queued.
     """
-    # Before names are read out of it: one alone would not look like a secret.
+    # Before names are extracted: a name alone would not look like a secret.
     text = without_secrets(without_injected(text))
     unread = Unread()
     found = found_in(text, speaker, KnownNames(memory, text), unread)
@@ -78,7 +78,7 @@ def remember_text(
 
 
 def _is_known(memory: Memory, record: Record, domain: str) -> bool:
-    """Whether a domain holds the record in the same words."""
+    """Return True if a domain holds the record in the same words."""
     same = "key = ? AND scope = ? AND domain = ? AND superseded_by = '' AND valid_to = ''"
     found = memory.find_records(same, (key_of(record), record.scope, domain))
     return any(say_the_same(known, record) for known in found)
@@ -87,14 +87,15 @@ def _is_known(memory: Memory, record: Record, domain: str) -> bool:
 def found_in(
     text: str, speaker: str, known: Mapping[str, str] = {}, unread: Unread | None = None
 ) -> list[Record]:
-    """The records and candidates that one text may bring, a user's corrections among them.
+    """Return the records and candidates of one text, including a user's corrections.
 
-    Nothing is stored. What cannot be read is counted in `unread`.
+    Nothing is stored. Unreadable sentences are counted in `unread`.
     """
     unread = unread or Unread()
     found = capture(text, speaker=speaker, known=known, unread=unread)
     if speaker == "user" and may_correct(text):
-        from memory_fabric.capture.corrections import corrections, joined  # only behind its cues
+        # late: only with one of its cues
+        from memory_fabric.capture.corrections import corrections, joined
 
         corrected = unread.attempt([], corrections, text, known)
         found = unread.attempt(found, joined, found, corrected)
@@ -104,9 +105,9 @@ def found_in(
 def store(
     memory: Memory, found: Sequence[Record], provenance: Provenance, text: str = ""
 ) -> list[Record]:
-    """Store records, each with what it closes; returns those that are new and active.
+    """Store records, each with what it closes; return those that are new and active.
 
-    `text` is what they were found in, if they were: how a sentence opens may say more than it.
+    `text` is their source, if any: the opening of a sentence may contain more than the record.
     """
     stated = []
     for record in found:
@@ -122,15 +123,15 @@ def store(
 def state(
     memory: Memory, record: Record, provenance: Provenance, text: str = ""
 ) -> tuple[Record | None, bool]:
-    """A record as memory has it now, and whether it is new; with what it closes, as in `store`.
+    """Store one record as `store` does; return it as saved, and True if it is new.
 
-    None where it was forgotten and nobody may bring it back now, where it is too unsure, or where
+    The record is None if it was forgotten and must not be restored, if it is too uncertain, or if
     nothing but a secret was said.
     """
     if "[redacted: " in record.what:
         from memory_fabric.redaction.redact import (
             says_only_secrets,
-        )  # only who stated one pays for it
+        )  # late: only for stated records
 
         if says_only_secrets(record.what):
             return None, False
@@ -138,7 +139,7 @@ def state(
     if record.scope == "global":
         from memory_fabric.capture.identifying_names import (
             for_everybody,
-        )  # rare, and never in a hook
+        )  # late: rare, and never in a hook
 
         record = for_everybody(record, memory)
     record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
@@ -152,7 +153,7 @@ def state(
 
 
 def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
-    """A candidate as a record, since somebody vouches for it; it closes what it replaces."""
+    """Store a candidate as a record, since the user confirmed it; it closes what it replaces."""
     sure = confidence(explicit=True, by_user=True, reason=bool(candidate.why))
     record = candidate._replace(confidence=max(candidate.confidence, sure))
     unread = Unread()
@@ -164,20 +165,20 @@ def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | 
 def _remembered(
     memory: Memory, record: Record, by: Provenance, opened: tuple[str, ...], unread: Unread
 ) -> Record | None:
-    """The record as stored, in the words of the one that it repeats; a correction is counted."""
+    """Store the record, or confirm the one that it repeats; a correction is counted."""
     said_at, is_correction = record.valid_from, record.category == CORRECTION
     unsure = record.confidence < STORED_FROM
     if not (unsure or is_correction or said_at):
         closed = unread.attempt([], closed_by, memory, record, by, opened)
         return memory.remember(record, by, closed)
-    from memory_fabric.capture import witnesses  # what is said anew at a prompt has none
+    from memory_fabric.capture import witnesses  # late: new statements of a prompt have none
 
     at = said_at or by.at or ids.timestamp()
     if is_correction:
         record = record._replace(evidence={CORRECTED: [at]})
         opened = (*opened, "no")
     record = unread.attempt(record, witnesses.in_known_words, memory, record, by)
-    # What stands as this session said it has closed what it closes.
+    # A record from this same session has closed already what it closes.
     stands = witnesses.stands(memory, record, by)
     closed = [] if stands else unread.attempt([], closed_by, memory, record, by, opened)
     echo = (unsure or bool(said_at)) and witnesses.is_echo(memory, record, by, said_at)
@@ -188,7 +189,7 @@ def _remembered(
 
 
 def _most_sure(found: Sequence[Record]) -> list[Record]:
-    """As many as one message may bring, in order; candidates only where room is left."""
+    """Return the records that one message may have, in order; candidates only if there are few."""
     sure = [r for r in found if r.confidence >= STORED_FROM][:MAX_RECORDS_PER_TEXT]
     room = MAX_RECORDS_PER_TEXT - len(sure)
     candidates = [r for r in found if r.confidence < STORED_FROM][:room]
@@ -196,7 +197,7 @@ def _most_sure(found: Sequence[Record]) -> list[Record]:
 
 
 def opening(text: str, what: str) -> tuple[str, ...]:
-    """The words that open the sentence in which a record was found: "no", "also"; lower case."""
+    """Return the words before a record in its sentence, such as "no" or "also", in lower case."""
     place = text.find(what) if text and what else -1
     before = text[max(0, place - MAX_OPENING_CHARS) : max(0, place)]
     for stop in (". ", "! ", "? ", "\n"):
@@ -205,7 +206,7 @@ def opening(text: str, what: str) -> tuple[str, ...]:
 
 
 def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> None:
-    """Note what the record's own text calls its entities otherwise; what is taken stays."""
+    """Save the other names that the record's own text gives its entities; taken names stay."""
     found = aliases_in(f"{record.what} {record.why}", [entity.name for entity in record.entities])
     if not found or record.scope == "local":
         return
@@ -222,7 +223,7 @@ def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> No
 
 
 def _joined_to_project(record: Record, memory: Memory) -> Record:
-    """A decision with `project chose X` for the first thing it is about (BR-11)."""
+    """Return a decision with the relation `project chose X` for its first entity (BR-11)."""
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
     rejected = {name_key(a) for a in record.alternatives}
@@ -244,8 +245,9 @@ def _joined_to_project(record: Record, memory: Memory) -> Record:
 
 
 def _is_a_thing(name: str) -> bool:
-    """True if a name is known as a thing, or written like one; plain capitals may be a town, a
-    person or a company.
+    """Return True for a known thing, or a name written like one.
+
+    Plain capitals may be a town, a person or a company.
     """
     return bool(entity_type(name)) or not name.replace(" ", "").isalpha() or name.islower()
 

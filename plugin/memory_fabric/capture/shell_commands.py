@@ -1,7 +1,7 @@
-"""A shell command as one tells it apart from others: what it runs, where, and who gives its status.
+"""Shell commands in a form that can be compared: program, folder, and origin of the status.
 
 Reads commands as people and assistants write them (`cd x && pytest -q 2>&1 | tail -5`), without
-being a shell: of what it does not surely understand it says nothing.
+being a shell: a command that it does not certainly understand is ignored.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 MAX_READ_CHARS = 4000
 # Longer ones first: each is one connector.
 CONNECTORS = ("&&", "||", "|&", "|", ";", "&", "\n")
-# What makes a text more than a row of commands: of such a script nothing is sure.
+# Signs of a script rather than a list of commands: its outcome is uncertain.
 _SCRIPT = ("<<", "$(", "`", "<(", "\\\n")
 _CONTROL = frozenset("for while until if case function do then else !".split())
-# They look, wait or speak: that they fail says nothing is broken.
+# Commands that look, wait or print: their failure is no problem.
 PROBES = frozenset(
     """grep egrep fgrep rg ag ack find fd ls ll dir tree cat bat head tail less more wc sed awk sort
     uniq cut tr diff cmp comm test [ [[ which whereis type command hash pgrep pkill pidof kill
@@ -31,9 +31,9 @@ _GIT_PROBES = frozenset(
     """diff grep log show status ls-files ls-remote rev-parse merge-base check-ignore cat-file
     branch blame remote config stash""".split()
 )
-# What is run before the command that is meant.
+# Wrappers of the actual command.
 _SETTING_UP = frozenset("export source . set unset umask ulimit shopt".split())
-# What only shortens or keeps what the command prints.
+# Commands that only shorten or save the output.
 _FILTERS = frozenset(
     "tail head cat tee less more grep egrep rg sed awk sort uniq wc cut tr".split()
 )
@@ -44,7 +44,7 @@ _WRAPPERS = (
     ("rye", "run"), ("bundle", "exec"), ("pnpm", "exec"), ("yarn", "exec"),
     ("python", "-m"), ("python3", "-m"), ("npx",), ("time",), ("command",), ("env",), ("nice",),
 )  # fmt: skip
-# Runners that without further words check everything: a pass of all is a pass of each part.
+# Runners that check everything if no arguments follow: their pass includes each part.
 RUNNERS = (
     ("pytest",), ("npm", "test"), ("npm", "run", "test"), ("yarn", "test"), ("pnpm", "test"),
     ("cargo", "test"), ("cargo", "build"), ("cargo", "check"), ("cargo", "clippy"),
@@ -55,7 +55,7 @@ RUNNERS = (
     ("npm", "t"), ("yarn", "run", "test"), ("pnpm", "run", "test"), ("bun", "test"),
     ("bun", "run", "test"), ("vitest", "--run"),
 )  # fmt: skip
-# One work under several names: a pass of the whole by one of them is a pass of the others.
+# Several names of the same task: a pass of the whole by one is a pass of the others.
 _SAME_WORK = (
     frozenset((
         ("npm", "test"), ("npm", "t"), ("npm", "run", "test"), ("yarn", "test"),
@@ -64,22 +64,22 @@ _SAME_WORK = (
     )),
     frozenset((("pytest",), ("tox",), ("nox",))),
 )  # fmt: skip
-# Options that change what a runner prints, not what it checks.
+# Options that change the output of a runner, not what it checks.
 _LOUDNESS = frozenset(
     """-q -qq -v -vv -vvv -s -x -rA -ra -rf --quiet --verbose --no-header --no-summary --exitfirst
     --silent --color=no --color=yes --color=never --no-color --tb=short --tb=line --tb=long
     --tb=native --tb=no --showlocals -l --nocapture --pretty --output-format=concise
     --ff --lf --last-failed --failed-first""".split()
 )
-# Of these, some leave out what passed before: then a pass is none of the whole.
+# Some of these options skip what passed before, so that a pass does not cover the whole.
 _PARTIAL = frozenset(("--lf", "--last-failed"))
 
 
 class Command(Value):
-    """A command that was meant: `text` for people, `words` and `place` to tell it apart.
+    """A command: `text` for people, `words` and `place` (its folder) to compare it.
 
-    `speaks`: its exit status is the one that was reported. `probes`: it only looks, so that its
-    failure is no problem.
+    `speaks` means that the reported exit status is its own. `probes` means that it only looks, so
+    that its failure is no problem.
     """
 
     text: str
@@ -90,7 +90,7 @@ class Command(Value):
 
 
 def command_in(line: str, place: str = "") -> Command | None:
-    """The command that a shell line runs in the folder `place`; None where that is not sure."""
+    """Return the command that a line runs in the folder `place`; None if that is uncertain."""
     parts = _parts(line.strip()) if len(line) <= MAX_READ_CHARS else []
     parts, place = _without_set_up(parts, place)
     parts, speaks = _without_tail(parts)
@@ -105,12 +105,12 @@ def command_in(line: str, place: str = "") -> Command | None:
     text = " ".join(joined)
     if len(rows) == 1:
         return Command(text, _quietly(rows[0]), place, speaks, _is_probe(rows[0]))
-    # Which of several failed is not told: one that only looks makes the whole unsure.
+    # It is unknown which of several failed: one that only looks makes the result uncertain.
     return Command(text, tuple(joined), place, speaks, any(map(_is_probe, rows)))
 
 
 def covers(passed: Command, failed: Command) -> bool:
-    """Whether the pass of one command surely shows that the other would pass, too."""
+    """Return True if the pass of one command proves that the other would pass, too."""
     if passed.place != failed.place:
         return False
     if passed.words == failed.words:
@@ -123,7 +123,7 @@ def covers(passed: Command, failed: Command) -> bool:
 
 
 def _parts(text: str) -> list[tuple[list[str], str]]:
-    """The commands of a line as words, each with the connector after it; none of a script."""
+    """Return the commands of a line as words, each with the connector after it; [] for a script."""
     if any(mark in text for mark in _SCRIPT):
         return []
     parts: list[tuple[list[str], str]] = []
@@ -142,7 +142,7 @@ def _parts(text: str) -> list[tuple[list[str], str]]:
 
 
 def _tokens(text: str) -> list[str]:
-    """Words, quotes kept, and connectors, in order; one pass."""
+    """Return words, quotes kept, and connectors, in order; one pass."""
     tokens: list[str] = []
     start, place, quote = -1, 0, ""
     while place < len(text):
@@ -171,14 +171,14 @@ def _connector_at(text: str, place: int) -> str:
 
 
 def _is_redirect(text: str, place: int) -> bool:
-    """Whether an `&` belongs to `2>&1` or `&>file`."""
+    """Return True if an `&` is part of `2>&1` or `&>file`."""
     return text[place] == "&" and (text[place - 1 : place] == ">" or text.startswith("&>", place))
 
 
 def _without_set_up(
     parts: list[tuple[list[str], str]], place: str
 ) -> tuple[list[tuple[list[str], str]], str]:
-    """The commands after those that only set the scene, and the folder they run in."""
+    """Return the commands without those that only prepare, such as `cd`, and their folder."""
     while len(parts) > 1 and parts[0][1] in ("&&", ";"):
         words = parts[0][0]
         if words[0] == "cd" and len(words) == 2 and _is_plain(words[1]):
@@ -192,7 +192,7 @@ def _without_set_up(
 def _without_tail(
     parts: list[tuple[list[str], str]],
 ) -> tuple[list[tuple[list[str], str]], bool]:
-    """The commands without filters and remarks behind them, and whether the status is theirs."""
+    """Return the commands without filters and prints at the end, and if the status is theirs."""
     speaks = True
     while len(parts) > 1:
         connector, words = parts[-2][1], parts[-1][0]
@@ -206,7 +206,7 @@ def _without_tail(
 
 
 def _bare(words: Sequence[str]) -> list[str]:
-    """The words without redirections, wrappers, and the folder of the program."""
+    """Return the words without redirections, wrappers, and the folder of the program."""
     kept: list[str] = []
     skip = False
     for word in words:
@@ -228,7 +228,7 @@ def _bare(words: Sequence[str]) -> list[str]:
 
 
 def _quietly(words: Sequence[str]) -> tuple[str, ...]:
-    """The words of a runner without what only makes it louder; of others all of them."""
+    """Return the words of a runner without options of its output; for other programs all words."""
     is_runner = any(tuple(words[: len(r)]) == r for r in RUNNERS)
     if not is_runner or not _PARTIAL.isdisjoint(words):
         return tuple(words)

@@ -1,6 +1,6 @@
-"""The boundary around every sentence that is read: one that cannot be read does not stop the rest.
+"""The error boundary around each sentence: one that fails does not stop the rest.
 
-What fails there is set aside and counted. The log names the place in the code, never the sentence.
+Failures are counted. The log names the location in the code, never the sentence.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-# What a mistake in reading raises. Store, deadline and system errors are nobody's sentence.
+# Errors of reading a sentence. Store, deadline and system errors are not among them.
 FAULTS = (
     ArithmeticError,
     AssertionError,
@@ -28,14 +28,14 @@ MAX_PLACES = 3
 
 
 class Unread:
-    """What could not be read of a text: how many `sentences`, and in which `places` of the code."""
+    """The number of unreadable `sentences`, and the `places` in the code that failed."""
 
     def __init__(self) -> None:
         self.sentences = 0
         self.places: dict[str, None] = {}
 
     def attempt(self, default: Any, work: Callable[..., T], *given: Any) -> T:
-        """Return what `work` makes of `given`; `default`, counted, where it fails."""
+        """Return the result of `work(*given)`; if it fails, count that and return `default`."""
         try:
             return work(*given)
         except FAULTS as error:
@@ -46,10 +46,10 @@ class Unread:
         return instead
 
     def tell(self, memory: Memory) -> None:
-        """Name what was set aside among the memory's failures, and count it in its store."""
+        """Add the unreadable sentences to the memory's failures, and count them in its store."""
         if self.sentences:
             said = f"{self.sentences} set aside ({', '.join(self.places)})"
-            from memory_fabric.store.health import unreadable_counts  # only where something failed
+            from memory_fabric.store.health import unreadable_counts  # late: only after a failure
 
             memory.fail(f"sentences that could not be read: {said}")
             unreadable_counts.add(memory, self.sentences)
@@ -57,7 +57,7 @@ class Unread:
 
 
 def _place(error: BaseException) -> str:
-    """The kind of an error, and the module and line that raised it; no word of what was read."""
+    """Return the kind of an error, and the module and line that raised it, without the text."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next

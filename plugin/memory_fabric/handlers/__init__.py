@@ -1,1 +1,1 @@
-"""Who answers when an event calls; one module a thing the house does."""
+"""Handlers of the hook events, one module each."""

@@ -1,4 +1,4 @@
-"""Stop: remember by itself what the turn brought, then bring tiers 2 and 3 up to date."""
+"""Stop: save the turn's memories, then update tiers 2 and 3."""
 
 from __future__ import annotations
 
@@ -14,35 +14,37 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
-    """Fires when a turn ends. Reads the transcript's new part and the last message; stores records,
-    solved problems and episodes. Replies with a notice when something is new or wrong, never with
-    context: that would make the turn go on.
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires when a turn ends.
+
+    Reads the transcript's new part and the last message; stores records, solved problems and
+    episodes. Replies with a notice if something is new or wrong, never with context, which would
+    continue the turn.
     """
-    memory = fabric.memory
+    memory = context.memory
     new: list[Record] = []
     try:
-        new += follow(fabric, event.session, event.transcript_path)
-        # The transcript may lag behind, or be missing: the event's message is the surer source.
-        new += speak(fabric, event.session, "assistant", events.last_message(event))
-    except StoreUnavailable as error:  # the transcript is read again by the next Stop
+        new += follow(context, event.session, event.transcript_path)
+        # The transcript may lag behind or be missing: the event's message is more reliable.
+        new += speak(context, event.session, "assistant", events.last_message(event))
+    except StoreUnavailable as error:  # the next Stop reads the transcript again
         memory.fail(f"graph: {error}")
-    except DeadlinePassed:  # and so is what of it there was no time for
+    except DeadlinePassed:  # the next Stop reads the rest
         deadline.current().postpone(TRANSCRIPT)
     memory.flush()
-    # A turn that goes on is not interrupted: what waits is told when it ends.
-    waiting = [] if events.stop_active(event) else _waiting(fabric)
+    # A turn that continues is not interrupted: waiting notices follow at its end.
+    waiting = [] if events.stop_active(event) else _waiting(context)
     told = [notice_texts.problem(text, memory.settings) for text in waiting]
     parts = [notice_texts.remembered(new, memory.settings), *told]
     notice = " · ".join(part for part in parts if part)
     return Reply(notice=notice) if notice else None
 
 
-def _waiting(fabric: WorkTable) -> list[str]:
-    memory = fabric.memory
+def _waiting(context: RequestContext) -> list[str]:
+    memory = context.memory
     try:
         return [*memory.told, *notices.take(memory.settings.home)]
     except (OSError, TimeoutError) as error:

@@ -1,4 +1,4 @@
-"""PostToolUse on memory tools of other servers: what was created there is known here, too."""
+"""PostToolUse of other servers' memory tools: save what they create, too."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
-# The tools that are mirrored, with the list in their arguments; deletions stay where they are.
+# The tools that are copied, with the list in their arguments. Deletions are not.
 LISTS = {
     "create_entities": ("entities", ("name", "entityType")),
     "create_relations": ("relations", ("from", "to", "relationType")),
@@ -27,10 +27,12 @@ LISTS = {
 }
 
 
-def handle(event: Event, fabric: WorkTable) -> None:
-    """Fires after a tool of an MCP server. Reads the arguments of creating tools, stores the same;
-    storing twice changes nothing. Our own server's calls are no news, under whichever name the
-    client was told to start it; no reply.
+def handle(event: Event, context: RequestContext) -> None:
+    """Fires after a tool of an MCP server. Does not reply.
+
+    Reads the arguments of tools that create, and stores the same, which changes nothing the second
+    time. Calls of this plugin's own server are ignored, under any name that the client starts it
+    by.
     """
     name = events.tool_name(event)
     kind = name.rsplit("__", 1)[-1]
@@ -39,26 +41,26 @@ def handle(event: Event, fabric: WorkTable) -> None:
     if name.startswith(OUR_TOOLS) or events.mcp_server(event) in OUR_SERVERS:
         return
     server = events.mcp_server(event) or name.removeprefix("mcp__").rpartition("__")[0]
-    if is_our_server(server, fabric.memory.settings):
+    if is_our_server(server, context.memory.settings):
         return
     payload = _usable(kind, events.tool_input(event))
-    if not payload or _is_known(fabric.memory, kind, payload):
+    if not payload or _is_known(context.memory, kind, payload):
         return
     by = Provenance(
         "mcp",
         trust="tool",
         session=event.session,
         agent=event.agent_type,
-        domain=fabric.room.domain,
+        domain=context.room.domain,
     )
     try:
-        fabric.memory.write(kind, payload, by)
+        context.memory.write(kind, payload, by)
     except NotFound:
-        _with_entities(fabric, payload, by)
+        _with_entities(context, payload, by)
 
 
 def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
-    """Whether all of it is in memory already: saying it again would only lengthen the history."""
+    """Return True if all of it is stored already: a repetition would only lengthen the history."""
     items = write.cleaned(payload)[LISTS[kind][0]]
     ends = ("name", "entityName", "from", "to")
     names = list(dict.fromkeys(item[end] for item in items for end in ends if end in item))
@@ -77,17 +79,17 @@ def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
     )
 
 
-def _with_entities(fabric: WorkTable, payload: Mapping[str, Any], by: Provenance) -> None:
-    """Observations of entities that the other server knew before we did: make them first."""
+def _with_entities(context: RequestContext, payload: Mapping[str, Any], by: Provenance) -> None:
+    """Store observations whose entities only the other server knows: create these first."""
     entities = [
         {"name": item["entityName"], "entityType": "unknown", "observations": item["contents"]}
         for item in payload["observations"]
     ]
-    fabric.memory.write("create_entities", {"entities": entities}, by)
+    context.memory.write("create_entities", {"entities": entities}, by)
 
 
 def _usable(kind: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The items of the call that have the fields we need, as texts; empty when there are none."""
+    """Return the items of the call that have the needed fields, as texts; {} if there are none."""
     field, needed = LISTS[kind]
     items = asked.get(field)
     kept = [

@@ -1,4 +1,4 @@
-"""UserPromptSubmit: what the user decided, prefers, demands or suffers from, stored at once."""
+"""UserPromptSubmit: save the decisions, preferences, constraints and problems of a prompt."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from memory_fabric.session import notice_texts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
-    """Fires on each prompt; costs nothing unless a cue word stands in it. Reads the prompt, stores
-    its records in tier 1, and replies with a notice when something is new.
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires on each prompt; costs almost nothing unless the prompt contains a cue word.
 
-    Machine turns, typed commands and our own blocks are not the user's words.
+    Reads the prompt, stores its records in tier 1, and replies with a notice if something is new.
+    Machine turns, typed commands and this plugin's own blocks are not the user's words.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
     prompt = events.prompt(event)
     if not (has_cue(prompt) or may_correct(prompt)):
         return None
-    from memory_fabric.session.remember_turn import speak  # only behind the cue check
+    from memory_fabric.session.remember_turn import speak  # late: only with a cue word
 
-    new = speak(fabric, event.session, "user", prompt)
-    settings = fabric.memory.settings
+    new = speak(context, event.session, "user", prompt)
+    settings = context.memory.settings
     told = [notice_texts.remembered(new, settings)]
-    told += [notice_texts.problem(text, settings) for text in fabric.memory.told]
+    told += [notice_texts.problem(text, settings) for text in context.memory.told]
     notice = " · ".join(part for part in told if part)
     return Reply(notice=notice) if notice else None

@@ -1,4 +1,4 @@
-"""SessionEnd: nothing of the session stays only in memory that will not be looked at again."""
+"""SessionEnd: save the rest of the session and write the other tiers."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from memory_fabric.store.health import maintenance
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 # The client gives all SessionEnd hooks together about 1.5 s.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
-    """Fires when a session ends. Reads what no Stop has read, stores what the session was about,
-    forgets what was local to it, writes the other tiers; a backup, when due, is made by a detached
-    process. No reply.
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires when a session ends. Does not reply.
+
+    Reads what no Stop has read, stores the session record, forgets the session's local records, and
+    writes the other tiers. A backup that is due is made by a detached process.
     """
-    memory = fabric.memory
+    memory = context.memory
     limit = deadline.current()
     before = read_to(memory, event.session)
     try:
-        follow(fabric, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS)
-        conclude(fabric, event.session)
+        follow(context, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS)
+        conclude(context, event.session)
     except DeadlinePassed:
         limit.postpone(TRANSCRIPT)
     gone = memory.find_records("scope = 'local' AND session = ?", (event.session,))
@@ -42,8 +43,8 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
     if TRANSCRIPT not in limit.postponed and not is_behind(
         memory, event.session, event.transcript_path, before
     ):
-        # Else it counts as broken off, and the next starts read the rest.
-        sessions.set_fields(memory.session_database(), event.session, ended_at=fabric.now)
+        # Otherwise the session counts as interrupted, and later starts read the rest.
+        sessions.set_fields(memory.session_database(), event.session, ended_at=context.now)
     if not maintenance.is_due(memory):
         return None
     folder = memory.settings.project_dir

@@ -1,4 +1,4 @@
-"""Stop, PostCompact: what the session said goes to the receiver that somebody named, by a spool."""
+"""Stop, PostCompact: forward the session's messages to the configured receiver, by a spool."""
 
 from __future__ import annotations
 
@@ -22,43 +22,45 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
 MAX_MESSAGES = 10
 SENT_BY = "`/memory-fabric:memory sync` sends what waits and says what is wrong."
 BETWEEN = f"\n\n{ingest_protocol.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
-# So much is looked at before it is redacted: a cut must not hide what a secret is known by.
+# Characters that are redacted: a cut before redaction could hide what identifies a secret.
 MAX_READ_CHARS = 256 << 10
 # A receiver takes at most a megabyte.
 MAX_BODY_BYTES = 1_000_000
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
-    """Fires when a turn ends and after a compaction, where a receiver is named. Reads the end of
-    the transcript, or the summary; keeps one item in the spool and, once the reply is out, starts
-    the sender. Replies with a notice when the receiver is new or the spool is full.
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires when a turn ends and after a compaction, if there is a forward target.
+
+    Reads the end of the transcript, or the summary; puts one item into the spool and, after the
+    reply was written, starts the sender. Replies with a notice if the receiver is new or the spool
+    is full.
     """
-    memory = fabric.memory
+    memory = context.memory
     if not captures(memory.settings) or event.agent_id:
-        return None  # what an agent's own context was compacted to, its session did not say
+        return None  # the summary of an agent's own context is not the session's
     may_speak = event.name == "Stop"
     texts, mark = _messages(event) if may_speak else _summary(event)
     told = trigger.news(memory.settings) if may_speak else ""
     if texts:
-        body = _body(fabric, event, texts, mark)
+        body = _body(context, event, texts, mark)
         told = _keep(memory, body, may_speak=may_speak) or told
     notice = notice_texts.problem(told, memory.settings)
     return Reply(notice=notice, receipts=trigger.receipts(memory.settings))
 
 
 def _messages(event: Event) -> tuple[list[str], str]:
-    """The last messages as they may leave, and what tells this turn's end from any other."""
+    """Return the last messages, redacted, and a mark that identifies the end of this turn."""
     said = last_said(event.transcript_path, MAX_MESSAGES)
     last = events.last_message(event)
     texts = [text for _, text in said]
-    # The transcript may lag behind, or be missing: the event's message is the surer source.
+    # The transcript may lag behind or be missing: the event's message is more reliable.
     if last.strip() and not (texts and texts[-1].strip().endswith(last.strip())):
         texts.append(last)
     kept = [text for raw in texts[-MAX_MESSAGES:] if (text := _fit(raw, MAX_MESSAGE_CHARS))]
@@ -67,7 +69,7 @@ def _messages(event: Event) -> tuple[list[str], str]:
 
 
 def _summary(event: Event) -> tuple[list[str], str]:
-    from memory_fabric.session.compaction_summary import said_in  # of this event only
+    from memory_fabric.session.compaction_summary import said_in  # late: for this event only
 
     text = _fit(said_in(events.compact_summary(event)), MAX_SUMMARY_CHARS)
     return [text] if text else [], text
@@ -78,10 +80,10 @@ def _fit(text: str, max_chars: int) -> str:
     return cut(without_controls(clean).strip(), max_chars)
 
 
-def _body(fabric: WorkTable, event: Event, texts: Sequence[str], mark: str) -> dict[str, Any]:
-    """What is sent; the oldest messages stay out where all of them are too much."""
-    project = fabric.memory.project.name if fabric.memory.project else ""
-    room = fabric.room
+def _body(context: RequestContext, event: Event, texts: Sequence[str], mark: str) -> dict[str, Any]:
+    """Return the request's body, without the oldest messages if all of them are too much."""
+    project = context.memory.project.name if context.memory.project else ""
+    room = context.room
     body = {
         "session_summary": BETWEEN.join(texts),
         "key_decisions": [],
@@ -91,7 +93,7 @@ def _body(fabric: WorkTable, event: Event, texts: Sequence[str], mark: str) -> d
         "project": without_secrets(project),
         "session_id": event.session[:200],
         "idempotency_key": ids.id_for(f"{event.name}\n{event.session}\n{mark}"),
-        "created_at": fabric.now,
+        "created_at": context.now,
     }
     while len(texts) > 1 and len(spool.encoded(body)) > MAX_BODY_BYTES:
         texts = texts[1:]
@@ -100,7 +102,7 @@ def _body(fabric: WorkTable, event: Event, texts: Sequence[str], mark: str) -> d
 
 
 def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
-    """Keep the item; what the user must be told now, if there is no room for it."""
+    """Put the item into the spool; return a notice for the user if there is no space for it."""
     settings = memory.settings
     place = memory.project.id if memory.project else ""
     try:

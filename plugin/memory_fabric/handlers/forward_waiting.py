@@ -1,4 +1,4 @@
-"""SessionStart, SessionEnd: what waits to be forwarded is tried again; new receivers are named."""
+"""SessionStart, SessionEnd: send waiting items again, and report new receivers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from memory_fabric.session import notice_texts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
-    """Fires when a session starts or ends and a receiver is named. Once the reply is out, the
-    sender is started if something waits and is due. At a start it tells of a new receiver.
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires when a session starts or ends, if there is a forward target.
+
+    After the reply was written, starts the sender if a waiting item is due. At a start, replies
+    with a notice if the receiver is new.
     """
-    settings = fabric.memory.settings
+    settings = context.memory.settings
     told = trigger.news(settings) if event.name == "SessionStart" else ""
     notice = notice_texts.problem(told, settings)
     return Reply(notice=notice, receipts=trigger.receipts(settings))

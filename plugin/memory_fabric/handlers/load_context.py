@@ -1,4 +1,4 @@
-"""SessionStart: the project's recent decisions, once a session; and the house put in order."""
+"""SessionStart: inject the project's recent decisions, once a session, and do maintenance."""
 
 from __future__ import annotations
 
@@ -22,39 +22,41 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
 STANDING_TYPES = ("decision", "constraint", "preference", "pattern", "antipattern")
 HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local'"
-# Of the start's time what may be spent before the session is given anything.
+# The seconds of a start that maintenance may take before anything is injected.
 ORDER_SHARE = 0.5
 # Enough rows that ten remain after those that MEMORY.md shows anyway.
 MAX_READ = 60
-# What the last session left open is handed to the next one, if that comes soon.
+# A session that starts within this time gets the open points of the last one.
 HANDED_ON_FOR_S = 3 * 24 * 3600
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
-    """Fires on startup, resume, clear and fork. Reads recent and pinned records; replies with the
-    session block, unless the session has it already, and with notices of what went wrong.
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires on startup, resume, clear and fork.
 
-    Beside that: packages are installed in the background, queued changes applied, sessions that
-    ended without Stop caught up, and on the very first run the user is told what is kept where.
+    Reads recent and pinned records; replies with the session block, unless the session has it
+    already, and with notices of problems.
+
+    It also installs packages in the background, applies queued changes, catches up sessions that
+    ended without Stop, and on the very first run tells the user what is stored where.
     """
     if events.source(event) == "compact":
         return None
-    memory = fabric.memory
+    memory = context.memory
     packages.start(memory.settings.data_dir, memory.settings.plugin_root)
     limit = deadline.current()
     try:
         with limit.part(ORDER_SHARE):
-            _put_in_order(event, fabric)
+            _put_in_order(event, context)
     except DeadlinePassed:
         limit.postpone("order")
-    except (FabricError, OSError) as error:  # another process writes: the next start will do it
+    except (FabricError, OSError) as error:  # another process writes: the next start does it
         memory.fail(f"order: {error}")
-    block = session_block(event, fabric)
+    block = session_block(event, context)
     told = [notice_texts.problem(text, memory.settings) for text in _told(memory)]
     if notices.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
@@ -64,16 +66,16 @@ def handle(event: Event, fabric: WorkTable) -> Reply | None:
 
 
 class Block(Value):
-    """The session block as a reply, and the ledger ids of what it gives."""
+    """The session block as a reply, and the ledger ids of its contents."""
 
     reply: Reply
     given: tuple[str, ...] = ()
 
 
-def session_block(event: Event, fabric: WorkTable) -> Block:
-    """What the session has not been given yet, with the receipt that notes it."""
-    memory = fabric.memory
-    ledger = Ledger(event, fabric)
+def session_block(event: Event, context: RequestContext) -> Block:
+    """Return what the session has not been given yet, with the receipt that records it."""
+    memory = context.memory
+    ledger = Ledger(event, context)
     if events.source(event) == "fork":
         _inherit(ledger, event)
     seen = ledger.seen()
@@ -97,8 +99,9 @@ def session_block(event: Event, fabric: WorkTable) -> Block:
 
 
 def standing(memory: Memory) -> list[Record]:
-    """All pinned records, then those that hold until someone changes them, then the same of what
-    others shared; each newest first.
+    """Return the pinned records, then those that hold until changed; own ones before shared ones.
+
+    Each group is sorted newest first.
     """
     marks = ", ".join("?" * len(STANDING_TYPES))
     pinned = memory.find_records(f"{HOLDS} AND pinned = 1", (), MAX_READ)
@@ -112,9 +115,9 @@ def standing(memory: Memory) -> list[Record]:
 
 
 def open_points(memory: Memory) -> list[Record]:
-    """Questions without an answer, and blockers that still block; ours, then others', newest first.
+    """Return unanswered questions and current blockers, newest first; own ones before shared ones.
 
-    Pinned ones stand among the pinned.
+    Pinned records are left out, since they are listed anyway.
     """
     still = f"{HOLDS} AND pinned = 0 AND type IN ('question', 'blocker') AND source"
     ours = memory.find_records(f"{still} <> ?", (OTHERS,), render.MAX_OPEN_POINTS)
@@ -123,7 +126,10 @@ def open_points(memory: Memory) -> list[Record]:
 
 
 def left_open(memory: Memory, event: Event) -> Record | None:
-    """The last session, if it ended lately and left something open, and no other was told of it."""
+    """Return the record of the last session if it ended recently and left something open.
+
+    It is None if another session was given it already.
+    """
     recently = ids.timestamp(time.time() - HANDED_ON_FOR_S)
     found = memory.find_records(
         f"{HOLDS} AND type = 'session' AND session <> ? AND created_at > ?",
@@ -139,15 +145,15 @@ def left_open(memory: Memory, event: Event) -> Record | None:
     return None if given else last
 
 
-def _put_in_order(event: Event, fabric: WorkTable) -> None:
-    memory = fabric.memory.whole  # whoever comes: what waits is everybody's
-    from memory_fabric.store.tiers import sync  # on the session's first event only
+def _put_in_order(event: Event, context: RequestContext) -> None:
+    memory = context.memory.whole  # for all domains: queued changes may belong to any of them
+    from memory_fabric.store.tiers import sync  # late: only on the session's first event
 
     sync.confirm_shown(memory)
     if not memory.settings.writes:
         return
     if event.agent_type or memory.settings.domain or memory.settings.rooms.configured:
-        _note_launch(memory, event, fabric.now)
+        _note_launch(memory, event, context.now)
     if any(os.path.exists(memory.queue_path(kind)) for kind in ("project", "user")):
         sync.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
@@ -155,15 +161,17 @@ def _put_in_order(event: Event, fabric: WorkTable) -> None:
     database = memory.session_database()
     if memory.project is not None and memory.settings.attended:
         _say_what_is_missing(memory)
-    if sessions.unfinished(database, event.session, fabric.now, 1):
-        from memory_fabric.session.catch_up import catch_up  # rare: another one runs, or broke off
+    if sessions.unfinished(database, event.session, context.now, 1):
+        # late: only if a session is running elsewhere or was interrupted
+        from memory_fabric.session.catch_up import catch_up
 
-        catch_up(fabric, event)
+        catch_up(context, event)
 
 
 def _note_launch(memory: Memory, event: Event, now: str) -> None:
-    """Who catches up on this session knows as what it ran, and where."""
-    from memory_fabric.session.follow_transcript import launched  # most have one room only
+    """Record the session's agent type and folder, for a later session that catches up on it."""
+    # late: most memories have one domain only
+    from memory_fabric.session.follow_transcript import launched
 
     database = memory.session_database()
     sessions.touch(database, event.session, now, event.transcript_path)
@@ -173,8 +181,8 @@ def _note_launch(memory: Memory, event: Event, now: str) -> None:
 
 
 def _take_in(memory: Memory) -> None:
-    """What others wrote since; what there is too much of for a start, Stop takes."""
-    from memory_fabric.store.sharing import remote_records  # only where somebody shares
+    """Read what others have shared since; Stop reads what is too much for a start."""
+    from memory_fabric.store.sharing import remote_records  # late: only where a journal is shared
 
     try:
         remote_records.import_new(memory, most=remote_records.MAX_AT_START)
@@ -183,9 +191,7 @@ def _take_in(memory: Memory) -> None:
 
 
 def _say_what_is_missing(memory: Memory) -> None:
-    """Tell once of a project's folder in home that is gone, and of a journal that has more than
-    memory.
-    """
+    """Report once a project's missing folder in home, and a journal that has more than memory."""
     from memory_fabric.store.projects import own_lines
 
     try:
@@ -193,7 +199,8 @@ def _say_what_is_missing(memory: Memory) -> None:
         now, before = own_lines.stamps(memory)
         if now == before and not is_gone:
             return
-        from memory_fabric.store.sharing import adoption  # the journal changed outside a session
+        # late: only if the journal changed outside a session
+        from memory_fabric.store.sharing import adoption
 
         found = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
         if found is not None:
@@ -208,19 +215,19 @@ def _say_what_is_missing(memory: Memory) -> None:
 def _told(memory: Memory) -> list[str]:
     try:
         place = memory.project.id if memory.project else memory.settings.home
-        # Nobody reads what a session without a person is told.
+        # Without a person no one reads the notice.
         waiting = notices.take(memory.settings.home, place) if memory.settings.attended else []
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
         waiting = []
     failed = packages.last_error(memory.settings.data_dir)
-    # What of a wall was misspelt does not stand.
+    # Parts of the isolation that are misspelt have no effect.
     wrong = memory.settings.complaints
     return [*memory.told, *wrong, *waiting, *([failed] if failed else [])]
 
 
 def _inherit(ledger: Ledger, event: Event) -> None:
-    """A fork's transcript begins with its parent's entries: what they were given, it has.
+    """Copy the injection ledger of the parent session to a fork.
 
     Only the copied answers still name the parent (measured: `requestSessionId`).
     """
@@ -231,7 +238,7 @@ def _inherit(ledger: Ledger, event: Event) -> None:
 
 def _parent(path: str) -> str:
     try:
-        from memory_fabric.store.files import open_regular  # forks only
+        from memory_fabric.store.files import open_regular  # late: forks only
 
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):

@@ -1,4 +1,4 @@
-"""PreToolUse on Agent and Task: note the task, since SubagentStart does not say it."""
+"""PreToolUse of Agent and Task: note the task, which SubagentStart does not contain."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from memory_fabric.store import sessions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 TOOLS = frozenset(("Agent", "Task"))
 DEFAULT_AGENT = "general-purpose"
-# A long task says what it is about at its ends; what lies between is mostly pasted.
+# A long task states its subject at both ends; the middle is mostly pasted.
 HEAD_CHARS, TAIL_CHARS = 4 << 10, 2 << 10
 
 
-def handle(event: Event, fabric: WorkTable) -> None:
-    """Fires before a subagent is asked for. Reads the task, keeps it redacted; no reply."""
+def handle(event: Event, context: RequestContext) -> None:
+    """Fires before a subagent is started. Keeps the task, redacted. Does not reply."""
     if events.tool_name(event) not in TOOLS:
         return
     asked = events.tool_input(event)
@@ -26,16 +26,17 @@ def handle(event: Event, fabric: WorkTable) -> None:
     kind = asked.get("subagent_type")
     if not isinstance(prompt, str) or not prompt.strip():
         return
-    from memory_fabric.redaction.prefilter import without_secrets  # not for calls of other tools
+    # late: not for calls of other tools
+    from memory_fabric.redaction.prefilter import without_secrets
 
-    database = fabric.memory.session_database()
+    database = context.memory.session_database()
     sessions.save_task(
         database,
-        events.tool_use_id(event) or fabric.now,
+        events.tool_use_id(event) or context.now,
         event.session,
         kind if isinstance(kind, str) and kind else DEFAULT_AGENT,
         _both_ends(without_secrets(text_of(asked.get("description"), prompt))),
-        fabric.now,
+        context.now,
     )
 
 

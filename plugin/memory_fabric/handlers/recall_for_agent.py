@@ -1,4 +1,4 @@
-"""SubagentStart: what a subagent's task and kind need from memory, and no more."""
+"""SubagentStart: inject the memories that a subagent's task and type need."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ if TYPE_CHECKING:
     from memory_fabric.events import Event
     from memory_fabric.recall.pipeline import Fabric
 
-# Measured (docs/decisions/0009): the client's own searching agents start without MEMORY.md.
+# Measured (docs/decisions/0009): the client's own search agents start without MEMORY.md.
 WITHOUT_NATIVE_NOTES = frozenset(("explore", "plan"))
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
-    """Fires when a subagent starts. Reads the tasks noted for its type that no other is known to
-    have; replies with memories for all of them within one budget, since the event does not say
-    which is its own.
+    """Fires when a subagent starts.
 
-    What MEMORY.md shows is given only to those agents that the client does not show that file. An
-    agent of a type to which config.toml gives a domain is given what lies there, under its label.
+    Reads the tasks noted for its type that are not known to be another agent's; replies with
+    memories for all of them within one budget, since the event does not say which one is its own.
+
+    Records that MEMORY.md shows are given only to agents that start without that file. An agent
+    whose type has a domain in config.toml is given the memory of that domain, labelled as such.
     """
     if not event.agent_type:
         return None
@@ -41,14 +42,15 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
 
 
 def _in_room(fabric: Fabric) -> Fabric:
-    """The fabric over the domain that config.toml gives to this type, where it gives one."""
+    """Limit recall to the domain that config.toml gives this agent type, if any."""
     settings = fabric.memory.settings
     if not (settings.rooms.agents or settings.rooms.isolated_agents or settings.rooms.isolated):
         return fabric
     room = fabric.room
     if not room.stated:
         return fabric
-    from memory_fabric.store.domains.scoped_memory import within  # most memories are never confined
+    # late: most memories are never scoped
+    from memory_fabric.store.domains.scoped_memory import within
 
     seen = within(fabric.memory, (room.domain,))
     return type(fabric)(seen, fabric.now, fabric.similarity, agent_type=fabric.agent_type)

@@ -1,4 +1,4 @@
-"""UserPromptSubmit: the few memories that matter for this prompt, found and given, or silence."""
+"""UserPromptSubmit: inject the few memories that matter for this prompt, or nothing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 
 def handle(event: Event, fabric: Fabric) -> Reply | None:
-    """Fires on each prompt. Reads the prompt and the ledger; replies with what is above the floor
-    and new to this session: of what was said in it only what was before its last compaction. The
-    first prompt of a session that SessionStart missed gets the session block, too.
+    """Fires on each prompt.
+
+    Reads the prompt and the ledger; replies with memories above the relevance floor that are new to
+    this session. Of the session's own statements only those before its last compaction count. The
+    first prompt also gets the session block if SessionStart did not run.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -23,7 +25,8 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     before = Reply()
     seen = ledger.seen()
     if not ledger.loaded:
-        from memory_fabric.handlers.load_context import session_block  # SessionStart never ran
+        # late: SessionStart never ran
+        from memory_fabric.handlers.load_context import session_block
 
         block = session_block(event, fabric)
         before, seen = block.reply, seen | frozenset(block.given)

@@ -1,4 +1,4 @@
-"""SubagentStop: what a subagent found out, in the domain of its type."""
+"""SubagentStop: save the findings of a subagent in the domain of its type."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from memory_fabric.models import Provenance
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 
-def handle(event: Event, fabric: WorkTable) -> None:
-    """Fires when a subagent ends. Reads its last message, stores its records; no reply.
+def handle(event: Event, context: RequestContext) -> None:
+    """Fires when a subagent ends. Reads its last message, stores its records. Does not reply.
 
     A compaction runs as an agent without a type: its summary comes with PostCompact.
     """
-    memory = fabric.memory
+    memory = context.memory
     trust = remember.trust_for(memory.settings, "assistant")
     if not event.agent_type or not trust:
         return
@@ -26,6 +26,6 @@ def handle(event: Event, fabric: WorkTable) -> None:
         trust=trust,
         session=event.session,
         agent=event.agent_type,
-        domain=fabric.room.domain,
+        domain=context.room.domain,
     )
     remember.remember_text(memory, events.last_message(event), "subagent", by)

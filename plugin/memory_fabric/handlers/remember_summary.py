@@ -1,4 +1,4 @@
-"""PostCompact: records from the summary that the client made of the session."""
+"""PostCompact: save records from the client's summary of the session."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from memory_fabric.session.compaction_summary import said_in
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 
-def handle(event: Event, fabric: WorkTable) -> None:
-    """Fires after a compaction. Reads the summary without its analysis, stores its records in the
-    domain of sessions; prints nothing, since what this event prints reaches the model as raw text.
+def handle(event: Event, context: RequestContext) -> None:
+    """Fires after a compaction.
+
+    Reads the summary without its analysis and stores its records in the domain of sessions. Prints
+    nothing, since the output of this event reaches the model as raw text.
     """
-    memory = fabric.memory
+    memory = context.memory
     trust = remember.trust_for(memory.settings, "assistant")
     if not trust:
         return
-    room = fabric.room
+    room = context.room
     by = Provenance(
         "compaction",
         trust=trust,
         session=event.session,
-        agent=fabric.agent_type,
+        agent=context.agent_type,
         domain=room.domain if room.isolated else SESSION,
     )
     said = said_in(events.compact_summary(event))

@@ -1,4 +1,4 @@
-"""SessionStart after a compaction: give back what the session has just lost."""
+"""SessionStart after a compaction: inject the context that the session has just lost."""
 
 from __future__ import annotations
 
@@ -13,42 +13,44 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 
-# What binds the rest of the work comes before what was noted on the way.
+# Records that bind the rest of the work come before what was learnt on the way.
 BINDING = frozenset(("decision", "constraint"))
 MAX_OWN, MAX_PINNED = 40, 20
 HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' "
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
-    """Fires on SessionStart with source compact. Reads the checkpoint, this session's records and
-    the project's standing ones; replies with them within the session budget.
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires on SessionStart with source compact.
 
-    The ledger begins anew: nothing injected before is sure to be in the context still. That of a
-    subagent whose own context was compacted does so alone; the session has lost nothing.
+    Reads the checkpoint, this session's records and the project's lasting ones; replies with them
+    within the session budget.
+
+    The ledger starts empty, since nothing injected before is sure to be still in the context. If
+    only a subagent's own context was compacted, only the subagent's ledger does.
     """
     if events.source(event) != "compact":
         return None
-    ledger = Ledger(event, fabric)
+    ledger = Ledger(event, context)
     if event.agent_id:
         return Reply(receipts=ledger.receipt((), "compact", agent=event.agent_id, anew=True))
-    own, pinned, others = _worth_restoring(fabric, event.session, ledger.started_at)
+    own, pinned, others = _worth_restoring(context, event.session, ledger.started_at)
     text, records = block(ledger.checkpoint(), own, pinned, others)
     given = [f"record:{id_}" for id_ in records]
     return Reply(text, receipts=ledger.receipt(given, "compact", loaded=True, anew=True))
 
 
 def _worth_restoring(
-    fabric: WorkTable, session: str, started_at: str
+    context: RequestContext, session: str, started_at: str
 ) -> tuple[list[Record], list[Record], list[Record]]:
-    """This session's own records, decisions and constraints first; pinned ones; the project's.
+    """Return this session's own records, the pinned ones, and the project's.
 
-    Without those that MEMORY.md showed when the session began, since the client keeps that file
-    through a compaction.
+    Decisions and constraints come first. Records that MEMORY.md showed when the session began are
+    left out, since the client keeps that file through a compaction.
     """
-    memory = fabric.memory
+    memory = context.memory
     sync.confirm_shown(memory)
     own = memory.find_records(f"{HOLDS} AND type <> 'session' AND session = ?", (session,), MAX_OWN)
     own.sort(key=lambda record: record.type not in BINDING)

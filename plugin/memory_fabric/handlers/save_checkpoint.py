@@ -1,4 +1,4 @@
-"""PreCompact: save what the conversation is about to lose."""
+"""PreCompact: save the part of the conversation that compaction removes."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ import os
 from memory_fabric import ids
 from memory_fabric.clients.claude_code.transcript import read_turns
 from memory_fabric.session.checkpoint import checkpoint
-from memory_fabric.session.follow_transcript import follow, table_of
+from memory_fabric.session.follow_transcript import context_of, follow
 from memory_fabric.session.working_state import changed_files, open_items, read_files
 from memory_fabric.store import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
-# The end of the transcript in which the open task and the files in work are looked for.
+# The end of the transcript that is searched for the open task and the files in work.
 TAIL_BYTES = 2 << 20
 
 
-def handle(event: Event, fabric: WorkTable) -> None:
-    """Fires before a compaction. Reads the transcript's new part (remembered as at Stop) and its
-    end (the checkpoint). Never blocks and prints nothing: that would reach the summariser.
+def handle(event: Event, context: RequestContext) -> None:
+    """Fires before a compaction.
 
-    What a subagent's own context loses is not the session's: it saves nothing.
+    Reads the transcript's new part (saved as at Stop) and its end (the checkpoint). Never blocks
+    and prints nothing: that would reach the summariser. A compaction of a subagent's own context
+    saves nothing.
     """
     if event.agent_id:
-        follow(table_of(fabric, event.session), event.session, event.transcript_path)
+        follow(context_of(context, event.session), event.session, event.transcript_path)
         return
-    follow(fabric, event.session, event.transcript_path)
+    follow(context, event.session, event.transcript_path)
     turns, _, _ = read_turns(event.transcript_path, _tail_start(event.transcript_path))
-    database = fabric.memory.session_database()
+    database = context.memory.session_database()
     saved = checkpoint(
         [t.text for t in turns if t.role == "user" and t.text],
         [t.text for t in turns if t.role == "assistant" and t.text],
-        now=ids.timestamp(),  # after what the transcript had gained was stored
-        changed=_near(changed_files(turns), fabric.memory.settings.project_dir),
-        read=_near(read_files(turns), fabric.memory.settings.project_dir),
+        now=ids.timestamp(),  # after the transcript's new part was stored
+        changed=_near(changed_files(turns), context.memory.settings.project_dir),
+        read=_near(read_files(turns), context.memory.settings.project_dir),
         items=open_items(turns),
         before=sessions.load_checkpoint(database, event.session),
     )
@@ -45,7 +46,7 @@ def handle(event: Event, fabric: WorkTable) -> None:
 
 
 def _near(paths: list[str], folder: str) -> list[str]:
-    """Paths of the project as seen from its folder; others as they are."""
+    """Shorten paths in the project's folder to relative ones."""
     inside = folder.rstrip(os.sep) + os.sep
     return [path.removeprefix(inside) for path in paths]
 

@@ -1,4 +1,4 @@
-"""UserPromptExpansion: the user typed the skill `project`, by which alone a session settles it."""
+"""UserPromptExpansion: link or split the project when the user types the skill `project`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory_fabric.reply import Reply
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
 SKILL = "memory-fabric:project"
@@ -18,19 +18,18 @@ ACTIONS = ("link", "split", "undo", "adopt")
 TYPED = Provenance("prompt", trust="user")
 
 
-def handle(event: Event, fabric: WorkTable) -> Reply | None:
-    """Fires when the skill `project` was typed: the client sends this event for what a person
-    types, and the skill is closed to the model. Reads the words behind it, does what they say,
-    and replies with what was done, to the model and to the person.
+def handle(event: Event, context: RequestContext) -> Reply | None:
+    """Fires when a person typed the skill `project`, which the model cannot call.
 
-    Nothing is done in a session without a person.
+    Reads its arguments, does what they say, and replies with the result, to the model and to the
+    person. Does nothing in a session without a person.
     """
     if events.command_name(event) != SKILL:
         return None
     action, _, wanted = events.command_args(event).strip().partition(" ")
     if action not in ACTIONS:
         return None
-    memory = fabric.memory.whole
+    memory = context.memory.whole
     if not memory.settings.attended:
         told = "Nothing was changed: nobody is here to say which memories are one."
     else:
@@ -42,7 +41,7 @@ def _done(memory: Memory, action: str, wanted: str) -> str:
     try:
         if action == "adopt":
             return _adopted(memory, wanted)
-        from memory_fabric.store.projects import link  # only when somebody settles
+        from memory_fabric.store.projects import link  # late: only for a link or split
 
         plan = link.plan(memory, action, wanted)
         came = link.carry_out(memory, plan, TYPED)
@@ -54,7 +53,7 @@ def _done(memory: Memory, action: str, wanted: str) -> str:
 
 
 def _adopted(memory: Memory, author: str) -> str:
-    from memory_fabric.store.sharing import adoption  # only when somebody has lost his home
+    from memory_fabric.store.sharing import adoption  # late: only after the home was lost
 
     found = adoption.missing(memory, author)
     if found is None:

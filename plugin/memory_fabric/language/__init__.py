@@ -1,1 +1,1 @@
-"""Words of people: known names, synonyms, dates."""
+"""Natural language: known names, synonyms, dates, compiled patterns."""

@@ -1,6 +1,6 @@
-"""What a question is about, as concepts: one for each content word, under all its spellings.
+"""The concepts of a question: one for each content word, with all its spellings.
 
-`execute` searches for the spellings, `normalize` and `push` measure how much of the question a
+`retrieve` searches for the spellings; `normalize` and `inject` measure how much of the question a
 memory covers.
 """
 
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.models import Query
 
-# Words of every second prompt to a coding assistant: they say what to do, hardly about what.
+# Common words of prompts to a coding assistant: they describe the action, hardly the topic.
 WEAK = frozenset(
     """add adding added allow also always another answer app apply approach around ask avoid away
     back bad based basic best better big bit bring build building built call case cases change
@@ -40,9 +40,9 @@ WEAK = frozenset(
     would write writing wrong yeah year years yet""".split()
 )
 WEAK_STRENGTH, NUMBER_STRENGTH, NAME_STRENGTH = 0.3, 0.5, 1.3
-# An agent's name says whose memory is asked for; each of its words alone says little.
+# An agent's name says whose memory is meant; each of its words alone means little.
 AGENT_WORD_STRENGTH = 0.5
-# What people type for longer words, asked for in both forms.
+# Short forms of words that are searched for in both forms.
 SHORT_FORMS = {
     "db": "database",
     "auth": "authentication",
@@ -57,14 +57,14 @@ SHORT_FORMS = {
     "a11y": "accessibility",
 }
 LONG_FORMS = {long: short for short, long in SHORT_FORMS.items()}
-# A name may be asked for in at most so many spellings.
+# The most spellings of a name.
 MAX_SPELLINGS = 6
 MAX_NAME_WORDS = 4
 MAX_NAMED_WORDS = 400
 
 
 class Concept(Value):
-    """One thing asked for. `spellings` are words to search for, `stems` what counts as a match."""
+    """One content word of a question: `spellings` to search for, `stems` that count as a match."""
 
     text: str
     spellings: tuple[str, ...]
@@ -73,7 +73,7 @@ class Concept(Value):
 
 
 def concepts(query: Query) -> tuple[Concept, ...]:
-    """The concepts of a query: its terms, then the words of the agents it names."""
+    """Return the concepts of a query: its terms, then the words of the agents it names."""
     found: tuple[Concept, ...] = _OF_QUERY[query]
     return found
 
@@ -92,22 +92,22 @@ def _concepts(query: Query) -> tuple[Concept, ...]:
     return tuple(found.values())
 
 
-# Every stage of one recall asks for those of the same query.
+# Cached, since every stage of one recall needs those of the same query.
 _OF_QUERY = Memo(_concepts, 8)
 
 
 def stems_of(text: str) -> set[str]:
-    """The stems of all words of a text, with the parts of CamelCase words and CJK pairs."""
+    """Return the stems of all words of a text, with the parts of CamelCase words and CJK pairs."""
     return {stem(word) for word in index_words(text)}
 
 
 def index_words(text: str) -> list[str]:
-    """All words under which a text can be found."""
+    """Return all words under which a text can be found."""
     return words(text) + camel_parts(text) + cjk_pairs(text)
 
 
 def name_keys(text: str) -> frozenset[str]:
-    """Keys of all names that may stand in the text: runs of one to four words."""
+    """Return the keys of all possible names in the text: runs of one to four words."""
     found = words(text)[:MAX_NAMED_WORDS]
     keys = set(found)
     for count in range(2, MAX_NAME_WORDS + 1):

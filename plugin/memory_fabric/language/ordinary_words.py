@@ -1,7 +1,7 @@
-"""Ordinary English words of technical prose, in their base form: a capital at one names nobody.
+"""Ordinary English words of technical prose, in their base form, which are no names.
 
-The words that the documentation of Python and of this project uses often, as far as the public
-domain list SCOWL has them in lower case. Only read when something is stated for everybody.
+Words that are frequent in the documentation of Python and of this project, and lower case in the
+public domain list SCOWL. Only read when a statement is made global.
 """
 
 from __future__ import annotations

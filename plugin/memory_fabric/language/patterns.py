@@ -1,8 +1,8 @@
-"""Expressions of the language rules, compiled where they are first used: most texts need few.
+"""Regular expressions of the language rules, compiled on first use: most texts need few.
 
-Compiling takes a hook two bare starts, and the package `re` another half. So what was compiled is
-kept beside this module's own `.pyc`, under the same name, and the interpreter's matcher takes it
-from there. Only expressions written in the program are asked for here, never a text of the user.
+Compiling takes as long as two bare starts of a hook, and importing `re` another half. So compiled
+patterns are saved next to this module's own `.pyc`, under the same name, and loaded into the
+interpreter's matcher. Only expressions of the program are compiled here, never a text of the user.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
     Key = tuple[str, int]
 
-IGNORECASE, DOTALL = 2, 16  # as in `re`, without the package
-# More than the program has: what an older release left is not kept forever.
+IGNORECASE, DOTALL = 2, 16  # as in `re`, without importing it
+# More than the program has, so that patterns of older releases are dropped in the end.
 MAX_KEPT, MAX_KEPT_BYTES = 500, 4 << 20
 WORD_BYTES = 4
 
 
 def pattern(expression: str, flags: int = IGNORECASE) -> re.Pattern[str]:
-    """The compiled expression; unless told otherwise, it does not tell upper from lower case."""
+    """Return the compiled expression, by default ignoring case."""
     compiled: re.Pattern[str] = _COMPILED[expression, flags]
     return compiled
 
 
 def keep() -> None:
-    """Keep what this process had to compile for the next ones; where it cannot, do nothing."""
+    """Save the newly compiled patterns for later processes, if possible."""
     if not _new or not _FILE or sys.dont_write_bytecode:
         return
-    from memory_fabric.store import files  # only the first hooks have something to keep
+    from memory_fabric.store import files  # late: only the first hooks have something to save
 
     kept = {**_kept(), **_new}
     _new.clear()
@@ -57,7 +57,7 @@ def _made(key: Key) -> re.Pattern[str]:
 
 
 def _compiled(key: Key) -> re.Pattern[str]:
-    import re  # only for an expression that no process has kept
+    import re  # late: only for an expression that was not saved
 
     expression, flags = key
     try:
@@ -70,12 +70,8 @@ def _compiled(key: Key) -> re.Pattern[str]:
         groups = tuple(names.get(place) for place in range(state.groups))
         parts = (int(flags | state.flags), words, state.groups - 1, dict(state.groupdict), groups)
         found = _pattern_of(expression, parts)
-    except (
-        AttributeError,
-        KeyError,
-        TypeError,
-        OverflowError,
-    ):  # an interpreter that is made otherwise
+    # an interpreter with different internals
+    except (AttributeError, KeyError, TypeError, OverflowError):
         return re.compile(expression, flags)
     _new[key] = parts
     return found
@@ -96,7 +92,7 @@ def _take() -> None:
 
 
 def _kept() -> Mapping[Key, Any]:
-    """What earlier processes of this very interpreter kept."""
+    """Return the patterns that earlier processes of the same interpreter saved."""
     from marshal import loads
 
     from memory_fabric.store import files  # every hook has loaded it
@@ -109,13 +105,13 @@ def _kept() -> Mapping[Key, Any]:
 
 
 def _made_by() -> tuple[str, int]:
-    """Codes are understood by the interpreter that made them, and by no other."""
+    """Return the identity of the interpreter: only the same one can load its compiled patterns."""
     import _sre
 
     return sys.version, _sre.MAGIC
 
 
-# Beside the `.pyc`, so that who could change the one could change the other; "" without a place.
+# Next to the `.pyc`, so that it needs the same access rights; "" without a folder.
 _FILE = ((__spec__ and __spec__.cached) or "").removesuffix(".pyc")
 _FILE = _FILE and f"{_FILE}.marshal"
 _COMPILED = Memo(_made, 4096)

@@ -1,8 +1,8 @@
-"""Words that people use for one another, and what kinds of things are called.
+"""Words that people use for one another, and the names of kinds of things.
 
-A question about the "database" is met by a memory of PostgreSQL, one about "sign-in" by one about
-authentication. What is near counts less than what is said (relevance.NEAR_SHARE), so that the same
-word always stands above its neighbours. Only who asks for memories waits for this table.
+A question about the "database" matches a memory of PostgreSQL, one about "sign-in" one about
+authentication. Synonyms count less than the words of the question (relevance.NEAR_SHARE), so that
+an exact word always ranks higher. Only explicit queries use this table, not prompts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.language.concepts import Concept
 
-# Each line: words that mean much the same where people speak of their work, or of their days.
+# Each line has words of nearly the same meaning in talk about work or everyday life.
 _ALIKE = """
 begin start launch
 buy purchase order
@@ -125,7 +125,7 @@ speak talk speech
 write writing wrote author
 """.strip().splitlines()
 
-# What a kind of thing is called, and what is of that kind; asked for in this direction only.
+# The name of a kind, and members of that kind; searched for in this direction only.
 _KINDS = {
     "database db store storage": "postgresql postgres mysql mariadb sqlite mongodb cassandra "
     "dynamodb cockroachdb oracle clickhouse duckdb bigquery snowflake",
@@ -148,7 +148,7 @@ _KINDS = {
 
 
 def near_words(concept: Concept) -> tuple[str, ...]:
-    """Words near to what is asked for, without those that count as the same; () for most."""
+    """Return the synonyms of a concept, without those that count as the same; () for most."""
     near = _table().get(stem(concept.text), ())
     return tuple(word for word in near if stem(word) not in concept.stems)
 

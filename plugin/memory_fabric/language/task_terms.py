@@ -1,7 +1,7 @@
-"""What a subagent's task is about, out of a prompt that is mostly manners: the words worth asking.
+"""The subject of a subagent's task, extracted from a prompt that is mostly instructions.
 
 A task is written for a model: who it is, where it works, what it must not do, how to report. The
-subject stands in between, in lists and paragraphs; the task's short description names it as well.
+subject is in between, in lists and paragraphs; the task's short description names it as well.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Openings of sentences that say who the agent is, or where it works: never what about.
+# Openings of sentences about the agent or its folder, which never name the subject.
 PERSONAS = (
     "you are ", "you're ", "act as ", "as an expert", "as a senior", "your role ",
     "working directory", "you are working in", "the working directory", "project root",
     "the repository is at", "the repo is at", "the repository root", "repository:", "repo:",
     "branch:", "cwd:", "root:", "the codebase is at", "platform:", "today's date", "model:",
 )  # fmt: skip
-# Openings of sentences that say how to work: they come last.
+# Openings of sentences on how to work, which are sorted last.
 MANNERS = (
     "do not ", "don't ", "never ", "always ", "make sure ", "ensure ", "please ensure",
     "please make sure", "important:", "note:", "remember to", "use the ", "only ",
@@ -27,7 +27,7 @@ MANNERS = (
     "no need to",
     "stop when", "run the tests", "run tests", "if you ", "if unsure", "this is a research task",
 )  # fmt: skip
-# Openings of sentences that say how to report: with anything else beside them they say nothing.
+# Openings of sentences on how to report, which count only if nothing else is there.
 SHAPES = (
     "return ", "report ", "respond ", "reply ", "output ", "when you are done", "when done",
     "when you have finished", "when finished", "once done", "your final ", "your response ",
@@ -35,8 +35,8 @@ SHAPES = (
     "be specific", "keep your ", "keep it ", "format:", "thoroughness", "search breadth",
     "finish with ", "include file paths", "include the file", "give me ", "write your ",
 )  # fmt: skip
-# What a sentence of a task begins with: what to do, and headings. In its midst the same words may
-# be what it is about: the search, product reviews, a task queue.
+# The first words of a task's sentence: actions and headings. Inside it the same words may be its
+# subject: the search, product reviews, a task queue.
 OPENINGS = frozenset(
     """please analyse analyze assess background context deliverable deliverables describe details
     determine evaluate examine explain explore goal goals identify inspect instructions investigate
@@ -44,7 +44,7 @@ OPENINGS = frozenset(
     respond return review scope search steps suggest summarise summarize summary task tasks
     understand verify""".split()
 )
-# Words of errands that are never what one is about.
+# Words of tasks that are never their subject.
 ERRAND_WORDS = frozenset(
     """careful carefully codebase concise concisely following relevant snippets subagent thorough
     thoroughly""".split()
@@ -53,17 +53,18 @@ BULLETS = "-*•>#|+0123456789.) \t"
 CODE_FENCE = "```"
 CODE_ENDS = ("{", "}", ";", "\\")
 MAX_SENTENCES = 60
-# A path of so many slashes says where things lie on this machine, not what they are.
+# A path with this many slashes is a location on this machine, not a subject.
 PATH_SLASHES = 3
-# A short errand is asked whole; of a long one first its beginning, which names the subject.
+# A short task is searched for as a whole; for a long one its beginning, which names the subject,
+# comes first.
 FOCUS_CHARS = 400
 
 
 def questions(task: str) -> tuple[str, ...]:
-    """What memory is asked for a task: its subject; for a long one the whole as well.
+    """Return the questions to memory for a task: its subject, and for a long one the whole as well.
 
-    The first line of `task` is its description, as `text_of` joins them; empty for a task that is
-    nothing but manners.
+    The first line of `task` is its description, as `text_of` joins them. Empty for a task of
+    instructions only.
     """
     description, _, prompt = without_injected(task).partition("\n")
     told = [*_sentences(description), *_in_order(list(_sentences(prompt)))]
@@ -75,18 +76,18 @@ def questions(task: str) -> tuple[str, ...]:
 
 
 def title(task: str) -> str:
-    """The task's description without its errand: `Review webhook retries` gives webhook retries."""
+    """Return the description without its verb: `Review webhook retries` gives webhook retries."""
     return _without_errand(without_injected(task).partition("\n")[0])
 
 
 def text_of(description: object, prompt: str) -> str:
-    """The task as one text, its description alone on the first line."""
+    """Return the task as one text, its description alone on the first line."""
     said = one_line(description) if isinstance(description, str) else ""
     return f"{said}\n{prompt}"
 
 
 def _beginning(sentences: list[str]) -> str:
-    """As many sentences as fit into the focus, and the first of them in any case."""
+    """Return as many sentences as fit into the focus, at least the first."""
     kept, room = [sentences[0]], FOCUS_CHARS - len(sentences[0])
     for sentence in sentences[1:]:
         room -= len(sentence) + 2
@@ -97,9 +98,9 @@ def _beginning(sentences: list[str]) -> str:
 
 
 def _in_order(sentences: list[str]) -> list[str]:
-    """What the task is about first, then how to go about it; who and where are left out.
+    """Sort the sentences: the subject first, then how to work; agent and folder are left out.
 
-    How to report counts only where nothing else is said.
+    Sentences on how to report count only if there are no others.
     """
     subject: list[str] = []
     manners: list[str] = []
@@ -116,7 +117,7 @@ def _in_order(sentences: list[str]) -> list[str]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """The sentences of a text without its lists' and headings' marks, and without its code."""
+    """Yield the sentences of a text without the marks of lists and headings, and without code."""
     is_code = False
     for line in text.splitlines():
         bare = line.strip()
@@ -132,7 +133,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _without_errand(sentence: str) -> str:
-    """The sentence without the words of errands and without long paths; '' if nothing is left."""
+    """Return the sentence without the words of tasks and without long paths."""
     kept = [word for word in sentence.split() if _says_what(word)]
     while kept and _bare(kept[0]) in OPENINGS:
         del kept[0]

@@ -1,7 +1,7 @@
-"""How old something is, and whether a text may name a time at all: what every recall asks.
+"""The age of a time stamp, and a cheap test if a text may name a time: needed by every recall.
 
-`times`, which understands stretches of time and needs expressions, is imported only behind
-`may_name_time`. Of `datetime` the compiled half suffices, at a fifth of its start-up.
+`times`, which understands time spans and needs patterns, is imported only if `may_name_time`. The
+compiled half of `datetime` suffices, at a fifth of its start-up time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MONTHS = (
     "january february march april may june july august september october november december".split()
 )
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-# Words without which no stretch of time can be named, unless by a year.
+# A text without these words names no time span, unless by a year.
 CUES = frozenset(
     "today yesterday day days week weeks weekend month months year years sept".split()
 ).union(MONTHS, (month[:3] for month in MONTHS), WEEKDAYS)
@@ -31,19 +31,19 @@ _ONLY_LETTERS = bytes(c if 97 <= c <= 122 else 32 for c in range(256))
 
 
 def may_name_time(text: str) -> bool:
-    """Whether `times.ranges` could find a stretch of time in the text."""
+    """Return True if `times.ranges` could find a time span in the text."""
     return not CUES.isdisjoint(letters_of(text)) or any(
         len(word) == YEAR_DIGITS and word.isdecimal() for word in words(text)
     )
 
 
 def letters_of(text: str) -> list[str]:
-    """The runs of Latin letters of a text, lower case."""
+    """Return the runs of Latin letters of a text, lower case."""
     return text.lower().encode("ascii", "replace").translate(_ONLY_LETTERS).decode().split()
 
 
 def parsed(stamp: str) -> datetime | None:
-    """The moment an ISO 8601 text names, in UTC; None where it names none."""
+    """Return the time of an ISO 8601 text, in UTC; None if it is none."""
     try:
         moment = datetime.fromisoformat(stamp)
     except ValueError:
@@ -53,7 +53,7 @@ def parsed(stamp: str) -> datetime | None:
 
 
 def days_between(stamp: str, now: str) -> float | None:
-    """Days from `stamp` to `now`, never below 0; None where either is unknown."""
+    """Return the days from `stamp` to `now`, at least 0; None if either is unknown."""
     then, moment = (parsed(stamp) if stamp else None), (parsed(now) if now else None)
     if then is None or moment is None:
         return None

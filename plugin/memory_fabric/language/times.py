@@ -1,4 +1,4 @@
-"""Dates in words: what stretch of time a question or a filter means."""
+"""Dates in words: the time span that a question or a filter means."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATE_CHARS = len("2026-01-15")
 
 
 def boundary(text: str, now: str) -> str:
-    """The ISO date a filter value means: `2026-01`, `7d`, `yesterday`, `monday`; '' for none."""
+    """Return the ISO date of a filter value: `2026-01`, `7d`, `yesterday`, `monday`, or ''."""
     value = text.strip().lower()
     moment = parsed(now) if now else None
     if pattern(r"\d{4}(-\d\d){0,2}", 0).fullmatch(value):
@@ -39,9 +39,9 @@ def boundary(text: str, now: str) -> str:
 
 
 def moment(text: str, now: str) -> str:
-    """The moment of `as_of:`: the end of the day, month or stretch the text names; '' for none.
+    """Return the time of `as_of:`: the end of the day, month or span in the text; '' for none.
 
-    `2026-01-15`, `2026-01`, `last month`, `7d`, and a time as it stands. Never later than `now`.
+    `2026-01-15`, `2026-01`, `last month`, `7d`, or an exact time. Never later than `now`.
     """
     value = text.strip()
     if len(value) > DATE_CHARS and value[:4].isdigit() and (exact := parsed(value)):
@@ -60,7 +60,7 @@ def moment(text: str, now: str) -> str:
 
 
 def stated(text: str, now: str, field: str) -> str:
-    """The moment that somebody states in a field. Raises BadInput where the text names none."""
+    """Return the time that a field's value means. Raises BadInput if it means none."""
     found = moment(text, now)
     if not found:
         raise BadInput(
@@ -77,11 +77,11 @@ def _not_after(moment: datetime, now: str) -> str:
 
 
 def ranges(text: str, now: str) -> tuple[Range, ...]:
-    """The stretches of time a text names, as (first day, first day after), at most four.
+    """Return the time spans in a text, as (first day, first day after), at most four.
 
     Understands `2026-01-15`, `15 January 2026`, `May 7`, `March`, `March 2025`, `in 2024`,
-    weekdays, today, yesterday, last/this week, month, year, and `3 days ago`. Months without a
-    year mean the latest that is not in the future.
+    weekdays, today, yesterday, last/this week, month, year, and `3 days ago`. Months without a year
+    mean the latest that is not in the future.
     """
     moment = parsed(now) if now else None
     lowered = text.lower()

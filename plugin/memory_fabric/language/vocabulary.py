@@ -1,6 +1,6 @@
-"""Names known before any was learned: agents, technologies, patterns, and their variants.
+"""Built-in names of agents, technologies and patterns, and their variants.
 
-Literals only, since every prompt loads them: nothing here is computed at import.
+Only literals, since every prompt loads them: nothing is computed at import.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ AGENT_ROLES = frozenset(
 )
 _NOT_AGENT_STARTS = frozenset("non co ex pre per third anti multi single self full-time".split())
 
-# What ends the name of an agent beside its role: `python-pro`, `go-expert`.
+# Endings of agents' names besides roles: `python-pro`, `go-expert`.
 _PERSONS = frozenset("expert pro dev guru agent".split())
 
-# What an agent works on, as terms that its memories are tagged with or speak of (BR-14).
+# The topics of an agent, as tags or words of its memories (BR-14).
 AGENT_TERMS = {
     "database-engineer": (
         "PostgreSQL", "schema", "migration", "SQL", "index", "pgvector", "query", "pagination"),
@@ -91,7 +91,7 @@ ROLE_TERMS = {
 }
 
 # fmt: off
-# name_key of a name or of a variant of it -> the name as the house writes it.
+# name_key of a name or of a variant of it -> the name in our spelling.
 TECHNOLOGIES = {
     "postgresql": "PostgreSQL", "postgres": "PostgreSQL", "pg": "PostgreSQL", "psql": "PostgreSQL",
     "postgre": "PostgreSQL", "postgresdb": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB",
@@ -346,7 +346,7 @@ PATTERNS = {
 }
 # fmt: on
 
-# A hyphenated name with one of these heads names a way of doing: `token-pagination`, `jwt-auth`.
+# A hyphenated name with one of these heads is a pattern: `token-pagination`, `jwt-auth`.
 PATTERN_HEADS = frozenset(
     """pagination sourcing caching locking batching sharding partitioning polling throttling
     debouncing memoization hydration rendering retries backoff pooling versioning pattern
@@ -366,13 +366,13 @@ ORDINARY = frozenset(
 
 
 def canonical(name: str) -> str:
-    """The name under which the house files a technology or pattern; any other name as it came."""
+    """Return our spelling of a technology or pattern; any other name unchanged."""
     key = name_key(name)
     return TECHNOLOGIES.get(key) or PATTERNS.get(key) or name
 
 
 def is_agent(name: str) -> bool:
-    """Whether the name is an agent's: a known one, or hyphenated with a role at its end."""
+    """Return True for an agent's name: a known one, or hyphenated with a role at its end."""
     if name in KNOWN_AGENTS:
         return True
     parts = name.split("-")
@@ -382,7 +382,7 @@ def is_agent(name: str) -> bool:
 
 
 def entity_type(name: str) -> str:
-    """`agent`, `technology` or `pattern` where the vocabulary can tell, else empty."""
+    """Return `agent`, `technology` or `pattern` if the vocabulary knows the name, else ''."""
     if is_agent(name):
         return "agent"
     key = name_key(name)
@@ -395,10 +395,10 @@ def entity_type(name: str) -> str:
 
 
 def agent_terms(agent_type: str) -> tuple[str, ...]:
-    """The domain terms of an agent type, for known ones and for names made of known words.
+    """Return the domain terms of an agent type: a known one, or one made of known words.
 
-    A technology in the name is a term of its own (`postgres-expert`); one that is an ordinary word,
-    too, only before what a person is called (`go-developer`, not `go-around`).
+    A technology in the name is a term of its own (`postgres-expert`); one that is also an ordinary
+    word only before a role (`go-developer`, not `go-around`).
     """
     known = AGENT_TERMS.get(agent_type.lower())
     if known:

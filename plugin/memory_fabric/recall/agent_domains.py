@@ -1,7 +1,7 @@
-"""Which room of a project a memory belongs to, and who is confined to his own.
+"""The domain of a memory, and the isolation of agents in their own domain.
 
-Stated, else that of the agent's type by config.toml, else that of the place, else that of the
-type's own name, else `general`.
+A domain is the stated one, else config.toml's for the agent type, else config.toml's for the
+folder, else that of the agent type's own name, else `general`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 GENERAL = "general"
-# What hooks save of a session as a whole, and what comes in without a domain.
+# The domains of session records, and of texts ingested without a domain.
 SESSION = "session"
-# Agents for everything have no room of their own.
+# General-purpose agents have no domain of their own.
 GENERIC_AGENTS = frozenset(
     """general-purpose claude fork explore plan statusline-setup output-style-setup
     claude-code-guide""".split()
@@ -33,9 +33,7 @@ GENERIC_AGENTS = frozenset(
 
 
 class Room(Value):
-    """Where somebody stands: the `domain` of what he says, whether config.toml gives it to his
-    type of agent (`stated`), and whether he is `isolated` in it.
-    """
+    """The domain of a caller; `stated` if config.toml gives it to the agent type, or `isolated`."""
 
     domain: str = GENERAL
     stated: bool = False
@@ -43,17 +41,18 @@ class Room(Value):
 
 
 def stated_name(stated: str) -> str:
-    """A domain that somebody states, as it is kept. Secrets go first: the rules know none whose
-    signs a name has lost.
+    """Return a stated domain in normal form.
+
+    Secrets are redacted first, since the rules cannot recognise one in normal form.
     """
     return domain_name(without_secrets(stated))
 
 
 def room_for(settings: Settings, agent_type: str = "", place: str = "") -> Room:
-    """The room of an agent type at a place (a folder; else that of the session).
+    """Return the domain of an agent type in a folder, by default the session's folder.
 
-    A wall of the agent's own stands before that of the place, which stands for everybody else who
-    works there, whatever config.toml says of his type.
+    The isolation of the agent's own type comes first. That of the folder applies to all others who
+    work in it, whatever domain config.toml gives to their type.
     """
     rooms = settings.rooms
     mapped = _stated_for(agent_type, rooms.agents) if agent_type else ""
@@ -70,21 +69,21 @@ def room_for(settings: Settings, agent_type: str = "", place: str = "") -> Room:
 
 
 def isolates(settings: Settings) -> bool:
-    """Whether config.toml isolates anybody."""
+    """Return True if config.toml isolates any domain or agent."""
     return bool(settings.rooms.isolated or settings.rooms.isolated_agents)
 
 
 def seen_from(memory: Memory, room: Room) -> Memory:
-    """What can be read from a room: for who is isolated, nothing of other domains."""
+    """Return the memory that can be read from a domain: for an isolated one, only its own."""
     return _within(memory, room.domain) if room.isolated else memory
 
 
 def seen_by_process(memory: Memory) -> Memory:
-    """What may be read where no agent asks: of an isolated domain that MEMORY_FABRIC_DOMAIN puts
-    the process into, nothing else.
+    """Return the memory that a process without an agent may read.
 
-    Who works in an isolated folder without that variable is a person, and sees everything. Raises
-    StoreUnavailable where nobody knows who is isolated.
+    If MEMORY_FABRIC_DOMAIN is an isolated domain, only that is visible. A process in an isolated
+    folder without that variable belongs to a person and sees everything. Raises StoreUnavailable if
+    the isolation is unknown.
     """
     if memory.settings.closed:
         raise switches.off_error(memory.settings)
@@ -93,7 +92,7 @@ def seen_by_process(memory: Memory) -> Memory:
 
 
 def domain_of_agent(agent_type: str) -> str:
-    """The domain of an agent type by its name: `code-reviewer` gives `code_reviewer`."""
+    """Return the domain of an agent type by its name: `code-reviewer` gives `code_reviewer`."""
     name = agent_type.rsplit(":", 1)[-1].strip().lower()
     if not name or name in GENERIC_AGENTS:
         return GENERAL
@@ -101,13 +100,13 @@ def domain_of_agent(agent_type: str) -> str:
 
 
 def plain_name(agent_type: str) -> str:
-    """The name without its plugin, in lower case, its words joined by hyphens."""
+    """Return the name without its plugin, in lower case, its words joined by hyphens."""
     name = composed(agent_type.rstrip(":").rsplit(":", 1)[-1]).casefold()
     return "-".join("".join(c if c.isalnum() else " " for c in name).split())
 
 
 def _stated_for(agent_type: str, stated: Mapping[str, str]) -> str:
-    """What is stated for this type: under its whole name, or under its plain one."""
+    """Return the value for this type, by its whole name or its plain one."""
     if agent_type in stated:
         return stated[agent_type]
     name = plain_name(agent_type)
@@ -119,9 +118,9 @@ def _is_named(agent_type: str, types: frozenset[str]) -> bool:
 
 
 def _domain_of_place(place: str, settings: Settings) -> str:
-    """The domain of the nearest folder above a place that has one; '' without one.
+    """Return the domain of the nearest parent folder that has one; '' without one.
 
-    Relative folders lie in the worktree that the place is in, `~` is the user's home.
+    Relative folders are resolved in the worktree that contains the folder; `~` is the user's home.
     """
     if not settings.rooms.paths or not place:
         return ""
@@ -138,12 +137,13 @@ def _domain_of_place(place: str, settings: Settings) -> str:
 
 
 def _folders(path: str, tops: Iterable[str], user_home: str) -> list[str]:
-    """The real folders that a path of config.toml means."""
+    """Return the real folders that a path of config.toml means."""
     path = user_home + path[1:] if path == "~" or path.startswith("~/") else path
     return [os.path.realpath(os.path.join(top, path)) for top in tops]
 
 
 def _within(memory: Memory, domain: str) -> Memory:
-    from memory_fabric.store.domains.scoped_memory import within  # most memories are never confined
+    # late: most memories are never scoped
+    from memory_fabric.store.domains.scoped_memory import within
 
     return within(memory, (domain,))

@@ -1,4 +1,4 @@
-"""What kind of agent a type names: what it works on, and whether it only looks for files."""
+"""The kind of an agent by its type: its terms, its domain, and if it only searches for files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The client's own agents that read and set up, and words in the names of others that search.
+# The client's own agents for reading and setting up, and words in the names of others that search.
 SEARCHERS = frozenset("explore plan statusline-setup output-style-setup claude-code-guide".split())
 SEARCHING_WORDS = frozenset(
     """search searcher searching find finder finding locate locator grep explore explorer lookup
@@ -19,9 +19,10 @@ SEARCHING_WORDS = frozenset(
 
 
 class Kind(Value):
-    """What is known of an agent type. Without `terms` and `domain` only its task is recalled for.
+    """The terms and domain of an agent type; without any, only its task is recalled for.
 
-    `domain` is the room of what agents of this kind said; `searches` that they only look for files.
+    `domain` is that of memories from agents of this kind. Agents that `searches` only look for
+    files.
     """
 
     name: str
@@ -31,12 +32,12 @@ class Kind(Value):
 
 
 def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kind:
-    """The kind of an agent type, by the terms that the user `stated` for it, else by its name; in
-    the `domain` that config.toml gives it, else in that of its name.
+    """Return the kind of an agent type, by the terms that the user `stated`, else by its name.
 
-    `plugin:Code_Reviewer` is known as itself, as `code-reviewer`, and by the words of that. Stated
-    terms are used as they stand, also for an agent that searches; stated as empty, the kind has
-    none: nothing is recalled but for its task.
+    Its domain is `domain`, from config.toml, else that of its name. `plugin:Code_Reviewer` is
+    looked up by this name, as `code-reviewer`, and by the words of that. Stated terms are used
+    unchanged, also for an agent that searches; if they are empty, nothing is recalled but for its
+    task.
     """
     name = plain_name(agent_type)
     said = _stated(agent_type, name, stated)
@@ -51,12 +52,12 @@ def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kin
 
 
 def is_searcher(name: str) -> bool:
-    """Whether a plain name is that of an agent that only looks for things."""
+    """Return True for the plain name of an agent that only searches for files."""
     return name in SEARCHERS or not SEARCHING_WORDS.isdisjoint(name.split("-"))
 
 
 def _stated(agent_type: str, name: str, stated: Mapping[str, str]) -> str | None:
-    """What config.toml says for this type: under its whole name, or under its plain one."""
+    """Return config.toml's terms for this type, by its whole name or its plain one."""
     if agent_type in stated:
         return stated[agent_type]
     return next((said for key, said in stated.items() if plain_name(key) == name), None)

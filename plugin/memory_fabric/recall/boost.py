@@ -1,4 +1,4 @@
-"""Relations around what a hit names; more relevance where it names known things (BR-4)."""
+"""Cross references: relations of the entities in a hit, which raise its relevance (BR-4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 DEFAULT_FACTOR = 1.2
 MAX_RELATIONS, MAX_ENTITIES = 5, 8
 MAX_NAME_WORDS = 2
-# Keys shorter than this are words of every text.
+# Shorter keys are words of every text.
 MIN_KEY_CHARS = 2
 
 
@@ -24,17 +24,16 @@ def boost(
 ) -> list[Hit]:
     """Raise the relevance of every hit whose text names another entity of the graph, up to 1.0.
 
-    A raised hit carries `cross_referenced` and the relations of what it names; every hit carries
-    those of its own entities. An entity without relations refers to nothing: it raises nobody
-    (measured: names that stand everywhere cost 2 points of recall). Order and length are kept;
-    ranking is the next stage's business.
+    A raised hit carries `cross_referenced` and the relations of the named entities; every hit
+    carries those of its own entities. An entity without relations raises no hit (measured: names
+    that occur everywhere cost 2 points of recall). Order and length are kept; the next stage ranks.
     """
     names = {name_key(name): name for name, relations in relations_by_entity.items() if relations}
     return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]
 
 
 def keys_in(text: str) -> frozenset[str]:
-    """Keys of the names that may stand in a text: words, and pairs of neighbours."""
+    """Return the keys of possible names in a text: words, and pairs of neighbours."""
     found = words(text)
     keys = {word for word in found if len(word) >= MIN_KEY_CHARS}
     for count in range(2, MAX_NAME_WORDS + 1):

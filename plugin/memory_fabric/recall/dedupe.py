@@ -1,4 +1,4 @@
-"""One hit for what was remembered twice, and the mark that two sources agree (BR-3)."""
+"""Merging of hits that say the same, with a mark if two sources agree (BR-3)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ if TYPE_CHECKING:
     from memory_fabric.models import Hit
 
 DEFAULT_THRESHOLD = 0.85
-# Words that may be there or not in one and the same statement.
+# Words that do not change a statement.
 FILLERS = frozenset(
     """a actually all also am an are be been being certainly definitely did do does here i is it its
     just my now our please really simply so surely that the then this was we were will would you
     your""".split()
 )
 _SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
-# Texts that differ in one of these contradict each other, however much else they share.
+# Words that change a statement: texts that differ in one contradict each other.
 NEGATIONS = frozenset("not no never without don doesn didn isn aren won cannot avoid".split())
 
 
 def collapse(hits: Sequence[Hit]) -> list[Hit]:
-    """One hit for each id: copies of a record are not two witnesses. The order is kept.
+    """Keep one hit for each id, in the same order: a copy of a record confirms nothing.
 
-    The record itself speaks for its copies on entities; their entities and best relevance count.
+    The record itself is kept rather than its copies on entities, with all their entities and the
+    best relevance.
     """
     found: dict[str, Hit] = {}
     for hit in hits:
@@ -37,12 +38,12 @@ def collapse(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hit]:
-    """Hits whose words differ enough, most relevant first; each merged with its near copies.
+    """Merge near copies; return the remaining hits, most relevant first.
 
     Two hits are near copies when the Jaccard similarity of their words exceeds `threshold`. The
     merged hit has the text of the more relevant one, the entities of both, the metadata of the
-    other under `source_`, and `cross_validated` when their sessions or authors differ; what others
-    shared is no witness.
+    other under `source_`, and `cross_validated` when their sessions or authors differ; records from
+    a shared journal confirm nothing.
     """
     kept: list[Hit] = []
     kept_words: list[frozenset[str]] = []
@@ -68,7 +69,7 @@ def _twin(
     by_word: Mapping[str, Sequence[int]],
     threshold: float,
 ) -> int | None:
-    """The place of the first kept hit that says the same; None for something new."""
+    """Return the index of the first kept hit that says the same; None if there is none."""
     shared: dict[int, int] = {}
     for word in found:
         for i in by_word.get(word, ()):
@@ -81,9 +82,9 @@ def _twin(
 
 
 def _may_merge(a: Hit, b: Hit) -> bool:
-    """True if two hits of nearly the same words are of one statement: one may say a little more.
+    """Return True if two hits of nearly the same words are one statement; one may add a little.
 
-    A word in another's place, a denial, a number, a single letter or a name makes them two.
+    A different word, a denial, a number, a single letter or a name makes them two.
     """
     if is_superseded(a) != is_superseded(b):
         return False
@@ -97,7 +98,7 @@ def _may_merge(a: Hit, b: Hit) -> bool:
 
 
 def tells(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
-    """True if a word that only one of two texts holds makes them two statements."""
+    """Return True for a word that makes two statements of two texts if only one has it."""
     is_one_letter = len(word) == 1 and word not in FILLERS
     return word in NEGATIONS or is_one_letter or word in names or any(map(str.isdigit, word))
 
@@ -107,7 +108,7 @@ def _tokens(text: str) -> frozenset[str]:
 
 
 def is_superseded(hit: Hit) -> bool:
-    """Whether something newer has taken this memory's place."""
+    """Return True if a newer memory replaced this one."""
     return bool(hit.metadata.get("superseded_by"))
 
 
@@ -133,12 +134,13 @@ def _matched(hit: Hit) -> Sequence[str]:
 
 
 def is_of_others(hit: Hit) -> bool:
-    """Whether a shared journal of others brought it: it witnesses nothing, who wrote it may lie."""
+    """Return True for a memory from a shared journal: it confirms nothing, its author may lie."""
     return hit.metadata.get("trust") == "foreign"
 
 
 def _merged(kept: Hit, other: Hit) -> Hit:
-    if is_of_others(kept) and not is_of_others(other):  # what was said here speaks for its echo
+    # an own statement is kept rather than its copy
+    if is_of_others(kept) and not is_of_others(other):
         kept, other = other._replace(relevance=max(kept.relevance, other.relevance)), kept
     metadata: dict[str, Any] = dict(kept.metadata)
     prefix = _free_prefix(metadata)
@@ -152,7 +154,7 @@ def _merged(kept: Hit, other: Hit) -> Hit:
 
 
 def _free_prefix(metadata: Mapping[str, Any]) -> str:
-    """`source_`, and `source_2_`, `source_3_` … for the further ones."""
+    """Return the first free prefix of `source_`, `source_2_`, `source_3_` …"""
     prefix, number = "source_", 1
     while prefix + "id" in metadata:
         number += 1

@@ -1,10 +1,10 @@
-"""The domain that a question names in so many words: "in the code_reviewer domain", and no other.
+"""The domain that a question names explicitly, as in "in the code_reviewer domain".
 
-Only where it cannot be prose: a domain that memory knows, named right beside the word "domain",
-with nothing behind it that would make another noun of both ("the security domain model"). A plain
-word counts only behind "in", "within", "inside", "for" or "from", or with its "domain's". `general`
-and `session` are words of everybody, and so is a domain whose name is an idiom: they are stated
-(`domain:general`), never guessed. Two domains, or a "not in", are no clear word either.
+The name must be that of a domain in memory, next to the word "domain", and not followed by a word
+that makes another noun of both ("the security domain model"). An ordinary word counts only after
+"in", "within", "inside", "for" or "from", or with "domain's". Names that are idioms, such as
+`general` and `session`, count only as filters (`domain:general`). Two domains, or a "not in", are
+ambiguous and count as none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 WORD = "domain"
-# "In the public domain", "in the time domain", "in the business domain" are no rooms.
+# Idioms such as "in the public domain" or "in the time domain" name no domain of memory.
 IDIOMS = frozenset(
     """general session public time frequency problem business application core key main same other
     another different own whole wrong right given target sub expert any every each this that the
@@ -30,7 +30,7 @@ IDIOMS = frozenset(
 PLACING = frozenset("in within inside for from".split())
 OUTSIDE = frozenset("not outside except beyond but never no without than".split())
 ARTICLES = frozenset("the our my this".split())
-# What may follow a whole name without making another noun of it.
+# Words after a name that leave its meaning unchanged.
 FOLLOWING = frozenset(
     """and or but so then if when where while what which who why how that than as is are was were do
     does did has have had can could should would will may must shall in on at of for from to with
@@ -51,7 +51,7 @@ class Named(Value):
 
 
 def named(text: str, memory: Memory) -> Named | None:
-    """The domain that a question is confined to by its own words; None where that is not clear."""
+    """Return the domain that a question names; None unless that is unambiguous."""
     if WORD not in text.lower() or len(text) > MAX_CHARS:
         return None
     found: dict[str, tuple[int, int]] = {}
@@ -66,8 +66,8 @@ def named(text: str, memory: Memory) -> Named | None:
 
 
 def _candidates(text: str) -> Iterable[tuple[str, int, int]]:
-    """Names beside the word, each with the stretch of the text that says so."""
-    # What is quoted is spoken of; its length is kept, so that places stay true.
+    """Yield the names next to the word "domain", each with its span of the text."""
+    # Quoted text is ignored; its length is kept, so that positions remain valid.
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
     tokens = [(m[0], m.start(), m.end()) for m in _TOKENS.finditer(bare)]
     words = [token.lower() for token, _, _ in tokens]
@@ -86,7 +86,7 @@ def _candidates(text: str) -> Iterable[tuple[str, int, int]]:
 
 
 def _is_before(words: Sequence[str], first: int, at: int, owned: bool) -> bool:
-    """Whether `NAME domain` stands there as a place."""
+    """Return True if `NAME domain` refers to a domain."""
     name = words[first:at]
     if not _is_name(name) or not (owned or _ends(words, at + 1)):
         return False
@@ -98,7 +98,7 @@ def _is_before(words: Sequence[str], first: int, at: int, owned: bool) -> bool:
 
 
 def _is_behind(words: Sequence[str], at: int, last: int) -> bool:
-    """Whether `domain NAME` stands there as a place."""
+    """Return True if `domain NAME` refers to a domain."""
     name = words[at + 1 : last + 1]
     before = at - 1 - (words[at - 1] in ARTICLES if at else 0)
     if not _is_name(name) or _is_left_out(words, before):
@@ -114,7 +114,7 @@ def _is_name(words: Sequence[str]) -> bool:
 
 
 def _is_identifier(words: Sequence[str]) -> bool:
-    """Whether it is written as nobody writes prose: `code_reviewer`, `code-reviewer`."""
+    """Return True for words written as an identifier: `code_reviewer`, `code-reviewer`."""
     return len(words) == 1 and ("_" in words[0] or "-" in words[0])
 
 
@@ -126,20 +126,20 @@ def _ends(words: Sequence[str], place: int) -> bool:
 
 
 def _is_left_out(words: Sequence[str], before: int) -> bool:
-    """Whether the place is one that is not meant: "outside the", "not in the"."""
+    """Return True if the domain is excluded: "outside the", "not in the"."""
     near = words[max(0, before - 1) : before + 1] if before >= 0 else ()
     return any(word in OUTSIDE or word.endswith(("n't", "n’t")) for word in near)
 
 
 def _from(tokens: Sequence[tuple[str, int, int]], words: Sequence[str], first: int) -> int:
-    """Where the words that name the place begin: "in the" go with it."""
+    """Return the index of the mention's first word, including "in the"."""
     while first and words[first - 1] in PLACING | ARTICLES:
         first -= 1
     return tokens[first][1]
 
 
 def _known(name: str, memory: Memory) -> str:
-    """The domain of this name that has rows here; '' for none."""
+    """Return the domain of this name that has rows here; '' if there is none."""
     domain = domain_name(name)
     if not domain or domain in IDIOMS:
         return ""

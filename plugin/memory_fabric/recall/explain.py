@@ -1,4 +1,4 @@
-"""Why recall answers as it does: the parts of each score, and the reason for each silence."""
+"""Explanations of recall: the parts of each score, and the reasons why hits are not injected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.models import Answer, Filters, Hit
 
-# Of a hit that a prompt would bring; the page compares with it.
+# The verdict of a hit that a prompt would inject; the page compares with it.
 GIVEN = "would be given"
 NOT_NEAR_THE_BEST = "far less relevant than the best, or no room beside it"
 NOT_A_CANDIDATE = "not among the best candidates of a prompt, which looks less far"
@@ -27,11 +27,11 @@ NOTHING_FOUND = "nothing remembered holds any of its words"
 
 
 class Explanation(Value):
-    """An answer with the parts of its scores, and what a prompt with these words would be given.
+    """An answer with the parts of its scores, and what a prompt with these words would inject.
 
-    `verdicts` says for each hit's id why a prompt would not bring it, '' for those that it would
-    bring; `silence` why it would bring nothing at all, '' when it brings something. `words` are
-    what was searched for, each with its strength.
+    `verdicts` holds for each hit's id the reason why a prompt would not inject it, or ''. `silence`
+    is the reason why it would inject nothing at all, or ''. `words` are the words searched for,
+    each with its strength.
     """
 
     answer: Answer
@@ -53,7 +53,7 @@ def explain(
     shown: Container[str] = frozenset(),
     here: str = "",
 ) -> Explanation:
-    """The answer to a question, explained; see Fabric.recall and Fabric.push for the rest.
+    """Answer a question with explanations; Fabric.recall and Fabric.push describe the parameters.
 
     Raises DeadlinePassed.
     """
@@ -73,7 +73,7 @@ def explain(
         return Explanation(
             answer, dict.fromkeys((h.id for h in answer.hits), reason), reason, words
         )
-    # They rank without a model, and see no filter but a domain that the words name.
+    # Hooks rank without a model, and only know the filter of a domain that the words name.
     hooks = Fabric(fabric.memory, fabric.now).in_room_named(text)
     candidates = hooks.push_candidates(query, session=session)
     against = inject.verdicts(candidates, query, seen=seen, shown=shown, here=here)
@@ -93,7 +93,7 @@ def explain_here(
     as_of: str = "",
     filters: Filters | None = None,
 ) -> Explanation:
-    """The same with what the session of these settings, if there is one, has read already.
+    """Explain an answer for the session of the settings, if any, with what it has read already.
 
     Raises DeadlinePassed and StoreUnavailable.
     """
@@ -120,7 +120,7 @@ def explain_here(
 
 
 def as_json(explained: Explanation, answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer's JSON form with the explanation in it."""
+    """Return the answer's JSON form with the explanation in it."""
     hits = explained.answer.hits
     results = [
         {**result, "prompt": explained.verdicts.get(hit.id, "") or GIVEN}

@@ -1,6 +1,7 @@
-"""What a question is confined to: stated as values, brought together, said in words.
+"""Filters of a question: read from values, combined, and described in words.
 
-Any of a field's values, all fields; what is stated beside a question and in it must both hold.
+A result must match every field, and one of the values of a field. If a field is given both in the
+question and separately, both must match.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 TIMES = ("since", "before")
-# What a caller may state, in the words of the brief (BR-19).
+# The fields that a caller may give (BR-19).
 KEYS = (*FILTER_FIELDS, *TIMES)
 OBJECT = "metadata_filters"
 MAX_VALUES = 50
-# How each field is called in an answer.
+# The name of each field in an answer.
 NAMES = {
     "domains": "expert_domain",
     "projects": "project",
@@ -40,9 +41,7 @@ _CLOSED = {"type": TYPES, "scope": SCOPES}
 
 
 class Asked(Value):
-    """A question with all its filters, which of them exclude each other, and what to say of how it
-    was read.
-    """
+    """A question with all its filters, those that exclude each other, and notes on its reading."""
 
     query: Query
     against: str = ""
@@ -52,10 +51,10 @@ class Asked(Value):
 def asked(
     text: str, memory: Memory, now: str, *, beside: Filters | None = None, as_of: str = ""
 ) -> Asked:
-    """The question with the filters in it and those stated `beside` it.
+    """Return the question with the filters in it and those given separately (`beside`).
 
-    Without a domain among them it is confined to one that it names in so many words, and to those
-    that can be read here, where these are not all.
+    Without a filter of domains it is limited to a domain that it names explicitly, and to those
+    that can be read here, if these are not all.
     """
     query = parse(text, now=now)
     whole, against = merged(query.filters, beside or Filters())
@@ -72,10 +71,10 @@ def asked(
 
 
 def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
-    """The filters in an object of names and values: a text, or several of which any may hold.
+    """Read the filters in an object of names and values: a text, or a list of alternatives.
 
-    `field` is what the caller calls the object, `--` where they are options, '' where they are
-    fields of their own. Raises BadInput that names the key.
+    `field` is the caller's name of the object, `--` for options, '' for separate fields. Raises
+    BadInput that names the key.
     """
     fields: dict[str, list[str]] = {}
     found: dict[str, Any] = {}
@@ -92,7 +91,7 @@ def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
 
 
 def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
-    """Both together, and the names of the fields in which no value meets both."""
+    """Combine two filters; also return the names of fields in which no value matches both."""
     whole: dict[str, Any] = {}
     against: list[str] = []
     for field, name in NAMES.items():
@@ -111,14 +110,16 @@ def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
 
 
 def domains_of(filters: Filters) -> tuple[str, ...]:
-    """The names under which the wanted domains may be kept: as typed, and as we name them."""
+    """Return the names that the wanted domains may be stored under: as typed, in normal form."""
     names = (name for typed in filters.domains for name in (typed, domain_name(typed)))
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def for_store(filters: Filters, memory: Memory) -> Filters:
-    """The filters as the store takes them: names of projects folded, with an empty one where what
-    has no tag is meant, too; without the domains, for which a memory is confined.
+    """Return the filters for the store.
+
+    Names of projects are folded, with an empty one if untagged rows are meant, too. Domains are
+    left out, since the memory itself is scoped to them.
     """
     own = memory.project.name.casefold() if memory.project else ""
     names = [name.casefold() for name in filters.projects]
@@ -127,7 +128,7 @@ def for_store(filters: Filters, memory: Memory) -> Filters:
 
 
 def as_object(filters: Filters) -> dict[str, Any]:
-    """The filters that are set, for programs; empty where none is. `as_of` is none of them."""
+    """Return the filters that are set, without `as_of`, as an object for programs."""
     found: dict[str, Any] = {
         name: list(getattr(filters, field)) for field, name in NAMES.items()
     } | {name: getattr(filters, name) for name in TIMES}
@@ -135,7 +136,7 @@ def as_object(filters: Filters) -> dict[str, Any]:
 
 
 def described(filters: Filters) -> str:
-    """`expert_domain=code_reviewer, type=decision or pattern`; empty where no filter is set."""
+    """Describe the filters: `expert_domain=code_reviewer, type=decision or pattern`, or ''."""
     parts = (
         f"{name}={value if isinstance(value, str) else _listed(value)}"
         for name, value in as_object(filters).items()
@@ -180,7 +181,7 @@ def _moment(value: Any, now: str, key: str, name: str) -> str:
 
 
 def _key(field: str, value: str) -> str:
-    """What makes two values of a field one."""
+    """Return the key that equal values of a field share."""
     if field == "domains":
         return domain_name(value) or value
     return value.casefold() if field == "projects" else value

@@ -1,7 +1,7 @@
-"""What a subagent is given: what its tasks ask for, then what its kind works on (BR-14).
+"""Selection for a subagent: memories for its tasks first, then for its kind (BR-14).
 
-Which of several open tasks is an agent's own cannot be told when it starts (decision 0015): they
-share one room, in turns, each best first.
+It is unknown at its start which of several open tasks is its own (decision 0015): the tasks share
+one budget in turns, each with its best first.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
     Ask = Callable[[str], list[Hit]]
 
-# An agent that only looks for files is given little, and only what is surely meant.
+# Limits for an agent that only searches for files: few hits, and only certain ones.
 SEARCHER_CHARS, SEARCHER_HITS = 600, 2
 STRONG_SHARED, STRONG_COVERAGE, STRONG_HELD = 2, 0.45, 0.6
-# Open tasks of one type that are asked for; with more the room is too small for any.
+# The most open tasks of one type that are recalled for; more would leave too little for each.
 MAX_TASKS = 8
-# A task that found so much is not asked for by its description as well.
+# A task with this many hits is not searched for by its description as well.
 ENOUGH = 2
-# A line below this says next to nothing beside its marks.
+# A shorter line has hardly any text next to its marks.
 MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
-# What holds until someone changes it is given to a kind first, then what else its work brought.
+# Records that hold until changed come first for a kind, then the other results of its work.
 HOLDING = frozenset(("decision", "constraint", "preference", "pattern", "antipattern"))
 OF_WORK = (*sorted(HOLDING), "note", "problem", "solution")
 KIND_HITS = 4
 FRAME_CHARS = len("\n".join((OPEN_FENCE, render.AGENT_HEADING, CLOSE_FENCE)))
-# Matches and rows that are looked at, newest first: a kind's older records are left to its tasks.
+# The newest matches and rows that are read: older records of a kind are found by tasks only.
 NEWEST_MATCHES, NEWEST_ROWS = 60, 1000
 
 
@@ -54,10 +54,10 @@ def for_agent(
     seen: Container[str] = frozenset(),
     shown: Container[str] = frozenset(),
 ) -> tuple[list[Hit], int]:
-    """The hits for an agent that starts, shortened where the room asks for it, and that room.
+    """Return the hits for a starting agent, shortened to the budget, and that budget in characters.
 
-    `tasks` are those that may be its own; `ask` gives the hits of a text above the floor, best
-    first. Of a memory that is confined to domains, its kind is given what lies in these.
+    `tasks` may be its own; `ask` returns the hits of a text above the floor, best first. A memory
+    scoped to domains gives its kind only records of these.
     """
     domains = memory.domains or ()
     kind = kind_of(agent_type, memory.settings.agent_terms, domains[0] if domains else "")
@@ -79,7 +79,7 @@ def for_agent(
 
 
 def _of_kind_if_possible(kind: Kind, memory: Memory, *, needed: bool) -> list[Hit]:
-    """What a task has found is given also where the search for its kind fails, or has no time."""
+    """Return the hits of the kind; if that fails or times out, those of the tasks must suffice."""
     try:
         return of_kind(kind, memory)
     except FabricError as error:
@@ -92,9 +92,9 @@ def _of_kind_if_possible(kind: Kind, memory: Memory, *, needed: bool) -> list[Hi
 def asked_for(
     tasks: Sequence[str], ask: Ask, is_strong: Callable[[Hit, str], bool], *, searches: bool = False
 ) -> list[list[Hit]]:
-    """What each task asks for, best first; tasks that found nothing are left out.
+    """Return the hits of each task, best first, without tasks that found nothing.
 
-    Where the time runs out, what was found so far stands. With `searches` every hit is strong.
+    After the deadline, the hits found so far are returned. With `searches` only strong hits count.
     """
     found: list[list[Hit]] = []
     tasks = tuple(dict.fromkeys(tasks))
@@ -117,11 +117,12 @@ def asked_for(
 
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
-    """Questions for a task; whether only what is strong answers one; and how many hits spare it.
+    """Yield the questions for a task, if each accepts strong hits only, and how many hits make it
+    unnecessary.
 
-    Its subject, then its few words of description, which mean little but when all are met; the
-    whole of a long one, which costs the most, only where nothing was found and no other task
-    shares the time.
+    First its subject, then its few words of description, which only count if all are met. The whole
+    of a long task takes the most time, so it is asked last, and only if no other task needs the
+    time.
     """
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
@@ -133,7 +134,7 @@ def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
 
 
 def strong_at(now: str) -> Callable[[Hit, str], bool]:
-    """Whether a hit is surely meant by a question that is asked now."""
+    """Return a test for hits that are certainly relevant to a question asked now."""
     queries: dict[str, Query] = {}
 
     def strong(hit: Hit, question: str) -> bool:
@@ -145,7 +146,9 @@ def strong_at(now: str) -> Callable[[Hit, str], bool]:
 
 
 def is_strong(hit: Hit, query: Query) -> bool:
-    """Whether a fact shares two specific words with the question, and most of what either says."""
+    """Return True if a fact shares two specific words with the question, and most of either's
+    words.
+    """
     if hit.source == "episodes":
         return False
     concepts = asked.concepts(query)
@@ -159,11 +162,11 @@ def is_strong(hit: Hit, query: Query) -> bool:
 
 
 def shared(queues: Sequence[Sequence[Hit]], room: int, max_hits: int) -> list[Hit]:
-    """Hits of all queues in turns, each queue best first, within `room` characters of lines.
+    """Return hits of all queues in turns, each queue best first, within `room` characters of lines.
 
-    Every queue gets its best as long as there is room for a line; where those of all queues do not
-    fit as they are, the longest are shortened. What follows comes whole, or not at all, and only up
-    to `max_hits`. No hit comes twice: one that two queues share serves both.
+    Every queue gets its best hit as long as there is space for a line; if these do not fit, the
+    longest are shortened. Later hits are added whole or not at all, up to `max_hits`. A hit in two
+    queues is returned once and counts for both.
     """
     turns = in_turns(queues)
     first = turns[0] if turns else []
@@ -173,7 +176,7 @@ def shared(queues: Sequence[Sequence[Hit]], room: int, max_hits: int) -> list[Hi
 
 
 def in_turns(queues: Sequence[Sequence[Hit]]) -> list[list[Hit]]:
-    """The hits by the turn in which their queue offers them, each hit in its first turn only."""
+    """Return the hits by the turn in which their queue offers them, each in its first turn only."""
     given: set[str] = set()
     turns = []
     for place in range(max(map(len, queues), default=0)):
@@ -188,9 +191,9 @@ def in_turns(queues: Sequence[Sequence[Hit]]) -> list[list[Hit]]:
 
 
 def shortened(hits: Sequence[Hit], room: int) -> list[Hit]:
-    """The hits, the longest of them cut so that all lines together fit into the room.
+    """Shorten the longest hits until all lines together fit into `room` characters.
 
-    The shortest are served first, and leave to the longer ones what they do not need.
+    Short hits leave their unused share to the longer ones.
     """
     lines = sorted((len(render.hit_line(hit)) + 1, place) for place, hit in enumerate(hits))
     share: dict[int, int] = {}
@@ -202,14 +205,14 @@ def shortened(hits: Sequence[Hit], room: int) -> list[Hit]:
 
 
 def within(hit: Hit, max_chars: int) -> Hit | None:
-    """The hit with a line of at most `max_chars`: without its reason, then with less of its text.
+    """Return the hit with a line of at most `max_chars`: without its reason, then with less text.
 
-    None where hardly anything of the text would be left.
+    None if hardly any text would be left.
     """
     if len(render.hit_line(hit)) <= max_chars:
         return hit
     hit = hit._replace(text=one_line(hit.text), metadata={**hit.metadata, "why": ""})
-    if hit.source != "graph":  # there the name is how the memory can be found again
+    if hit.source != "graph":  # for a graph hit the name is needed to find the memory again
         hit = hit._replace(entities=())
     while (over := len(render.hit_line(hit)) - max_chars) > 0:
         left = min(len(hit.text), render.MAX_TEXT_CHARS) - over
@@ -220,7 +223,7 @@ def within(hit: Hit, max_chars: int) -> Hit | None:
 
 
 def with_more(kept: Sequence[Hit], more: Iterable[Hit], room: int) -> list[Hit]:
-    """Those kept, and of the others, in order, each that still fits whole."""
+    """Return the hits of `kept`, and of the others, in order, each that still fits whole."""
     out = list(kept)
     room -= sum(len(render.hit_line(hit)) + 1 for hit in out)
     for hit in more:
@@ -232,9 +235,9 @@ def with_more(kept: Sequence[Hit], more: Iterable[Hit], room: int) -> list[Hit]:
 
 
 def of_kind(kind: Kind, memory: Memory) -> list[Hit]:
-    """Records that name one of the kind's terms, or come from agents of this kind.
+    """Return the records that name one of the kind's terms, or are from agents of this kind.
 
-    Pinned ones first, then what holds, then the rest; the newest first of each.
+    Pinned ones first, then lasting ones, then the rest; newest first in each group.
     """
     marks = ", ".join("?" * len(OF_WORK))
     holding = (
@@ -262,7 +265,7 @@ def of_kind(kind: Kind, memory: Memory) -> list[Hit]:
 
 
 def _as_stated(hit: Hit) -> Hit:
-    """The hit under the names that its record states; search adds those that stand around it."""
+    """Return the hit with only the names that its record states; search adds related ones."""
     named = hit.metadata.get("entities")
     return hit._replace(entities=tuple(named)) if named and hit.source == "records" else hit
 

@@ -1,7 +1,7 @@
-"""What hooks inject unasked: only what is surely about the prompt, and nothing twice.
+"""Selection of what hooks inject: only memories certainly relevant to the prompt, none twice.
 
-The floor is absolute: it asks which specific words of the prompt a memory holds, never how the
-memory compares with others, so that a store without an answer stays silent.
+The floor is absolute: it counts the specific words of the prompt in a memory, and never compares
+memories, so that a store without an answer stays silent.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
 MAX_HITS, MAX_EPISODES = 6, 3
-# Of what others shared so many, beside what was said here: a flood of theirs displaces nothing.
+# The most hits from shared journals in addition to own ones, which they never displace.
 MAX_OTHERS = 2
-# A concept of this strength says what something is about; weaker words say what to do with it.
+# A concept of this strength is a topic; weaker words are actions.
 SPECIFIC = 1.0
-# The share of the prompt's weight that a memory must hold, by how many specific words they share.
+# The share of the prompt's weight that a memory must hold, by the number of shared specific words.
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1, 3: 0.06}
-# A memory that is itself half spelt out by a long prompt is meant, however long the prompt is.
+# A memory of which the prompt holds half the words is relevant, however long the prompt is.
 HELD_FLOORS = {1: 0.75, 2: 0.4, 3: 0.3}
-# A prompt that names somebody or something of which nothing is known is mostly about that: what
-# shares other words with it must share many.
+# A prompt with an unknown proper name is mostly about that name: a memory that shares other words
+# with it must share many.
 STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4, 3: 0.3}
 STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65, 3: 0.5}
-# A prompt that names the memory's entity needs less beside it, the less the fewer memories share
-# that entity: the one rule about pytest is meant by "pytest", one of fifty about React is not.
+# A prompt that names the memory's entity needs fewer other words, the fewer memories share that
+# entity: "pytest" identifies the only rule about pytest, but "React" none of fifty.
 NAMED_EASE, RARELY_NAMED_EASE = 0.6, 0.4
 RARE_HITS = 5
 EPISODE_COVERAGE, EPISODE_SPECIFIC = 0.4, 2
 STATED_IN = 0.85
-# What is far below the best is not worth the room.
+# A hit far below the best is not worth its characters.
 SHARE_OF_BEST = 0.6
 GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
 SAID_HERE = "said in this very session"
 TOO_LITTLE = "shares too little with the prompt"
 ANOTHER_NUMBER = "is about another number or letter of the same"
 STRANGER = "shares too little with a prompt about somebody or something unknown"
-# A paste is recognised by its shape: this many lines, most of them no sentences.
+# A paste is recognised by its shape: this many lines, most of them not sentences.
 PASTE_LINES, PASTE_SHARE = 8, 0.6
 
 
@@ -56,15 +56,13 @@ def above_floor(
     here: str = "",
     since: str = "",
 ) -> list[Hit]:
-    """The hits that this prompt is surely about, in the order they came; often none.
-
-    Those without a verdict (see `verdicts`).
+    """Return the hits that this prompt is certainly about, in the same order; often none.
 
     `seen` are ids of hits that the session's model already has, `shown` ids of records that
-    MEMORY.md shows it; what was said in the session `here` its model has read itself, and still has
-    where it was said `since` its last compaction (ISO 8601, empty without one). Nothing that
-    is over, unless the past is asked for; past turns only when strong, and not the turn in which a
-    record was stated that is among the hits or known already.
+    MEMORY.md shows. Statements of the session `here` are known to its model, unless they are older
+    than `since`, its last compaction (ISO 8601 or ''). Outdated memories count only if the question
+    asks for the past; past turns only if they are strong, and not the turn in which a record was
+    stated that is among the hits or known already.
     """
     if is_silent(query):
         return []
@@ -81,7 +79,7 @@ def verdicts(
     here: str = "",
     since: str = "",
 ) -> list[str]:
-    """Why each hit is not worth injecting for this prompt; '' for those that are."""
+    """Return for each hit the reason why it is not injected for this prompt; '' for the others."""
     floor = _Floor(query, hits)
     stated = [_own_words(hit.text) for hit in hits if hit.source != "episodes"]
     return [
@@ -93,9 +91,10 @@ def verdicts(
 
 
 def _is_from(session: str, hit: Hit) -> bool:
-    """Whether a hit was said in this session.
+    """Return True if a hit was said in this session, so its model knows it.
 
-    What is kept for it alone is meant to come back; what a tool noted was perhaps never shown.
+    Local records are excluded, since they are saved to be returned; those of tools, too, since they
+    may never have been shown.
     """
     known = hit.metadata
     is_kept = known.get("scope") == "local" or known.get("trust") == "tool"
@@ -124,18 +123,20 @@ def _verdict(
 
 
 def shortlist(hits: Sequence[Hit]) -> list[Hit]:
-    """Of hits above the floor, most relevant first, those that ranking could still put among the
-    chosen: twice as many facts as are shown, of others' too, and twice as many past turns.
+    """Return the hits above the floor that ranking could still choose, most relevant first.
+
+    These are twice as many facts as are shown, twice as many shared ones, and twice as many past
+    turns.
     """
     facts, theirs, said = _sorted_out(hits)
     return facts[: 2 * MAX_HITS] + theirs[: 2 * MAX_HITS] + said[: 2 * MAX_EPISODES]
 
 
 def choose(hits: Sequence[Hit], *, max_hits: int = MAX_HITS) -> list[Hit]:
-    """Of ranked hits above the floor those worth their room: facts first, then past turns.
+    """Return the ranked hits that are worth their characters: facts first, then past turns.
 
-    What is far less relevant than the best is left out; it is compared with what was said here, not
-    with what others shared. Of that come at most two, after the facts: all, where there are none.
+    Hits far less relevant than the best own hit are left out. Of shared ones at most two follow the
+    facts, or more if there are no own facts.
     """
     facts, theirs, said = _sorted_out(hits)
     facts = _near_the_best(facts)[:max_hits]
@@ -145,7 +146,7 @@ def choose(hits: Sequence[Hit], *, max_hits: int = MAX_HITS) -> list[Hit]:
 
 
 def _sorted_out(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit], list[Hit]]:
-    """Facts that were said here, facts of others, and past turns."""
+    """Split hits into own facts, shared facts, and past turns."""
     facts = [hit for hit in hits if hit.source != "episodes"]
     return (
         [hit for hit in facts if not is_of_others(hit)],
@@ -155,12 +156,12 @@ def _sorted_out(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit], list[Hit]]:
 
 
 def is_silent(query: Query) -> bool:
-    """Whether the prompt asks for nothing that memory could know: a greeting, a paste, a nod."""
+    """Return True if memory cannot know anything about the prompt: a greeting, a paste, a nod."""
     return not any(c.strength >= SPECIFIC for c in asked.concepts(query)) or is_paste(query.text)
 
 
 def is_paste(text: str) -> bool:
-    """Whether the text is mostly a log, a trace or code, not something a person wrote."""
+    """Return True if the text is mostly a log, a trace or code rather than written by a person."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) < PASTE_LINES:
         return False
@@ -168,7 +169,7 @@ def is_paste(text: str) -> bool:
 
 
 class _Floor:
-    """What one prompt demands of a memory."""
+    """The requirements of one prompt for a memory."""
 
     def __init__(self, query: Query, hits: Sequence[Hit]) -> None:
         self.past = query.past
@@ -186,7 +187,7 @@ class _Floor:
                 self.sharing[key] = self.sharing.get(key, 0) + 1
 
     def lacks(self, hit: Hit) -> str:
-        """What the memory does not share with the prompt; '' for one above the floor."""
+        """Return what the memory does not share with the prompt; '' if it is above the floor."""
         specific = self._specific(hit)
         if not specific:
             return "shares no word that says what the prompt is about"
@@ -209,7 +210,7 @@ class _Floor:
         return "" if strong else "a past turn that shares too little"
 
     def _is_of_another_number(self, text: str) -> bool:
-        """True if a text has the noun of a number that is asked for, and only another number."""
+        """Return True if a text has another number for a noun than the prompt."""
         other = _all_numbered(text) if self.numbered else {}
         return any(
             noun in other and other[noun].isdisjoint(asked_for)
@@ -221,7 +222,7 @@ class _Floor:
         return sum(self.strengths.get(term, 0.0) >= SPECIFIC for term in matched)
 
     def _ease(self, hit: Hit) -> float:
-        """What a floor is multiplied with, for the entities of this hit that the prompt names."""
+        """Return the factor of the floor for a hit whose entities the prompt names."""
         sharing = [
             self.sharing.get(name_key(name), 1) for name in hit.entities if self._is_named(name)
         ]
@@ -230,26 +231,26 @@ class _Floor:
         return RARELY_NAMED_EASE if min(sharing) <= RARE_HITS else NAMED_EASE
 
     def _is_named(self, name: str) -> bool:
-        """Whether the prompt names this entity: whole, or by a name in it (`pagination`)."""
+        """Return True if the prompt names this entity: whole, or by a name in it (`pagination`)."""
         if name_key(name) in self.names:
             return name.lower() not in asked.WEAK
         return any(self.strengths.get(word, 0.0) >= asked.NAME_STRENGTH for word in words(name))
 
     def _held(self, text: str) -> float:
-        """The share of the memory's own content words that the prompt holds."""
+        """Return the share of the memory's own content words that the prompt holds."""
         own = {stem(w) for w in words(text) if w not in STOPWORDS and w not in asked.WEAK}
         return len(own & self.stems) / len(own) if own else 0.0
 
 
 def _marks(query: Query) -> set[str]:
-    """Numbers and single letters that the prompt asks for."""
+    """Return the numbers and single letters of the prompt."""
     return {term for term in query.terms if term.isdigit() or (len(term) == 1 and term.isascii())}
 
 
 def _answered(
     asked_for: dict[tuple[str, bool], set[str]], hits: Sequence[Hit]
 ) -> dict[tuple[str, bool], set[str]]:
-    """Those nouns whose very number one of the hits has: what says another is then not meant."""
+    """Return the nouns whose very number a hit has: hits with another number are then not meant."""
     if not asked_for:
         return {}
     known = [_all_numbered(hit.text) for hit in hits if not hit.metadata.get("over")]
@@ -266,7 +267,7 @@ def _all_numbered(text: str) -> dict[tuple[str, bool], set[str]]:
 
 
 def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bool], set[str]]:
-    """Nouns with the numbers and letters before them ("7 minutes") or behind them ("ticket 7")."""
+    """Return nouns with the numbers and letters before ("7 minutes") or after them ("ticket 7")."""
     numbered: dict[tuple[str, bool], set[str]] = {}
     for at, word in enumerate(found):
         if word not in marks:
@@ -279,7 +280,7 @@ def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bo
 
 
 def _names_a_stranger(query: Query, hits: Sequence[Hit]) -> bool:
-    """Whether the prompt has proper names (`Caroline`, `Qdrant`), and no hit holds any of them."""
+    """Return True if the prompt has proper names (`Caroline`, `Qdrant`), and no hit holds any."""
     names = [
         hint
         for hint in query.entity_hints
@@ -301,7 +302,7 @@ def _coverage(hit: Hit) -> float:
 
 
 def _repeats(episode: Hit, stated: Sequence[frozenset[str]]) -> bool:
-    """Whether a turn holds (nearly) all words of a fact: then it is where the fact was stated."""
+    """Return True if a turn holds (nearly) all words of a fact, so the fact was stated in it."""
     said = _own_words(episode.text)
     return any(own and len(own & said) >= STATED_IN * len(own) for own in stated)
 
@@ -316,7 +317,7 @@ def _near_the_best(hits: Sequence[Hit], beside: Sequence[Hit] = ()) -> list[Hit]
 
 
 def _is_machine_line(line: str) -> bool:
-    """A line that nobody types: it ends, begins or is built like code, a log or a trace."""
+    """Return True for a line that ends, begins or is built like code, a log or a trace."""
     if line[-1] in "{};\\" or line.startswith(
         ("at ", "File ", "Traceback", "+", "-", "|", "$", ">")
     ):

@@ -1,15 +1,14 @@
-"""What a search does not ask for: `-redis` leaves out what holds the word; what holds the word of
-"other than Redis" and "except for the CLI" only comes later, since an answer often names what it
-differs from.
+"""Negations in a search: `-redis` excludes a word, "other than Redis" ranks it lower.
 
-"Why not Redis?", "without Docker" and "don't use X" are about the thing itself. Linear in the text.
+The latter is not excluded, since an answer often names the alternative. "Why not Redis?", "without
+Docker" and "don't use X" are about the thing itself. Linear in the text.
 """
 
 from __future__ import annotations
 
 from memory_fabric.text import STOPWORDS, words
 
-# What may stand before a thing that is not asked for, longest first.
+# Phrases before an unwanted thing, longest first.
 _CUES = (
     ("other", "than"),
     ("apart", "from"),
@@ -26,9 +25,7 @@ MAX_LEFT_OUT = 8
 
 
 def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The text without what it does not ask for, the words that no answer may hold, and those
-    that a good one does not hold.
-    """
+    """Return the text without its negations, the excluded words, and the words to rank lower."""
     tokens = text.split()
     kept: list[str] = []
     out: list[str] = []
@@ -51,14 +48,16 @@ def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 
 def _banned(token: str) -> list[str]:
-    """The words of `-word`, given with its sign; an option such as `-r` or `--verbose` is none."""
+    """Return the words of `-word`, given with its sign; an option such as `-r` or `--verbose` has
+    none.
+    """
     if not token[1:2].isalpha():
         return []
     return [word for word in words(token) if len(word) >= MIN_WORD_CHARS]
 
 
 def _unasked(tokens: list[str], at: int) -> int:
-    """How many tokens from here say what is not asked for; 0 for none."""
+    """Return the number of tokens from here that negate something; 0 for none."""
     for cue in _CUES:
         end = at + len(cue)
         if tuple(token.lower().strip(",") for token in tokens[at:end]) == cue:

@@ -1,4 +1,4 @@
-"""From candidates to hits in normal form (BR-2), most relevant first.
+"""Conversion of candidates to hits in normal form (BR-2), most relevant first.
 
 `metadata["coverage"]` is the share of the question's weight that the text holds (see `relevance`).
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory_fabric.recall.relevance import Measured
     from memory_fabric.store.search import Candidate
 
-MOST = 0.99  # below an exact name
+MOST = 0.99  # less than an exact name
 MAX_NAME_CHARS = 200
 
 
@@ -32,11 +32,11 @@ def normalize(
     wide: bool = False,
     explain: bool = False,
 ) -> list[Hit]:
-    """Hits in normal form, most relevant first; without candidates that miss an exact phrase or
-    hold an excluded word.
+    """Return hits in normal form, most relevant first.
 
-    `now` (ISO 8601) gives "last week" its meaning. With `wide` words near to those asked for count;
-    with `explain` the metadata holds the `parts` of each relevance.
+    Candidates that miss an exact phrase or hold an excluded word are left out. `now` (ISO 8601)
+    resolves times such as "last week". With `wide` synonyms of the question's words count; with
+    `explain` the metadata holds the `parts` of each relevance.
     """
     measured = measure(_worth_measuring(candidates, query), query, now, wide=wide)
     wanted, exact = asked.concepts(query), _exact_names(query)
@@ -44,7 +44,7 @@ def normalize(
 
 
 def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits by relevance; of equal ones the newer first, then by id: the order is settled."""
+    """Sort the hits by relevance, then newer first, then by id to be deterministic."""
     ordered = sorted(hits, key=lambda hit: hit.id)
     ordered.sort(key=lambda hit: hit.timestamp, reverse=True)
     ordered.sort(key=lambda hit: hit.relevance, reverse=True)
@@ -52,8 +52,9 @@ def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Candidate]:
-    """Without those that miss a phrase, and without entities that observations speak for, or
-    records, unless the question is just their name.
+    """Drop candidates that miss a phrase, and entities whose observations or records are present.
+
+    Entities stay if the question is just their name.
     """
     exact = _exact_names(query)
     spoken = {
@@ -88,7 +89,7 @@ def _whole_text(candidate: Candidate) -> str:
 
 
 def _exact_names(query: Query) -> tuple[str, ...]:
-    """The keys of the one name that is the whole question; none for a question of more."""
+    """Return the keys of a question that is just one name; none for any other question."""
     if len(query.asked) > MAX_NAME_CHARS:
         return ()
     return name_key(query.asked.strip(" ?!.\n\t")), name_key("".join(words(query.asked)))

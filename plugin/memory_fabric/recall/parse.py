@@ -1,6 +1,6 @@
-"""From what a person asks to a Query: terms, names, intent, the expected answer, filters (BR-1).
+"""Parsing of a question into a Query: terms, names, intent, expected answer, filters (BR-1).
 
-Works on any text: whatever cannot be read as more is read as words.
+Works on any text: a part without special meaning is read as words.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
 MAX_CHARS = 64 << 10
-# A long prompt says what it wants at its ends; what lies between is mostly pasted.
+# A long prompt states its request at both ends; the middle is mostly pasted.
 LONG_CHARS, HEAD_CHARS, TAIL_CHARS = 3000, 1600, 1000
 MAX_TOKENS = 2000
 MAX_TERMS, MAX_HINTS, MAX_PHRASES = 32, 16, 8
-# A name longer than this is pasted data.
+# A longer name is pasted data.
 MAX_NAME_CHARS = 80
 
 FILTER_FIELDS = {
@@ -47,7 +47,7 @@ FILTER_FIELDS = {
 }
 FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
 TYPES = RECORD_TYPES | ENTITY_TYPES
-# What a filter takes, for those that were read as words.
+# The values that filters accept, for notes on those that were read as words.
 _MEANINGS = {
     "type": "takes decision, preference, pattern, problem and other types",
     "scope": f"takes {', '.join(SCOPES)}",
@@ -56,7 +56,7 @@ _MEANINGS = {
 }
 _TOO_LONG = f"takes names of at most {MAX_NAME_CHARS} characters"
 
-# The first row that shares a word with the question wins.
+# The first row that shares a word with the question counts.
 INTENTS = (
     ("relationship", frozenset("related relate relates relation relations relationship "
      "relationships connected connection connections connects linked depends depend dependency "
@@ -72,33 +72,33 @@ INTENTS = (
      "way standard architecture".split())),
 )  # fmt: skip
 RELATION_WORDS = INTENTS[0][1]
-# With a name beside them these ask for an edge of the graph, not only for words (BR-8).
+# Together with a name these words ask for an edge of the graph (BR-8).
 EDGE_WORDS = frozenset(
     """use uses used using recommend recommends recommended require requires required enable
     enables enabled block blocks blocked prefer prefers preferred chose choose chosen affect affects
     affected own owns belongs""".split()
 )
-# In a question these ask how things were.
+# In a question these words ask for an earlier state.
 PAST_WORDS = frozenset(
     """was were had did previously formerly originally earlier historically before old former
     previous past ago replaced superseded""".split()
 )
-# In the midst of work a test that "was slow" is no history, and "what must pass before a release"
-# neither: a prompt asks for the past by the first of these, or by one of the second where something
-# past is said, or nothing of today.
+# In the course of work a test that "was slow" is no history, nor is "what must pass before a
+# release": a prompt asks for the past with one of the first words, or with one of the second if it
+# says something in the past tense or nothing in the present.
 LONG_PAST_WORDS = frozenset("previously formerly originally historically".split())
 EARLIER_WORDS, PAST_AUXILIARIES = frozenset(("before", "earlier")), frozenset(("did", "had"))
 PRESENT_WORDS = frozenset(
     "should must can could do does will would is are need have has may might please i you".split()
 )
-# "The tool that is used to deploy" is of today.
+# "The tool that is used to deploy" is about the present.
 OF_TODAY = frozenset("is are be being been get gets getting was were".split())
 SUBJECTS = frozenset("i we they you it he she who that".split())
 _BREAKS = str.maketrans(
     {**dict.fromkeys(",;()[]{}\"'`<>|“”‘’", " "), **dict.fromkeys("!?。！？", ". ")}
 )
 _BULLETS = frozenset("-*•–—+#")
-# What follows "how" in a question for a way, and in one for a number.
+# The words after "how" in a question for a way, and in one for a number.
 _WAYS = tuple(f" how {word} " for word in "do to can should would could does".split())
 _AMOUNTS = tuple(f" how {word} " for word in "many much often long".split())
 _MOMENTS = (
@@ -115,7 +115,7 @@ def parse(
     now: str = "",
     plain: bool = False,
 ) -> Query:
-    """What the text asks for. Never fails; reads up to 64 KB of it.
+    """Parse the text into a query. Never fails; reads up to 64 KB.
 
     Relative times in filters (`since:7d`) need `now`, ISO 8601. With `plain` nothing is read as a
     filter or phrase: the text was not written as a search.
@@ -154,13 +154,14 @@ def parse(
 
 
 def readable(text: str) -> str:
-    """At most 64 KB of the text, without NUL, lone surrogates, or blocks that hooks injected."""
+    """Return up to 64 KB of the text, without NUL, lone surrogates and injected blocks."""
     return without_injected(encodable(text[:MAX_CHARS]).replace("\0", " "))
 
 
 def _filters(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, ...]]:
-    """The text without its filters, and what they say; a filter that means nothing stays words,
-    and that is said.
+    """Return the text without its filters, and their values.
+
+    An unusable filter stays in the text as words, and a note says so.
     """
     if ":" not in text and "@global" not in text:
         return text, Filters(), 0, False, ()
@@ -187,7 +188,7 @@ def _filters(text: str, now: str) -> tuple[str, Filters, int, bool, tuple[str, .
 
 
 def _unread(name: str, token: str) -> str:
-    """What to say of a filter that was read as words."""
+    """Return the note on a filter that was read as words."""
     shown = token if len(token) <= MAX_NAME_CHARS else f"{token[:MAX_NAME_CHARS]}…"
     why = f"{name} {_MEANINGS.get(name, _TOO_LONG)}"
     if token.startswith("-"):
@@ -196,7 +197,7 @@ def _unread(name: str, token: str) -> str:
 
 
 def _split_filters(text: str) -> list[str]:
-    import re  # only for a question that may hold filters
+    import re  # late: only for a question that may hold filters
 
     # A quoted value may hold spaces only right after a filter's colon or comma.
     names, one = "|".join(sorted(FILTER_NAMES)), r'(?:"[^"\n]{1,200}"|[^\s",]+)'
@@ -212,7 +213,7 @@ def _filter_values(name: str, value: str, now: str) -> list[str]:
         return [stamp] if stamp else []
     if name == "depth":
         return [value] if value in ("1", "2", "3") else []
-    # Those of odd places are quoted, and may hold commas.
+    # Those at odd positions are quoted, and may hold commas.
     parts = value.split('"')
     values = [
         part for i, text in enumerate(parts) for part in ([text] if i % 2 else text.split(","))
@@ -224,16 +225,16 @@ def _filter_values(name: str, value: str, now: str) -> list[str]:
 
 
 def time_of(name: str, value: str, now: str) -> str:
-    """The moment that the value of `since`, `before` or `as_of` means; '' for none."""
+    """Return the time that the value of `since`, `before` or `as_of` means; '' for none."""
     if not value or len(value) > MAX_NAME_CHARS:
         return ""
-    from memory_fabric.language import times  # only for a filter of time
+    from memory_fabric.language import times  # late: only for a filter of time
 
     return times.moment(value, now) if name == "as_of" else times.boundary(value, now)
 
 
 def closed_values(name: str, values: Iterable[str]) -> list[str]:
-    """Types or scopes as we write them; none where any of them is none."""
+    """Return types or scopes in our spelling; [] if any of them is unknown."""
     lowered = [value.lower() for value in values]
     known: Container[str] = SCOPES
     if name == "type":
@@ -259,7 +260,7 @@ def _as_filters(found: dict[str, list[str]]) -> Filters:
 def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
     if '"' not in text and "“" not in text:
         return text, ()
-    import re  # only for a question with quotes
+    import re  # late: only for a question with quotes
 
     quoted = re.findall(r'"([^"\n]{2,200})"|“([^”\n]{2,200})”', text)
     phrases = [" ".join((a or b).split()) for a, b in quoted]
@@ -268,13 +269,13 @@ def _phrases(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    from memory_fabric.recall.negations import left_out  # a prompt leaves nothing out
+    from memory_fabric.recall.negations import left_out  # late: a prompt excludes nothing
 
     return left_out(text)
 
 
 def _agents(tokens: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:
-    """Agent names among the tokens, once each; `@database-engineer` counts."""
+    """Return the agent names among the tokens, once each; `@database-engineer` counts."""
     found: list[str] = []
     for token in tokens:
         name = token.strip("@.:*").lower()
@@ -284,7 +285,7 @@ def _agents(tokens: Iterable[str], known: frozenset[str]) -> tuple[str, ...]:
 
 
 def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
-    """Content words in the order they were asked, those of agents' names left out."""
+    """Return the content words in order, without those of agents' names."""
     if len(text) > LONG_CHARS:
         text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
     if agents:
@@ -298,7 +299,7 @@ def _content(text: str, agents: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _parts_of_known(text: str) -> frozenset[str]:
-    """Parts of names that are known whole: who asks for JavaScript does not ask for Java."""
+    """Return parts of names that are known as a whole: JavaScript is not Java."""
     parts = camel_parts(text)
     if not parts:
         return frozenset()
@@ -316,7 +317,7 @@ def _without(text: str, name: str) -> str:
     lowered, at = text.lower(), 0
     if len(lowered) != len(
         text
-    ):  # a letter that grows in lower case: give up positions, keep words
+    ):  # Lower case changed the length of a letter: give up positions, keep words.
         return lowered.replace(name, " ")
     parts = []
     while (found := lowered.find(name, at)) >= 0:
@@ -326,7 +327,7 @@ def _without(text: str, name: str) -> str:
 
 
 def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
-    """Names the question may mean: agents first, then the others in the order they stand."""
+    """Return the names that the question may mean: agents first, then the others in order."""
     found = list(agents)
     plain = [token.strip(".:@*") for token in tokens]
     at = 0
@@ -339,13 +340,14 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _ends_a_sentence(token: str) -> bool:
-    """Whether what follows this token begins a sentence, an item or a quote."""
+    """Return True if the next token begins a sentence, an item or a quote."""
     return token.endswith((".", ":")) or token in _BULLETS
 
 
 def _name_at(tokens: list[str], at: int, *, first: bool) -> tuple[str, int]:
-    """The name that begins at this token, or '', and how many tokens to go on; `first` where a
-    sentence begins.
+    """Return the name that begins at this token, or '', and the number of tokens to advance.
+
+    `first` means that a sentence begins here.
     """
     for count in (3, 2):
         if at + count <= len(tokens):
@@ -360,7 +362,7 @@ def _name_at(tokens: list[str], at: int, *, first: bool) -> tuple[str, int]:
 
 
 def _known(name: str) -> str:
-    """The house's name for a technology or pattern; '' for none, or for an ordinary word."""
+    """Return our name for a technology or pattern; '' for none, or for an ordinary word."""
     key = name_key(name)
     found = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
     return "" if key in ORDINARY and name != found else found
@@ -377,17 +379,17 @@ def _looks_like_a_name(name: str, *, first: bool) -> bool:
         return True
     if name.islower() or not name.isascii():
         return False
-    # CamelCase and ABBREVIATIONS anywhere; a capital alone only where no sentence begins.
+    # CamelCase and ABBREVIATIONS anywhere; a single capital only inside a sentence.
     return not name[1:].islower() or (not first and len(name) > 2)
 
 
 def _asks_for_edges(lowered: set[str], hints: tuple[str, ...], *, is_question: bool) -> bool:
-    """Whether the graph has to be walked; "use Redis here" is an order, not a question about it."""
+    """Return True if the graph is to be walked; "use Redis here" is an order, not a question."""
     return bool(lowered & RELATION_WORDS) or bool(is_question and hints and lowered & EDGE_WORDS)
 
 
 def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> bool:
-    """Whether a search is about how things were, not how they are; whether a prompt surely is."""
+    """Return True if a search asks for an earlier state; for a prompt only if that is certain."""
     if _used_to(tokens, lowered):
         return True
     if not plain:
@@ -397,7 +399,7 @@ def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> 
 
 
 def _used_to(tokens: list[str], lowered: set[str]) -> bool:
-    """Whether somebody used to do something."""
+    """Return True for the form "used to do something"."""
     if "used" not in lowered or "to" not in lowered:
         return False
     said = [token.lower() for token in tokens]
@@ -424,7 +426,7 @@ def _answer_type(text: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    """The words of the text, each between spaces."""
+    """Return the words of the text, each between spaces."""
     return f" {' '.join(words(text))} "
 
 

@@ -1,16 +1,15 @@
-"""The fabric: the stages joined. parse → execute → normalize → dedupe → boost → rank."""
+"""The recall pipeline: parse → retrieve → normalize → dedupe → boost → rank."""
 
 from __future__ import annotations
 
 from memory_fabric.models import Answer, Filters, Query
-from memory_fabric.recall import inject as push
-from memory_fabric.recall import render
+from memory_fabric.recall import inject, render
 from memory_fabric.recall.boost import boost
 from memory_fabric.recall.dedupe import collapse, dedupe, is_of_others
 from memory_fabric.recall.normalize import normalize
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.rank import rank, with_score_parts
-from memory_fabric.recall.request_context import WorkTable
+from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.rerank import measured, rerank
 from memory_fabric.recall.retrieve import (
     PULL_LIMIT,
@@ -35,11 +34,11 @@ if TYPE_CHECKING:
     Path = tuple[Relation, ...]
 
 DEFAULT_LIMIT = 10
-# Push shows a handful: fewer candidates a source keep the prompt's time for the person.
+# Few candidates per source, to save time: only a handful of hits is injected.
 PUSH_LIMIT = 40
-# Cross references change the order, so they are looked up for so many hits more than asked for.
+# Cross references change the order, so they are looked up for more hits than are returned.
 REFERENCED_EXTRA = 10
-# The word without which no question names a domain.
+# A question without this word names no domain.
 WORD = "domain"
 NOTHING_UNDER = "nothing was found under the filter"
 EXCLUDE_EACH_OTHER = "nothing can be found: these filters exclude each other"
@@ -47,16 +46,16 @@ NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"
 
 
 class Pushed(Value):
-    """What a hook injects: fenced text, and the ids for the ledger once the text was delivered."""
+    """The injection of a hook: fenced text, and the ids for the ledger once it was delivered."""
 
     text: str = ""
     ids: tuple[str, ...] = ()
 
 
-class Fabric(WorkTable):
-    """Recall over one memory at one moment; `now` is ISO 8601 in UTC.
+class Fabric(RequestContext):
+    """Recall over one memory at one time; `now` is ISO 8601 in UTC.
 
-    With a `similarity` what is recalled is ranked by nearness of meaning, too (the warm path).
+    With a `similarity`, hits are also ranked by the similarity of their meaning (the warm path).
     """
 
     def __init__(
@@ -81,15 +80,15 @@ class Fabric(WorkTable):
         as_of: str = "",
         explain: bool = False,
     ) -> Answer:
-        """The best memories for a question, at most `limit`; the newest for an empty one.
+        """Return the best memories for a question, at most `limit`; the newest for an empty one.
 
-        `filters` and those in the text must both hold; `as_of` (ISO 8601) takes the place of the
-        moment in it. With a `depth` (1 to 3) the graph is walked so far from what the question
-        names, also where it does not ask for relations. With `explain` each hit's metadata holds
-        the `parts` of its relevance and of its score. A domain that the question names in so many
-        words confines it, too. Raises DeadlinePassed.
+        `filters` and those in the text must both match; `as_of` (ISO 8601) overrides the one in the
+        text. With a `depth` (1 to 3) the graph is walked that far from the names in the question,
+        even if it does not ask for relations. With `explain` each hit's metadata holds the `parts`
+        of its relevance and of its score. A domain that the question names explicitly limits it,
+        too. Raises DeadlinePassed.
         """
-        from memory_fabric.recall import filters as filtering  # no prompt has any
+        from memory_fabric.recall import filters as filtering  # late: no prompt has any
 
         asked = filtering.asked(text, self.memory, self.now, beside=filters, as_of=as_of)
         query = asked.query
@@ -127,22 +126,23 @@ class Fabric(WorkTable):
         here: str = "",
         since: str = "",
     ) -> list[Hit]:
-        """What is worth injecting for a prompt, best first (push.choose). Raises DeadlinePassed.
+        """Return the hits to inject for a prompt, best first (inject.choose). Raises
+        DeadlinePassed.
 
-        `seen`, `shown`, `here` and `since` as in push.above_floor.
+        `seen`, `shown`, `here` and `since` are those of inject.above_floor.
         """
         query = parse(text, now=self.now, plain=True)
-        if push.is_silent(query):
+        if inject.is_silent(query):
             return []
         found = self.push_candidates(query, session=session)
-        hits = push.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
-        return push.choose(self._ranked(push.shortlist(hits), query)) if hits else []
+        hits = inject.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
+        return inject.choose(self._ranked(inject.shortlist(hits), query)) if hits else []
 
     def in_room_named(self, text: str) -> Fabric:
-        """The same for the one domain that a prompt names in so many words, if it names one."""
+        """Return a pipeline scoped to the one domain that a prompt names explicitly, if any."""
         if WORD not in text.lower():
             return self
-        from memory_fabric.recall.domain_mentions import named  # few prompts have the word
+        from memory_fabric.recall.domain_mentions import named  # late: few prompts have the word
 
         found = named(text, self.memory)
         if not found:
@@ -154,7 +154,7 @@ class Fabric(WorkTable):
         return Fabric(within(self.memory, (found.domain,)), self.now)
 
     def push_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
-        """What `push` chooses from, most relevant first. Raises DeadlinePassed."""
+        """Return the candidates of `push`, most relevant first. Raises DeadlinePassed."""
         found, _, _ = self._found(query, session, PUSH_LIMIT)
         return mark_stale(found, self.now)
 
@@ -168,12 +168,13 @@ class Fabric(WorkTable):
         here: str = "",
         since: str = "",
     ) -> Pushed:
-        """The injection for a prompt; empty when nothing is above the floor. Where it names a
-        domain in so many words, only of that, under its label.
+        """Return the injection for a prompt; empty if nothing is above the floor.
+
+        If the prompt names a domain explicitly, only memories of that, under its label.
         """
         room = self.in_room_named(text)
         hits = room.push(text, session=session, seen=seen, shown=shown, here=here, since=since)
-        return _pushed(hits, room._headed(render.PROMPT_HEADING), push.PROMPT_CHARS)
+        return _pushed(hits, room._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)
 
     def push_for_agent(
         self,
@@ -184,8 +185,8 @@ class Fabric(WorkTable):
         seen: Container[str] = frozenset(),
         shown: Container[str] = frozenset(),
     ) -> Pushed:
-        """The injection for a subagent: what its tasks ask for, then what its kind does (BR-14)."""
-        from memory_fabric.recall.for_agents import for_agent  # only where a subagent starts
+        """Return the injection for a subagent: hits of its tasks, then of its kind (BR-14)."""
+        from memory_fabric.recall.for_agents import for_agent  # late: only at a subagent's start
 
         def ask(text: str) -> list[Hit]:
             return self.push(text, session=session, seen=seen, shown=shown)
@@ -196,7 +197,7 @@ class Fabric(WorkTable):
         return _pushed(hits, self._headed(render.AGENT_HEADING), max_chars)
 
     def _headed(self, heading: str) -> str:
-        """The heading under the label of the only domains that can be read, if there are such."""
+        """Return the heading under a label of the domains, if memory is scoped to some."""
         label = render.filter_label(Filters(domains=self.memory.domains or ()))
         return f"{label}\n{heading}" if label else heading
 
@@ -217,7 +218,7 @@ class Fabric(WorkTable):
     def _found(
         self, query: Query, session: str, limit: int, *, explain: bool = False
     ) -> tuple[list[Hit], tuple[Path, ...], tuple[str, ...]]:
-        """Distinct hits, most relevant first, with the paths and failures of the search."""
+        """Return distinct hits, most relevant first, with the paths and failures of the search."""
         settings = self.memory.settings
         session = session or settings.session
         wide = limit >= PULL_LIMIT
@@ -231,18 +232,18 @@ class Fabric(WorkTable):
         return dedupe(hits, settings.dedup_threshold), paths, failures
 
     def _ranked(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
-        """The hits with their relations and scores, best first."""
+        """Return the hits with their relations and scores, best first."""
         around = relations_around(hits, self.memory, at=standing_at(query), filters=query.filters)
         boosted = boost(hits, around, self.memory.settings.boost_factor)
         return rank(boosted, self._then(query), past=query.past)
 
     def _then(self, query: Query) -> str:
-        """The moment that the question is about."""
+        """Return the time that the question is about."""
         return query.filters.as_of or self.now
 
     def _newest(self, query: Query, limit: int, session: str) -> Answer:
         session = session or self.memory.settings.session
-        # What holds an excluded word goes later: more are asked for.
+        # Hits with an excluded word are removed later, so more are requested.
         asked = max(0, limit) * (SPARE if query.excluded else 1)
         found, failures = newest(query, self.memory, session=session, limit=asked)
         hits = collapse(normalize(found, query, self.now))[: max(0, limit)]
@@ -250,20 +251,20 @@ class Fabric(WorkTable):
         return Answer(query, tuple(mark_stale(hits, self._then(query))), (), failures)
 
 
-# How many times as many are read where some of them may be left out.
+# The factor by which more candidates are read if some may be left out.
 SPARE = 10
 
-# What of a hit's metadata people or tools have said.
+# The metadata of a hit that people or tools have written.
 SAID = ("why", "outcome", "category", "quote", "note")
 
 
 def without_secrets(answer: Answer) -> Answer:
-    """The answer by today's rules of redaction: a row may be older than a rule."""
+    """Redact the answer by the current rules, since a row may be older than a rule."""
     return answer._replace(hits=tuple(map(_without_secrets, answer.hits)))
 
 
 def _without_secrets(hit: Hit) -> Hit:
-    from memory_fabric.redaction import prefilter  # not for a prompt of which nothing is known
+    from memory_fabric.redaction import prefilter  # late: not for a prompt without hits
 
     metadata = {
         k: prefilter.without_secrets(v) if k in SAID else v for k, v in hit.metadata.items()
@@ -272,11 +273,11 @@ def _without_secrets(hit: Hit) -> Hit:
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:
-    """The answer as the brief prints it (BR-6), with failures, paths and each result's metadata.
+    """Return the answer as JSON (BR-6), with failures, paths and each result's metadata.
 
-    What stands in them passes today's rules of redaction.
+    All texts are redacted by the current rules.
     """
-    from memory_fabric.redaction import prefilter  # no hook asks for JSON
+    from memory_fabric.redaction import prefilter  # late: no hook asks for JSON
 
     known: dict[str, str] = {}
     sources: dict[str, int] = {}
@@ -293,7 +294,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
         "failures": list(answer.failures),
         "notes": list(answer.notes),
     }
-    from memory_fabric.recall.filters import as_object  # no hook asks for JSON
+    from memory_fabric.recall.filters import as_object  # late: no hook asks for JSON
 
     filters = answer.query.filters
     label, stated, as_of = render.filter_label(filters), as_object(filters), filters.as_of
@@ -317,7 +318,7 @@ def _result(hit: Hit) -> dict[str, Any]:
 
 
 def _public_id(hit: Hit) -> str:
-    """`graph:<entity>` for an observation: what open_nodes understands."""
+    """Return `graph:<entity>` for an observation, an id that open_nodes accepts."""
     name, hash_sign, number = hit.id.rpartition("#")
     return name if hash_sign and number.isdigit() and hit.source == "graph" else hit.id
 
@@ -328,7 +329,7 @@ def _relation(relation: Sequence[str]) -> dict[str, str]:
 
 
 def _best_of_each_source(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """At most so many of each source, in the order they came; half as many of others'."""
+    """Return the first `most` hits of each source; half as many of shared ones."""
     counts: dict[str, int] = {}
     kept = []
     for hit in hits:

@@ -1,8 +1,7 @@
-"""The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority; what is over, lower.
+"""The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority, lower if outdated.
 
-Recency decides between hits that are as relevant as the best. A hit that is clearly less relevant
-counts as old, however fresh it is: else noise of today would stand above the old exact answer
-(docs/decisions/0017).
+Recency decides between hits that are as relevant as the best. A clearly less relevant hit counts as
+old: otherwise noise of today would rank above an old exact answer (docs/decisions/0017).
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ if TYPE_CHECKING:
 
 RECENCY_WEIGHT, RELEVANCE_WEIGHT, AUTHORITY_WEIGHT = 0.3, 0.5, 0.2
 RECENCY_DAYS, LEAST_RECENCY = 30, 0.1
-# How far below the most relevant hit freshness still counts; less and less on the way there.
+# The distance from the most relevant hit over which recency fades to nothing.
 AS_RELEVANT = 0.05
 CROSS_VALIDATED, IN_GRAPH, PLAIN = 1.3, 1.1, 1.0
 # Divides authority, so that a score stays within 0-1.
 MOST_AUTHORITY = CROSS_VALIDATED
-# What was replaced is still history; it stands behind whatever replaced it.
+# The factor of a replaced memory, which ranks below its replacement.
 SUPERSEDED_FACTOR = 0.5
 TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
 
 
 def rank(hits: Sequence[Hit], now: str, *, past: bool = False) -> list[Hit]:
-    """The hits with their score, highest first; equal scores by relevance, newer first, then id.
+    """Return the hits with scores, highest first; equal ones by relevance, newer first, then id.
 
-    Where the `past` is asked for, what was replaced counts as much as what holds.
+    If the question asks for the `past`, replaced memories count as much as current ones.
     """
     most = max((hit.relevance for hit in hits), default=0.0)
     scored = [hit._replace(score=score(hit, now, most, past=past)) for hit in hits]
@@ -42,12 +41,12 @@ def rank(hits: Sequence[Hit], now: str, *, past: bool = False) -> list[Hit]:
 
 
 def score(hit: Hit, now: str, most: float = 0.0, *, past: bool = False) -> float:
-    """The score of one hit, 0-1; `most` is the relevance of the most relevant one beside it."""
+    """Return the score of one hit, 0-1; `most` is the relevance of the most relevant hit."""
     return sum(_summands(hit, now, most)) * _factor(hit, now, past)
 
 
 def parts(hit: Hit, now: str, most: float = 0.0, *, past: bool = False) -> dict[str, float]:
-    """What the score of a hit is made of: three summands, and what their sum is multiplied with."""
+    """Return the parts of a hit's score: three summands, and the factor of their sum."""
     names = ("recency", "relevance", "authority")
     named = dict(zip(names, _summands(hit, now, most), strict=True))
     named["times"] = _factor(hit, now, past)
@@ -55,7 +54,7 @@ def parts(hit: Hit, now: str, most: float = 0.0, *, past: bool = False) -> dict[
 
 
 def with_score_parts(hits: Sequence[Hit], now: str, *, past: bool = False) -> list[Hit]:
-    """The ranked hits with the parts of their score in their metadata."""
+    """Return the ranked hits with the parts of their score in their metadata."""
     most = max((hit.relevance for hit in hits), default=0.0)
     return [
         hit._replace(metadata={**hit.metadata, "score_parts": parts(hit, now, most, past=past)})
@@ -79,13 +78,13 @@ def _factor(hit: Hit, now: str, past: bool) -> float:
 
 
 def recency(stamp: str, now: str) -> float:
-    """1.0 for now, down to 0.1 after 27 days and for an unknown time."""
+    """Return 1.0 for now, falling to 0.1 after 27 days and for an unknown time."""
     days = days_between(stamp, now)
     return LEAST_RECENCY if days is None else max(LEAST_RECENCY, 1 - days / RECENCY_DAYS)
 
 
 def authority(hit: Hit) -> float:
-    """How much a hit's origin counts: two witnesses above the graph above what was merely said."""
+    """Return the weight of a hit's origin: two sources, then the graph, then past turns."""
     if hit.metadata.get("cross_validated"):
         return CROSS_VALIDATED
     return IN_GRAPH if hit.source in ("graph", "records") else PLAIN

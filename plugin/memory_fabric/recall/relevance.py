@@ -1,11 +1,11 @@
-"""How relevant a candidate is to a question, as a sum of parts measured on long conversations.
+"""The relevance of a candidate, as a sum of parts measured on long conversations.
 
-Relevance = 1 − e^(−1.3 · raw). Raw adds what the question's words say (bm25, and the share of the
-question that the text holds), what stands around the text (the turns beside it, the best of its
-session or entity), and what the question asks for (a name, a time, a kind of answer).
+Relevance = 1 − e^(−1.3 · raw). Raw adds the match of the question's words (bm25, and the share of
+the question that the text holds), the context of the text (neighbouring turns, the best of its
+session or entity), and the match of the request (a name, a time, a kind of answer).
 
 `covered` is the absolute part alone: the share of the question's weight that the text holds. It
-does not depend on bm25, which is about 0 in stores of a few rows; floors stand on it.
+does not depend on bm25, which is about 0 in stores of a few rows, so floors use it.
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ if TYPE_CHECKING:
 # Tuned on development conversations; halving or doubling one of them costs a point or less.
 BM25_WEIGHT = 0.4
 COVERAGE_WEIGHT = 0.4
-# A word that often stands for an asked one counts this share of it.
+# The share of a word that a synonym of it counts.
 NEAR_SHARE = 0.6
-# What the words of the turns beside it are worth is shared: what is asked before belongs to what is
-# answered.
+# The neighbouring turns share this weight: an answer belongs to the question before it.
 BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.55, 0.4
 PARENT_WEIGHT = 0.3
-# Additive: names that stand everywhere in a store get almost no weight from bm25.
+# Additive, since bm25 gives almost no weight to names that occur everywhere in a store.
 ENTITY_BOOST = 0.45
 TIME_BOOST = 0.6
 ANSWER_BOOST = 0.2
@@ -55,8 +54,8 @@ _NUMBER_WORDS = frozenset(
 
 
 class Measured:
-    """A candidate with the concepts that it, and the turns beside it, hold (as bits), and what
-    each part of its relevance came to.
+    """A candidate with its concepts and those of its neighbours (as bits), and the parts of its
+    relevance.
     """
 
     __slots__ = (
@@ -78,24 +77,24 @@ class Measured:
 
     def __init__(self, candidate: Candidate, mask: int, before: int, after: int) -> None:
         self.candidate, self.mask, self.before, self.after = candidate, mask, before, after
-        self.replaces = ""  # the record whose words count as its own
+        self.replaces = ""  # the predecessor whose words count as its own
         self.bm25 = self.covered = self.around = self.group = 0.0
         self.name = self.time = self.answer = self.question = self.unasked = 0.0
 
     @property
     def words(self) -> float:
-        """What the words of the text alone are worth."""
+        """The weight of the words of the text alone."""
         return self.bm25 + COVERAGE_WEIGHT * self.covered
 
     @property
     def relevance(self) -> float:
-        """0–1, below 1."""
+        """Relevance from 0 to 1, below 1."""
         asked_for = self.name + self.time + self.answer + self.question + self.unasked
         raw = self.words + self.around + self.group + asked_for
         return max(0.0, 1 - math.exp(-STEEPNESS * raw))
 
     def parts(self) -> dict[str, float]:
-        """What raw relevance is the sum of, by name; only what is not 0."""
+        """The summands of raw relevance by name, without zeros."""
         named = {
             "bm25": self.bm25,
             "words held": COVERAGE_WEIGHT * self.covered,
@@ -113,9 +112,10 @@ class Measured:
 def measure(
     candidates: Sequence[Candidate], query: Query, now: str, *, wide: bool = False
 ) -> list[Measured]:
-    """Every candidate with all parts of its relevance; the order is kept.
+    """Measure all parts of every candidate's relevance; the order is kept.
 
-    `now` (ISO 8601) gives "last week" its meaning. With `wide` words near to those asked for count.
+    `now` (ISO 8601) resolves times such as "last week". With `wide` synonyms of the question's
+    words count.
     """
     wanted = asked.concepts(query)
     measured = _with_concepts(candidates, wanted, _near(wanted) if wide else ())
@@ -130,14 +130,15 @@ def measure(
 
 
 def entities_of(candidate: Candidate) -> tuple[str, ...]:
-    """The entities a candidate belongs to and names, its own first."""
+    """Return the entities a candidate belongs to and names, its own first."""
     named = candidate.metadata.get("entities") or ()
     return tuple(dict.fromkeys([*([candidate.entity] if candidate.entity else []), *named]))
 
 
 def _near(wanted: Sequence[Concept]) -> Sequence[Sequence[str]]:
-    """For each concept the words near to it."""
-    from memory_fabric.language.synonyms import near_words  # a table that no prompt waits for
+    """Return the synonyms of each concept."""
+    # late: a table that prompts do not wait for
+    from memory_fabric.language.synonyms import near_words
 
     return [near_words(concept) for concept in wanted]
 
@@ -160,9 +161,9 @@ def _with_concepts(
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """A function from a text to the concepts in it, as bits; every text and word is read once.
+    """Return a function from a text to its concepts as bits; every text and word is read once.
 
-    Bit i says that the text holds concept i, bit n + i that it holds a word near to it.
+    Bit i means that the text holds concept i, bit n + i that it holds a synonym of it.
     """
     by_stem: dict[str, int] = {}
     for i, concept in enumerate(wanted):
@@ -171,7 +172,8 @@ def _mask_reader(
     for i, neighbours in enumerate(near):
         for word in neighbours:
             by_stem[stem(word)] = by_stem.get(stem(word), 0) | 1 << len(wanted) + i
-    # A stem keeps the first three letters of its word: most words need no stemming to be ruled out.
+    # A stem keeps the first three letters of its word, so most words are ruled out without
+    # stemming.
     beginnings = {one[:3] for one in by_stem}
     of_word: dict[str, int] = {}
     of_text: dict[str, int] = {"": 0}
@@ -194,7 +196,7 @@ def _mask_reader(
 
 
 def _weights(wanted: Sequence[Concept], measured: Sequence[Measured]) -> list[float]:
-    """What each concept counts: its strength times its rarity among the candidates; sum 1."""
+    """Return the weight of each concept: its strength times its rarity among candidates; sum 1."""
     count = len(measured) + PRIOR_CANDIDATES
     raw = []
     for i, concept in enumerate(wanted):
@@ -209,7 +211,7 @@ def _add_words(
     weights: Sequence[float],
     succeeded: Sequence[tuple[Measured, Measured]],
 ) -> None:
-    """Score the words of each candidate, of what it took the place of, and of the turns beside."""
+    """Score the words of each candidate, of its predecessors, and of the neighbouring turns."""
     shares: dict[int, float] = {0: 0.0}
 
     def share(mask: int) -> float:
@@ -244,10 +246,10 @@ def _add_words(
 
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
-    """What a point of bm25 is worth in each source of each store.
+    """Return the weight of a point of bm25 in each source of each store.
 
-    The best row of a source gets BM25_WEIGHT where the source covers the question as well as any;
-    in one that knows little of it even the best row is not worth much.
+    The best row of a source gets BM25_WEIGHT if the source covers the question as well as any
+    other, and less if it covers less.
     """
     best: dict[tuple[str, str], float] = {}
     covered: dict[tuple[str, str], float] = {}
@@ -263,7 +265,7 @@ def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
 
 
 def _add_groups(measured: Sequence[Measured]) -> None:
-    """Raise what stands beside a good hit in its session or entity."""
+    """Raise candidates in the same session or entity as a good hit."""
     best: dict[tuple[str, str], float] = {}
     for one in measured:
         key = _group(one.candidate)
@@ -302,10 +304,10 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
 
 
 def _spans(text: str, now: str) -> Sequence[tuple[str, str]]:
-    """The stretches of time that the question names, as days."""
+    """Return the time spans that the question names, in days."""
     if not time_hints.may_name_time(text):
         return ()
-    from memory_fabric.language import times  # only where a time may be named
+    from memory_fabric.language import times  # late: only for a question that may name a time
 
     return times.ranges(text, now)
 
@@ -315,7 +317,7 @@ def _is_named(name: str, names: frozenset[str] | set[str]) -> bool:
 
 
 def _speaker(candidate: Candidate) -> str:
-    """Who speaks in an imported turn of the form `Name: text`."""
+    """Return the speaker of an imported turn of the form `Name: text`."""
     if candidate.source != "episodes":
         return ""
     name, colon, _ = candidate.text[:32].partition(":")
@@ -332,7 +334,7 @@ def _answers(kind: str, candidate: Candidate) -> bool:
 
 
 def _names_somebody(text: str) -> bool:
-    """Whether a capitalised word stands where no sentence begins."""
+    """Return True if a capitalised word occurs inside a sentence."""
     parts = text.split(" ")
     return any(
         word[:1].isupper() and word[1:2].islower() and (before[-1:].islower() or before[-1:] == ",")

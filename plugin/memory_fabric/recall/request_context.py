@@ -1,4 +1,4 @@
-"""The work table: what every handler has before it, whether it recalls or not."""
+"""The request context, which every handler is given: memory, time and agent."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 
-class WorkTable:
-    """One memory at one moment; `now` is ISO 8601 in UTC. `core.Fabric` adds recall to it.
+class RequestContext:
+    """One memory at one time; `now` is ISO 8601 in UTC. `pipeline.Fabric` adds recall to it.
 
-    `agent_type` is that of who speaks and reads here; empty for a session without one. Where
-    config.toml isolates him, `memory` shows what he may see (`seen_by`). `launched` are settings
-    with which his session was started, where that was elsewhere.
+    `agent_type` is that of the agent that speaks and reads here; empty for a session without one.
+    If config.toml isolates it, `memory` is limited to what it may see (`visible_to`). `launched`
+    are the settings with which its session was started, if in another folder.
     """
 
     def __init__(
@@ -25,27 +25,28 @@ class WorkTable:
 
     @property
     def room(self) -> Room:
-        """Where he stands."""
-        from memory_fabric.recall.agent_domains import room_for  # what recalls a prompt never asks
+        """The domain of the agent, and its isolation."""
+        # late: not needed to recall for a prompt
+        from memory_fabric.recall.agent_domains import room_for
 
         return room_for(self._launched or self.memory.settings, self.agent_type)
 
-    def of(self, agent_type: str, launched: Settings | None = None) -> WorkTable:
-        """The same for somebody else: the session around an agent, or another session, which may
-        have been `launched` in another folder.
-        """
-        seen = seen_by(self.memory.whole, agent_type, launched)
-        return WorkTable(seen, self.now, agent_type, launched)
+    def of(self, agent_type: str, launched: Settings | None = None) -> RequestContext:
+        """Return the context of another agent type, or session `launched` in another folder."""
+        seen = visible_to(self.memory.whole, agent_type, launched)
+        return RequestContext(seen, self.now, agent_type, launched)
 
 
-def seen_by(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:
-    """What hooks may give an agent of this type, by where it was launched; '' is a session without
-    one. Who is not in an isolated domain is given nothing of it.
+def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:
+    """Return the memory that hooks may show to an agent of this type; '' is a session without one.
+
+    It depends on the folder in which the session was launched. An agent outside the isolated
+    domains sees nothing of them.
     """
     rooms = memory.settings.rooms
     if not (rooms.isolated or rooms.isolated_agents):
         return memory
-    from memory_fabric.recall.agent_domains import room_for, seen_from  # most people isolate nobody
+    from memory_fabric.recall.agent_domains import room_for, seen_from  # late: isolation is rare
 
     room = room_for(launched or memory.settings, agent_type)
     if room.isolated or not rooms.isolated:

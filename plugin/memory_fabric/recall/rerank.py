@@ -1,7 +1,7 @@
-"""Relevance with nearness of meaning added, where somebody can measure that (the warm path).
+"""Reranking by similarity of meaning, where a model can measure it (the warm path).
 
-Relevance is 1 − e^(−raw), so that what is added to raw multiplies what is missing to 1: a hit that
-is almost sure moves little, a doubtful one more, and none leaves 0–1.
+Relevance is 1 − e^(−raw). Similarity is added to raw, so it changes a doubtful hit more than an
+almost certain one, and keeps relevance within 0–1.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
     from memory_fabric.models import Hit, Query
 
-    # From a question and texts to the nearness of each text, −1 to 1.
+    # A function from a question and texts to the similarity of each text, −1 to 1.
     Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 
 # Measured on development conversations; half or double of it is still a gain.
 WEIGHT = 1.0
-# As many as one source brings; what stands behind them would not come up.
+# The candidates of one source; later hits would not move to the top.
 MEASURED = 200
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
-    """The hits with their nearness added, most relevant first; exact names stay above all.
+    """Add the similarity to the hits' relevance; exact names stay above all.
 
-    Each measured hit carries `similarity`. Without any measure the hits come back as they are.
+    Each measured hit carries `similarity`. Without any measure the hits are unchanged.
     """
     if not similarity_by_id:
         return list(hits)
@@ -36,7 +36,9 @@ def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[H
 
 
 def measured(hits: Sequence[Hit], query: Query, similarity: Similarity) -> dict[str, float]:
-    """The nearness of the first hits to the question, by id; of a record its reason counts, too."""
+    """Return the similarity of the first hits to the question, by id; a record's reason counts,
+    too.
+    """
     hits = hits[:MEASURED]
     if not hits:
         return {}

@@ -1,6 +1,6 @@
-"""What of memory is old for its kind, for somebody to look at; and taking out what he confirms.
+"""Review of memories that are old for their type, and removal of those that the user confirms.
 
-Nothing is stale by itself: `prune` takes exactly what was shown, and only what still is as shown.
+Nothing is removed automatically: `prune` removes exactly what was shown, if it is unchanged.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 DAY_S = 24 * 3600
 MAX_TEXT_CHARS = 240
-# One operation of a prune holds at most so many: a transaction stays short.
+# The most items of one operation of a prune: it keeps transactions short.
 BATCH = 200
 
 
 class Stale(Value):
-    """One entity or record that is old for its type: days since, and the limit that it passed."""
+    """An entity or record that is old for its type: its age and its limit in days."""
 
     aged: Aged
     days: int
@@ -37,14 +37,14 @@ class Stale(Value):
 
 
 class Report(Value):
-    """What is stale, oldest first, cut to the limit that was asked for; `total` is all of it."""
+    """Stale things, oldest first, up to the requested limit; `total` counts all of them."""
 
     shown: tuple[Stale, ...] = ()
     total: int = 0
 
 
 class Pruned(Value):
-    """What a prune took out, what had changed meanwhile and stayed, and the id for `undo`."""
+    """The result of a prune: removed and changed things, and the id for `undo`."""
 
     gone: tuple[Stale, ...] = ()
     stayed: tuple[Stale, ...] = ()
@@ -60,10 +60,10 @@ def stale(
     older_than: int | None = None,
     named: Sequence[str] = (),
 ) -> Report:
-    """What is stale at `now`, of these types if any are named, with texts.
+    """Return what is stale at `now`, of these types if any are given, with texts.
 
-    `older_than` (days) takes the place of the types' own limits. `named` are ids of records and
-    names of entities: only these. Raises NotFound for a name that is unknown or not stale.
+    `older_than` (days) replaces the types' own limits. `named` are ids of records and names of
+    entities to limit it to. Raises NotFound for a name that is unknown or not stale.
     """
     found: list[Stale] = []
     wanted = frozenset(kind.lower() for kind in types)
@@ -85,15 +85,16 @@ def prune(
 ) -> Pruned:
     """Forget what was shown, as one change for `undo`; the other tiers follow.
 
-    What was spoken of, closed or pinned since stays. Raises StoreUnavailable when it cannot be
-    done now.
+    What was used, closed or pinned since then stays. Raises StoreUnavailable if it cannot be done
+    now.
     """
     tell = progress or (lambda done, of: None)
     batch = new_id()
     gone: list[Stale] = []
     for database in memory.databases():
         heard = last_mentions.voices(database, now)
-        # An entity's observations may be a record's: they are compared before that one goes.
+        # An entity's observations may belong to a record, so they are compared before the record is
+        # removed.
         mine = [s for s in shown if s.aged.store == database.kind]
         mine.sort(key=lambda s: s.aged.kind != last_mentions.ENTITY)
         for at in range(0, len(mine), BATCH):
@@ -120,10 +121,10 @@ def _in(database: Database, now: str, own_limit: int | None) -> list[Stale]:
 
 
 def _judged(aged: Aged, heard: Iterable[Voice], now: str, own_limit: int | None) -> Stale | None:
-    """The thing with its age, where that is above its limit; None for what is not stale.
+    """Return the thing with its age if that is above its limit, else None.
 
-    A record that says something of an entity is its observation, too, and keeps it as long as it
-    is not stale itself, or is pinned.
+    A record about an entity is also its observation, and keeps it while the record is pinned or not
+    stale.
     """
     voices = list(heard) if aged.kind == last_mentions.ENTITY else []
     if any(voice.pinned for voice in voices):
@@ -141,7 +142,7 @@ def _judged(aged: Aged, heard: Iterable[Voice], now: str, own_limit: int | None)
 def _unchanged(
     database: Database, shown: Sequence[Stale], heard: dict[int, list[Voice]], now: str
 ) -> list[Stale]:
-    """Those that still are as they were shown."""
+    """Return those that are unchanged since they were shown."""
     fresh = last_mentions.again(database, [s.aged for s in shown], now)
     return [
         s
@@ -156,7 +157,7 @@ def _is_same(shown: Aged, seen: Aged) -> bool:
         return False
     if shown.kind == last_mentions.ENTITY and shown.name != seen.name:
         return False
-    # Relations may have gone with others that were pruned; none may have come.
+    # Relations may have been removed with other entities; new ones must not exist.
     return seen.linked <= shown.linked and seen.last_at <= shown.last_at
 
 
@@ -181,7 +182,7 @@ def _forget(
     }
     try:
         memory.write_now("forget", payload, by, store=database.kind)
-    except StoreUnavailable as error:  # not queued: what is spoken of until then must stay
+    except StoreUnavailable as error:  # not queued: a thing used until then must stay
         back = f" memory-fabric undo {_first_of(memory, batch)} brings back what went before."
         raise StoreUnavailable(
             database.path,
@@ -192,7 +193,7 @@ def _forget(
 
 
 def _first_of(memory: Memory, batch: str) -> str:
-    """The id by which `undo` finds all of a batch; empty when nothing was changed."""
+    """Return the id by which `undo` finds all of a batch; '' if nothing was changed."""
     for database in memory.databases():
         row = database.row(
             "SELECT id FROM operations WHERE kind = 'forget' AND instr(payload, ?) > 0 "
@@ -222,7 +223,7 @@ def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[
 
 
 def _meant(memory: Memory, text: str) -> list[tuple[str, ...]]:
-    """Keys of what a name or an id means."""
+    """Return the keys that a name or an id means."""
     meant = [
         (last_mentions.ENTITY, store, name) for store, name in resolve.entities_meant(memory, text)
     ]
@@ -243,7 +244,7 @@ def _told(memory: Memory, one: Stale) -> Stale:
 
 
 def _youngest(own_limit: int | None) -> int:
-    """The least number of days after which anything can be stale."""
+    """Return the least number of days after which anything can be stale."""
     known = staleness.STALE_AFTER_DAYS.values()
     limits = [d for d in (*known, staleness.DEFAULT_DAYS) if d is not None]
     return min(limits) if own_limit is None else own_limit

@@ -1,6 +1,6 @@
-"""The one stage that asks the store: all sources at once, and the walk for relationship questions.
+"""Retrieval, the only stage that queries the store: all sources, and graph walks for relations.
 
-A source that fails is named and skipped; only DeadlinePassed ends the question.
+A failing source is reported and skipped; only DeadlinePassed ends the question.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     Path = tuple[Relation, ...]
 
 EVERYTHING = search.EVERYTHING
-# Words without which no event dates a question; in a long text they say nothing.
+# A question without these words names no event; in a long text they mean nothing.
 ANCHORING = frozenset(("before", "after", "since", "until"))
 MAX_ANCHORED_CHARS = 500
-# More than the top 200 of a source was measured and changes nothing.
+# Measured: more than the top 200 of a source changes nothing.
 PULL_LIMIT = 200
 ENTITY_LIMIT = 20
 NEAR_LIMIT = 60
-# The edges of so many paths are hits of their own; the other paths are only shown.
+# The number of paths whose edges are hits of their own; the other paths are only shown.
 MAX_PATHS_AS_HITS = 5
-# Entities that a relationship question starts from.
+# The number of entities from which a relationship question starts.
 MAX_STARTS = 4
 # Names looked up for the cross references of the best hits.
 MAX_NAME_KEYS = 900
@@ -58,11 +58,11 @@ def execute(
     limit: int = PULL_LIMIT,
     wide: bool = False,
 ) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
-    """Candidates of all sources and stores, the walked paths, and the failures by name.
+    """Return candidates of all sources and stores, the walked paths, and the failures by name.
 
-    At most `limit` candidates a source and store; with `wide` also the turns beside past turns that
-    match, what holds only words near to those asked for, and the client's own notes. Records of
-    scope local come only for `session`. Raises DeadlinePassed.
+    At most `limit` candidates per source and store. With `wide` they include the neighbours of
+    matching past turns, texts with only synonyms of the words, and the client's own memory files.
+    Local records are returned only for their `session`. Raises DeadlinePassed.
     """
     groups = [concept.spellings for concept in concepts.concepts(query)]
     candidates: list[Candidate] = []
@@ -91,7 +91,7 @@ def execute(
 def newest(
     query: Query, memory: Memory, *, session: str = "", limit: int
 ) -> tuple[list[Candidate], tuple[str, ...]]:
-    """What was remembered last, for a question without words; and the failures by name."""
+    """Return the newest memories, for a question without words, and the failures by name."""
     found: list[Candidate] = []
     failures: list[str] = []
     databases = memory.databases()
@@ -112,7 +112,7 @@ def _asked(
     ask: Callable[..., list[Candidate]],
     *asked: Any,
 ) -> list[Candidate]:
-    """What a source answers; nothing where it fails, and then it is named among the failures."""
+    """Query one source; add its name to the failures and return nothing if it fails."""
     try:
         return ask(*asked)
     except DeadlinePassed:
@@ -130,7 +130,7 @@ def _successors(
     session: str,
     failures: list[str],
 ) -> list[Candidate]:
-    """What had taken the place of a candidate by `now`, and what took the place of that."""
+    """Return the successors of candidates by `now`, and theirs."""
     found: list[Candidate] = []
     for _ in range(succession.MAX_STEPS):
         wanted = succession.missing([*candidates, *found], now)
@@ -152,8 +152,9 @@ def _near(
     session: str,
     failures: list[str],
 ) -> list[Candidate]:
-    """What holds only words near to those asked for; bm25 speaks of other words and counts 0."""
-    from memory_fabric.language.synonyms import near_words  # a table that no prompt waits for
+    """Return texts with only synonyms of the words; their bm25 counts 0, as it is about others."""
+    # late: a table that prompts do not wait for
+    from memory_fabric.language.synonyms import near_words
 
     groups = [near for near in map(near_words, concepts.concepts(query)) if near]
     if not groups:
@@ -163,18 +164,20 @@ def _near(
     for database in databases:
         sources = _sources(database, query._replace(phrases=()), groups, session, NEAR_LIMIT, True)
         for source, ask in sources:
-            if source != "entities":  # asked for by name, which has no near words
+            if source != "entities":  # entities are found by name, which has no synonyms
                 found += _asked(failures, source, database, ask)
     return [one._replace(bm25=0.0) for one in found if one.id not in seen]
 
 
 def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
-    """Notes of the client's own memory that hold a word asked for, those with the most first.
+    """Return the notes of the client's own memory with most of the words, best first.
 
-    They have no index and no bm25; where a phrase is asked for, `normalize` looks for it.
+    They have no index and no bm25; `normalize` checks phrases.
     """
     from memory_fabric.language.synonyms import near_words
-    from memory_fabric.store.tiers import client_memory_files  # a prompt never reads those files
+
+    # late: a prompt never reads those files
+    from memory_fabric.store.tiers import client_memory_files
 
     found, failed = client_memory_files.candidates(memory, query.filters)
     failures += failed
@@ -191,14 +194,15 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
 
 
 def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
-    """The query with the stretch of time that "before the migration" means, where memory knows it.
+    """Return the query with the time span that "before the migration" means, if memory knows it.
 
-    Costs one more search, and only where a question names such an event.
+    This takes one more search, but only for a question that names such an event.
     """
     words_asked = query.text.lower().split() if len(query.text) <= MAX_ANCHORED_CHARS else []
     if ANCHORING.isdisjoint(words_asked):
         return query
-    from memory_fabric.recall import temporal_anchors  # only for a question that may name an event
+    # late: only for a question that may name an event
+    from memory_fabric.recall import temporal_anchors
 
     event = temporal_anchors.event_in(query.text)
     if event is None:
@@ -212,7 +216,7 @@ def anchored(query: Query, memory: Memory, *, session: str = "") -> Query:
         except DeadlinePassed:
             raise
         except FabricError:
-            continue  # the search itself will name it
+            continue  # the search itself reports the failure
         span = temporal_anchors.span(event, found)
         if span:
             return query._replace(spans=(*query.spans, span))
@@ -226,11 +230,10 @@ def relations_around(
     at: str = graph.NOW,
     filters: Filters = EVERYTHING,
 ) -> dict[str, tuple[Relation, ...]]:
-    """Entities of the graph that these hits belong to or name, each with its relations.
+    """Return the entities that these hits belong to or name, each with its relations.
 
-    Those that stood `at` a time and meet the filters.
-
-    A store that fails here is passed over: the hits stand without their relations.
+    Only relations that are valid `at` a time and match the filters. A failing store is skipped: its
+    hits have no relations.
     """
     keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
     for hit in hits:
@@ -285,7 +288,7 @@ def _sources(
 
 
 def _names_expression(query: Query) -> str:
-    """What entity names are searched for: the hints, else all words of a short question."""
+    """Return the search expression for entity names: hints, else all words if they are few."""
     hints = [word for hint in query.entity_hints for word in words(hint)]
     return match_expression([*query.entity_hints, *hints] or query.terms)
 
@@ -320,12 +323,12 @@ def _walked(
 
 
 def standing_at(query: Query) -> str:
-    """When a relation must have stood to be told: now, then, or at any time."""
+    """Return the time at which a relation must be valid: now, then, or any."""
     return query.filters.as_of or ("" if query.past else graph.NOW)
 
 
 def _starts(query: Query, database: Database, candidates: Sequence[Candidate]) -> list[str]:
-    """Entities whose name is asked for, in the order asked; else those whose name came closest."""
+    """Return the entities that the question names, else those with the closest names."""
     wanted = [name_key(hint) for hint in query.entity_hints]
     wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)
     known = graph.entities_by_key(database, wanted[:MAX_NAME_KEYS])
@@ -339,7 +342,7 @@ def _starts(query: Query, database: Database, candidates: Sequence[Candidate]) -
 
 
 def _edges(paths: Sequence[Path], databases: Sequence[Database]) -> list[Candidate]:
-    """The edges of the best paths as candidates: a relation answers where no observation does."""
+    """Return the edges of the best paths as candidates, as a relation may be the answer."""
     edges = dict.fromkeys(relation for path in paths[:MAX_PATHS_AS_HITS] for relation in path)
     return [
         search.Candidate(

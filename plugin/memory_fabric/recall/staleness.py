@@ -1,4 +1,4 @@
-"""Whether a memory is old for its kind, or over: marks, never a reason to delete it (BR-10)."""
+"""Marks for memories that are old for their type, or outdated; never a reason to delete (BR-10)."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ if TYPE_CHECKING:
 
     from memory_fabric.models import Hit
 
-# Days after which a memory of a kind should be looked at again; None: it does not age.
+# Days after which a memory of a type should be reviewed; None if it does not age.
 STALE_AFTER_DAYS = {
     "decision": 90,
     "pattern": 180,
     "technology": 120,
     "preference": 365,
     "agent": None,
-    "episode": None,  # what was said stays said
+    "episode": None,  # a past turn stays true
 }
 DEFAULT_DAYS = 90
-# Of a memory that was replaced after the moment that was asked for.
+# Metadata of a memory that was replaced after the requested time.
 NOT_YET = {"superseded_by": "", "valid_to": ""}
 
 
 def mark_stale(hits: Sequence[Hit], now: str) -> list[Hit]:
-    """The hits with `stale`, `days_since` and `over` in their metadata, as they were at `now`.
+    """Return the hits with `stale`, `days_since` and `over` in their metadata, as of `now`.
 
-    An unknown time gives None days, and is not stale; neither is what somebody pinned. `over`:
-    replaced, or past its validity. What was replaced only later is not linked yet.
+    An unknown time gives None days, and is not stale; neither are pinned records. `over` means
+    replaced, or past its validity. A later replacement is not linked.
     """
     return [_marked(hit, now) for hit in hits]
 
 
 def is_stale(kind: str, days: float | None, own_limit: int | None = None) -> bool:
-    """Whether something of this type is stale after so many days, or after a limit of one's own."""
+    """Return True if this type is stale after this number of days, or after its own limit."""
     limit = limit_days(kind, own_limit)
     return limit is not None and days is not None and days > limit
 
 
 def limit_days(kind: str, own_limit: int | None = None) -> int | None:
-    """After how many days this type is stale; None for what does not age, whatever the limit."""
+    """Return the days after which this type is stale; None if it never is, whatever the limit."""
     limit = STALE_AFTER_DAYS.get(kind.lower(), DEFAULT_DAYS)
     return limit if limit is None or own_limit is None else own_limit
 
 
 def is_over(hit: Hit, now: str) -> bool:
-    """Whether something newer had taken the memory's place by then, or its validity had ended."""
+    """Return True if the memory was replaced by then, or its validity had ended."""
     until = str(hit.metadata.get("valid_to") or "")
     return until <= now if until and now else bool(hit.metadata.get("superseded_by"))
 
 
 def kind_of(hit: Hit) -> str:
-    """The type of a hit's record, else of its entity, else ''."""
+    """Return the type of a hit's record, else of its entity, else ''."""
     return str(hit.metadata.get("type") or hit.metadata.get("entityType") or "")
 
 

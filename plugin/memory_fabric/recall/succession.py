@@ -1,4 +1,4 @@
-"""What took another's place answers what that one answered, in whichever words it says so.
+"""Inherited relevance: a replacement answers the questions of its predecessor.
 
 "We moved to clap" holds no word of "what parses our arguments?"; "Arguments are parsed with
 structopt", which it closed, holds them all.
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from memory_fabric.store.search import Candidate
 
     class Measured(Protocol):
-        """A candidate with the concepts that it holds, as bits (fabric.relevance)."""
+        """A candidate with its concepts, as bits (recall.relevance)."""
 
         candidate: Candidate
         mask: int
 
     AnyMeasured = TypeVar("AnyMeasured", bound=Measured)
 
-# Replaced, and replaced again: so many times at most.
+# The longest chain of replacements that is followed.
 MAX_STEPS = 3
 
 
 def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
-    """Ids of the records that took the place of a candidate and are not among them."""
+    """Return the ids of the candidates' successors that are not among them."""
     here = {record_of(candidate) for candidate in candidates}
     newer = (successor_of(candidate, now) for candidate in candidates)
     return list(dict.fromkeys(id_ for id_ in newer if id_ and id_ not in here))
 
 
 def inherit(measured: Sequence[AnyMeasured], now: str) -> list[tuple[AnyMeasured, AnyMeasured]]:
-    """Give each successor the concepts of what it replaced; the pairs, the older one first.
+    """Give each successor the concepts of its predecessor; return the pairs, the older one first.
 
-    A pair of a chain stands after the pairs that it depends on.
+    A pair of a chain follows the pairs that it depends on.
     """
     by_record: dict[str, list[AnyMeasured]] = {}
     for one in measured:
@@ -57,11 +57,11 @@ def inherit(measured: Sequence[AnyMeasured], now: str) -> list[tuple[AnyMeasured
 
 
 def successor_of(candidate: Candidate, now: str) -> str:
-    """The id of the record that had taken its place by then; '' for what holds, or just ended."""
+    """Return the id of the record that had replaced it by then; '' if there is none."""
     until = str(candidate.metadata.get("valid_to") or "")
     return "" if until > now else str(candidate.metadata.get("superseded_by") or "")
 
 
 def record_of(candidate: Candidate) -> str:
-    """The id of the record that a candidate is, or belongs to; '' for none."""
+    """Return the id of the record that a candidate is, or belongs to; '' for none."""
     return str(candidate.metadata.get("record") or "")

@@ -1,7 +1,7 @@
-"""Events that date a question: "before the migration", "after the move to Postgres".
+"""Temporal anchors: events that date a question, as in "before the migration".
 
-The event is looked for among the records; the day on which the one that speaks of it was made
-bounds a stretch of time, which only raises what lies in it. Pure; `execute` asks the store.
+The event is searched for among the records. The day on which the best matching record was made
+limits a time span, which only raises the hits in it. Pure; `retrieve` queries the store.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_RECORDS = 12
 MAX_WORDS = 6
 FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
 _UNTIL, _FROM = frozenset(("before", "until")), frozenset(("after", "since"))
-# What people call events, and the words with which records tell of them.
+# Words for events, and the words with which records report them.
 _EVENTS = (
     frozenset(
         """migration migrate migrated migrating move moved moving switch switched switching
@@ -39,7 +39,7 @@ _NO_EVENT = frozenset((*MONTHS, *WEEKDAYS, "yesterday", "today", "week", "month"
 
 
 class Event(Value):
-    """An event as a question names it: its kinds (sets of words), its own words, and the side."""
+    """An event in a question: its kinds (sets of words), its own words, and the side."""
 
     kinds: tuple[frozenset[str], ...]
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class Event(Value):
 
 
 def event_in(text: str) -> Event | None:
-    """The event after the last "before", "after", "since" or "until" of a question, if any."""
+    """Return the event after the last "before", "after", "since" or "until", if any."""
     found = words(text)
     cues = [i for i, word in enumerate(found) if word in _UNTIL | _FROM]
     if not cues:
@@ -68,15 +68,15 @@ def event_in(text: str) -> Event | None:
 
 
 def spellings(event: Event) -> list[str]:
-    """The words to search records for."""
+    """Return the words to search records for."""
     named = [s for name in event.names for s in (name, TECHNOLOGIES.get(name, name).lower())]
     return list(dict.fromkeys([*named, *sorted(w for kind in event.kinds for w in kind)]))
 
 
 def span(event: Event, found: Sequence[Candidate]) -> Span | None:
-    """The stretch of time on the asked side of the event; None where no record tells of it.
+    """Return the time span on the question's side of the event; None if no record reports it.
 
-    Of several records the first that names it counts, of an event without a name the last.
+    Of several records the first that names it counts, or the last for an event without a name.
     """
     days = sorted(c.timestamp[:10] for c in found if c.timestamp and _tells_of(c, event))
     if not days:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Edges = Callable[[Sequence[str]], Iterable[Relation]]
 
 MAX_DEPTH = 3
-# A hub of a grown graph touches thousands; what is more than this many nodes away helps nobody.
+# The most nodes of a walk: a hub of a grown graph has thousands, of little use in an answer.
 MAX_NODES = 200
 MAX_PATHS = 20
 
@@ -27,11 +27,11 @@ def walk(
     depth: int = DEFAULT_DEPTH,
     max_nodes: int = MAX_NODES,
 ) -> tuple[Path, ...]:
-    """Paths from each start to what lies within `depth` steps, along edges in either direction.
+    """Return paths from each start to the nodes within `depth` steps, in either direction.
 
     A node is reached by a shortest path; an edge back to a reached node ends its path. No path is
-    the beginning of another. `edges_of` gives the relations at either end of the names; it is asked
-    once a level.
+    the beginning of another. `edges_of` returns the relations at either end of the names; it is
+    called once per level.
     """
     depth = max(0, min(depth, MAX_DEPTH))
     paths: list[Path] = []
@@ -42,7 +42,7 @@ def walk(
 
 
 def most_telling(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
-    """At most twenty paths: those that name most of what was asked first, then the longer ones."""
+    """Return at most twenty paths: those that name most of the question first, then longer ones."""
     wanted = {word for text in asked for word in words(text)}
 
     def telling(path: Path) -> tuple[int, int]:

@@ -1,1 +1,1 @@
-"""What the hooks' handlers share: the ledger, the transcript, the session's record."""
+"""State that the handlers share: injection ledger, transcript position, session record."""

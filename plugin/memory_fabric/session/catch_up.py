@@ -1,4 +1,4 @@
-"""Sessions that ended without a word, caught up by the next one that starts, a little at a time."""
+"""Catch up sessions that ended without an event, in small steps at later starts."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from memory_fabric.store import sessions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.database import Database
 
-# Somebody waits for the start of a session: more is read at the next one.
+# A person waits for the start of a session: the rest is read at the next one.
 MAX_SESSIONS, MAX_BYTES, MAX_CHARS = 2, 1 << 20, 16 << 10
-# More may be open in other windows; they must not keep those from their turn that broke off.
+# More may be open in other windows; these must not displace the interrupted ones.
 MAX_LOOKED_AT = 12
 UNSEEN_FOR_S = 600
-# One that was taken for dead and came back is idle in some window: it gets the time of a night out.
+# A session that returned after it was presumed ended is idle in some window: allow it a night.
 REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
-def catch_up(fabric: WorkTable, event: Event) -> None:
-    """Read what unfinished sessions have left; those that are read to their end have ended.
+def catch_up(context: RequestContext, event: Event) -> None:
+    """Read the rest of unfinished sessions; one that is read to its end is marked as ended.
 
-    A session whose transcript grows is alive. One that ended this way and goes on later is alive
-    again, and its transcript is read on from where it was left.
+    A session whose transcript grows is running. One that was marked this way and continues later is
+    running again, and its transcript is read from the last position.
     """
-    database = fabric.memory.session_database()
+    database = context.memory.session_database()
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
     found = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)
     done = 0
@@ -38,42 +38,42 @@ def catch_up(fabric: WorkTable, event: Event) -> None:
         if done == MAX_SESSIONS:
             break
         if not _may_be_running(database, session, path, seen_at):
-            done += _catch_up(fabric, session, path)
+            done += _catch_up(context, session, path)
 
 
-def _catch_up(fabric: WorkTable, session: str, path: str) -> bool:
-    """Read on in it; False where this session may not remember what it said."""
-    # A bare start, and most of what is unfinished goes on in another window.
+def _catch_up(context: RequestContext, session: str, path: str) -> bool:
+    """Read more of one session; False if this session may not save its messages."""
+    # Late: the imports take as long as a bare start, and most unfinished sessions are running.
     from memory_fabric.capture.remember import trust_for
     from memory_fabric.session.follow_transcript import (
+        context_of,
         follow,
         is_behind,
         is_placed,
         read_to,
-        table_of,
     )
     from memory_fabric.session.session_record import conclude
 
-    if not trust_for(fabric.memory.settings, "assistant"):
-        return False  # it waits for one that may
-    if fabric.room.isolated and not is_placed(fabric.memory, session):
-        return False  # nobody knows whether what it said may be known here
-    fabric = table_of(fabric, session)
-    memory = fabric.memory
+    if not trust_for(context.memory.settings, "assistant"):
+        return False  # a session that may save catches up later
+    if context.room.isolated and not is_placed(context.memory, session):
+        return False  # its domain is unknown
+    context = context_of(context, session)
+    memory = context.memory
     if is_behind(memory, session, path):
         before = read_to(memory, session)
-        follow(fabric, session, path, MAX_BYTES, MAX_CHARS, is_here=False)
+        follow(context, session, path, MAX_BYTES, MAX_CHARS, is_here=False)
         if is_behind(memory, session, path, before):
             return True
-    conclude(fabric, session)
+    conclude(context, session)
     database = memory.session_database()
     notes = sessions.load_notes(database, session) | {"presumed": True}
-    sessions.save_notes(database, session, notes, ended_at=fabric.now)
+    sessions.save_notes(database, session, notes, ended_at=context.now)
     return True
 
 
 def _found(path: str, beside: str) -> str:
-    """Where the transcript is now: the client's folder for a project moves with the project."""
+    """Return the transcript's current path: the client moves it with the project's folder."""
     if os.path.exists(path) or not beside:
         return path
     moved = os.path.join(os.path.dirname(beside), os.path.basename(path))

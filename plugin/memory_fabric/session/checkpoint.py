@@ -1,7 +1,7 @@
-"""What a session needs back after its compaction: the open task, its decisions, files in work.
+"""The checkpoint of a session for its compaction: open task, decisions, files in work.
 
-Each kind of thing has a share of the room, so that a long task leaves room for the decisions; what
-one does not need goes to the others.
+Each part has a share of the characters, so that a long task does not displace the decisions; unused
+characters are given to the other parts.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ MAX_SAID_CHARS, LAST_SAID = 280, 2
 MAX_FILES, MAX_READ, MAX_PATH_CHARS = 8, 3, 80
 MAX_ITEMS, MAX_ITEM_CHARS = 8, 70
 MAX_WHAT_CHARS, MAX_WHY_CHARS = 240, 120
-# Characters of the block that each part has for certain; together with the frame at most 3,000.
+# The guaranteed characters of each part; together with the frame at most 3,000.
 TASK_SHARE, ITEMS_SHARE, FILES_SHARE, SAID_SHARE = 700, 340, 340, 310
 OWN_SHARE, PINNED_SHARE = 740, 400
-# A prompt of fewer words of its own follows up on the one before it.
+# A prompt with fewer content words follows up on the one before it.
 FOLLOW_UP_WORDS = 4
-# Words in which people agree and push on, beside the words of every sentence.
+# Words of agreement that are no content words, in addition to the stopwords.
 NODS = frozenset(
     """ahead approved carry correct danke do done exactly fine go going good great ja keep lgtm next
     nein nice no nope oui perfect please proceed resume retry right start stop sure try wait weiter
@@ -49,9 +49,9 @@ INTERRUPTED = "[Request interrupted"
 
 
 class Part(Value):
-    """Lines of one kind, each with the id of its record or '', and the room they have for certain.
+    """Lines of one kind, each with the id of its record or '', and their guaranteed characters.
 
-    `rank` says who is served first with the room that others leave.
+    Parts with a lower `rank` are given unused characters first.
     """
 
     lines: tuple[tuple[str, str], ...]
@@ -69,10 +69,10 @@ def checkpoint(
     items: Sequence[str] | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The checkpoint of a session, from its prompts and answers in order and the files in work.
+    """Make the checkpoint of a session from its prompts, its answers and the files in work.
 
-    Files are those changed last, else the few that were read last. What cannot be told from these
-    is taken over from the checkpoint `before` it: a session may work for long on one prompt.
+    Files are those changed last, else the few that were read last. Missing parts are taken from the
+    checkpoint `before`, since a session may work for long on one prompt.
     """
     task, follow_up = open_task(prompts)
     earlier = before or {}
@@ -93,9 +93,9 @@ def checkpoint(
 
 
 def open_task(prompts: Sequence[str]) -> tuple[str, str]:
-    """The last prompt that states a task, and the last shorter one that follows it up.
+    """Return the last prompt that states a task, and the last shorter one that follows it up.
 
-    Nods, typed commands and notes of the client are neither.
+    Nods, typed commands and messages of the client are neither.
     """
     said = [text for prompt in prompts if (text := one_line(without_injected(prompt)))]
     said = [text for text in said if not text.startswith(("/", INTERRUPTED)) and own_words(text)]
@@ -109,7 +109,7 @@ def open_task(prompts: Sequence[str]) -> tuple[str, str]:
 
 
 def own_words(prompt: str) -> int:
-    """How many different words of a prompt say something; 0 for a nod."""
+    """Count the different content words of a prompt; 0 for a nod."""
     return len({w for w in words(prompt) if w not in STOPWORDS and w not in NODS})
 
 
@@ -120,9 +120,9 @@ def block(
     others: Sequence[Record] = (),
     max_chars: int = SESSION_CHARS,
 ) -> tuple[str, tuple[str, ...]]:
-    """What the session gets back, and the ids of the records in it; empty when there is nothing.
+    """Return the text to inject after a compaction, and the ids of its records; '' if it is empty.
 
-    `own` are records of this session, those that matter most first.
+    `own` are records of this session, the most important first.
     """
     parts = (
         Part(_lines(_task_lines(saved)), TASK_SHARE, 2),
@@ -142,9 +142,9 @@ def block(
 
 
 def laid_out(parts: Sequence[Part], room: int) -> list[tuple[str, str]]:
-    """The lines that fit into `room` characters, in the order of the parts.
+    """Return the lines that fit into `room` characters, in the order of the parts.
 
-    Every part is served up to its share first; what is left goes to the parts by their rank.
+    Every part is given its share first, then the parts get the rest by their rank.
     """
     chosen: list[set[int]] = [set() for _ in parts]
     for chosen_here, part in zip(chosen, parts, strict=True):
@@ -160,7 +160,7 @@ def laid_out(parts: Sequence[Part], room: int) -> list[tuple[str, str]]:
 
 
 def _choose(chosen: set[int], part: Part, room: int) -> int:
-    """Add the part's next lines that fit; how much room they take."""
+    """Add the part's next lines that fit; return the number of characters they take."""
     taken = 0
     for place, (line, _) in enumerate(part.lines):
         if place not in chosen and taken + len(line) + 1 <= room:
@@ -187,7 +187,7 @@ def _said_lines(saved: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _list_line(title: str, items: Sequence[str] | None, between: str) -> Iterable[str]:
-    """One line, with as many items as its share has room for."""
+    """Return one line with as many items as its share allows."""
     room = ITEMS_SHARE - len(title) - 5
     kept = []
     for item in items or ():
@@ -204,7 +204,7 @@ def _lines(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _record_lines(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
-    """Records as lines, shorter than in the session block: here many things share the room."""
+    """Return records as lines, shorter than in the session block to leave space for other parts."""
     short = (
         record._replace(
             what=cut(one_line(record.what), MAX_WHAT_CHARS),
@@ -216,12 +216,12 @@ def _record_lines(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
 
 
 def _latest(paths: Sequence[str], most: int) -> list[str]:
-    """The paths that came last, the last first; of long ones the end, which names the file."""
+    """Return the last paths, latest first; a long one keeps its end, which names the file."""
     return [path[-MAX_PATH_CHARS:] for path in dict.fromkeys(reversed(paths))][:most]
 
 
 def _ends(text: str, max_chars: int) -> str:
-    """The text within its limit: of a long one the beginning, and the end, where the request is."""
+    """Cut a long text in the middle, since its request may be at the end."""
     if len(text) <= max_chars:
         return text
     tail = text[-max_chars // 3 :]

@@ -1,4 +1,4 @@
-"""A summary that the client made of a session: what it says, without how it got there."""
+"""The client's summary of a session, without the analysis that led to it."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _NOT_SAID = r"<analysis>.*?(?:</analysis>|\Z)|</?summary>"
 
 
 def said_in(summary: str) -> str:
-    """The summary alone, without analysis and tags."""
+    """Return the summary alone, without analysis and tags."""
     return pattern(_NOT_SAID, DOTALL).sub("", summary)

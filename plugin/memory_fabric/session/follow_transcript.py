@@ -1,7 +1,8 @@
-"""The new part of a session's transcript, remembered: records, solved problems, episodes.
+"""Save the new part of a session's transcript: records, solved problems, episodes.
 
-Work is proportional to what was added since the last time. Reading a turn twice stores it once,
-also where the offset was lost or another file repeats the turn: turns that were kept are known.
+Work is proportional to what was added since the last time. A turn that is read twice is stored
+once, even if the offset was lost or another file repeats the turn, since saved turns are
+recognised.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ if TYPE_CHECKING:
     from memory_fabric.clients.claude_code.transcript import Reading, Turn
     from memory_fabric.config import Settings
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.session.turn_dedup import Heard
     from memory_fabric.store.memory import Memory
 
-# One reading of a hook; a longer rest is read by the hooks that follow.
+# The limit of one reading; later hooks read the rest.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
-# The fields of a session's notes that tell where it stands: the type of the agent that it runs as,
-# the folder of its launch, and its process's domain.
+# Fields of a session's notes that determine its domain: the agent type that it runs as, the folder
+# in which it was launched, and the domain of its process.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
 # A field of the notes: the offset of a turn for which one event had no time.
 LATE = "late"
-# The rest of an event's time is for what is stored of the turns, and for the other tiers.
+# The rest of an event's time is for storing the turns, and for the other tiers.
 HEARING_SHARE = 0.6
 TRANSCRIPT = "the transcript"
-# What the user is told, once a session.
+# Notices for the user, once a session.
 COMPLAINTS = {
     MISSING: "this session's transcript is gone; what it said since the last answer is not kept",
     UNREADABLE: "this session's transcript cannot be read; only prompts and answers are remembered",
@@ -56,7 +57,7 @@ COMPLAINTS = {
 
 
 def follow(
-    fabric: WorkTable,
+    context: RequestContext,
     session: str,
     path: str,
     max_bytes: int = MAX_NEW_BYTES,
@@ -64,16 +65,16 @@ def follow(
     *,
     is_here: bool = True,
 ) -> list[Record]:
-    """Remember what the transcript has gained; returns the records that are new.
+    """Save the new part of the transcript; return the records that are new.
 
-    Reads about so many bytes, and characters of what was said: these cost a hundred times more.
-    The offset moves only after everything read was stored or queued. `is_here`: the session itself
-    asks, so that it is alive; else another one catches up on it. The table is that of who speaks
-    there: for another session, or for one that an agent of it asks, see `table_of`.
+    Reads about `max_bytes`, and about `max_chars` of messages, which take a hundred times longer.
+    The offset moves only after everything read was stored or queued. `is_here` means that the
+    session itself calls, so it is running; otherwise another session catches up on it. For another
+    session, or one of whose agents calls, pass the context of `context_of`.
     """
-    memory, database = fabric.memory, fabric.memory.session_database()
+    memory, database = context.memory, context.memory.session_database()
     if is_here:
-        sessions.touch(database, session, fabric.now, path)
+        sessions.touch(database, session, context.now, path)
     offset = int(sessions.field(database, session, "offset") or 0)
     before = sessions.load_notes(database, session)
     mark = str(before.get("mark", ""))
@@ -81,16 +82,16 @@ def follow(
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
     if is_here:
         notes["attended"] = trust_for(memory.settings, "user") == "user"
-        notes |= launched(memory.settings, fabric.agent_type, notes)
+        notes |= launched(memory.settings, context.agent_type, notes)
         if notes.pop("presumed", False):
-            notes["revived"] = True  # it was taken for dead, and was not
+            notes["revived"] = True  # it was presumed ended, but was not
     _complain(memory, path, offset, reading, notes)
     new: list[Record] = []
     reached = reading.offset
     trust = trust_for(memory.settings, "assistant")
     if trust and reading.turns:
-        new, notes, done = _remember(fabric, session, reading, notes)
-        if done < len(reading.turns):  # the rest is read by a later event
+        new, notes, done = _remember(context, session, reading, notes)
+        if done < len(reading.turns):  # a later event reads the rest
             reached = reading.ends[done]
             notes["mark"] = mark_at(path, reached)
     if reached != offset or notes != before:
@@ -99,35 +100,33 @@ def follow(
 
 
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
-    """What a session's notes say of where it stands: nothing where that makes no difference."""
+    """Return the fields that determine the session's domain, if they make a difference."""
     told = {AGENT: agent_type} if agent_type or AGENT in notes else {}
     if settings.rooms.configured or settings.domain or PLACE in notes:
         told |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
     return told
 
 
-def table_of(fabric: WorkTable, session: str) -> WorkTable:
-    """The table of who speaks in a session: an agent of the type that its notes name, in the folder
-    that they name.
-    """
-    notes = sessions.load_notes(fabric.memory.session_database(), session)
+def context_of(context: RequestContext, session: str) -> RequestContext:
+    """Return the context of a session: for the agent type and folder in its notes."""
+    notes = sessions.load_notes(context.memory.session_database(), session)
     if PLACE not in notes:
-        return fabric.of(str(notes.get(AGENT, "")))
-    there = fabric.memory.settings._replace(
+        return context.of(str(notes.get(AGENT, "")))
+    there = context.memory.settings._replace(
         project_dir=str(notes[PLACE]), domain=str(notes.get(DOMAIN, ""))
     )
-    return fabric.of(str(notes.get(AGENT, "")), there)
+    return context.of(str(notes.get(AGENT, "")), there)
 
 
 def is_placed(memory: Memory, session: str) -> bool:
-    """Whether it is known where a session stands."""
+    """Return True if the session's folder is known."""
     return PLACE in sessions.load_notes(memory.session_database(), session)
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
-    """Whether the transcript holds more than was read of it, and the last reading moved on.
+    """Return True if part of the transcript is unread, and the last reading made progress.
 
-    A torn last line moves nothing, a file that is shorter is another one.
+    An incomplete last line is no progress; a shorter file is a different one.
     """
     offset = read_to(memory, session)
     try:
@@ -137,23 +136,23 @@ def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1)
 
 
 def read_to(memory: Memory, session: str) -> int:
-    """How many bytes of the session's transcript were read."""
+    """Return the number of bytes of the session's transcript that were read."""
     return int(sessions.field(memory.session_database(), session, "offset") or 0)
 
 
 def _remember(
-    fabric: WorkTable, session: str, reading: Reading, notes: dict[str, Any]
+    context: RequestContext, session: str, reading: Reading, notes: dict[str, Any]
 ) -> tuple[list[Record], dict[str, Any], int]:
-    """The records that are new, the notes after these turns, and how many there was time for."""
-    memory, turns = fabric.memory, reading.turns
-    # Who catches up cannot say whether a person sat there: what prompts said then was stored by
+    """Return the new records, the notes after these turns, and the number of turns processed."""
+    memory, turns = context.memory, reading.turns
+    # A session that catches up cannot know whether a person was present: prompts were stored by
     # their own hook, with its own trust.
     trust = "" if notes.get("attended") else "assistant"
-    # It may have spoken in another room before.
+    # It may have run in another domain before.
     heard = sorted_out(memory.whole.session_database(), turns, session)
     unread = Unread()
     tried = notes.pop(LATE, -1) == reading.ends[0]
-    new, done = _heard_out(fabric, heard, trust, unread, tried=tried)
+    new, done = _heard_out(context, heard, trust, unread, tried=tried)
     if not done:
         deadline.current().postpone(TRANSCRIPT)
         unread.tell(memory)
@@ -161,11 +160,12 @@ def _remember(
     heard = heard[:done]
     own = [h.turn for h in heard if h.is_own]
     if any(turn.tools or turn.results for turn in own):
-        from memory_fabric.session.store_incidents import keep_incidents  # only where work was done
+        # late: only if work was done
+        from memory_fabric.session.store_incidents import keep_incidents
 
-        found, notes = unread.attempt(([], notes), keep_incidents, fabric, session, own, notes)
+        found, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes)
         new += found
-    _keep_episodes(fabric, heard)
+    _keep_episodes(context, heard)
     from memory_fabric.session.session_record import taken
 
     notes = unread.attempt(notes, taken, notes, own, memory.settings.project_dir)
@@ -174,12 +174,12 @@ def _remember(
 
 
 def _heard_out(
-    fabric: WorkTable, heard: Sequence[Heard], trust: str, unread: Unread, *, tried: bool
+    context: RequestContext, heard: Sequence[Heard], trust: str, unread: Unread, *, tried: bool
 ) -> tuple[list[Record], int]:
-    """The records that are new, and for how many of the turns there was time.
+    """Return the new records, and the number of turns that were processed in time.
 
-    One that was `tried` before as the first, and alone takes more time than there is, is passed
-    over: else nothing after it would ever be read.
+    A turn that was `tried` before as the first, and alone takes more time than there is, is
+    skipped: otherwise nothing after it would ever be read.
     """
     new: list[Record] = []
     limit = deadline.current()
@@ -188,7 +188,7 @@ def _heard_out(
             try:
                 limit.check("the last turn")
                 if is_new:
-                    new += unread.attempt([], _spoken, fabric, turn, owner, trust)
+                    new += unread.attempt([], _spoken, context, turn, owner, trust)
             except DeadlinePassed:
                 if place or not tried:
                     limit.postpone(TRANSCRIPT)
@@ -197,12 +197,12 @@ def _heard_out(
     return new, len(heard)
 
 
-def _spoken(fabric: WorkTable, turn: Turn, owner: str, trust: str) -> list[Record]:
-    return speak(fabric, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
+def _spoken(context: RequestContext, turn: Turn, owner: str, trust: str) -> list[Record]:
+    return speak(context, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
 
 
-def _keep_episodes(fabric: WorkTable, heard: Sequence[Heard]) -> None:
-    memory = fabric.memory
+def _keep_episodes(context: RequestContext, heard: Sequence[Heard]) -> None:
+    memory = context.memory
     if not memory.settings.episodes_keep_days:
         return
     episodes = [
@@ -212,7 +212,7 @@ def _keep_episodes(fabric: WorkTable, heard: Sequence[Heard]) -> None:
             "role": turn.role,
             "text": text,
             "place": turn.cwd,
-            "agent": fabric.agent_type,
+            "agent": context.agent_type,
             "created_at": turn.created_at,
         }
         for turn, owner, is_new, _ in heard
@@ -223,8 +223,8 @@ def _keep_episodes(fabric: WorkTable, heard: Sequence[Heard]) -> None:
             "assistant",
             trust="assistant",
             session=heard[-1].owner,
-            agent=fabric.agent_type,
-            domain=fabric.room.domain,
+            agent=context.agent_type,
+            domain=context.room.domain,
         )
         memory.write("add_episodes", {"episodes": episodes}, by)
 
@@ -232,7 +232,7 @@ def _keep_episodes(fabric: WorkTable, heard: Sequence[Heard]) -> None:
 def _complain(
     memory: Memory, path: str, offset: int, reading: Reading, notes: dict[str, Any]
 ) -> None:
-    """Log what is wrong with the transcript and leave the user a notice, each once a session."""
+    """Log problems of the transcript and leave the user a notice, each once a session."""
     wrong = [reading.trouble] if reading.trouble else []
     if wrong == [MISSING] and not offset:
         wrong = []  # not written yet, or by a client that keeps none

@@ -1,7 +1,7 @@
-"""What a session has been given already, and the receipt for what it is given now.
+"""The injection ledger: memories that a session was given already, and the receipt for new ones.
 
-A ledger that cannot be read counts as empty and one that cannot be written is noted as a failure:
-recall answers all the same.
+A ledger that cannot be read counts as empty; one that cannot be written is reported as a failure.
+Recall works in both cases.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Set
 
     from memory_fabric.events import Event
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.database import Database
 
 
-# So long a task may wait for a permission; after that no agent will start for it.
+# The longest wait of a task for a permission; after that no agent will start for it.
 TASK_AGE_S = 3600
 
 
 class Ledger:
-    """One session's ledger; `started_at` is its first sign of life, `loaded` says that the session
-    block was delivered; what was said before it was `compacted_at` its model may have lost.
+    """The ledger of one session.
+
+    `started_at` is the time of its first event. `loaded` means that the session block was
+    delivered. The model may have lost what was said before `compacted_at`.
     """
 
-    def __init__(self, event: Event, fabric: WorkTable) -> None:
-        self._event, self._memory, self._now = event, fabric.memory, fabric.now
-        self.started_at, self.loaded, self.compacted_at = fabric.now, False, ""
+    def __init__(self, event: Event, context: RequestContext) -> None:
+        self._event, self._memory, self._now = event, context.memory, context.now
+        self.started_at, self.loaded, self.compacted_at = context.now, False, ""
         self._taken: Set[str] = frozenset()
         self._database: Database | None = None
         try:
-            self._database = fabric.memory.session_database()
+            self._database = context.memory.session_database()
             row = self._database.row(
                 "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
                 "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END "
@@ -52,16 +54,16 @@ class Ledger:
             self.compacted_at = str(row[2])
 
     def seen(self, agent: str = "") -> frozenset[str]:
-        """Ids of memories that this session, or this subagent of it, still has in its context."""
+        """Return the ids of memories still in the context of this session, or of its subagent."""
         if self._database is None:
             return frozenset()
         return sessions.injected(self._database, self._event.session, agent)
 
     def tasks(self, agent_type: str) -> list[tuple[str, str]]:
-        """Tasks (id, text) of this agent type, any of which may be that of the agent that starts.
+        """Return the tasks (id, text) of this agent type that may be the starting agent's.
 
-        Those that other agents are known to have are left out: beside its transcript the client
-        notes an agent's task, soon after its start.
+        Tasks known to be other agents' are left out: the client records an agent's task next to its
+        transcript, soon after its start.
         """
         if self._database is None:
             return []
@@ -79,13 +81,13 @@ class Ledger:
         return [(id_, text) for id_, text, _ in waiting if id_ not in self._taken]
 
     def checkpoint(self) -> dict[str, object]:
-        """What was saved before the session's compaction; empty without it."""
+        """Return the checkpoint from before the session's compaction, or {}."""
         if self._database is None:
             return {}
         return sessions.load_checkpoint(self._database, self._event.session)
 
     def inherit(self, parent: str) -> None:
-        """This session has what its parent had."""
+        """Copy the ledger of the parent session to this one."""
         if self._database is None:
             return
         try:
@@ -103,9 +105,9 @@ class Ledger:
         anew: bool = False,
         offered: Iterable[str] = (),
     ) -> tuple[Callable[[], None], ...]:
-        """What to run once the output was written; nothing where there is no ledger.
+        """Return the tasks to run after the output was written; none without a ledger.
 
-        `offered` are tasks of which one is the agent's.
+        `offered` are noted tasks of which one is the agent's.
         """
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:

@@ -1,4 +1,4 @@
-"""What the person reads: short notices, one line each, as much as the setting allows."""
+"""Notices for the person: one short line each, limited by the setting `notices`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_SHOWN_CHARS = 80
 
 
 def remembered(records: Sequence[Record], settings: Settings) -> str:
-    """That these records are new; empty when there are none or notices are not wanted."""
+    """Return the notice of new records; '' if there are none or such notices are off."""
     if not records or settings.notices != "all":
         return ""
     shown = "; ".join(
@@ -29,12 +29,12 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
 
 
 def problem(text: str, settings: Settings) -> str:
-    """That something is wrong, unless notices are off."""
+    """Return the notice of a problem, unless notices are off."""
     return f"memory-fabric: {text}" if text and settings.notices != "off" else ""
 
 
 def welcome(settings: Settings, local: str) -> str:
-    """On the very first run: what is stored, where, and how to stop it."""
+    """Return the notice of the very first run: what is stored, where, and how to stop it."""
     if settings.notices == "off":
         return ""
     places = f"{settings.home}" + (f" and {local}" if local else "")
@@ -47,7 +47,7 @@ def welcome(settings: Settings, local: str) -> str:
 
 
 def command(settings: Settings) -> str:
-    """The command line as a person's own shell finds it, where nothing linked it into its PATH."""
+    """Return the command that a person's own shell finds, even if it is not in PATH."""
     if not settings.plugin_root:
         return "memory-fabric"
     path = f"{settings.plugin_root.rstrip('/')}/bin/memory-fabric"

@@ -1,4 +1,4 @@
-"""One text of a session's main dialogue, remembered."""
+"""Capture from one message of a session's main dialogue."""
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ from memory_fabric.models import Provenance
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 
 def speak(
-    fabric: WorkTable, session: str, role: str, text: str, *, said_at: str = "", trust: str = ""
+    context: RequestContext,
+    session: str,
+    role: str,
+    text: str,
+    *,
+    said_at: str = "",
+    trust: str = "",
 ) -> list[Record]:
-    """Remember one text of the session's main dialogue; returns the records that are new.
+    """Save one message of the session's main dialogue; return the records that are new.
 
-    `trust` is what it deserves at most, if that is not the speaker's.
+    `trust` is the upper limit of the records' trust, if it differs from the speaker's.
     """
-    trust = remember.trust_for(fabric.memory.settings, trust or role)
+    trust = remember.trust_for(context.memory.settings, trust or role)
     if not trust or not text.strip():
         return []
     by = Provenance(
         "prompt" if role == "user" else "assistant",
         trust=trust,
         session=session,
-        agent=fabric.agent_type,
-        domain=fabric.room.domain,
+        agent=context.agent_type,
+        domain=context.room.domain,
     )
-    return remember.remember_text(fabric.memory, text, role, by, said_at)
+    return remember.remember_text(context.memory, text, role, by, said_at)

@@ -1,4 +1,4 @@
-"""A session's notes: brought up to date after each reading, and made into its record at its end."""
+"""A session's notes, updated after each reading, and the session record made of them at its end."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from memory_fabric.clients.claude_code.transcript import Turn
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
 
 DECIDED = "('decision', 'constraint', 'preference', 'pattern', 'antipattern')"
 MAX_DECISIONS = 20
 
 
 def taken(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
-    """The notes after these turns of the session itself; paths of the project as seen from it."""
+    """Return the notes after these turns of the session itself; project paths become relative."""
     inside = folder.rstrip(os.sep) + os.sep
     times = [turn.created_at for turn in turns if _is_time(turn.created_at)]
     return session_summary.noted(
@@ -38,12 +38,12 @@ def taken(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[
     )
 
 
-def conclude(fabric: WorkTable, session: str) -> Record | None:
-    """Store what the session was about, or bring what was stored up to date; None without work.
+def conclude(context: RequestContext, session: str) -> Record | None:
+    """Store or update the session record; None if the session had no work.
 
-    What was forgotten stays away, what somebody pinned stays pinned.
+    A forgotten record is not restored, a pinned one stays pinned.
     """
-    memory = fabric.memory
+    memory = context.memory
     trust = trust_for(memory.settings, "assistant")
     if not trust:
         return None
@@ -64,24 +64,24 @@ def conclude(fabric: WorkTable, session: str) -> Record | None:
     )
     if record is None:
         return None
-    by, room = Provenance("assistant", trust=trust, session=session), fabric.room
+    by, room = Provenance("assistant", trust=trust, session=session), context.room
     record = record._replace(
-        # A session may go on in another room: what it did in a walled one lies apart.
+        # A session may continue in another domain: its work in an isolated one is kept apart.
         id=ids.id_for(f"{session}\n{room.domain}" if room.isolated else session),
         trust=trust,
         source=by.source,
         session=session,
-        agent=fabric.agent_type,
+        agent=context.agent_type,
         project=memory.project.name if memory.project else "",
         author=memory.settings.author,
         origin=memory.settings.origin,
-        created_at=min(str(notes.get("at", "")) or fabric.now, fabric.now),
+        created_at=min(str(notes.get("at", "")) or context.now, context.now),
     )
-    return _put(fabric, record, by)
+    return _put(context, record, by)
 
 
-def _put(fabric: WorkTable, record: Record, by: Provenance) -> Record:
-    memory = fabric.memory
+def _put(context: RequestContext, record: Record, by: Provenance) -> Record:
+    memory = context.memory
     known = records.find(memory.session_database().connection, "id = ?", (record.id,))
     if known:
         old = known[0][0]
@@ -99,7 +99,8 @@ def _put(fabric: WorkTable, record: Record, by: Provenance) -> Record:
 def _failing(notes: Mapping[str, Any]) -> list[tuple[str, str]]:
     if not notes.get("failing"):
         return []
-    from memory_fabric.session.store_incidents import still_failing  # few sessions end so
+    # late: few sessions end with a failure
+    from memory_fabric.session.store_incidents import still_failing
 
     return [(failure.command.text, failure.error) for failure in still_failing(notes)]
 
@@ -112,5 +113,5 @@ def _listed(notes: Mapping[str, Any]) -> dict[str, tuple[str, str]] | None:
 
 
 def _is_time(text: str) -> bool:
-    """Whether a time is written as ours are, so that both can be compared."""
+    """Return True for a time in our format, which can be compared as text."""
     return len(text) == 24 and text[10] == "T" and text.endswith("Z")

@@ -1,7 +1,7 @@
-"""What a session was about, kept small from reading to reading, and the record made of it.
+"""The notes of a session, kept small from reading to reading, and the record made of them.
 
-Notes are a JSON object in the session's row: what was asked, which files were changed, what fails,
-what is left to do, how it ended. Pure; the handlers read and save them.
+Notes are a JSON object in the session's row: what was requested, which files were changed, what
+fails, what is left to do, how it ended. Pure; the handlers read and save them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MAX_FILES, MAX_FILES_NAMED, MAX_PATH_CHARS = 20, 5, 80
 MAX_ITEMS, MAX_ITEM_CHARS = 30, 80
 MAX_OPEN_ENDS, MAX_OPEN_END_CHARS = 4, 160
 MAX_SAID_CHARS, MAX_TO_DO_NAMED = 400, 3
-# A prompt of fewer words of its own states no task.
+# A prompt with fewer content words states no task.
 TASK_WORDS = 3
-# With these the assistant offers more of the same; nobody owes an answer.
+# Offers of the assistant to do more, which need no answer.
 _OFFERS = ("want me to", "would you like", "anything else", "let me know", "shall i also",
            "do you want me to also", "can i help", "how can i help")  # fmt: skip
 DONE, FAILED, OPEN = "done", "failed", "open"
@@ -41,9 +41,9 @@ def noted(
     items: Mapping[str, tuple[str, str]] | None = None,
     at: str = "",
 ) -> dict[str, Any]:
-    """The notes after some more turns: what was `said` as (role, text), and the `files` changed.
+    """Return the notes after some more turns: messages as (role, text), and changed `files`.
 
-    `items` is the to-do list as it stands, None where there is none; `at` is the time of the last.
+    `items` is the current to-do list, or None if there is none; `at` is the time of the last turn.
     """
     tasks, asked = list(notes.get("tasks", ())), int(notes.get("asked", 0))
     last, waiting = str(notes.get("said", "")), bool(notes.get("waiting"))
@@ -82,10 +82,10 @@ def summary(
     solved: int = 0,
     commit: str = "",
 ) -> Record | None:
-    """The session as a record, without id and provenance; None when it had no work.
+    """Return the session as a record, without id and provenance; None if it had no work.
 
     `failing` are commands with their errors, `decisions` ids of records that were made in it. Work
-    is a changed file, something decided, solved, or left to do: not a greeting, nor a question.
+    is a changed file, or something decided, solved or left to do, but no greeting or question.
     """
     tasks, files = list(notes.get("tasks", ())), list(notes.get("files", ()))
     if not tasks or not (files or decisions or solved or to_do):
@@ -113,7 +113,7 @@ def summary(
 def open_ends(
     notes: Mapping[str, Any], to_do: Sequence[str] = (), failing: Sequence[tuple[str, str]] = ()
 ) -> list[str]:
-    """What the session left: commands that fail, things to do, a question, a prompt unanswered."""
+    """Return what the session left open: failing commands, to-dos, a question, a prompt."""
     ends = [f"`{command}` fails" + (f" ({error})" if error else "") for command, error in failing]
     if to_do:
         ends.append(f"to do: {first_of(to_do, MAX_TO_DO_NAMED)}")
@@ -126,7 +126,7 @@ def open_ends(
 
 
 def question_in(said: str) -> str:
-    """The question with which a message ends; '' for none, and for an offer to do more."""
+    """Return the question that ends a message; '' if there is none, or for an offer to do more."""
     said = said.rstrip("*_ `")
     if not said.endswith("?"):
         return ""

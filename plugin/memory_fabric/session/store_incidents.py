@@ -1,4 +1,4 @@
-"""What failed and passed in a session's turns, kept as problems and solutions that are linked."""
+"""Store commands that failed and then passed as linked problems and solutions."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 
     from memory_fabric.clients.claude_code.transcript import Turn
     from memory_fabric.models import Record
-    from memory_fabric.recall.request_context import WorkTable
+    from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.store.memory import Memory
 
 SHELL = "Bash"
-# Commands whose results were not there yet when the transcript was read.
+# Commands whose results were missing when the transcript was read.
 MAX_CALLS = 20
 
 
 def keep_incidents(
-    fabric: WorkTable, session: str, turns: Sequence[Turn], notes: Mapping[str, Any]
+    context: RequestContext, session: str, turns: Sequence[Turn], notes: Mapping[str, Any]
 ) -> tuple[list[Record], dict[str, Any]]:
-    """Records that are new, and the notes with what still fails after these turns."""
+    """Return the new records, and the notes with what still fails after these turns."""
     steps, calls = steps_in(turns, notes.get("calls", {}))
     solved, failing = incidents.follow(steps, still_failing(notes))
     by = Provenance(
         "assistant",
         trust="assistant",
         session=session,
-        agent=fabric.agent_type,
-        domain=fabric.room.domain,
+        agent=context.agent_type,
+        domain=context.room.domain,
     )
-    new = [record for incident in solved for record in _keep(fabric.memory, incident, by)]
+    new = [record for incident in solved for record in _keep(context.memory, incident, by)]
     more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}
     return new, {**notes, **more, "solved": int(notes.get("solved", 0)) + len(solved)}
 
 
 def still_failing(notes: Mapping[str, Any]) -> list[incidents.Failure]:
-    """The failures in a session's notes."""
+    """Return the failures in a session's notes."""
     kept = [incidents.from_object(f) for f in notes.get("failing", ()) if isinstance(f, dict)]
     return [failure for failure in kept if failure is not None]
 
@@ -53,7 +53,7 @@ def still_failing(notes: Mapping[str, Any]) -> list[incidents.Failure]:
 def steps_in(
     turns: Sequence[Turn], calls: Mapping[str, Sequence[str]]
 ) -> tuple[list[incidents.Step], dict[str, list[str]]]:
-    """Commands with their outcomes, changed files and what was said, in order.
+    """Return commands with their outcomes, changed files and messages, in order.
 
     `calls` are earlier commands without a result, as id to command and folder; those that still
     have none are returned.
@@ -84,9 +84,9 @@ def steps_in(
 
 
 def _keep(memory: Memory, incident: incidents.Incident, by: Provenance) -> list[Record]:
-    """Store both, each with the other's id in its evidence; those that are new.
+    """Store problem and solution, each with the other's id in its evidence; return the new ones.
 
-    A problem that is known keeps its own evidence: the new solution names it.
+    A known problem keeps its own evidence: the new solution names it.
     """
     ours = ids.new_id(), ids.new_id()
     commit = identity.commit_at(memory.settings.project_dir)

@@ -1,4 +1,4 @@
-"""Which turns of a transcript are new, and whose: forks and resumed sessions begin with copies."""
+"""Detection of copied turns: transcripts of forks and resumed sessions begin with copies."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ MAX_EPISODE_CHARS = 16 << 10
 
 
 class Heard(Value):
-    """A turn, the session that said it, whether it is new to memory, and whether it is this one's.
+    """A turn, its session, and flags: new to memory, and of the current session.
 
-    What another session said may still be new: that one may have broken off before it was read.
+    A turn of another session may still be new: that one may have been interrupted before it was
+    read.
     """
 
     turn: Turn
@@ -30,10 +31,10 @@ class Heard(Value):
 
 
 def sorted_out(db: Database, turns: Sequence[Turn], session: str) -> list[Heard]:
-    """The turns of a session's transcript in their order, each with whose it is.
+    """Return the turns of a session's transcript in their order, each with its session.
 
-    A fork's copies come first: all up to the last one that names another session, or that was kept
-    for another one, by its uuid or by its moment, role and text.
+    A fork's copies come first: all turns up to the last one that names another session, or that was
+    saved for another one, found by its uuid or by its time, role and text.
     """
     keepers = _keepers(db, turns)
     owners = _owners(turns, session)
@@ -50,12 +51,12 @@ def sorted_out(db: Database, turns: Sequence[Turn], session: str) -> list[Heard]
 
 
 def kept_text(said: str) -> str:
-    """Return what an episode holds of a turn, redacted before a cut might hide a secret."""
+    """Return the part of a turn that an episode holds, redacted before it is cut."""
     return cut(without_secrets(without_injected(said)).strip(), MAX_EPISODE_CHARS)
 
 
 def _owners(turns: Sequence[Turn], session: str) -> list[str]:
-    """The session that each turn names; a copied prompt names none, and is its answer's."""
+    """Return the session that each turn names; a copied prompt names none and has its answer's."""
     owners: list[str] = []
     later = session
     for turn in reversed(turns):
@@ -67,14 +68,15 @@ def _owners(turns: Sequence[Turn], session: str) -> list[str]:
 
 
 def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
-    """For each turn the session for which it was kept before, or ''."""
+    """Return the session for which each turn was saved before, or ''."""
     said = [turn for turn in turns if turn.uuid and turn.text]
     if not said:
         return [""] * len(turns)
     by_uuid, by_time = sessions.known_turns(db, [(t.uuid, t.role, t.created_at) for t in said])
     if not by_uuid and not by_time:
         return [""] * len(turns)
-    from memory_fabric.store.write import cleaned  # its expressions cost: only for what was kept
+    # late: it compiles patterns, only needed for saved turns
+    from memory_fabric.store.write import cleaned
 
     keepers = []
     for turn in turns:
@@ -82,7 +84,7 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
         kept = () if keeper else by_time.get((turn.role, turn.created_at), ())
         if kept:
             text = cleaned({"text": kept_text(turn.text)})["text"]
-            # What was erased from a turn is in a copy of it still.
+            # A copy of a turn still has what was erased from the original.
             same = (one for one, known in kept if known == text or sessions.ERASED in known)
             keeper = next(same, "")
         keepers.append(keeper)

@@ -1,4 +1,4 @@
-"""What a session is at, read off its turns: files in work, and what is still to be done."""
+"""The working state of a session, read from its turns: files in work and open to-dos."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ IN_PROGRESS = "in_progress"
 
 
 def changed_files(turns: Sequence[Turn]) -> list[str]:
-    """Files that the assistant wrote in these turns, the one changed last at the end."""
+    """Return the files that the assistant wrote in these turns, the last one at the end."""
     return _last_touched(turns, CHANGING_TOOLS)
 
 
 def read_files(turns: Sequence[Turn]) -> list[str]:
-    """Files that the assistant read in these turns, the one read last at the end."""
+    """Return the files that the assistant read in these turns, the last one at the end."""
     return _last_touched(turns, READING_TOOLS)
 
 
 def failed_calls(turns: Sequence[Turn]) -> set[str]:
-    """Ids of the calls of tools that failed."""
+    """Return the ids of failed tool calls."""
     return {result.tool_use_id for turn in turns for result in turn.results if result.is_error}
 
 
 def open_items(turns: Sequence[Turn]) -> list[str] | None:
-    """What the assistant's to-do list leaves to do, what is in progress first; None without a list.
+    """Return the open items of the to-do list, those in progress first; None without a list.
 
-    A list that was worked off is empty.
+    A finished list is empty.
     """
     items = item_list(turns)
     return None if items is None else left_to_do(items)
@@ -48,9 +48,9 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
 def item_list(
     turns: Sequence[Turn], before: Mapping[str, tuple[str, str]] | None = None
 ) -> dict[str, tuple[str, str]] | None:
-    """The to-do list after these turns, as number to subject and status; None without one.
+    """Return the to-do list after these turns, as number to subject and status; None without one.
 
-    `before` is the list as it stood before them.
+    `before` is the list before these turns.
     """
     items = None if before is None else dict(before)
     told = {result.tool_use_id: result.text for turn in turns for result in turn.results}
@@ -73,7 +73,7 @@ def item_list(
 
 
 def left_to_do(items: Mapping[str, tuple[str, str]]) -> list[str]:
-    """The subjects of a list that are not done, what is in progress first."""
+    """Return the unfinished subjects of a list, those in progress first."""
     left = [(subject, status) for subject, status in items.values() if status not in DONE]
     left.sort(key=lambda item: item[1] != IN_PROGRESS)
     return [
@@ -94,7 +94,7 @@ def _last_touched(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
 
 
 def _that_worked(turns: Sequence[Turn]) -> Iterator[ToolUse]:
-    """Calls of tools that did not fail; a call whose result is not there yet counts."""
+    """Yield the tool calls that did not fail; a call without a result yet counts."""
     failed = failed_calls(turns)
     return (tool for turn in turns for tool in turn.tools if tool.id not in failed)
 
@@ -108,7 +108,7 @@ def _stated(todos: object) -> dict[str, tuple[str, str]]:
 
 
 def _number_in(text: str) -> str:
-    """The number of a new item in the tool's answer: `Task #3 created successfully: …`."""
+    """Return the number of a new item in the tool's answer: `Task #3 created successfully: …`."""
     after = text.partition("#")[2]
     digits = next((i for i, c in enumerate(after) if not c.isdigit()), len(after))
     return after[:digits]
