@@ -103,7 +103,7 @@ class TestDelivering:
         assert post.keys == kept
         assert left(tmp_path) == []
         assert post.asked - len(kept) < 20  # it was not pestered meanwhile
-        assert max(clock.waited) <= sender.PATIENCE_S
+        assert max(clock.waited) <= sender.LONGEST_PAUSE_S
 
     @pytest.mark.parametrize("status", [301, 302, 307, 401, 403, 404, 405, 408, 429, 500, 503, 0])
     def test_what_may_pass_leaves_the_item_where_it_is(self, tmp_path: Path, status: int) -> None:

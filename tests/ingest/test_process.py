@@ -12,7 +12,7 @@ from house import House
 from memory_fabric.capture import remember
 from memory_fabric.config import read_settings
 from memory_fabric.errors import StoreUnavailable
-from memory_fabric.ingest.process import try_once, work_off
+from memory_fabric.ingest.process import process_text, try_once
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store import ingest_queue
@@ -202,7 +202,7 @@ def test_a_lost_lease_stops_the_work(memory: Memory) -> None:
     ingest_queue.accept(memory, [Ingest(SUMMARY)], BY)
     claimed = ingest_queue.claim(memory, "w", FAR, 60)
     assert claimed is not None
-    assert work_off(memory, claimed, lambda progress: False) is None
+    assert process_text(memory, claimed, lambda progress: False) is None
     assert all_records(memory) == []
     assert memory.batch == ""
 
@@ -219,9 +219,9 @@ def test_who_goes_on_does_only_the_rest(memory: Memory) -> None:
         noted.append({**progress, "records": list(progress["records"])})
         return int(progress["step"]) < 1
 
-    assert work_off(memory, claimed, stop) is None
+    assert process_text(memory, claimed, stop) is None
     before = all_records(memory)
-    outcome = work_off(memory, claimed._replace(progress=noted[-1]), lambda progress: True)
+    outcome = process_text(memory, claimed._replace(progress=noted[-1]), lambda progress: True)
     assert outcome is not None
     assert len(before) == 1
     assert {record.id for record in all_records(memory)} == set(outcome["records"])
@@ -248,7 +248,7 @@ def test_only_the_end_of_a_text_waits_for_the_disk(memory: Memory) -> None:
         levels.append(database(memory).synchronous)
         return ingest_queue.save_progress(memory, claimed.id, "w", progress, FAR + 60)
 
-    outcome = work_off(memory, claimed, note)
+    outcome = process_text(memory, claimed, note)
     assert outcome is not None
     assert set(levels[1:]) == {"NORMAL"}
     assert ingest_queue.finish(memory, claimed.id, "w", outcome)

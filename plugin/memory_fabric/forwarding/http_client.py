@@ -67,18 +67,18 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
             settings.forward_url, data=body, headers=headers, method="POST"
         )
         try:
-            with _within(TOTAL_S), opener.open(request, timeout=TIMEOUT_S) as response:
+            with _time_limit(TOTAL_S), opener.open(request, timeout=TIMEOUT_S) as response:
                 return Answer(response.status)
         except urllib.error.HTTPError as error:
             with error:
-                return _without(_answer(error, now()), settings.forward_key)
+                return _without_key(_answer(error, now()), settings.forward_key)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            return _without(_unreachable(error, host), settings.forward_key)
+            return _without_key(_unreachable(error, host), settings.forward_key)
 
     return post
 
 
-def _without(answer: Answer, key: str) -> Answer:
+def _without_key(answer: Answer, key: str) -> Answer:
     """Remove the key from an answer: a receiver may repeat it."""
     if not key:
         return answer
@@ -105,7 +105,7 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
     )
 
 
-def _within(seconds: float) -> AbstractContextManager[None]:
+def _time_limit(seconds: float) -> AbstractContextManager[None]:
     """Limit the whole duration of a request, even if each byte arrives in time."""
 
     def late() -> None:
@@ -124,7 +124,7 @@ def _answer(error: urllib.error.HTTPError, now_s: float) -> Answer:
 
 def _text_of(error: urllib.error.HTTPError) -> str:
     try:
-        with _within(TIMEOUT_S):
+        with _time_limit(TIMEOUT_S):
             data = error.read(MAX_ANSWER_BYTES)
     except (OSError, http.client.HTTPException, ValueError):
         return ""

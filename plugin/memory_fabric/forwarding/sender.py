@@ -29,7 +29,7 @@ LOCK = "sending.lock"
 # The back-off doubles from the first to the last delay; a random part of up to half is subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
 # The longest pause within one process, and its lifetime; a later hook starts the next.
-PATIENCE_S, LIFE_S = 10.0, 600.0
+LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
 # A single item may make the receiver fail; after this many in a row the round ends.
 TRIES_OF_A_ROUND = 2
 
@@ -128,7 +128,7 @@ def _round_after_round(
     """
     while _has_work(settings, held, clock.now()):
         delay_s = _note(settings, _round(settings, post, clock, held), clock)
-        if delay_s > PATIENCE_S or clock.now() + delay_s > give_up_s:
+        if delay_s > LONGEST_PAUSE_S or clock.now() + delay_s > give_up_s:
             return delay_s
         if delay_s:
             clock.wait(delay_s)
@@ -142,11 +142,11 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
     for item in spool.waiting(settings.home):
         if item.id in held:
             continue
-        letter = spool.read(item)
-        if not _is_for_now(settings, item, letter):
+        content = spool.read(item)
+        if not _is_for_now(settings, item, content):
             held.add(item.id)
             continue
-        answer = post(spool.encoded(letter["body"]), item.key)
+        answer = post(spool.encoded(content["body"]), item.key)
         if 200 <= answer.status < 300:
             spool.mark_sent(settings.home, item, clock.now())
             arrived, tries = arrived + 1, 0
@@ -160,14 +160,14 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
     return Sent(arrived, refused, failure)
 
 
-def _is_for_now(settings: Settings, item: Item, letter: Mapping[str, Any]) -> bool:
+def _is_for_now(settings: Settings, item: Item, content: Mapping[str, Any]) -> bool:
     """True if an item is for this receiver and its project is not switched off."""
-    if not letter:
+    if not content:
         if os.path.exists(item.path):  # else it was purged meanwhile
             spool.set_aside(settings.home, item, "An item could not be read and was set aside.")
         return False
-    switched = switches.state(settings.home, str(letter.get("place", "")))
-    return bool(letter.get("to") == settings.forward_url and switched["write"])
+    switched = switches.state(settings.home, str(content.get("place", "")))
+    return bool(content.get("to") == settings.forward_url and switched["write"])
 
 
 def _may_be_the_item(status: int) -> bool:

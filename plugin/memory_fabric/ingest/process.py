@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 
-def work_off(
+def process_text(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
     """Process a text; return ids of its `records` and the number of `turns`, or None if it was
@@ -36,12 +36,12 @@ def work_off(
     memory.batch, database.waits_for_last = claimed.id, True
     try:
         if "plan" not in progress:
-            progress = _planned(memory, claimed)
+            progress = _plan(memory, claimed)
             if not note(progress):
                 return None
         turns = _keep_turns(memory, claimed)
         for number in range(int(progress["step"]), len(progress["plan"])):
-            id_ = _stated(memory, claimed, progress["plan"][number])
+            id_ = _store_record(memory, claimed, progress["plan"][number])
             progress["records"] += [id_] if id_ else []
             progress["step"] = number + 1
             if not note(progress):
@@ -51,7 +51,7 @@ def work_off(
     return {"records": list(dict.fromkeys(progress["records"])), "turns": turns}
 
 
-def _planned(memory: Memory, claimed: Claimed) -> dict[str, Any]:
+def _plan(memory: Memory, claimed: Claimed) -> dict[str, Any]:
     """Return the plan: records for the stated decisions and for turns that are not known yet."""
     turns = parts.turns(claimed)
     asked = [(turn.id, parts.ROLE, "") for turn in turns]
@@ -76,7 +76,7 @@ def _keep_turns(memory: Memory, claimed: Claimed) -> int:
     return len(said)
 
 
-def _stated(memory: Memory, claimed: Claimed, planned: Mapping[str, Any]) -> str:
+def _store_record(memory: Memory, claimed: Claimed, planned: Mapping[str, Any]) -> str:
     """Store a planned record; return its id, or '' if it was forgotten or is too uncertain."""
     record = records.from_object(planned)
     stored, _ = state(memory, record, parts.provenance(claimed), claimed.ingest.session_summary)
@@ -93,5 +93,5 @@ def try_once(
     def note(progress: Mapping[str, Any]) -> bool:
         return ingest_queue.save_progress(memory, claimed.id, worker, progress, now() + lease_s)
 
-    outcome = work_off(memory, claimed, note)
+    outcome = process_text(memory, claimed, note)
     return outcome is not None and ingest_queue.finish(memory, claimed.id, worker, outcome)

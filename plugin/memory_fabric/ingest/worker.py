@@ -70,7 +70,7 @@ class Worker:
         self._stopping = threading.Event()
         self._memory: Memory | None = None
         self._changed_at: float | None = None
-        self._trouble = ""
+        self._last_error = ""
 
     def stop(self, *_: object) -> None:
         """Stop after the current text; also a signal handler."""
@@ -84,7 +84,7 @@ class Worker:
         alive = _alive(parent)
         try:
             while not self._stopping.is_set() and alive():
-                if self._worked_one(once):
+                if self._process_one(once):
                     continue
                 if once:
                     break
@@ -93,7 +93,7 @@ class Worker:
             self._leave()
         return self.tally
 
-    def _worked_one(self, once: bool) -> bool:
+    def _process_one(self, once: bool) -> bool:
         """Process one text; return False if there was none."""
         try:
             memory = self._opened()
@@ -101,19 +101,19 @@ class Worker:
             if memory.settings.writes:
                 claimed = ingest_queue.claim(memory, self.name, self._now(), self._lease_s)
             if claimed is not None:
-                self._work(memory, claimed)
+                self._process(memory, claimed)
             self._follow_up(idle=claimed is None)
-            self._trouble = ""
+            self._last_error = ""
             return claimed is not None
         except FAILURES as error:
             if once:
                 raise
-            self._complain(str(error))
+            self._log_once(str(error))
             self._close()
             self._stopping.wait(RETRY_S)
             return False
 
-    def _work(self, memory: Memory, claimed: Claimed) -> None:
+    def _process(self, memory: Memory, claimed: Claimed) -> None:
         try:
             with limited(memory, self._limit_s):
                 done = try_once(memory, claimed, self.name, self._now, self._lease_s)
@@ -162,7 +162,7 @@ class Worker:
             if due_at is not None and time.monotonic() >= due_at:
                 return
             try:
-                if self._opened_anew() or self._version() != seen:
+                if self._has_moved() or self._version() != seen:
                     return
             except FAILURES:
                 return
@@ -184,7 +184,7 @@ class Worker:
         self._memory.follow_settings()
         return self._memory
 
-    def _opened_anew(self) -> bool:
+    def _has_moved(self) -> bool:
         """True if the folder belongs to another project now, or a switch was changed."""
         memory = self._memory
         if memory is None:
@@ -200,7 +200,7 @@ class Worker:
         try:
             self._follow_up(idle=True)
         except FAILURES as error:
-            self._complain(str(error))
+            self._log_once(str(error))
         self._close()
 
     def _close(self) -> None:
@@ -208,11 +208,11 @@ class Worker:
         if memory is not None:
             memory.close()
 
-    def _complain(self, what: str) -> None:
+    def _log_once(self, what: str) -> None:
         """Log an error once, however often it repeats."""
-        if what != self._trouble:
+        if what != self._last_error:
             self._note(what)
-        self._trouble = what
+        self._last_error = what
 
     def _note(self, what: str) -> None:
         log.note(self._settings.home, self._settings.data_dir, f"queue: {what}")

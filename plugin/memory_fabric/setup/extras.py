@@ -126,7 +126,7 @@ def _fill(folder: str, lock: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)  # without its marker it is not in use
         os.rename(target, folder)
     except install_packages.InstallationFailed as error:
-        reason, remedy = install_packages.told(str(error))
+        reason, remedy = install_packages.explained(str(error))
         raise FabricError(reason, remedy=f"{remedy} Nothing was changed.".lstrip()) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)

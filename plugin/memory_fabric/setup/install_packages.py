@@ -305,7 +305,7 @@ def _is_within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(os.path.join(folder, ""))
 
 
-def told(printed: str) -> tuple[str, str]:
+def explained(printed: str) -> tuple[str, str]:
     """Return cause and remedy of a failure from the tool's output."""
     for needles, words, help_words in CAUSES:
         if any(needle in printed for needle in needles):
@@ -322,7 +322,7 @@ def _publish(environment: str) -> None:
 
 
 def _record_error(data_dir: str, environment: str, printed: str) -> None:
-    reason, remedy = told(printed)
+    reason, remedy = explained(printed)
     again = f"The next attempt is possible after {packages.BACK_OFF_S // 60} minutes;"
     where = os.path.join(data_dir, "install.log")
     error = {

@@ -22,7 +22,7 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, STOPWORDS, stem, words
 MAX_FILES, MAX_AGE_S = 20, 14 * 24 * 3600
 MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20
 # Every entry of a conversation has a type.
-TELLING = b'"type"'
+HAS_TYPE = b'"type"'
 # The client's request log: most of the file, without conversation.
 BOOKKEEPING = (b'{"type":"api-request', b'{"type": "api-request')
 GIVEN = "hook_additional_context"
@@ -148,7 +148,7 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
         while line := file.readline(MAX_LINE_BYTES):
             whole = not inside and line.endswith(b"\n")
             inside = not line.endswith(b"\n")
-            if not whole or TELLING not in line or line.startswith(BOOKKEEPING):
+            if not whole or HAS_TYPE not in line or line.startswith(BOOKKEEPING):
                 continue
             try:
                 yield load_object(line)
@@ -158,19 +158,19 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
 
 def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = True) -> Dialogue:
     """Return the conversation that a transcript's entries show."""
-    heard = _Heard()
+    conversation = _Conversation()
     for entry in said:
         if entry.get("isSidechain") is not True:
-            heard.take(entry)
+            conversation.take(entry)
     return Dialogue(
         session,
-        tuple(heard.prompts),
-        tuple(heard.receipts),
-        heard.first_at,
-        heard.answered_at,
-        heard.version,
+        tuple(conversation.prompts),
+        tuple(conversation.receipts),
+        conversation.first_at,
+        conversation.answered_at,
+        conversation.version,
         whole,
-        heard.folder,
+        conversation.folder,
     )
 
 
@@ -231,14 +231,14 @@ class Word(NamedTuple):
     is_name: bool
 
 
-class _Heard:
+class _Conversation:
     """The state of reading a conversation."""
 
     def __init__(self) -> None:
         self.prompts: list[str] = []
         self.receipts: list[Receipt] = []
         self.first_at = self.answered_at = self.version = self.folder = ""
-        self._telling: list[list[Word]] = []  # content words of each receipt's memories
+        self._words_of_receipts: list[list[Word]] = []  # content words of each receipt's memories
         self._open_from = 0  # receipts before this one belong to earlier prompts
         self._asked: set[str] = set()
 
@@ -268,7 +268,7 @@ class _Heard:
                 lines = list(_lines(text))
                 event = str(attachment.get("hookEvent") or "")
                 self.receipts.append(Receipt(at, event, tuple(name for name, _ in lines)))
-                self._telling.append([word for _, line in lines for word in _words(line)])
+                self._words_of_receipts.append([word for _, line in lines for word in _words(line)])
 
     def _said(self, turn: Turn, at: str) -> None:
         if turn.role == "user":
@@ -283,7 +283,7 @@ class _Heard:
         for number, receipt in enumerate(self.receipts):
             if receipt.event == PROMPT and number < self._open_from:
                 continue  # it came with an earlier prompt
-            found = _mentioned(self._telling[number], self._asked, answer)
+            found = _mentioned(self._words_of_receipts[number], self._asked, answer)
             both = tuple(dict.fromkeys((*receipt.mentioned, *found)))
             self.receipts[number] = Receipt(receipt.at, receipt.event, receipt.references, both)
 
@@ -308,14 +308,14 @@ def _words(text: str) -> Iterator[Word]:
                 yield Word(stem(plain), shown, is_name)
 
 
-def _mentioned(telling: Iterable[Word], asked: set[str], answer: set[str]) -> list[str]:
+def _mentioned(memory_words: Iterable[Word], asked: set[str], answer: set[str]) -> list[str]:
     """Return the memories' words that an answer holds and no prompt; none where it may be chance.
 
     One name is enough: a word with a digit, or with a capital that begins no text.
     """
     names: dict[str, str] = {}
     others: dict[str, str] = {}
-    for word in telling:
+    for word in memory_words:
         if word.root in answer and word.root not in asked:
             (names if word.is_name else others).setdefault(word.root, word.shown)
     found = list(dict.fromkeys((names | others).values()))

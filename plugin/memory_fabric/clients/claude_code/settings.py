@@ -74,7 +74,7 @@ def layers(settings: Settings) -> list[Layer]:
         if any(os.path.realpath(path) == os.path.realpath(known.path) for known in found):
             continue  # for a session in the user's home both scopes are one file
         values = _state(path)
-        found.append(Layer(scope, path, values, not values and _says_something(path)))
+        found.append(Layer(scope, path, values, not values and _has_content(path)))
     return found
 
 
@@ -181,7 +181,7 @@ def _state(path: str) -> dict[str, Any]:
     return files.read_json(path, mcp_servers.MAX_CONFIG_BYTES)
 
 
-def _says_something(path: str) -> bool:
+def _has_content(path: str) -> bool:
     """True if a file that could not be parsed as an object has any content."""
     try:
         text = (files.read_text(path, mcp_servers.MAX_CONFIG_BYTES) or "").strip()
