@@ -10,7 +10,6 @@ from memory_fabric import ids
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Answer, Filters, Hit, as_reason
-from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import cut, one_line
 
 if TYPE_CHECKING:
@@ -183,34 +182,6 @@ def _explained(
         score_report.show_explanation(told)
         _show_beside(told.answer)
     return 0 if told.answer.hits else 3
-
-
-def load(as_json: show.AsJson = False) -> int:
-    """Show what a session is given at its start.
-
-    Pinned memories, then the last ten decisions, rules, preferences and patterns, then the newest
-    three questions and blockers that nothing has settled. Where MEMORY_FABRIC_DOMAIN names a domain
-    that config.toml isolates, what lies there alone.
-    """
-    from memory_fabric.handlers.load_context import open_points, standing
-    from memory_fabric.recall.agent_domains import seen_by_process
-    from memory_fabric.recall.render import recent_decisions
-
-    with environment.open_memory() as whole:
-        memory = seen_by_process(whole)
-        records, asked = standing(memory), open_points(memory)
-        failures = list(memory.failures)
-    text = recent_decisions(
-        [r for r in records if not r.pinned], pinned=[r for r in records if r.pinned], asked=asked
-    )
-    text = without_secrets(text)
-    if as_json:
-        show.json_out({"text": text, "failures": failures})
-    else:
-        show.block(text or "Nothing is remembered here yet.")
-    for failure in failures:
-        show.complain(failure)
-    return 0 if text else 1 if failures else 3
 
 
 def _stated(now: str, **options: Sequence[str] | str | None) -> Filters:

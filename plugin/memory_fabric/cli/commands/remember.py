@@ -8,14 +8,11 @@ from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import environment, formatting, option_values, show, statement_report
+from memory_fabric.cli import environment, option_values, show, statement_report
 from memory_fabric.cli.option_values import STATED_TYPES
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.ids import short_id
 from memory_fabric.models import INSTEAD, SCOPES, Record, lacks_lesson
 from memory_fabric.recall.agent_domains import room_for, seen_by_process, stated_name
-from memory_fabric.store import notices, records
-from memory_fabric.store.history import resolve
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line, without_controls
 
@@ -141,28 +138,6 @@ def remember(
         show.json_out(statement_report.as_json(told))
     else:
         statement_report.show_confirmation(told)
-    return 0
-
-
-def pin(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="The id that recall shows.")],
-    off: Annotated[bool, typer.Option("--off", help="Take the pin out again.")] = False,
-    as_json: show.AsJson = False,
-) -> int:
-    """Give a memory to every session at its start, before newer ones."""
-    with environment.open_memory() as memory:
-        record, seen, kind = resolve.record_by_id(memory, identifier)
-        if record.pinned == off:
-            pinned = record._replace(pinned=not off)
-            payload = {"record": records.as_object(pinned), "seen_in": seen}
-            memory.write("put_record", payload, environment.said_here(), store=kind)
-            notices.withdraw(memory.settings.home, record.id)
-            memory.flush()
-        if as_json:
-            show.json_out(formatting.as_json(record._replace(pinned=not off)))
-        else:
-            done = "Not pinned" if off else "Pinned"
-            show.line(f"{done}: {record.type} {short_id(record.id)}, {one_line(record.what)}")
     return 0
 
 

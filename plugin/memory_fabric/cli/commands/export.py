@@ -1,0 +1,53 @@
+"""export: write the graph in the format of the reference memory server."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from memory_fabric.cli import environment, progress, show
+from memory_fabric.cli.output import STREAM, write
+from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.store.graph_file import exchange
+
+
+def export(
+    target: Annotated[
+        str, typer.Argument(metavar="FILE", help="Where to; left out, or -: standard output.")
+    ] = STREAM,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that exists, in one step.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The file and how many lines it has, as JSON.")
+    ] = False,
+) -> int:
+    """Write the graph of this project and the user as a knowledge graph's file.
+
+    In the lines that the reference server writes, each of them ended. Where MEMORY_FABRIC_DOMAIN
+    names an isolated domain, it alone is written.
+
+        memory-fabric export memory.jsonl
+    """
+    if target == STREAM and as_json:
+        raise BadInput("--json", "Standard output takes the graph.", remedy="Name a file.")
+    with environment.open_memory() as whole, progress.bar("Exporting", quiet=as_json) as tell:
+        from memory_fabric.recall.agent_domains import seen_by_process
+
+        memory = seen_by_process(whole)
+        lines = exchange.export_lines(memory.databases(), tell)
+        if memory.failures:
+            raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")
+    content = exchange.content_of(lines)
+    if target == STREAM:
+        sys.stdout.buffer.write(content)
+        return 0
+    write(target, content, force)
+    if as_json:
+        show.json_out({"file": os.path.abspath(target), "lines": len(lines)})
+    else:
+        show.line(f"{len(lines)} lines in {target}.")
+    return 0
