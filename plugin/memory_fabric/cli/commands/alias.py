@@ -14,26 +14,32 @@ from memory_fabric.store.merge import Aliases
 
 
 def alias(
-    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="An entity; left out: all.")] = "",
+    entity: Annotated[
+        str, typer.Argument(metavar="ENTITY", help="An entity; by default all.")
+    ] = "",
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="NAME...", help="Its other names; left out: those it has are shown."
+            metavar="NAME...", help="Names to add; without any, the existing ones are shown."
         ),
     ] = None,
     remove: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Take a name from it again; may be said several times."),
+        typer.Option(metavar="NAME", help="Remove this name from it; can be repeated."),
     ] = None,
     as_json: show.AsJson = False,
 ) -> int:
-    """Give an entity other names by which it is found, too; without any, show them.
+    """Give an entity other names by which it is also found, or show them.
 
-    A name that belongs to another entity is told and left out; where each of them does, nothing is
-    changed. The graph tools keep names exactly.
+    A name that belongs to another entity is reported and skipped; if all of them do, nothing is
+    changed. The graph tools do not use aliases.
     """
     if names and remove:
-        raise BadInput("--remove", "Names to add and --remove: one at a time.", remedy="")
+        raise BadInput(
+            "--remove",
+            "Names cannot be added and removed at once.",
+            remedy="Use one command for each.",
+        )
     with environment.open_memory() as memory:
         known = _changed(memory, entity, names or [], remove or [])
     if as_json:
@@ -49,7 +55,7 @@ def alias(
     else:
         show.line("No entity has another name." if not entity else "It has no other name.")
     for because in [why for a in known for why in a.refused.values()]:
-        show.complain(because)
+        show.warn(because)
     return 0
 
 
@@ -57,8 +63,8 @@ def _changed(memory: Memory, entity: str, names: list[str], remove: list[str]) -
     if not names and not remove:
         return merging.all_aliases(memory, entity)
     if names:
-        known = merging.add_aliases(memory, entity, names, environment.said_here())
+        known = merging.add_aliases(memory, entity, names, environment.provenance())
     else:
-        known = merging.remove_aliases(memory, entity, remove, environment.said_here())
+        known = merging.remove_aliases(memory, entity, remove, environment.provenance())
     memory.flush()
     return [known]

@@ -9,7 +9,7 @@ from memory_fabric.store import backup as backups
 
 
 def backup(as_json: show.AsJson = False) -> int:
-    """Make a verified copy of each database, in `backups/` beside it; the five newest are kept."""
+    """Make a verified copy of each database in `backups/` next to it, and keep the newest five."""
     with environment.open_memory() as memory, progress.bar("Copying", quiet=as_json) as tell:
         made = [backups.make(database.path, progress=tell) for database in memory.databases()]
         failures = list(memory.failures)
@@ -19,7 +19,7 @@ def backup(as_json: show.AsJson = False) -> int:
         for path in made:
             show.line(f"{path} ({os.path.getsize(path) / 1024:.0f} KB)")
         if not made and not failures:
-            show.line("There is nothing to copy: nothing is stored yet.")
+            show.line("Nothing to copy: nothing is stored yet.")
         for failure in failures:
-            show.complain(failure)
+            show.warn(failure)
     return 1 if failures else 0

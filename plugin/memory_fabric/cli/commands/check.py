@@ -9,10 +9,11 @@ from memory_fabric.store.health import integrity_check
 
 
 def check(as_json: show.AsJson = False) -> int:
-    """Look for damage and disorder in what is stored; nothing is changed.
+    """Check stored data for damage and disorder, without changing anything.
 
-    Damage in databases, indexes, journals, queues and backups; to tidy up: entities of which
-    nothing is said, names in several spellings. Exit code 1 only for what harms.
+    Finds damage in databases, indexes, journals, queues and backups, and notes what to tidy up:
+    entities without observations or relations, names in several spellings. Exit code 1 only for
+    damage.
     """
     with environment.open_memory() as memory:
         found = integrity_check.findings(memory)

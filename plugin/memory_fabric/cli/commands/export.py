@@ -16,24 +16,25 @@ from memory_fabric.store.graph_file import exchange
 
 def export(
     target: Annotated[
-        str, typer.Argument(metavar="FILE", help="Where to; left out, or -: standard output.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="The file to write; by default, or with -, standard output."
+        ),
     ] = STREAM,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a file that exists, in one step.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="The file and how many lines it has, as JSON.")
+        bool, typer.Option("--json", help="Answer in JSON: the file and its number of lines.")
     ] = False,
 ) -> int:
-    """Write the graph of this project and the user as a knowledge graph's file.
+    """Write the graph of this project and the user in the format of the reference server.
 
-    In the lines that the reference server writes, each of them ended. Where MEMORY_FABRIC_DOMAIN
-    names an isolated domain, it alone is written.
+    One JSON object per line. If MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is
+    written.
 
         memory-fabric export memory.jsonl
     """
     if target == STREAM and as_json:
-        raise BadInput("--json", "Standard output takes the graph.", remedy="Name a file.")
+        raise BadInput("--json", "Standard output is used for the graph.", remedy="Name a file.")
     with environment.open_memory() as whole, progress.bar("Exporting", quiet=as_json) as tell:
         from memory_fabric.recall.agent_domains import seen_by_process
 

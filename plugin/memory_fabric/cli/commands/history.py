@@ -1,4 +1,4 @@
-"""history, why: where a memory comes from and what became of it."""
+"""history: list changes and who made them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ def history(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME-OR-ID", help="An entity, under all its names, or a memory; left out: all."
+            metavar="NAME-OR-ID",
+            help="An entity, under all its names, or a memory; by default all.",
         ),
     ] = None,
     limit: Annotated[
-        int, typer.Option(metavar="N", min=1, max=10_000, help="At most so many changes.")
+        int, typer.Option(metavar="N", min=1, max=10_000, help="The maximum number of changes.")
     ] = 20,
     as_json: Annotated[
-        bool, typer.Option("--json", help="The whole changes as JSON, for programs.")
+        bool, typer.Option("--json", help="Answer in JSON: all fields of the changes.")
     ] = False,
 ) -> int:
     """Show what changed and who changed it, newest first.
 
-    Each change has the id that `memory-fabric undo` takes. What was forgotten or deleted has its
+    Each change has the id that `memory-fabric undo` takes. Forgotten and deleted memories have a
     history, too.
     """
     with environment.open_memory() as memory:
@@ -43,7 +44,9 @@ def history(
         show.line("Nothing has changed yet.")
     if name and not told:
         raise NotFound(
-            name, f"Nothing is known of {name!r}.", remedy="memory-fabric recall finds names."
+            name,
+            f"There is no memory or entity {name!r}.",
+            remedy="memory-fabric recall finds names.",
         )
     return 0 if told else 3
 

@@ -1,4 +1,4 @@
-"""import, export: the file of the reference memory server, into memory and out of it."""
+"""import: merge a file of the reference memory server into memory."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from memory_fabric.models import Provenance
 from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.exchange import Imported
 
-# A file came from other programs, which nobody vouches for line by line.
-SAID_THERE = Provenance(source="import", trust="tool")
+# The file was written by other programs, so its statements are not the user's.
+PROVENANCE = Provenance(source="import", trust="tool")
 MAX_SHOWN = 20
 
 
@@ -35,38 +35,38 @@ def import_file(
         bool,
         typer.Option(
             "--json",
-            help="What was new, variants of known names, names once forgotten, and the lines set "
-            "aside, as JSON.",
+            help="Answer in JSON: what was new, variants of known names, forgotten names, and the "
+            "lines set aside.",
         ),
     ] = False,
 ) -> int:
-    """Merge the file of the reference knowledge-graph server into memory; what is there stays.
+    """Merge a file of the reference knowledge-graph server into memory; existing memories stay.
 
-    Names stay exactly as they are, what exists gets the observations it lacks, secrets are
-    redacted. A line that cannot be read is named with its number and kept in `set-aside.jsonl` in
-    the home; the rest is imported. Of a file in which no line can be read nothing is kept. Exit
-    code 1 when no line could be read, 3 when there is no such file.
+    Names stay exactly as they are, existing entities get the observations they lack, and secrets
+    are redacted. A line that cannot be read is reported with its number and kept in
+    `set-aside.jsonl` in the home; the rest is imported. If no line can be read, nothing is kept,
+    and the exit code is 1. Exit code 3 if the file does not exist.
 
         memory-fabric import ~/notes/memory.jsonl
     """
     bar = progress.bar("Importing", quiet=as_json)
     with _readable(source) as path, environment.open_memory() as memory, bar as tell:
         called = "standard input" if source == STREAM else ""
-        told = exchange.import_file(memory, path, SAID_THERE, tell, called=called)
+        imported = exchange.import_file(memory, path, PROVENANCE, tell, called=called)
         memory.flush()
         failures = list(memory.failures)
     if as_json:
-        show.json_out(_as_json(told, failures))
+        show.json_out(_as_json(imported, failures))
     else:
-        _show(told)
+        _show(imported)
         for failure in failures:
-            show.complain(failure)
-    return 1 if told.bad and not told.read else 0
+            show.warn(failure)
+    return 1 if imported.bad and not imported.read else 0
 
 
 @contextmanager
 def _readable(source: str) -> Iterator[str]:
-    """The path of a file that can be read twice, whatever the source is."""
+    """Yield the path of a file that can be read twice; standard input is copied into one."""
     if source == STREAM:
         with tempfile.NamedTemporaryFile(prefix="memory-fabric-") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
@@ -74,41 +74,46 @@ def _readable(source: str) -> Iterator[str]:
             yield copy.name
         return
     if not os.path.exists(source):
-        raise NotFound(source, f"There is no file {source}.", remedy="Check its path.")
+        raise NotFound(source, f"The file {source} does not exist.", remedy="Check its path.")
     if not os.path.isfile(source):
-        raise BadInput("FILE", f"{source} is no file.", remedy="Name a memory.jsonl.")
+        raise BadInput("FILE", f"{source} is not a regular file.", remedy="Name a memory.jsonl.")
     if not os.access(source, os.R_OK):
         raise BadInput("FILE", f"{source} cannot be read.", remedy="Check its permissions.")
     yield source
 
 
-def _as_json(told: Imported, failures: list[str]) -> dict[str, Any]:
-    bad = [{"line": line.number, "because": line.because} for line in told.bad]
-    return {**told._asdict(), "bad": bad, "failures": failures}
+def _as_json(imported: Imported, failures: list[str]) -> dict[str, Any]:
+    bad = [{"line": line.number, "because": line.because} for line in imported.bad]
+    return {**imported._asdict(), "bad": bad, "failures": failures}
 
 
-def _show(told: Imported) -> None:
-    waiting = " Some of it waits in the queue." if told.queued else ""
+def _show(imported: Imported) -> None:
+    waiting = " Some changes wait in the queue." if imported.queued else ""
     show.line(
-        f"New: {told.entities} entities, {told.observations} observations, "
-        f"{told.relations} relations, of {told.read} lines.{waiting}"
+        f"New: {imported.entities} entities, {imported.observations} observations, "
+        f"{imported.relations} relations, of {imported.read} lines.{waiting}"
     )
-    if told.ends:
-        show.line(f"{told.ends} ends of relations were not described; they are of type unknown.")
-    if told.others:
+    if imported.ends:
         show.line(
-            f"{told.others} records are neither entity nor relation; they were left out. Those of "
-            "decisions.jsonl come back by memory-fabric project adopt, in its project's folder."
+            f"{imported.ends} ends of relations were not described; they got the type unknown."
         )
-    for name, others in list(told.variants.items())[:MAX_SHOWN]:
-        show.line(f"{name} is written almost like {', '.join(others)}; both are kept.")
-    if told.forgotten:
-        names = ", ".join(told.forgotten[:MAX_SHOWN])
-        show.line(f"Forgotten earlier, and left out: {names}.")
-    if told.bad:
-        kept = f"were set aside in {told.set_aside}" if told.set_aside else "could not be read"
-        show.complain(f"{len(told.bad)} lines {kept}:")
-        for line in told.bad[:MAX_SHOWN]:
-            show.complain(f"line {line.number}: {line.because}")
-        if len(told.bad) > MAX_SHOWN:
-            show.complain(f"and {len(told.bad) - MAX_SHOWN} more")
+    if imported.others:
+        show.line(
+            f"{imported.others} records are neither entity nor relation; they were left out. To "
+            "restore "
+            "those of decisions.jsonl, run memory-fabric project adopt in its project's folder."
+        )
+    for name, others in list(imported.variants.items())[:MAX_SHOWN]:
+        show.line(f"{name} is spelled almost like {', '.join(others)}; both are kept.")
+    if imported.forgotten:
+        names = ", ".join(imported.forgotten[:MAX_SHOWN])
+        show.line(f"Left out, because forgotten earlier: {names}.")
+    if imported.bad:
+        kept = (
+            f"were set aside in {imported.set_aside}" if imported.set_aside else "could not be read"
+        )
+        show.warn(f"{len(imported.bad)} lines {kept}:")
+        for line in imported.bad[:MAX_SHOWN]:
+            show.warn(f"line {line.number}: {line.because}")
+        if len(imported.bad) > MAX_SHOWN:
+            show.warn(f"and {len(imported.bad) - MAX_SHOWN} more")

@@ -7,11 +7,11 @@ from memory_fabric.redaction.prefilter import without_secrets
 
 
 def load(as_json: show.AsJson = False) -> int:
-    """Show what a session is given at its start.
+    """Show the memories that a session is given at its start.
 
     Pinned memories, then the last ten decisions, rules, preferences and patterns, then the newest
-    three questions and blockers that nothing has settled. Where MEMORY_FABRIC_DOMAIN names a domain
-    that config.toml isolates, what lies there alone.
+    three open questions and blockers. If MEMORY_FABRIC_DOMAIN names a domain that config.toml
+    isolates, only memories of this domain.
     """
     from memory_fabric.handlers.load_context import open_points, standing
     from memory_fabric.recall.agent_domains import seen_by_process
@@ -30,5 +30,5 @@ def load(as_json: show.AsJson = False) -> int:
     else:
         show.block(text or "Nothing is remembered here yet.")
     for failure in failures:
-        show.complain(failure)
+        show.warn(failure)
     return 0 if text else 1 if failures else 3

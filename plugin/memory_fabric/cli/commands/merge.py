@@ -1,4 +1,4 @@
-"""merge, alias: several names for one thing."""
+"""merge: make several entities one."""
 
 from __future__ import annotations
 
@@ -12,19 +12,23 @@ from memory_fabric.store.merge import Plan
 
 
 def merge(
-    into: Annotated[str, typer.Argument(metavar="INTO", help="The entity that stays.")],
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Those that become it.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Merge what the preview shows.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="What becomes one, as JSON.")] = False,
+    into: Annotated[str, typer.Argument(metavar="INTO", help="The entity to keep.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="The entities to merge into it.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Merge the entities of the preview.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Answer in JSON: the merged entities.")
+    ] = False,
 ) -> int:
-    """Show which entities would become one; with `--yes` merge them.
+    """Show which entities would be merged; with `--yes` merge them.
 
     Their observations and relations move to the first, and their names become its aliases;
-    `memory-fabric undo` takes them apart again.
+    `memory-fabric undo` separates them again.
     """
     with environment.open_memory() as memory:
         plan = merging.plan(memory, into, names)
-        result = merging.merge(memory, plan, environment.said_here()) if yes else {}
+        result = merging.merge(memory, plan, environment.provenance()) if yes else {}
         if yes:
             memory.flush()
     if as_json:
@@ -47,6 +51,8 @@ def _show(plan: Plan, *, done: bool) -> None:
     show.table(("entity", "type", "observations", "relations"), rows)
     names = ", ".join(part.name for part in plan.others)
     if done:
-        show.line(f"{names}: now {plan.into.name}. memory-fabric undo --last takes it back.")
+        show.line(f"{names}: now {plan.into.name}. memory-fabric undo --last separates them.")
     else:
-        show.line(f"{names} would become {plan.into.name}; nothing was changed. Say --yes.")
+        show.line(
+            f"{names} would become {plan.into.name}; nothing was changed. Use --yes to merge them."
+        )

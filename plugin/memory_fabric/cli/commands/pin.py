@@ -15,7 +15,7 @@ from memory_fabric.text import one_line
 
 def pin(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="The id that recall shows.")],
-    off: Annotated[bool, typer.Option("--off", help="Take the pin out again.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Unpin it.")] = False,
     as_json: show.AsJson = False,
 ) -> int:
     """Give a memory to every session at its start, before newer ones."""
@@ -24,7 +24,7 @@ def pin(
         if record.pinned == off:
             pinned = record._replace(pinned=not off)
             payload = {"record": records.as_object(pinned), "seen_in": seen}
-            memory.write("put_record", payload, environment.said_here(), store=kind)
+            memory.write("put_record", payload, environment.provenance(), store=kind)
             notices.withdraw(memory.settings.home, record.id)
             memory.flush()
         if as_json:

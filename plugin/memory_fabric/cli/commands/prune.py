@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 def prune(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME-OR-ID]...", help="Only these of what is stale."),
+        typer.Argument(metavar="[NAME-OR-ID]...", help="Only these stale memories."),
     ] = None,
     types: Types = None,
     limit: Limit = LIMIT,
     older_than: OlderThan = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Take out what is shown; do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Prune without asking.")] = False,
     as_json: show.AsJson = False,
 ) -> int:
-    """Show what `stale` shows, ask, and then take exactly that out.
+    """Show what `stale` shows, ask, and then remove exactly that.
 
-    What somebody spoke of since it was shown stays. One undo, whose command is told, brings all of
-    it back. With --json nobody is asked: it needs --yes to change anything.
+    What was mentioned since it was shown stays. One undo, whose command is printed, restores all
+    of it. With --json it does not ask, and needs --yes to change anything.
     """
-    from memory_fabric.recall import retention  # --help needs no fabric
+    from memory_fabric.recall import retention  # not needed for --help
 
     now = timestamp()
     with environment.open_memory() as memory:
@@ -53,7 +53,7 @@ def prune(
             named=names or (),
         )
         for failure in memory.failures:
-            show.complain(failure)
+            show.warn(failure)
         if as_json:
             pruned = _pruned(memory, report, now, quiet=True) if yes else None
             show.json_out({**report_as_json(report), **_outcome(pruned)})
@@ -71,21 +71,21 @@ def _pruned(memory: Memory, report: Report, now: str, *, quiet: bool) -> Pruned:
     from memory_fabric.recall import retention
 
     with progress.bar("Pruning", quiet=quiet) as tell:
-        return retention.prune(memory, report.shown, environment.said_here(), now, tell)
+        return retention.prune(memory, report.shown, environment.provenance(), now, tell)
 
 
 def _question(report: Report) -> str:
     what = "this" if len(report.shown) == 1 else f"these {len(report.shown)}"
-    return f"Take {what} out of memory?"
+    return f"Remove {what} from memory?"
 
 
 def _say(pruned: Pruned) -> None:
     if pruned.stayed:
         names = ", ".join(called(one) for one in pruned.stayed)
-        show.complain(f"changed since it was shown, and kept: {names}")
+        show.warn(f"kept, because changed since it was shown: {names}")
     if pruned.undo:
         show.line(
-            f"Pruned: {len(pruned.gone)}. memory-fabric undo {pruned.undo} brings all of it back."
+            f"Pruned: {len(pruned.gone)}. memory-fabric undo {pruned.undo} restores all of it."
         )
     else:
         show.line("Nothing was pruned.")

@@ -21,90 +21,99 @@ MAX_ORPHANS = 10_000
 def repair(
     orphans: Annotated[
         bool,
-        typer.Option("--orphans", help="Instead show entities of which nothing is said."),
+        typer.Option("--orphans", help="Instead show entities without observations or relations."),
     ] = False,
     yes: Annotated[
         bool,
         typer.Option(
-            "--yes", help="With `--orphans`: take them out; `memory-fabric undo` brings them back."
+            "--yes", help="With `--orphans`: remove them; `memory-fabric undo` restores them."
         ),
     ] = False,
     as_json: show.AsJson = False,
 ) -> int:
-    """Rebuild a damaged or lost database, and journals that were lost.
+    """Rebuild damaged or lost databases, indexes and journals.
 
-    A damaged or lost database is set aside and rebuilt from its newest sound backup and its
-    journal; an index that does not fit is made again. Journals that were lost, with the project's
-    folder or in part, are written again from the database, and records that only the project's
-    journal has come back where it is proved that they are yours; else it says how many there are.
+    A damaged database is set aside; it or a lost one is rebuilt from its newest intact backup and
+    its journal. An index that does not match its table is rebuilt. Lost journals or lines are
+    written again from the database. Records that only the project's journal holds are restored
+    if they are proved to be yours; otherwise their number is shown.
     """
     if orphans:
-        return _without_orphans(yes, as_json)
+        return _show_orphans(yes, as_json)
     with environment.open_memory() as memory:
-        for path in _kept(memory):
+        for path in _expected_databases(memory):
             mark_suspect(path)
     bar = progress.bar("Rebuilding", quiet=as_json)
     with environment.open_memory(repair=True) as memory, bar as memory.progress:
         sound = [database.path for database in memory.databases()]
-        told = list(memory.told)
-        lacking = adoption.missing(memory)
-        if lacking is not None and lacking.proved:
-            came = adoption.adopt(memory, lacking, environment.said_here(), memory.progress)
-            told.append(f"{came} records that only {lacking.path} had are back.")
-            lacking = adoption.missing(memory)
+        rebuilt = list(memory.told)
+        missing = adoption.missing(memory)
+        if missing is not None and missing.proved:
+            restored_records = adoption.adopt(
+                memory, missing, environment.provenance(), memory.progress
+            )
+            rebuilt.append(
+                f"{restored_records} records that only {missing.path} held were restored."
+            )
+            missing = adoption.missing(memory)
         memory.flush()
         restored = tiers.restore_journals(memory)
         failures = list(memory.failures)
-    waiting = len(lacking.lines) if lacking is not None else 0
+    waiting = len(missing.lines) if missing is not None else 0
     if as_json:
-        counts = {"sound": sound, "rebuilt": told, "restored": restored, "waiting": waiting}
+        counts = {"sound": sound, "rebuilt": rebuilt, "restored": restored, "waiting": waiting}
         show.json_out({**counts, "failures": failures})
     else:
-        for sentence in told:
+        for sentence in rebuilt:
             show.line(sentence)
         for path in sound:
-            show.line(f"{path} is sound.")
+            show.line(f"{path} is intact.")
         if restored:
-            show.line(f"{restored} lines that the journals had lost are written again.")
-        if lacking is not None:
-            show.line(adoption.sentence(lacking), style="yellow")
-        elif not sound and not failures and not told:
-            show.line("There is nothing to repair: nothing is stored yet.")
+            show.line(f"{restored} lost journal lines were written again.")
+        if missing is not None:
+            show.line(adoption.sentence(missing), style="yellow")
+        elif not sound and not failures and not rebuilt:
+            show.line("Nothing to repair: nothing is stored yet.")
         for failure in failures:
-            show.complain(failure)
+            show.warn(failure)
     return 1 if failures else 0
 
 
-def _without_orphans(yes: bool, as_json: bool) -> int:
+def _show_orphans(yes: bool, as_json: bool) -> int:
     with environment.open_memory() as memory:
-        alone = {db.kind: invariants.orphans(db, MAX_ORPHANS) for db in memory.databases()}
+        orphans_by_kind = {
+            db.kind: invariants.orphans(db, MAX_ORPHANS) for db in memory.databases()
+        }
         gone = 0
-        for kind, names in alone.items() if yes else ():
+        for kind, names in orphans_by_kind.items() if yes else ():
             if names:
                 payload = {"entityNames": names}
                 result = memory.write(
-                    "remove_orphans", payload, environment.said_here(), store=kind
+                    "remove_orphans", payload, environment.provenance(), store=kind
                 )
                 gone += int(result.get("deleted", 0))
         if gone:
             memory.flush()
-    names = [name for some in alone.values() for name in some]
+    names = [name for some in orphans_by_kind.values() for name in some]
     if as_json:
         show.json_out({"orphans": names, "removed": gone})
         return 0
     for name in names:
         show.line(name)
     if yes:
-        show.line(f"Removed: {gone}. memory-fabric undo --last brings them back.")
+        show.line(f"Removed: {gone}. memory-fabric undo --last restores them.")
     elif names:
-        show.line("Nothing is said of these; nothing was changed. Say --yes to take them out.")
+        show.line(
+            "These have no observations or relations; nothing was changed. Use --yes to remove "
+            "them."
+        )
     else:
-        show.line("Something is said of every entity.")
+        show.line("Every entity has an observation or a relation.")
     return 0
 
 
-def _kept(memory: Memory) -> list[str]:
-    """Paths of databases that exist, or that a backup or journal says should."""
+def _expected_databases(memory: Memory) -> list[str]:
+    """Return the paths of databases that exist or have a backup or journal."""
     kinds = KINDS if memory.project else ("user",)
     return [
         path

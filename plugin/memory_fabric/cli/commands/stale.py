@@ -1,4 +1,4 @@
-"""stale: show what is old for its type."""
+"""stale: list memories that have not been mentioned for long."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ LIMIT = 50
 MAX_TEXT_CHARS, MAX_NAME_CHARS = 100, 40
 NOTHING = (
     "Nothing is stale: decisions are after 90 days, technologies 120, patterns 180, preferences "
-    "365, others 90; agents and what is pinned never."
+    "365, others 90; agents and pinned memories never."
 )
 Types = Annotated[
     list[str] | None,
     typer.Option(
         "--type",
         metavar="T",
-        help="Only this type of record or entity; may be said again for more.",
+        help="Only this type of record or entity; can be repeated.",
         autocompletion=option_values.types,
     ),
 ]
-Limit = Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, the oldest.")]
+Limit = Annotated[int, typer.Option(min=1, metavar="N", help="The maximum number, oldest first.")]
 OlderThan = Annotated[
     int | None,
     typer.Option(
         "--older-than",
         min=0,
         metavar="DAYS",
-        help="Stale after so many days, for every type but agents.",
+        help="Stale after this many days, for every type except agents.",
     ),
 ]
 
@@ -48,13 +48,13 @@ def stale(
     older_than: OlderThan = None,
     as_json: show.AsJson = False,
 ) -> int:
-    """Show what nobody has spoken of for long, oldest first.
+    """List memories that have not been mentioned for long, oldest first.
 
     Decisions are stale after 90 days, technologies 120, patterns 180, preferences 365, other types
-    90; agents and what is pinned never, and what something newer has replaced is not listed. The
-    age is that of the last observation. Nothing is changed: memory-fabric prune takes it out.
+    90, counted from the last observation. Agents and pinned memories are never stale, and replaced
+    ones are not listed. Nothing is changed; memory-fabric prune removes stale memories.
     """
-    from memory_fabric.recall import retention  # --help needs no fabric
+    from memory_fabric.recall import retention  # not needed for --help
 
     with environment.open_memory() as memory:
         report = retention.stale(
@@ -66,7 +66,7 @@ def stale(
     else:
         show_report(report)
     for failure in [] if as_json else failures:
-        show.complain(failure)
+        show.warn(failure)
     return 0 if report.shown else 1 if failures else 3
 
 
@@ -78,19 +78,19 @@ def show_report(report: Report) -> None:
     show.table(columns, [_row(one) for one in report.shown])
     more = report.total - len(report.shown)
     if more > 0:
-        show.line(f"and {more} more, younger ones (--limit)", "dim")
+        show.line(f"and {more} more recent ones (--limit)", "dim")
 
 
 def _row(one: Stale) -> Sequence[str]:
     aged = one.aged
-    text = cut(one_line(aged.text), MAX_TEXT_CHARS) if aged.text else _bare(one)
+    text = cut(one_line(aged.text), MAX_TEXT_CHARS) if aged.text else _without_text(one)
     name = cut(one_line(aged.name), MAX_NAME_CHARS)
     kind = aged.type if aged.id else f"entity ({aged.type})"
     return short_id(aged.id) or "—", kind, str(one.days), name, f"{aged.last_at[:10]} {text}"
 
 
-def _bare(one: Stale) -> str:
-    return f"nothing is said of it; relations: {one.aged.relations}"
+def _without_text(one: Stale) -> str:
+    return f"no observations; relations: {one.aged.relations}"
 
 
 def report_as_json(report: Report) -> dict[str, Any]:

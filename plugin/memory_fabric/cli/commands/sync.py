@@ -9,11 +9,11 @@ from memory_fabric.store.tiers import sync as tiers
 
 
 def sync(as_json: show.AsJson = False) -> int:
-    """Bring queue, journal and MEMORY.md up to date now.
+    """Bring the queue, the journal and MEMORY.md up to date now.
 
-    What waits in the queue is applied, and what others shared is taken in. Hooks do the same at
-    Stop. Where a receiver is named, what waits to be forwarded is sent (docs/forwarding.md). Exit
-    code 1 when something of it failed.
+    Waiting changes are applied, and shared records of others are read. Hooks do the same at Stop.
+    If a receiver is configured, waiting items are forwarded (docs/forwarding.md). Exit code 1 if
+    any of this failed.
     """
     with environment.open_memory() as memory:
         drained = tiers.drain(memory)
@@ -33,11 +33,11 @@ def sync(as_json: show.AsJson = False) -> int:
             }
         )
     else:
-        show.line(f"{drained} waiting changes applied; {shown} memories stand in MEMORY.md.")
+        show.line(f"{drained} waiting changes applied; {shown} memories are in MEMORY.md.")
         if restored:
-            show.line(f"{restored} lines that the journals had lost are written again.")
+            show.line(f"{restored} lost journal lines were written again.")
         if told:
             show.line(told)
         for failure in failures:
-            show.complain(failure)
+            show.warn(failure)
     return 1 if failures else 0

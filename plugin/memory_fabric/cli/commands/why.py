@@ -24,10 +24,11 @@ def why(
     ],
     as_json: show.AsJson = False,
 ) -> int:
-    """Say where a memory comes from, and who was given it.
+    """Show where a memory comes from, and which sessions were given it.
 
-    Who stated it, when and where, which tiers hold it, and which sessions and agents were given it;
-    for an entity, the same of each observation. Of what is gone it says who took it away.
+    Shows who stated it, when and where, which tiers hold it, and which sessions and agents were
+    given it; for an entity, the same for each observation. For a deleted memory it shows who
+    deleted it.
     """
     with environment.open_memory() as memory:
         trace = tracing.why(memory, name)
@@ -44,7 +45,7 @@ def _tell_record(trace: RecordTrace, as_json: bool) -> None:
         return
     record = trace.record
     show.line(f"{record.type} {short_id(record.id)}: {one_line(record.what)}", style="bold")
-    show.facts((*_reasons(record, trace), ("gone", _gone(trace.gone))))
+    show.facts((*_reasons(record, trace), ("removed", _gone(trace.gone))))
     _show_gifts(trace.gifts)
 
 
@@ -56,8 +57,8 @@ def _tell_entity(trace: EntityTrace, as_json: bool) -> None:
     show.facts(
         (
             ("also called", ", ".join(trace.aliases)),
-            ("lies in", f"the {trace.store}'s memory"),
-            ("gone", _gone(trace.gone)),
+            ("stored in", f"the {trace.store}'s memory"),
+            ("removed", _gone(trace.gone)),
         )
     )
     rows = [
@@ -72,7 +73,7 @@ def _tell_entity(trace: EntityTrace, as_json: bool) -> None:
     if rows:
         show.table(("when", "said by", "memory", "observation"), rows)
     else:
-        show.line("Nothing is said of it.")
+        show.line("It has no observations.")
     records = [gift for said in trace.said if said.record for gift in said.gifts]
     _show_gifts((*trace.gifts, *records))
 
@@ -102,7 +103,7 @@ def _reasons(record: Record, trace: RecordTrace) -> tuple[tuple[str, str], ...]:
         ("category", record.category),
         ("state", record.status + (", pinned" if record.pinned else "") + superseded),
         ("entities", ", ".join(e.name for e in record.entities)),
-        ("lies in", ", ".join(trace.tiers)),
+        ("stored in", ", ".join(trace.tiers)),
     )
 
 
