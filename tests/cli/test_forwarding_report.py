@@ -79,7 +79,7 @@ class TestSync:
         with files.Locked(str(shell.memory / "forward" / LOCK)):
             done = shell.run("sync")
 
-        assert done.status == 0 and "Another process is sending, or tries again" in done.out
+        assert done.status == 0 and "another process is sending or will retry" in done.out
 
     @pytest.mark.parametrize("variables", [{"CI": "true"}, {"MEMORY_FABRIC": "off"}], ids=str)
     def test_switched_off_it_sends_nothing_and_says_so(
@@ -140,8 +140,8 @@ class TestStatus:
 
         told = shell.run("status").out
 
-        assert "https://old.example/v1/memory/ingest, which is not the receiver here" in told
-        assert "No receiver is named here" in told
+        assert "https://old.example/v1/memory/ingest, which is not the configured receiver" in told
+        assert "No receiver is configured" in told
 
     def test_an_address_that_cannot_be_used_is_complained_of_by_its_variable(
         self, shell: Shell
@@ -226,7 +226,7 @@ class TestDoctor:
 
         check = self.look(shell)["forwarded"]
 
-        assert check["state"] == "warning" and "1 time there was no room" in check["told"]
+        assert check["state"] == "warning" and "1 time the spool was full" in check["told"]
 
 
 def test_uninstalling_with_the_memory_takes_what_waits_along(shell: Shell) -> None:
