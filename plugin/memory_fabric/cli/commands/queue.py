@@ -202,7 +202,7 @@ def _retry(memory: Memory, chosen: list[Passage], as_json: bool) -> int:
         )
     for one in [] if as_json else chosen:
         if one.state in ("done", "working"):
-            show.warn(f"{short_id(one.id)} is {one.state}and is not tried again.")
+            show.warn(f"{short_id(one.id)} is {one.state} and is not tried again.")
     return 0 if number else 3
 
 
