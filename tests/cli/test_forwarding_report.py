@@ -47,7 +47,7 @@ class TestSync:
             done = shell.run("sync")
 
         assert done.status == 0, done.err
-        assert "2 forwarded, 0 wait still, 0 rejected." in done.out
+        assert "2 forwarded, 0 still wait, 0 rejected." in done.out
         assert sorted(r.key for r in receiver.requests) == ["a", "b"] and left(shell) == []
         assert receiver.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
@@ -58,7 +58,7 @@ class TestSync:
         done = shell.run("sync")
 
         assert done.status == 1
-        assert "0 forwarded, 1 wait still" in done.out
+        assert "0 forwarded, 1 still wait" in done.out
         assert "Nothing listens at 127.0.0.1" in done.err and "Start the receiver" in done.err
 
     def test_what_was_rejected_makes_it_fail(self, shell: Shell) -> None:

@@ -445,7 +445,7 @@ def test_a_fault_of_ours_is_one_line_that_says_where_its_traceback_lies(
     assert "this is a bug in memory-fabric (NameError: " in done.stderr
     kept = shell.memory / "logs" / "faults.log"
     if home:
-        assert "could not be kept" in done.stderr
+        assert "could not be saved" in done.stderr
     else:
         assert str(kept) in done.stderr
         assert "Traceback (most recent call last)" in kept.read_text("utf-8")
