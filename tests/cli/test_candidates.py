@@ -40,7 +40,7 @@ def test_nothing_waits_at_first_and_that_is_said_helpfully(shell: Shell) -> None
     done = shell.run("candidates")
 
     assert done.status == 0
-    assert "Nothing waits" in done.out
+    assert "No candidates" in done.out
     assert "another session" in done.out
     assert shell.run("candidates", "--json").json == {"candidates": [], "corrected_twice": []}
 
@@ -67,7 +67,7 @@ def test_kept_it_is_a_record_by_the_user(shell: Shell, memory: Memory) -> None:
     (record,) = memory.find_records("status = 'active'")
     assert (record.id, record.trust, record.confidence) == (id_, "user", 0.75)
     assert SAID in shell.run("recall", "invoice exporter").out.replace("\n", " ")
-    assert "Nothing waits" in shell.run("candidates").out
+    assert "No candidates" in shell.run("candidates").out
     assert SAID in shell.notes.read_text()
 
     shell.run("undo", "--last")
@@ -111,7 +111,7 @@ def test_a_rule_corrected_twice_is_listed_apart_until_it_is_pinned(
     assert (told["id"], len(told["corrected"])) == (id_, 2)
     assert "Pinned" in shell.run("candidates", "--keep", id_).out
     assert memory.find_records("pinned = 1")[0].id == id_
-    assert "Nothing waits" in shell.run("candidates").out
+    assert "No candidates" in shell.run("candidates").out
 
 
 def test_a_proposal_that_is_dropped_leaves_the_rule(shell: Shell, memory: Memory) -> None:
@@ -122,7 +122,7 @@ def test_a_proposal_that_is_dropped_leaves_the_rule(shell: Shell, memory: Memory
 
     (rule,) = memory.find_records("id = ?", (id_,))
     assert (rule.status, rule.pinned) == ("active", False)
-    assert "Nothing waits" in shell.run("candidates").out
+    assert "No candidates" in shell.run("candidates").out
 
 
 def test_what_does_not_wait_is_refused_in_one_line(shell: Shell, memory: Memory) -> None:

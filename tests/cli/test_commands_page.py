@@ -13,7 +13,7 @@ import typer
 
 from cli.shell import Shell
 from memory_fabric.cli.app import build
-from memory_fabric.cli.help import divided, fenced, laid_out
+from memory_fabric.cli.help import format_help, split_examples, with_fences
 from memory_fabric.cli.registry import COMMANDS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
@@ -104,10 +104,10 @@ def test_in_a_terminal_help_is_drawn_with_its_examples_line_by_line(
 
 
 def test_examples_are_kept_apart_from_the_prose() -> None:
-    told = divided("Does it.\n\nMore.\n\nLike this:\n\n    one\n    two\n\nAfter.")
+    told = split_examples("Does it.\n\nMore.\n\nLike this:\n\n    one\n    two\n\nAfter.")
 
     assert told.prose == "Does it.\n\nMore."
-    assert fenced(told.examples) == "Like this:\n\n```sh\none\ntwo\n```\n\nAfter."
-    assert laid_out(told.examples, rendered=False) == (
+    assert with_fences(told.examples) == "Like this:\n\n```sh\none\ntwo\n```\n\nAfter."
+    assert format_help(told.examples, rendered=False) == (
         "Like this:\n\n\b\n    one\n    two\n\nAfter."
     )

@@ -44,7 +44,7 @@ def test_br_20_relations_across_domains_are_counted_and_the_first_are_shown(shel
     told = shell.run("domains")
     counted = shell.run("domains", "--json").json["contamination"]
 
-    assert "No relation reaches from one domain into another." in none.out
+    assert "No relation connects different domains." in none.out
     assert "hub (frontend) uses n0 (general)" in told.out and "and 2 more" in told.out
     assert counted["relations"] == 12 and len(counted["first"]) == 10
     assert counted["first"][0] == {
@@ -85,7 +85,7 @@ def test_what_config_toml_says_stands_below(shell: Shell) -> None:
     told, listed = shell.run("domains").out, shell.run("domains", "--json").json
 
     assert "  legal: isolated; agents legal-advisor; paths services/legal\n" in told
-    assert "  isolated by their type: hermit\n" in told
+    assert "  isolated agent types: hermit\n" in told
     assert "This folder: general\n" in told
     assert listed["configured"]["agents"] == {"legal-advisor": "legal"}
     assert listed["configured"]["isolated_domains"] == ["legal"]
@@ -129,7 +129,7 @@ def test_a_domain_without_a_name_is_refused(shell: Shell) -> None:
     done = shell.run("remember", "--domain", "!!", "Deploy on Mondays")
 
     assert done.status == 2
-    assert "'!!' is no domain" in done.err
+    assert "'!!' is not a domain name" in done.err
 
 
 def test_a_process_in_an_isolated_domain_writes_there_whatever_is_stated(shell: Shell) -> None:

@@ -37,9 +37,9 @@ def test_purge_shows_first_what_goes_and_that_it_cannot_be_undone(filled: Shell)
 
     done = filled.run("forget", "offset", "timeouts", "--purge")
 
-    assert "backups that go, when a new one is made: 1" in done.out
+    assert "backups that are replaced by a new one: 1" in done.out
     assert "cannot be undone" in done.out
-    assert "Conversations that Claude Code keeps itself are not touched" in done.out
+    assert "Transcripts of Claude Code are not touched" in done.out
     assert LESSON.encode() in bytes_of(filled)
 
 
@@ -73,7 +73,7 @@ def test_the_notes_of_the_user_are_told_and_left_alone(filled: Shell) -> None:
     done = filled.run("forget", "offset", "timeouts", "--purge", "--yes")
 
     assert done.status == 0, done.err
-    assert "MEMORY.md holds it, too" in done.err
+    assert "MEMORY.md contains it, too" in done.err
     assert filled.notes.read_text("utf-8").startswith(f"{LESSON}, I wrote\n")
 
 
@@ -105,11 +105,11 @@ def test_the_code_of_the_preview_erases_words_that_no_answer_repeats(filled: She
     done = filled.run("forget", "tangerine-walrus", "--purge", "--confirm", code)
     again = filled.run("forget", "tangerine-walrus", "--purge")
 
-    assert "records that state it and go: 2" in shown.out
-    assert "changes in the history that hold it and lose it: 2" in shown.out
+    assert "records that state it and are deleted: 2" in shown.out
+    assert "changes in the history in which it is replaced: 2" in shown.out
     assert (wrong.status, done.status, again.status) == (2, 0, 3)
     assert "The gate opens with [erased]" in shown.out
-    assert done.out.splitlines()[-1] == "Erased: 2. No file of this memory holds it any longer."
+    assert done.out.splitlines()[-1] == "Erased: 2. No file of this memory contains it any more."
     assert "MEMORY.md" not in shown.err
     assert "are nowhere in this memory" in again.err
     said = "".join(run.out + run.err for run in (shown, wrong, done, again))
@@ -137,7 +137,7 @@ def test_another_projects_words_are_named_and_the_exit_code_says_so(filled: Shel
     first = filled.run("forget", "tangerine-walrus", "--purge", "--yes")
     second = filled.run("forget", "tangerine-walrus", "--purge", "--yes", "--everywhere")
 
-    assert first.status == 1 and "--everywhere takes it" in first.err
+    assert first.status == 1 and "use --everywhere" in first.err
     assert second.status == 0, second.err
     assert b"tangerine-walrus" not in bytes_of(filled)
 
@@ -148,4 +148,7 @@ def test_the_answer_says_what_a_purge_by_an_id_could_not_seek(filled: Shell) -> 
     done = filled.run("forget", id_, "--purge", "--yes")
 
     assert done.status == 0, done.err
-    assert "but for texts too short to be sought, which their own words erase: 1." in done.out
+    assert (
+        "except for texts too short to search for, which a purge of their own words erases: 1."
+        in done.out
+    )

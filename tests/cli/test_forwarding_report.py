@@ -49,7 +49,7 @@ class TestSync:
             done = shell.run("sync")
 
         assert done.status == 0, done.err
-        assert "2 forwarded, 0 wait still, 0 rejected." in done.out
+        assert "2 forwarded, 0 still wait, 0 rejected." in done.out
         assert sorted(r.key for r in receiver.requests) == ["a", "b"] and left(shell) == []
         assert receiver.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
@@ -60,7 +60,7 @@ class TestSync:
         done = shell.run("sync")
 
         assert done.status == 1
-        assert "0 forwarded, 1 wait still" in done.out
+        assert "0 forwarded, 1 still wait" in done.out
         assert "Nothing listens at 127.0.0.1" in done.err and "Start the receiver" in done.err
 
     def test_what_was_rejected_makes_it_fail(self, shell: Shell) -> None:
@@ -81,7 +81,7 @@ class TestSync:
         with files.Locked(str(shell.memory / "forward" / LOCK)):
             done = shell.run("sync")
 
-        assert done.status == 0 and "Another process is sending, or tries again" in done.out
+        assert done.status == 0 and "another process is sending or will retry" in done.out
 
     @pytest.mark.parametrize("variables", [{"CI": "true"}, {"MEMORY_FABRIC": "off"}], ids=str)
     def test_switched_off_it_sends_nothing_and_says_so(
@@ -142,8 +142,8 @@ class TestStatus:
 
         told = shell.run("status").out
 
-        assert "https://old.example/v1/memory/ingest, which is not the receiver here" in told
-        assert "No receiver is named here" in told
+        assert "https://old.example/v1/memory/ingest, which is not the configured receiver" in told
+        assert "No receiver is configured" in told
 
     def test_an_address_that_cannot_be_used_is_complained_of_by_its_variable(
         self, shell: Shell
@@ -228,7 +228,7 @@ class TestDoctor:
 
         check = self.look(shell)["forwarded"]
 
-        assert check["state"] == "warning" and "1 time there was no room" in check["told"]
+        assert check["state"] == "warning" and "1 time the spool was full" in check["told"]
 
 
 def test_uninstalling_with_the_memory_takes_what_waits_along(shell: Shell) -> None:

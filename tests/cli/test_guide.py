@@ -83,7 +83,7 @@ def test_every_command_of_the_page_works_in_its_order(reader: Shell) -> None:
     assert "exit 0" in rang
     [found] = [screen for command, screen in screens.items() if command.startswith("cat ")]
     assert Path(found.strip()).is_file()
-    assert "There is nothing to do" in typed(reader, "bin/memory-fabric setup", ROOT)[1]
+    assert "Nothing to do" in typed(reader, "bin/memory-fabric setup", ROOT)[1]
     settings = json.loads((reader.user_home / ".claude" / "settings.json").read_bytes())
     assert "SessionStart" in settings["hooks"]
 
@@ -96,4 +96,4 @@ def test_setup_finds_the_hooks_that_were_put_in_by_hand(reader: Shell) -> None:
     status, screen = typed(reader, "bin/memory-fabric setup", ROOT)
 
     assert status == 0
-    assert "There is nothing to do" in screen
+    assert "Nothing to do" in screen

@@ -71,8 +71,8 @@ def test_variants_ends_and_other_records_are_said(shell: Shell, source: Path) ->
 
     done = shell.run("import", "memory.jsonl")
 
-    assert "API is written almost like api; both are kept." in done.out
-    assert "1 ends of relations were not described; they are of type unknown." in done.out
+    assert "API is spelled almost like api; both are kept." in done.out
+    assert "1 ends of relations were not described; they got the type unknown." in done.out
     assert "1 records are neither entity nor relation; they were left out." in done.out
 
 
@@ -86,8 +86,8 @@ def test_a_missing_file_and_a_folder_are_mistakes_that_are_explained(shell: Shel
     missing, folder = shell.run("import", "none.jsonl"), shell.run("import", ".")
 
     assert (missing.status, folder.status) == (3, 2)
-    assert missing.err == "memory-fabric: There is no file none.jsonl. Check its path.\n"
-    assert "is no file" in folder.err
+    assert missing.err == "memory-fabric: The file none.jsonl does not exist. Check its path.\n"
+    assert "is not a regular file" in folder.err
 
 
 def test_memory_that_is_off_takes_nothing_and_says_so(shell: Shell, source: Path) -> None:
@@ -120,7 +120,7 @@ def test_export_replaces_a_file_only_when_told_to(shell: Shell, source: Path) ->
     forced = shell.run("export", "copy.jsonl", "--force")
 
     assert refused.status == 2
-    assert "Say --force" in refused.err
+    assert "Use --force" in refused.err
     assert kept == "precious"
     assert forced.out == "3 lines in copy.jsonl.\n"
     assert copy.read_text("utf-8") == GRAPH + "\n"

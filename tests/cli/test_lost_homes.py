@@ -72,7 +72,7 @@ def test_after_a_lost_home_all_say_so_and_one_command_brings_it_back(desk: Desk)
     assert shown[0] == 2 and SAID in shown[1] and desk.records() == []
     assert (planned["records"], planned["done"]) == (1, False)
     done, said = desk.run("project", "adopt", "--yes")
-    assert done == 0 and "1 records are back" in said
+    assert done == 0 and "1 records were restored" in said
     [after] = desk.records()
     assert (after.id, after.what, after.trust, after.author) == (
         before.id, SAID, before.trust, "ann",

@@ -101,7 +101,7 @@ def test_a_broken_config_file_that_may_isolate_somebody_is_named_with_what_follo
 
     assert done.status == 2
     assert "config.toml cannot be read" in done.err
-    assert "until it is mended, hooks and tools give nothing and keep nothing" in done.err
+    assert "until it is repaired, hooks and tools recall and store nothing" in done.err
 
 
 def test_a_pipe_that_closes_early_is_no_error(shell: Shell) -> None:

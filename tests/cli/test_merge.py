@@ -27,7 +27,7 @@ def test_a_merge_is_shown_first_and_done_with_a_yes(filled: Shell) -> None:
     done = filled.run("merge", "PostgreSQL", "MongoDB", "--yes")
 
     assert "nothing was changed" in shown.out
-    assert done.out.endswith("MongoDB: now PostgreSQL. memory-fabric undo --last takes it back.\n")
+    assert done.out.endswith("MongoDB: now PostgreSQL. memory-fabric undo --last separates them.\n")
     whole = filled.run("why", "MongoDB", "--json").json
     assert (whole["name"], whole["aliases"]) == ("PostgreSQL", ["MongoDB"])
     assert len(whole["observations"]) == 2

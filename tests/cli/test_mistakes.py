@@ -442,10 +442,10 @@ def test_a_fault_of_ours_is_one_line_that_says_where_its_traceback_lies(
     )
 
     helps(Done(done.returncode, done.stdout, done.stderr), 1)
-    assert "this is a fault of memory-fabric, not yours (NameError: " in done.stderr
+    assert "this is a bug in memory-fabric (NameError: " in done.stderr
     kept = shell.memory / "logs" / "faults.log"
     if home:
-        assert "could not be kept" in done.stderr
+        assert "could not be saved" in done.stderr
     else:
         assert str(kept) in done.stderr
         assert "Traceback (most recent call last)" in kept.read_text("utf-8")

@@ -40,7 +40,7 @@ def seen(tmp_path: Path) -> str:
 
 def test_the_watch_sees_a_server_that_listens(watched: Shell, tmp_path: Path) -> None:
     serving = watched.terminal("serve", "--port", "0")
-    serving.expect("Ctrl-C ends it")
+    serving.expect("Press Ctrl-C to stop")
     serving.sendintr()
     serving.expect(pexpect.EOF)
 
@@ -75,5 +75,5 @@ def test_a_command_asks_nothing_of_the_network(
     done = watched.run(*words)
 
     assert done.status in (0, 1, 3), done.err
-    assert "fault of memory-fabric" not in done.err
+    assert "bug in memory-fabric" not in done.err
     assert seen(tmp_path) == ""

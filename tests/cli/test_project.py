@@ -90,7 +90,7 @@ def test_link_shows_what_it_would_do_and_changes_nothing_without_a_yes(
     planned = web.run("project", "link", str(shell.project), "--json").json
 
     assert refused.status == 2 and "--yes" in refused.err
-    assert "comes along" in refused.out
+    assert "memories are copied" in refused.out
     assert (planned["to"], planned["done"]) == (this(shell)["id"], False)
     assert registry(shell) == before
 
@@ -235,7 +235,7 @@ def test_a_mistake_is_one_line_and_changes_nothing(
 def test_at_a_terminal_it_asks_and_a_no_changes_nothing(shell: Shell, web: Shell) -> None:
     before = registry(shell)
     terminal = start(web, "project", "link", "shop")
-    terminal.expect("Shall this folder belong to shop")
+    terminal.expect("Assign this folder to shop")
 
     terminal.sendline("n")
     status, said = finish(terminal)

@@ -225,7 +225,7 @@ def test_what_is_not_stale_or_not_there_is_named_and_nothing_goes(old: Shell, na
 def test_at_a_terminal_anything_but_yes_changes_nothing(old: Shell, answer: str) -> None:
     before = old.run("export").out
     terminal = start(old, "prune")
-    terminal.expect("out of memory")
+    terminal.expect("from memory")
 
     if answer == "\x03":
         terminal.sendintr()
@@ -239,7 +239,7 @@ def test_at_a_terminal_anything_but_yes_changes_nothing(old: Shell, answer: str)
 
 def test_at_a_terminal_a_yes_takes_it_out_and_tells_the_undo(old: Shell) -> None:
     terminal = start(old, "prune")
-    terminal.expect("out of memory")
+    terminal.expect("from memory")
 
     terminal.sendline("y")
     status, said = finish(terminal)
@@ -252,13 +252,13 @@ def test_what_was_spoken_of_while_the_question_stood_is_kept_and_named(shell: Sh
     create(shell, entity("api", "component", "x"), entity("spa", "component", "y"))
     age(shell.database, 100)
     terminal = start(shell, "prune")
-    terminal.expect("out of memory")
+    terminal.expect("from memory")
 
     create(shell, entity("api", "component", "is alive"))
     terminal.sendline("y")
     _, said = finish(terminal)
 
-    assert "changed since it was shown, and kept: api" in said
+    assert "kept, because changed since it was shown: api" in said
     assert "Pruned: 1." in said
     assert '"api"' in shell.run("export").out and '"spa"' not in shell.run("export").out
 

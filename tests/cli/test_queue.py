@@ -53,7 +53,7 @@ def listed(shell: Shell, *options: str) -> dict[str, str]:
 
 def test_without_anything_nothing_waits_and_nothing_is_made(shell: Shell) -> None:
     done = shell.run("queue")
-    assert (done.status, done.out, done.err) == (0, "Nothing waits.\n", "")
+    assert (done.status, done.out, done.err) == (0, "The queue is empty.\n", "")
     assert shell.run("queue", "list", "--json").json == {
         "waiting": 0,
         "working": 0,
@@ -76,7 +76,7 @@ def test_what_waits_is_listed_with_its_short_id_and_the_dead_with_their_error(
     assert lines[1].split()[:4] == [broken[-8:], "dead", "session", "12"]
     assert lines[1].endswith("6         it broke")
     assert lines[2].split()[:4] == [waiting[-8:], "waiting", "legal", str(len(SUMMARY))]
-    assert "1 waiting, 0 in work, 1 dead." in lines[3]
+    assert "1 waiting, 0 working, 1 dead." in lines[3]
     assert listed(shell) == {broken: "dead", waiting: "waiting"}
     assert list(listed(shell, "--limit", "1")) == [broken]
 
@@ -84,7 +84,7 @@ def test_what_waits_is_listed_with_its_short_id_and_the_dead_with_their_error(
 def test_once_works_off_what_waits_and_done_lists_it(shell: Shell, memory: Memory) -> None:
     id_ = send(memory)
     done = shell.run("queue", "work", "--once")
-    assert (done.status, done.out, done.err) == (0, "1 text worked off.\n", "")
+    assert (done.status, done.out, done.err) == (0, "1 text processed.\n", "")
     assert listed(shell) == {}
     assert listed(shell, "--done") == {id_: "done"}
     assert shell.run("queue", "work", "--once", "--json").json == {"done": 0, "failed": 0}
@@ -124,7 +124,7 @@ def test_the_dead_are_retried_by_id_or_all(shell: Shell, memory: Memory) -> None
     first, second = dead(memory), dead(memory, "another text came in")
     done = shell.run("queue", "retry", first[-8:])
     assert (done.status, done.err) == (0, "")
-    assert "1 text will be worked off now" in done.out
+    assert "1 text can be processed now" in done.out
     assert listed(shell) == {first: "waiting", second: "dead"}
     assert shell.run("queue", "retry", "--all", "--json").json == {"retried": 1}
     assert set(listed(shell).values()) == {"waiting"}
@@ -138,7 +138,7 @@ def test_what_is_done_is_not_tried_again(shell: Shell, memory: Memory) -> None:
     shell.run("queue", "work", "--once")
     done = shell.run("queue", "retry", id_)
     assert done.status == 3
-    assert f"{id_[-8:]} is done: nothing to try again." in done.err
+    assert f"{id_[-8:]} is done and is not tried again." in done.err
 
 
 def test_a_drop_shows_what_goes_and_wants_a_yes(shell: Shell, memory: Memory) -> None:
@@ -146,7 +146,7 @@ def test_a_drop_shows_what_goes_and_wants_a_yes(shell: Shell, memory: Memory) ->
     asked = shell.run("queue", "drop", id_)
     assert asked.status == 2
     assert id_[-8:] in asked.out
-    assert "Say --yes." in asked.err
+    assert "Use --yes." in asked.err
     would = shell.run("queue", "drop", "--all", "--json").json
     assert [one["id"] for one in would["would_drop"]] == [id_]
     assert listed(shell) == {id_: "dead"}
@@ -174,17 +174,17 @@ def test_in_a_terminal_a_drop_asks(shell: Shell, memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (("bend",), 2, "'bend' is none of list, show, retry, drop, work."),
+        (("bend",), 2, "There is no action 'bend'. Use list, show, retry, drop, work."),
         (("show",), 2, "show needs the id of one text."),
         (("show", "a", "b"), 2, "show needs the id of one text."),
-        (("retry",), 2, "retry needs ids, or --all"),
-        (("drop", "abcdefgh", "--all"), 2, "drop needs ids, or --all"),
-        (("list", "abcdefgh"), 2, "list takes no id"),
-        (("work", "--all"), 2, "work takes no id"),
+        (("retry",), 2, "retry needs either ids or --all"),
+        (("drop", "abcdefgh", "--all"), 2, "drop needs either ids or --all"),
+        (("list", "abcdefgh"), 2, "list takes neither an id"),
+        (("work", "--all"), 2, "work takes neither an id"),
         (("show", "abcdefgh"), 3, "No text in the queue has the id 'abcdefgh'."),
         (("show", "%%%%%%%%"), 3, "No text in the queue has the id"),
-        (("show", "abc\udcff"), 2, "is no id."),
-        (("drop", "abcdefgh", "\udcff"), 2, "is no id."),
+        (("show", "abc\udcff"), 2, "is not an id."),
+        (("drop", "abcdefgh", "\udcff"), 2, "is not an id."),
         (("--limit", str(2**63)), 2, "--limit"),
         (("work", "--parent", "9" * 20), 2, "--parent"),
         (("--limit", "0"), 2, "--limit"),
@@ -203,7 +203,7 @@ def test_status_and_doctor_say_what_is_left(shell: Shell, memory: Memory) -> Non
     assert shell.run("status", "--json").json["intake"]["waiting"] == 0
     assert doctor(shell)["state"] == "ok"
     send(memory)
-    told = "Of what came in, 1 text not worked off yet: memory-fabric serve"
+    told = "1 text of other programs not processed yet: run memory-fabric serve"
     assert told in shell.run("status").out
     assert (doctor(shell)["state"], doctor(shell)["told"]) == ("ok", "waiting: 1 text")
     send(memory, at="2026-01-01T00:00:00.000Z")
@@ -217,7 +217,10 @@ def test_status_and_doctor_say_what_is_left(shell: Shell, memory: Memory) -> Non
     assert broken["state"] == "warning"
     assert "it broke" in broken["told"]
     assert "memory-fabric queue" in broken["remedy"]
-    assert "1 text could not be worked off: memory-fabric queue" in shell.run("status").out
+    assert (
+        "1 text of other programs could not be processed: memory-fabric queue"
+        in shell.run("status").out
+    )
 
 
 def doctor(shell: Shell) -> dict[str, Any]:

@@ -174,7 +174,10 @@ def test_recall_explains_its_scores_and_the_silence_of_a_prompt(filled: Shell) -
     assert "relevance" in told.out and "words held" in told.out and "recency" in told.out
     silent = filled.run("recall", "--explain", "kangaroos")
     assert silent.status == 3
-    assert "As a prompt it would bring nothing: nothing remembered holds any" in silent.out
+    assert (
+        "A prompt with these words would be given nothing: nothing remembered holds any"
+        in silent.out
+    )
 
 
 def test_an_explanation_for_programs_has_parts_verdicts_and_the_words(filled: Shell) -> None:

@@ -86,7 +86,7 @@ def test_without_the_extra_everything_works_and_only_the_command_speaks_of_it(ba
     results = found(bare.run("recall", QUESTION, "--json"))
 
     assert results[-1]["text"] == NEAR
-    assert bare.run("semantic").out == "Not installed: recall goes by words.\n"
+    assert bare.run("semantic").out == "Not installed: recall matches words.\n"
     checks = {c["name"]: c for c in bare.run("doctor", "--json").json}
     assert (checks["semantic"]["state"], checks["semantic"]["told"]) == ("ok", "absent")
 

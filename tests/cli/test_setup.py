@@ -64,7 +64,7 @@ def test_a_second_setup_has_nothing_to_do(shell: Shell, settings: Path) -> None:
 
     done = shell.run("setup")
 
-    assert (done.status, done.out) == (0, f"There is nothing to do: {settings}\n")
+    assert (done.status, done.out) == (0, f"Nothing to do: {settings}\n")
     assert settings.read_bytes() == before
 
 
@@ -103,7 +103,7 @@ def test_of_a_file_that_was_changed_since_only_our_hooks_go(shell: Shell, settin
 
     done = shell.run("setup", "--remove", "--yes")
 
-    assert "what was changed there since stays" in done.out
+    assert "later changes in it stay" in done.out
     assert json.loads(settings.read_bytes()) == {**json.loads(ODD), "model": "sonnet"}
     assert LAUNCH.encode() not in settings.read_bytes()
 
@@ -126,7 +126,7 @@ def test_hooks_set_up_by_hand_are_found_and_taken_out_again(shell: Shell, settin
     again = shell.run("setup")
     done = shell.run("setup", "--remove", "--yes")
 
-    assert "nothing to do" in again.out
+    assert "Nothing to do" in again.out
     assert done.status == 0, done.err
     assert settings.read_text("utf-8") == '{"model": "x"}'
 
@@ -202,7 +202,7 @@ def test_the_server_goes_into_the_projects_file_and_out_of_it(shell: Shell) -> N
         "other": {"command": "x"},
         "memory": {"command": program, "args": ["mcp"]},
     }
-    assert "nothing to do" in again.out
+    assert "Nothing to do" in again.out
     assert servers.read_bytes() == b'{"mcpServers":{"other":{"command":"x"}}}\r\n'
 
 
@@ -238,7 +238,7 @@ def test_without_a_terminal_it_needs_a_yes(shell: Shell, settings: Path) -> None
     done = shell.run("setup")
 
     assert done.status == 2
-    assert done.err == "memory-fabric: Nothing was changed: this needs a yes. Say --yes.\n"
+    assert done.err == "memory-fabric: Nothing was changed: this needs a confirmation. Use --yes.\n"
     assert not settings.exists()
 
 
@@ -340,7 +340,7 @@ def test_from_the_clients_own_copy_hooks_are_refused_and_a_link_says_how_long_it
     assert hooks.status == 2
     assert "which an update replaces" in hooks.err
     assert link.status == 0
-    assert "after an update, say it again" in link.out
+    assert "run this again after an update" in link.out
 
 
 def test_in_a_terminal_a_yes_writes(shell: Shell, settings: Path) -> None:

@@ -205,7 +205,7 @@ def test_in_a_terminal_it_asks_what_to_keep(filled: Shell) -> None:
 
     for question, answer in (
         ("Keep the memory itself", ""),
-        ("Keep our lines in MEMORY.md (1)?", "n"),
+        ("Keep the lines in MEMORY.md (1)?", "n"),
         ("Keep the records in folders of projects (1)?", "y"),
         ("Delete all of it? [y/N]:", "y"),
     ):
@@ -231,7 +231,7 @@ def test_in_a_terminal_a_no_at_the_end_or_an_interrupt_changes_nothing(
 
     terminal.expect_exact("Keep the memory itself")
     if at != "Keep the memory itself":
-        for question in ("Keep our lines", "Keep the records", "Delete all of it?"):
+        for question in ("Keep the lines", "Keep the records", "Delete all of it?"):
             terminal.sendline("n")
             terminal.expect_exact(question)
     if how == "no":

@@ -66,7 +66,7 @@ def test_without_a_memory_it_says_what_helps(shell: Shell) -> None:
     done = shell.run("viz")
 
     assert done.status == 3
-    assert "Nothing is remembered here yet. memory-fabric remember" in done.err
+    assert "Nothing is remembered here yet. Add memories with memory-fabric remember" in done.err
     assert not (shell.memory / "pages").exists()
 
 
@@ -138,7 +138,7 @@ def test_what_is_no_file_is_not_replaced_even_when_forced(told: Shell) -> None:
         done = told.run("viz", "--out", target, "--force")
 
         assert (done.status, done.out) == (2, "")
-        assert f"{target} is no file" in done.err
+        assert f"{target} exists and is not a regular file" in done.err
     assert pipe.is_fifo()
 
 
@@ -151,7 +151,7 @@ def test_a_file_that_exists_stays_unless_forced(told: Shell) -> None:
     forced = told.run("viz", "--out", "memory.html", "--force")
 
     assert (refused.status, kept) == (2, "mine")
-    assert "memory.html exists; nothing was written. Say --force." in refused.err
+    assert "memory.html exists; nothing was written. Use --force to replace it." in refused.err
     assert forced.status == 0
     assert target.read_text("utf-8") != "mine"
 
@@ -159,11 +159,11 @@ def test_a_file_that_exists_stays_unless_forced(told: Shell) -> None:
 @pytest.mark.parametrize(
     ("words", "because"),
     [
-        (("--mermaid", "--dot"), "one form at a time"),
-        (("--depth", "2"), "how far to draw around an entity"),
-        (("cursor-pagination", "--depth", "2"), "how far to draw around an entity"),
+        (("--mermaid", "--dot"), "exclude each other"),
+        (("--depth", "2"), "needs an entity and a drawing"),
+        (("cursor-pagination", "--depth", "2"), "needs an entity and a drawing"),
         (("--depth", "4"), "--depth"),
-        (("--out", "nowhere/memory.html"), "There is no folder for"),
+        (("--out", "nowhere/memory.html"), "does not exist"),
     ],
 )
 def test_wrong_use_is_one_helpful_line(told: Shell, words: tuple[str, ...], because: str) -> None:

@@ -50,7 +50,7 @@ def homes(home: Home, new_home: Callable[[], Home]) -> tuple[Home, Home]:
 def has_arrived(sender: Home, receiver: Home) -> None:
     """Wait until nothing is left to be sent, and the receiver has worked off what came."""
     until(lambda: not spool.waiting(str(sender.memory)), "all has arrived")
-    until(lambda: "Nothing waits" in receiver.fabric("queue"), "the worker has worked it off")
+    until(lambda: "The queue is empty" in receiver.fabric("queue"), "the worker has worked it off")
 
 
 def test_what_a_turn_ended_with_is_told_in_the_other_home(homes: tuple[Home, Home]) -> None:

@@ -206,7 +206,7 @@ def test_only_a_person_says_whose_memory_a_folder_has(home: Home) -> None:
     assert "memory-fabric project split: Nothing was changed: nobody" in session.main_texts[0]
     by_skill, by_shell = answers(session)
     assert "disable-model-invocation" in by_skill
-    assert "which memories are one is for the user to say" in by_shell
+    assert "only the user may decide which project" in by_shell
     registry = json.loads((home.memory / "registry.json").read_text("utf-8"))
     assert "settled" not in registry
 
@@ -220,8 +220,8 @@ def test_a_request_that_cannot_be_meant_comes_back_to_be_asked(home: Home) -> No
     )
 
     both, nothing = answers(session)
-    assert "did it work, or did it fail?" in both
-    assert "There is nothing to remember" in nothing
+    assert "contradict each other" in both
+    assert "The text is empty" in nothing
     assert tiers(home).told == []
 
 
@@ -238,7 +238,7 @@ def test_what_failed_is_told_with_what_it_lacks_and_what_speaks_against_it(home:
     )
 
     _, failed, completed = answers(session)
-    assert "No lesson is on record: what to do instead?" in failed
+    assert "It has no lesson yet." in failed
     assert ": Use offset pagination for the exports (" in failed
     assert "No lesson" not in completed
     [(why,)] = rows(home, "SELECT why FROM records WHERE type = 'antipattern'")

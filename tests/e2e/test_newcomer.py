@@ -116,7 +116,7 @@ class Newcomer:
             dimensions=(60, 200),
             timeout=120,
         )
-        for kept in ("Keep the memory itself", "Keep our lines", "Keep the records"):
+        for kept in ("Keep the memory itself", "Keep the lines", "Keep the records"):
             terminal.expect_exact(kept)
             terminal.sendline("")
         terminal.expect(r"\[y/N\]")

@@ -124,7 +124,7 @@ def test_the_command_says_known_of_the_same_name_only(
     told = []
     for name in ("node1", "node11", "NODE11", "node111"):
         assert main(["remember", SENTENCES[0].format(name)]) == 0
-        told.append("Known already" in capsys.readouterr().out)
+        told.append("Already known" in capsys.readouterr().out)
 
     assert told == [False, False, True, False]
 

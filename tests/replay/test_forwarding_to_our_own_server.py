@@ -43,7 +43,9 @@ def test_it_arrives_there_and_is_recalled_there(door: Door, shell: Shell) -> Non
     key = shell.run("serve", "--new-key", "laptop").out.split()[-1]
     with serving(shell) as server:
         noted = forward(door, server, key)
-        until(lambda: "Nothing waits" in shell.run("queue").out, "the worker has worked it off")
+        until(
+            lambda: "The queue is empty" in shell.run("queue").out, "the worker has worked it off"
+        )
         found = shell.run("recall", "which database for the ledger?").out
         server.end(signal.SIGINT)  # its worker ends with it
 
@@ -74,7 +76,9 @@ def test_sent_twice_it_is_taken_once(door: Door, shell: Shell) -> None:
         [path] = [door.memory / "forward" / "state.json"]
         path.unlink()  # as a kill between the answer and the note of it leaves it
         noted = forward(door, server, "")
-        until(lambda: "Nothing waits" in shell.run("queue").out, "the worker has worked it off")
+        until(
+            lambda: "The queue is empty" in shell.run("queue").out, "the worker has worked it off"
+        )
         done = shell.run("queue", "--done", "--json")
         server.end(signal.SIGINT)
 

@@ -189,12 +189,12 @@ def test_a_key_is_made_named_and_dropped_by_the_command(tmp_path: Path) -> None:
     gone = shell.run("serve", "--drop-key", "laptop")
 
     assert made.status == 0 and len(made.out.strip()) > 40
-    assert "shown once" in made.err
+    assert "shown only once" in made.err
     assert again.status == 2 and "already" in again.err
     assert listed.out.startswith("laptop  20") and made.out.strip() not in listed.out
-    assert dropped.out == "laptop opens nothing any more.\n"
+    assert dropped.out == "The key laptop is not valid any more.\n"
     assert (gone.status, gone.out) == (3, "")
-    assert "No key is kept" in shell.run("serve", "--list-keys").out
+    assert "There is no permanent key" in shell.run("serve", "--list-keys").out
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_remember_refuses_a_text_that_says_nothing(tmp_path: Path, text: str) ->
         async with connected(home) as client:
             result = await client.call_tool("remember", {"text": text})
             assert result.is_error
-            assert "There is nothing to remember." in texts(result)[0]
+            assert "The text is empty." in texts(result)[0]
 
     run(story)
 
@@ -500,7 +500,7 @@ def test_what_is_only_a_secret_is_refused_and_no_name_holds_one(tmp_path: Path) 
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             refused = await client.call_tool("remember", {"text": f"password={secret}"})
-            assert refused.is_error and "nothing but a secret" in texts(refused)[0]
+            assert refused.is_error and "only a secret" in texts(refused)[0]
             text = f"The database asks for the password {secret} on every call"
             await ask(client, "remember", text=text, entities=[secret, "database"])
 

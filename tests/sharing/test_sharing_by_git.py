@@ -239,7 +239,7 @@ def test_share_off_hides_and_forgets_when_asked(people: list[Person]) -> None:
     bob.json("share", "on")
 
     shown = bob.command("share", "off", "--forget")
-    assert shown.returncode == 0 and "Say --yes" in shown.stdout and "tracks" in shown.stdout
+    assert shown.returncode == 0 and "Use --yes" in shown.stdout and "tracks" in shown.stdout
     assert len(bob.records("trust = 'foreign'")) == 1
     assert bob.json("share", "off", "--forget", "--yes")["forgotten"] == 1
     assert bob.records("trust = 'foreign'") == []
@@ -261,7 +261,7 @@ def test_it_says_what_becomes_visible_and_what_hides_it(people: list[Person]) ->
         "scope team",
         "ann",
         "git add",
-        "Git does not see it",
+        "Git ignores it",
         ".gitignore:1",
     ):
         assert word in done.stdout, word

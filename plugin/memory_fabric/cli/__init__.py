@@ -1,4 +1,4 @@
-"""The door for people: the command `memory-fabric`, one module for each group of commands."""
+"""The command line `memory-fabric`, with one module for each command."""
 
-# Set by the script that `completion` prints, when a shell asks what may come next.
+# Set by the script that `completion` prints when the shell asks for completions.
 COMPLETING = "_MEMORY_FABRIC_COMPLETE"

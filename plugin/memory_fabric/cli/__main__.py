@@ -1,4 +1,4 @@
-"""`python -m memory_fabric.cli`: the command line without an installed script."""
+"""Run the command line as `python -m memory_fabric.cli`, without an installed script."""
 
 import sys
 

@@ -10,31 +10,31 @@ from typing import Annotated
 import typer
 
 from memory_fabric import __version__
-from memory_fabric.cli.help import laid_out, told_by
+from memory_fabric.cli.help import format_help, help_text_of
 from memory_fabric.cli.registry import COMMANDS, Command
 
-EPILOG = "Exit codes: 0 done, 1 failed, 2 wrong use, 3 nothing found."
+EPILOG = "Exit codes: 0 success, 1 failure, 2 usage error, 3 nothing found."
 
 
 def build(names: Collection[str] = ()) -> typer.Typer:
-    """The application with these commands, or with all; only their modules are imported."""
+    """Build the application with the named commands, or with all; import only their modules."""
     app = _bare()
     rendered = sys.stdout.isatty()
     for command in COMMANDS:
         if not names or command.name in names:
             function = _function(command)
-            told = told_by(function)
+            text = help_text_of(function)
             app.command(
                 command.name,
-                help=laid_out(told.prose, rendered=rendered),
-                epilog=laid_out(told.examples, rendered=rendered),
+                help=format_help(text.prose, rendered=rendered),
+                epilog=format_help(text.examples, rendered=rendered),
                 rich_help_panel=command.panel,
             )(function)
     return app
 
 
 def listing() -> typer.Typer:
-    """The application as its help shows it: every command by name and line, none of them loaded."""
+    """Build the application for `--help`: the name and summary of every command, none imported."""
     app = _bare()
     for command in COMMANDS:
         says = command.says or _function(command).__doc__
@@ -62,12 +62,12 @@ def _function(command: Command) -> Callable[..., int]:
 
 
 def _unloaded() -> None:
-    raise AssertionError("main builds the command that it is to run")
+    raise AssertionError("main builds the application with the command that it runs")
 
 
 def _top(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
     """Persistent memory for Claude Code: what was decided, and why, in every session."""
     if version:

@@ -1,4 +1,4 @@
-"""A page in the person's browser, where somebody could see it."""
+"""Open pages in the user's browser."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from memory_fabric.config import has_display
 
 
 def can_open() -> bool:
-    """Whether a person sits at this terminal and has a screen."""
+    """Return True if standard output is a terminal with a display."""
     return sys.stdout.isatty() and has_display(os.environ, sys.platform)
 
 
 def open_page(address: str) -> bool:
-    """Whether a browser was told to show the page at this address."""
+    """Open the address in a browser; return False if there is no browser."""
     import webbrowser  # only where one is opened
 
     return webbrowser.open(address)

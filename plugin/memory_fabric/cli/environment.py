@@ -1,4 +1,4 @@
-"""What a command works on: the settings of this shell and the memory of this folder."""
+"""The settings of this shell and the memory of this folder, for all commands."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from memory_fabric.store import files, settings_file
 from memory_fabric.store.memory import Memory
 
 SOURCE = "cli"
-MEND_WALL = (
-    "It may isolate somebody: until it is mended, hooks and tools give nothing and keep nothing. "
+REPAIR_DOMAINS = (
+    "It may isolate a domain: until it is repaired, hooks and tools recall and store nothing. "
     "Correct it."
 )
 
 
 def settings() -> Settings:
-    """Settings as the hooks would read them; the project is the current folder unless stated.
+    """Return the settings as hooks read them; the project defaults to the current folder.
 
-    Raises BadInput for a config.toml that cannot be read, and for a home below a file.
+    Raises BadInput if config.toml cannot be read, or if a file is in the path of the home.
     """
     home = home_path(os.environ)
-    _need_room(home)
+    _check_home(home)
     file = settings_file.read_file(home)
     if file.error:
         raise BadInput(
             settings_file.NAME,
             f"{os.path.join(home, settings_file.NAME)} cannot be read: {file.error}.",
-            remedy=MEND_WALL if file.closed else "Correct or remove it.",
+            remedy=REPAIR_DOMAINS if file.closed else "Correct or remove it.",
         )
     found = read_settings(os.environ, file.table)
     return found._replace(
@@ -41,48 +41,53 @@ def settings() -> Settings:
     )
 
 
-def _need_room(home: str) -> None:
-    """Raises BadInput where a file lies at the home's place or above it."""
+def _check_home(home: str) -> None:
+    """Raise BadInput if the home or one of its parents is not a folder."""
     above = home
     while not os.path.lexists(above):
         above = os.path.dirname(above)
     if not os.path.isdir(above):
         raise BadInput(
             "MEMORY_FABRIC_HOME",
-            f"{above} is no folder, so {home} cannot be memory's home.",
-            remedy="Move it away, or name another home with MEMORY_FABRIC_HOME.",
+            f"{above} is not a folder, so memory cannot be stored in {home}.",
+            remedy="Move it away, or set MEMORY_FABRIC_HOME to another folder.",
         )
 
 
 def _current_folder() -> str:
-    """The folder of this shell. Raises BadInput where it was deleted."""
+    """Return the current folder. Raises BadInput if it was deleted."""
     try:
         return os.getcwd()
     except FileNotFoundError as error:
         raise BadInput(
-            "folder", "The current folder was deleted.", remedy="Go to another, and try again."
+            "folder",
+            "The current folder was deleted.",
+            remedy="Change to another folder, and try again.",
         ) from error
 
 
 def plugin_root() -> str:
-    """The plugin's folder around this package; empty when the package was installed alone."""
+    """Return the plugin's folder; empty if the package was installed without the plugin."""
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
     return root if os.path.exists(os.path.join(root, "hooks.json")) else ""
 
 
 @contextmanager
 def open_memory(*, repair: bool = False) -> Iterator[Memory]:
-    """The memory of this folder, closed afterwards; `repair` as in Memory.open."""
+    """Open the memory of this folder and close it afterwards; `repair` as in Memory.open."""
     memory = Memory.open(settings(), repair=repair)
     try:
         yield memory
     finally:
         memory.close()
         for why in files.refused_files.values():
-            show.complain(why)
+            show.warn(why)
         files.refused_files.clear()
 
 
-def said_here(trust: str = "user") -> Provenance:
-    """Who speaks on the command line: a person, or a model whose command a person allowed."""
+def provenance(trust: str = "user") -> Provenance:
+    """Return the provenance of a statement on the command line.
+
+    The speaker is a person, or a model whose command a person allowed.
+    """
     return Provenance(source=SOURCE, trust=trust)

@@ -1,4 +1,4 @@
-"""Records and times as people and programs read them."""
+"""Format records and times for people and programs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from memory_fabric.ids import short_id
 from memory_fabric.models import Record
 from memory_fabric.store import records
 
-# Ways by which a person's own words come; an unattended session lowers their trust, no more.
+# Sources of a person's own words. An unattended session lowers their trust, but the user said it.
 TYPED = ("prompt", "cli")
 
 
 def as_json(record: Record) -> dict[str, Any]:
-    """The record for programs; fields without a value are left out."""
+    """Return the record as a JSON object, without empty fields."""
     whole = records.as_object(record)
     whole["short_id"] = short_id(record.id)
     whole["entities"] = [{"name": e.name, "type": e.type} for e in record.entities]
@@ -24,19 +24,19 @@ def as_json(record: Record) -> dict[str, Any]:
 
 
 def said_by(record: Record) -> str:
-    """Who said it, by what way, and when, in a phrase."""
-    who_ = record.author or speaker(record.source, record.trust)
+    """Describe the speaker, the source and the date of a record in a phrase."""
+    name = record.author or speaker(record.source, record.trust)
     if record.trust == "foreign":
-        who_ = f"{record.author or 'someone else'}, as claimed"
+        name = f"{record.author or 'someone else'}, as claimed"
     agent = f" (agent {record.agent})" if record.agent else ""
-    return f"{who_}{agent}, by {record.source}, on {when(record.created_at)}"
+    return f"{name}{agent}, by {record.source}, on {when(record.created_at)}"
 
 
 def speaker(source: str, trust: str) -> str:
-    """Who speaks by this way: what was typed is the user's, however little it is trusted."""
+    """Name the speaker: typed text is the user's, however low its trust is."""
     return "the user" if trust == "user" or source in TYPED else f"the {trust}"
 
 
 def when(timestamp: str) -> str:
-    """A time for people: `2026-01-15 10:00`; the times of the house are UTC."""
-    return f"{timestamp[:10]} {timestamp[11:16]} UTC" if timestamp else "an unknown day"
+    """Format a UTC timestamp for people: `2026-01-15 10:00 UTC`."""
+    return f"{timestamp[:10]} {timestamp[11:16]} UTC" if timestamp else "an unknown date"

@@ -1,4 +1,4 @@
-"""How forwarding stands, for status and sync: what waits, what was refused, what went wrong."""
+"""Report on forwarding, for status, sync and doctor: waiting, rejected and failed items."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from memory_fabric.store import spool
 from memory_fabric.store.spool import Backlog
 from memory_fabric.text import many
 
-ANOTHER = "Another process is sending, or tries again within seconds: nothing was sent from here."
-REACH = "Set MEMORY_FABRIC_FORWARD_URL to it and say memory-fabric sync, or delete them."
+LOCKED = "Nothing was sent: another process is sending or will retry within seconds."
+OTHER_RECEIVER_REMEDY = (
+    "Set MEMORY_FABRIC_FORWARD_URL to it and run memory-fabric sync, or delete the items."
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A sentence on forwarding, and what helps where something is wrong."""
+class Message:
+    """A sentence about forwarding, with a remedy if something is wrong."""
 
     text: str
     remedy: str = ""
 
 
 def lines(settings: Settings, now_s: float) -> list[str]:
-    """What `status` says; nothing where no receiver is named and nothing waits."""
+    """Return the lines of `status`; none if no receiver is set and nothing waits."""
     found = spool.backlog(settings.home, settings.forward_url)
     told = []
     if settings.forward_url:
@@ -33,43 +35,48 @@ def lines(settings: Settings, now_s: float) -> list[str]:
     return told + [f"{t.text} {t.remedy}".rstrip() for t in troubles(settings, found, now_s)]
 
 
-def troubles(settings: Settings, found: Backlog, now_s: float) -> list[Told]:
-    """What waits and why, and what is not going to arrive."""
+def troubles(settings: Settings, found: Backlog, now_s: float) -> list[Message]:
+    """Return messages on items that wait, failed, were rejected or were dropped."""
     told = []
     if found.waiting:
-        told.append(Told(f"{waits(found, now_s)}.", _sends(settings)))
+        told.append(Message(f"{describe_waiting(found, now_s)}.", _waiting_remedy(settings)))
     if is_failing(found):
         when = ago(found.error_at, now_s)
         told.append(
-            Told(f"Forwarding failed {when}: {found.last_error}{_next(found)}", found.remedy)
+            Message(f"Forwarding failed {when}: {found.last_error}{_next(found)}", found.remedy)
         )
     told += [
-        Told(f"Some wait for {other}, which is not the receiver here.", REACH)
+        Message(
+            f"Some items wait for {other}, which is not the configured receiver.",
+            OTHER_RECEIVER_REMEDY,
+        )
         for other in found.elsewhere
     ]
     if found.rejected:
         reason = f", the last: {found.refusal.rstrip('.')}." if found.refusal else "."
         place = os.path.join(spool.folder_of(settings.home), spool.REJECTED)
-        remedy = f"Each lies with its answer in {place}; delete what you have read."
-        told.append(Told(f"The receiver rejected {many(found.rejected, 'item')}{reason}", remedy))
+        remedy = f"Read each item with the receiver's response in {place}, then delete it."
+        told.append(
+            Message(f"The receiver rejected {many(found.rejected, 'item')}{reason}", remedy)
+        )
     if found.dropped:
-        lost = f"{many(found.dropped, 'time')} there was no room"
-        told.append(Told(f"{lost}: nothing was forwarded.", "Send or delete what lies there."))
+        lost = f"{many(found.dropped, 'time')} the spool was full"
+        told.append(Message(f"{lost}: nothing was forwarded.", "Send or delete the items in it."))
     return told
 
 
 def is_failing(found: Backlog) -> bool:
-    """Whether the last try went wrong and something still waits."""
+    """Return True if the last attempt failed and items still wait."""
     return bool(found.last_error and found.waiting and found.error_at > found.last_success)
 
 
-def waits(found: Backlog, now_s: float) -> str:
-    """How much waits, and since when."""
+def describe_waiting(found: Backlog, now_s: float) -> str:
+    """Describe how many items wait and since when."""
     return f"{many(found.waiting, 'item')} to forward, the oldest {ago(found.oldest_at, now_s)}"
 
 
 def ago(at: str, now_s: float) -> str:
-    """How long ago a time was: `40 s ago`."""
+    """Describe the age of an ISO time: `40 s ago`."""
     age_s = max(0.0, now_s - datetime.fromisoformat(at).timestamp())
     for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
         if age_s >= size:
@@ -78,26 +85,29 @@ def ago(at: str, now_s: float) -> str:
 
 
 def as_json(settings: Settings) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the state of the spool as a JSON object."""
     found = spool.backlog(settings.home, settings.forward_url)
     return {"to": settings.forward_url, **found._asdict(), "elsewhere": list(found.elsewhere)}
 
 
 def send(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
-    """Send what waits now: what to say, the counts (none without a receiver), what failed."""
+    """Send the waiting items now.
+
+    Returns a sentence for people, the counts (None without a receiver) and the failures.
+    """
     if not settings.forward_url or not spool.waiting(settings.home):
         return "", None if not settings.forward_url else _counts(settings, 0, 0), []
     from memory_fabric.forwarding import sender  # loads what can reach a network
     from memory_fabric.forwarding.http_client import over_network
 
     if not sender.may_send(settings):
-        return "", None, ["forward: nothing was sent: memory is switched off here."]
+        return "", None, ["forward: nothing was sent, because memory is switched off here."]
     try:
         done = sender.send_now(settings, over_network(settings), sender.Clock())
     except TimeoutError:
-        return ANOTHER, _counts(settings, 0, 0), []
+        return LOCKED, _counts(settings, 0, 0), []
     counts = _counts(settings, done.arrived, done.refused)
-    told = f"{done.arrived} forwarded, {counts['waiting']} wait still, {done.refused} rejected."
+    told = f"{done.arrived} forwarded, {counts['waiting']} still wait, {done.refused} rejected."
     failed = []
     if done.failure:
         failed.append(f"forward: {done.failure.told} {done.failure.remedy}".rstrip())
@@ -109,7 +119,7 @@ def send(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 def _next(found: Backlog) -> str:
     if not found.next_at:
         return ""
-    return f" The next try: {found.next_at[:16].replace('T', ' ')} UTC."
+    return f" The next attempt: {found.next_at[:16].replace('T', ' ')} UTC."
 
 
 def _counts(settings: Settings, arrived: int, refused: int) -> dict[str, int]:
@@ -123,7 +133,7 @@ def _last(found: Backlog, now_s: float) -> str:
     return f"; the last arrived {ago(found.last_success, now_s)}"
 
 
-def _sends(settings: Settings) -> str:
+def _waiting_remedy(settings: Settings) -> str:
     if settings.forward_url:
         return "memory-fabric sync sends them now."
-    return "No receiver is named here: set MEMORY_FABRIC_FORWARD_URL, or delete them."
+    return "No receiver is configured: set MEMORY_FABRIC_FORWARD_URL, or delete them."

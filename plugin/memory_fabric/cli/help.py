@@ -1,6 +1,6 @@
-"""What a command says of itself: its docstring, prose first, then the examples that it ends with.
+"""The help text of a command: its docstring, divided into prose and the examples at its end.
 
-The same text serves `--help` in a terminal, `--help` for a process, and docs/commands.md.
+The same text is used for `--help` and docs/commands.md.
 """
 
 from __future__ import annotations
@@ -9,45 +9,45 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# What a paragraph begins with that keeps its lines where no terminal renders Markdown.
-AS_IT_IS = "\b\n"
+# Click keeps the lines of a paragraph that begins with this.
+VERBATIM = "\b\n"
 INDENT = "    "
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Paragraphs in Markdown, and from the first example on all that follows."""
+class HelpText:
+    """The prose of a help text in Markdown, and its examples."""
 
     prose: str
     examples: str
 
 
-def told_by(function: Callable[..., object]) -> Told:
-    """What a command's docstring says."""
-    return divided(inspect.getdoc(function) or "")
+def help_text_of(function: Callable[..., object]) -> HelpText:
+    """Return the help text in the docstring of a command."""
+    return split_examples(inspect.getdoc(function) or "")
 
 
-def divided(text: str) -> Told:
-    """A text divided before its first example; a line that leads to it goes with it."""
-    paragraphs = inspect.cleandoc(text).replace(AS_IT_IS, "").split("\n\n")
+def split_examples(text: str) -> HelpText:
+    """Split a text before its first example, or before the line with a colon that introduces it."""
+    paragraphs = inspect.cleandoc(text).replace(VERBATIM, "").split("\n\n")
     first = next((n for n, part in enumerate(paragraphs) if part.startswith(INDENT)), None)
     if first is None:
-        return Told("\n\n".join(paragraphs), "")
+        return HelpText("\n\n".join(paragraphs), "")
     if first > 1 and paragraphs[first - 1].endswith(":"):
         first -= 1
-    return Told("\n\n".join(paragraphs[:first]), "\n\n".join(paragraphs[first:]))
+    return HelpText("\n\n".join(paragraphs[:first]), "\n\n".join(paragraphs[first:]))
 
 
-def laid_out(text: str, *, rendered: bool) -> str:
-    """The text for `--help`: rendered as Markdown, or with its examples kept line by line."""
+def format_help(text: str, *, rendered: bool) -> str:
+    """Format a text for `--help`: as Markdown if it is rendered, else with verbatim examples."""
     if rendered:
-        return fenced(text)
+        return with_fences(text)
     parts = text.split("\n\n")
-    return "\n\n".join(AS_IT_IS + p if p.startswith(INDENT) else p for p in parts)
+    return "\n\n".join(VERBATIM + p if p.startswith(INDENT) else p for p in parts)
 
 
-def fenced(text: str) -> str:
-    """The text with its examples between fences, as a page of Markdown has them."""
+def with_fences(text: str) -> str:
+    """Return the text with its examples in fenced code blocks."""
     return "\n\n".join(_fenced(part) for part in text.split("\n\n"))
 
 

@@ -1,6 +1,6 @@
-"""Arguments in, exit code out: the one place where a command's errors become a line for people.
+"""Run a command and turn its errors into one line on standard error and an exit code.
 
-Exit codes: 0 done, 1 it failed, 2 the command was used wrongly, 3 nothing was found.
+Exit codes: 0 success, 1 failure, 2 usage error, 3 nothing found, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -14,53 +14,55 @@ from memory_fabric.cli import COMPLETING
 from memory_fabric.errors import BadInput, FabricError, NotFound
 
 DONE, FAILED, WRONG_USE, NOTHING_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
-DOCTOR = "memory-fabric doctor says what is wrong."
-CHECK = "memory-fabric check says what is damaged."
+DOCTOR = "Run memory-fabric doctor to find the cause."
+CHECK = "Run memory-fabric check to find the damage."
 MAX_SAID_CHARS = 200
-# What ends a sentence, also one that lists choices.
+# The end of a sentence, also of one that lists choices.
 ENDS = (".", "?", ")")
 REMEDIES: dict[type[OSError], str] = {
-    NotADirectoryError: "A file lies where a folder must be: move it away.",
-    IsADirectoryError: "A folder lies where a file must be: name another, or move it away.",
-    FileExistsError: "Something else lies there: move it away.",
-    PermissionError: "Check who may write there; MEMORY_FABRIC_HOME moves memory elsewhere.",
-    FileNotFoundError: "Check the path; MEMORY_FABRIC_HOME says where memory lies.",
+    NotADirectoryError: "A folder is needed, but a file is there: move it away.",
+    IsADirectoryError: "A file is needed, but a folder is there: use another name.",
+    FileExistsError: "The file exists already: move it away.",
+    PermissionError: "Check its permissions, or set MEMORY_FABRIC_HOME to another folder.",
+    FileNotFoundError: "Check the path; MEMORY_FABRIC_HOME sets the folder of the memory.",
     TimeoutError: "Try again in a moment.",
 }
 REMEDIES_BY_NUMBER = {
-    errno.ENOSPC: "Make room there, and try again.",
-    errno.EROFS: "That place is read-only; MEMORY_FABRIC_HOME moves memory elsewhere.",
+    errno.ENOSPC: "Free some disk space, and try again.",
+    errno.EROFS: "The file system is read-only: set MEMORY_FABRIC_HOME to another folder.",
 }
-DOORS = ("hook", "mcp")
+PROGRAM_COMMANDS = ("hook", "mcp")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; its exit code."""
+    """Run one command and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     closed = _fill_closed_streams()
-    if len(given) == 1 and given[0] in DOORS:  # programs start these all day: no command line
+    if (
+        len(given) == 1 and given[0] in PROGRAM_COMMANDS
+    ):  # started often by programs: skip the command line
         from memory_fabric.cli import entry_points
 
-        return entry_points.open_door(given[0])
+        return entry_points.run_program(given[0])
     if closed:
         return _say(
             "standard output is closed; nothing was done. Send it to /dev/null instead.", FAILED
         )
     try:
-        _keep_quiet()
+        _configure_streams()
         code = _run(given)
         sys.stdout.flush()
-    except BrokenPipeError:  # `| head` has seen enough
-        _give_up_output()
+    except BrokenPipeError:  # the reader, such as `| head`, has closed the pipe
+        _discard_output()
         return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        code = _say(_told(error), FAILED)
+        code = _say(_describe(error), FAILED)
         try:
             sys.stdout.flush()
-        except OSError:  # it was the output itself that could not be written
-            _give_up_output()
+        except OSError:  # standard output itself cannot be written
+            _discard_output()
     return code
 
 
@@ -98,14 +100,14 @@ def _run(given: list[str]) -> int:
     except OSError:
         raise
     except sqlite3.Error as error:
-        return _say(f"The database: {error}. {CHECK}", FAILED)
-    except Exception:  # noqa: BLE001 - the last door: a fault of ours becomes a line, not a trace
-        return _say(_confess(), FAILED)
+        return _say(f"The database failed: {error}. {CHECK}", FAILED)
+    except Exception:  # noqa: BLE001 - the outermost boundary: users see a line, not a traceback
+        return _say(_report_bug(), FAILED)
     return code if isinstance(code, int) else DONE
 
 
-def _confess() -> str:
-    """What is said of a fault of ours: what it was, and where its traceback lies."""
+def _report_bug() -> str:
+    """Save the traceback of a bug and return a message with its path."""
     import traceback
 
     from memory_fabric.config import home_path
@@ -113,24 +115,27 @@ def _confess() -> str:
 
     kind, error, _ = sys.exc_info()
     path = log.keep_traceback(home_path(os.environ), traceback.format_exc())
-    where = f"Its traceback lies in {path}" if path else "Its traceback could not be kept"
+    where = f"The traceback is in {path}" if path else "The traceback could not be saved"
     name = kind.__name__ if kind else "error"
     return (
-        f"this is a fault of memory-fabric, not yours ({name}: {str(error)[:MAX_SAID_CHARS]}). "
-        f"{where}; please report it. memory-fabric doctor says whether all else is well."
+        f"this is a bug in memory-fabric ({name}: {str(error)[:MAX_SAID_CHARS]}). "
+        f"{where}; please report it. Run memory-fabric doctor to check everything else."
     )
 
 
-def _told(error: OSError) -> str:
-    """What failed, where, and what helps."""
-    where = str(error.filename2 or error.filename or "")  # of a link or a move: where it goes
+def _describe(error: OSError) -> str:
+    """Return the path, the error and the remedy of an operating system error."""
+    where = str(error.filename2 or error.filename or "")  # the target of a link or move
     what = error.strerror or str(error)
     helps = REMEDIES.get(type(error)) or REMEDIES_BY_NUMBER.get(error.errno or 0, DOCTOR)
     return f"{where + ': ' if where else ''}{what.rstrip('.')}. {helps}"
 
 
 def _fill_closed_streams() -> bool:
-    """Whether standard output was closed. No file that is opened may take a stream's number."""
+    """Open /dev/null for each closed stream, so that no opened file takes its number.
+
+    Returns True if standard output was closed.
+    """
     closed = sys.stdout is None
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -138,8 +143,8 @@ def _fill_closed_streams() -> bool:
     return closed
 
 
-def _keep_quiet() -> None:
-    """Show what can be shown of any text, and no warnings of other packages, unless asked to."""
+def _configure_streams() -> None:
+    """Replace characters that cannot be encoded, and hide the warnings of other packages."""
     import warnings
 
     for stream in (sys.stdout, sys.stderr):
@@ -149,8 +154,8 @@ def _keep_quiet() -> None:
         warnings.simplefilter("ignore")
 
 
-def _give_up_output() -> None:
-    """Let nothing more be written where nobody reads or nothing fits."""
+def _discard_output() -> None:
+    """Send further output to /dev/null, when the reader has gone or the disk is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

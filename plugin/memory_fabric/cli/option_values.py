@@ -1,10 +1,10 @@
-"""The values that arguments and options take, for commands to check and a shell to complete."""
+"""The values of arguments and options, for validation and shell completion."""
 
 from __future__ import annotations
 
 from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES
 
-# `session` records are summaries that hooks write; nobody states one by hand.
+# Without `session`: these records are summaries that only hooks write.
 STATED_TYPES = sorted(RECORD_TYPES - {"session"})
 QUEUE_ACTIONS = ("list", "show", "retry", "drop", "work")
 PROJECT_ACTIONS = ("list", "link", "split", "undo", "adopt")
@@ -12,34 +12,34 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def record_types(incomplete: str) -> list[str]:
-    """Types of records that begin so."""
-    return _beginning(STATED_TYPES, incomplete)
+    """Complete a type of record."""
+    return _starting_with(STATED_TYPES, incomplete)
 
 
 def types(incomplete: str) -> list[str]:
-    """Types of records and entities that begin so."""
-    return _beginning(sorted(RECORD_TYPES | ENTITY_TYPES), incomplete)
+    """Complete a type of record or entity."""
+    return _starting_with(sorted(RECORD_TYPES | ENTITY_TYPES), incomplete)
 
 
 def scopes(incomplete: str) -> list[str]:
-    """Scopes that begin so."""
-    return _beginning(SCOPES, incomplete)
+    """Complete a scope."""
+    return _starting_with(SCOPES, incomplete)
 
 
 def project_actions(incomplete: str) -> list[str]:
-    """What `project` can do, that begins so."""
-    return _beginning(PROJECT_ACTIONS, incomplete)
+    """Complete an action of `project`."""
+    return _starting_with(PROJECT_ACTIONS, incomplete)
 
 
 def queue_actions(incomplete: str) -> list[str]:
-    """What `queue` can do, that begins so."""
-    return _beginning(QUEUE_ACTIONS, incomplete)
+    """Complete an action of `queue`."""
+    return _starting_with(QUEUE_ACTIONS, incomplete)
 
 
 def shells(incomplete: str) -> list[str]:
-    """Shells that a completion is made for, that begin so."""
-    return _beginning(SHELLS, incomplete)
+    """Complete the name of a shell."""
+    return _starting_with(SHELLS, incomplete)
 
 
-def _beginning(words: list[str] | tuple[str, ...], incomplete: str) -> list[str]:
+def _starting_with(words: list[str] | tuple[str, ...], incomplete: str) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]

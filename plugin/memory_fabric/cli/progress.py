@@ -1,4 +1,4 @@
-"""A bar for work that takes a while: on standard error, only in a terminal, gone afterwards."""
+"""A transient progress bar on standard error, in terminals only."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-# What is done sooner needs no bar, which would only flash.
+# Shorter work shows no bar, which would only flash.
 DELAY_S = 0.5
 
 
 @contextmanager
 def bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """What is to be told (done, of how much); None where nobody watches, or with `quiet`."""
+    """Yield a function to call with (done, total); None if `quiet` or outside a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    late = _Late(what)
+    delayed = _DelayedBar(what)
     try:
-        yield late.tell
+        yield delayed.update
     finally:
-        late.close()
+        delayed.close()
 
 
-class _Late:
-    """A bar that appears when the work has taken some time."""
+class _DelayedBar:
+    """A bar that appears only after DELAY_S."""
 
     def __init__(self, what: str) -> None:
         self._what, self._began = what, time.monotonic()
         self._shown: tuple[Progress, TaskID] | None = None
 
-    def tell(self, done: int, of: int) -> None:
-        """So much is done; the bar appears, or moves."""
+    def update(self, done: int, of: int) -> None:
+        """Update the bar, or show it once the delay is over."""
         if self._shown is None:
             if time.monotonic() - self._began < DELAY_S:
                 return
@@ -45,12 +45,12 @@ class _Late:
         progress.update(task, completed=done, total=of)
 
     def close(self) -> None:
-        """Take the bar off the screen."""
+        """Remove the bar from the screen."""
         if self._shown is not None:
             self._shown[0].stop()
 
     def _appear(self) -> tuple[Progress, TaskID]:
-        from rich.console import Console  # only where somebody waits
+        from rich.console import Console  # not needed without a bar
         from rich.progress import Progress
 
         progress = Progress(console=Console(stderr=True), transient=True)

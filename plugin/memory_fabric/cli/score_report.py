@@ -1,4 +1,4 @@
-"""recall --explain: what each score is made of, and what a prompt would be given."""
+"""The report of recall --explain: the parts of each score, and what a prompt would be given."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MAX_TEXT_CHARS = 200
 
 
 def show_explanation(told: Explanation) -> None:
-    """Print it for a person."""
+    """Print an explanation for people."""
     words = ", ".join(f"{word} ×{strength:g}" for word, strength in told.words)
-    show.line(f"searched for: {words or 'nothing but names and filters'}", "dim")
-    for place, hit in enumerate(told.answer.hits, 1):
-        _show_hit(place, hit, told.verdicts.get(hit.id, ""))
+    show.line(f"searched for: {words or 'names and filters only'}", "dim")
+    for rank, hit in enumerate(told.answer.hits, 1):
+        _show_hit(rank, hit, told.verdicts.get(hit.id, ""))
     if not told.answer.hits:
         show.line("Nothing found.")
     show.line(_as_a_prompt(told))
@@ -25,17 +25,17 @@ def show_explanation(told: Explanation) -> None:
 
 def _as_a_prompt(told: Explanation) -> str:
     if told.silence:
-        return f"As a prompt it would bring nothing: {told.silence}."
+        return f"A prompt with these words would be given nothing: {told.silence}."
     if all(told.verdicts.get(hit.id) for hit in told.answer.hits):
-        return "As a prompt it would bring nothing of these."
-    return "As a prompt it would bring what is marked so."
+        return "A prompt with these words would be given none of these."
+    return "A prompt with these words would be given those marked so."
 
 
-def _show_hit(place: int, hit: Hit, verdict: str) -> None:
+def _show_hit(rank: int, hit: Hit, verdict: str) -> None:
     known = hit.metadata
     kind = known.get("type") or known.get("entityType") or hit.source
     show.line(
-        f"{place}. {hit.score:.3f}  [{kind}, {hit.timestamp[:10] or 'undated'}] "
+        f"{rank}. {hit.score:.3f}  [{kind}, {hit.timestamp[:10] or 'undated'}] "
         f"{cut(one_line(hit.text), MAX_TEXT_CHARS)}",
         "bold",
     )
@@ -43,10 +43,10 @@ def _show_hit(place: int, hit: Hit, verdict: str) -> None:
     about += [replaced_by(known)] if replaced_by(known) else []
     if known.get("trust") == "foreign":
         about.append(low_trust("foreign", str(known.get("author") or "")))
-    about += [f"took the place of {short_id(known['replaces'])}"] if known.get("replaces") else []
+    about += [f"replaces {short_id(known['replaces'])}"] if known.get("replaces") else []
     about += ["stale"] if known.get("stale") else []
-    about += ["seen twice, by two witnesses"] if known.get("cross_validated") else []
-    about += ["names other known things"] if known.get("cross_referenced") else []
+    about += ["confirmed by two independent sources"] if known.get("cross_validated") else []
+    about += ["names other known entities"] if known.get("cross_referenced") else []
     show.line(f"   {'; '.join(about)}", "dim")
     show.line(f"   relevance {hit.relevance:.3f} from {_summed(hit)}", "dim")
     show.line(f"   score {_score(hit)}", "dim")
@@ -56,10 +56,10 @@ def _show_hit(place: int, hit: Hit, verdict: str) -> None:
 
 def _summed(hit: Hit) -> str:
     parts = hit.metadata.get("parts", {})
-    told = " + ".join(f"{name} {value:.3f}" for name, value in parts.items())
+    total = " + ".join(f"{name} {value:.3f}" for name, value in parts.items())
     if "similarity" in hit.metadata:
-        told += f" + nearness of meaning {hit.metadata['similarity']:.3f}"
-    return told or "nothing"
+        total += f" + similarity of meaning {hit.metadata['similarity']:.3f}"
+    return total or "nothing"
 
 
 def _score(hit: Hit) -> str:

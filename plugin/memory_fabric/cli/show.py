@@ -1,4 +1,7 @@
-"""Output: tables and lines for people, JSON for programs; never a control character of a memory."""
+"""Output of commands: tables and lines for people, JSON for programs.
+
+Control characters in memories are never printed.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,19 @@ import typer
 from memory_fabric.errors import BadInput
 from memory_fabric.text import neutralised
 
-# rich is imported where something is drawn: help and JSON need none of it.
+# rich is imported late, since help and JSON do not need it.
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-# Where no terminal says its width: what a log or a model reads without folded lines.
+# The width outside a terminal, so that logs and models get unwrapped lines.
 PLAIN_WIDTH = 200
-# The option of every command whose JSON needs no words of its own.
+# The option for commands whose JSON needs no description of its own.
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 
 
 def console() -> Console:
-    """Where tables go: as wide as the terminal, colour only there."""
+    """Return a console as wide as the terminal, with colour only in a terminal."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
@@ -32,29 +35,29 @@ def console() -> Console:
 
 
 def json_out(value: Any) -> None:
-    """One JSON value for programs."""
+    """Print a JSON value."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def line(text: str, style: str = "") -> None:
-    """One paragraph; what is not for a screen is dropped."""
+    """Print one paragraph, without control characters."""
     console().print(styled(text, style), soft_wrap=True)
 
 
 def block(text: str) -> None:
-    """A block as a session is given it: its lines are harmless, its fence is ours."""
+    """Print a block that is given to sessions, whose text is neutralised already."""
     console().print(_without_controls(text), soft_wrap=True)
 
 
 def styled(text: str, style: str) -> Text:
-    """The text in a style, for a line or a cell; what is not for a screen is dropped."""
+    """Return the text in a style, for a line or a table cell, without control characters."""
     from rich.text import Text
 
     return Text(printable(text), style=style)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """A table with a head; the last column takes the room that is left."""
+    """Print a table with a header; the last column takes the remaining width."""
     from rich.table import Table
 
     shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
@@ -67,7 +70,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
 
 
 def rows(lines: Iterable[Sequence[str | Text]]) -> None:
-    """A table without a head, indented; as wide as `table`."""
+    """Print an indented table without a header, as wide as `table`."""
     from rich.padding import Padding
     from rich.table import Table
 
@@ -80,7 +83,7 @@ def rows(lines: Iterable[Sequence[str | Text]]) -> None:
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> None:
-    """Names and values under one another; pairs without a value are left out."""
+    """Print names and values, one pair per line, without empty values."""
     from rich.table import Table
 
     shown = Table.grid(padding=(0, 2, 0, 0))
@@ -92,26 +95,29 @@ def facts(pairs: Iterable[tuple[str, str]]) -> None:
     console().print(shown)
 
 
-def complain(text: str) -> None:
-    """One line on standard error, for what did not work beside what did."""
+def warn(text: str) -> None:
+    """Print one line on standard error, for a failure of part of a command."""
     typer.echo(f"memory-fabric: {printable(' '.join(text.split()))}", err=True)
 
 
 def confirmed(question: str, yes: bool) -> bool:
-    """Whether the person agrees; `--yes` agrees in advance.
+    """Return True if the user agrees, or agreed in advance with `--yes`.
 
-    Raises BadInput where nobody can be asked.
+    Raises BadInput without a terminal to ask in.
     """
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise BadInput("--yes", "Nothing was changed: this needs a yes.", remedy="Say --yes.")
+        raise BadInput(
+            "--yes", "Nothing was changed: this needs a confirmation.", remedy="Use --yes."
+        )
     return typer.confirm(question)
 
 
 def printable(text: str) -> str:
-    """The text without control and invisible characters, its fences harmless: a memory must not
-    drive the terminal, nor whoever reads along.
+    """Return the text without control and invisible characters, and with neutralised fences.
+
+    A memory must control neither the terminal nor a model that reads the output.
     """
     return _without_controls(neutralised(text))
 

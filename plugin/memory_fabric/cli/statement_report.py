@@ -1,4 +1,4 @@
-"""What remember made of a statement: for people, a few lines; for programs, the same facts."""
+"""The confirmation of remember, as lines for people and as JSON."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MAX_WHAT_CHARS = 400
 
 
 class Confirmation(NamedTuple):
-    """A record as it is stored, and all that whoever stated it should hear of it.
+    """A stored record with the facts that its author should know.
 
-    `left_out` counts characters that were cut away; with `lacks_lesson` it failed and nothing says
-    what to do instead.
+    `left_out` counts the characters that were cut off; `lacks_lesson` is set if it failed and no
+    text says what to do instead.
     """
 
     record: Record
@@ -36,7 +36,7 @@ class Confirmation(NamedTuple):
 
 
 def confirmation(memory: Memory, stored: Record, *, repeated: bool) -> Confirmation:
-    """What the memory holds of a record that was just stated."""
+    """Read back from memory a record that was just stated."""
     return Confirmation(
         stored,
         repeated,
@@ -49,7 +49,7 @@ def confirmation(memory: Memory, stored: Record, *, repeated: bool) -> Confirmat
 
 
 def as_json(told: Confirmation) -> dict[str, Any]:
-    """The confirmation for programs: the record, and beside it what became of it."""
+    """Return the record and the facts of its confirmation as a JSON object."""
     whole = formatting.as_json(told.record) | {
         "repeated": told.repeated,
         "new_entities": list(told.brought.new),
@@ -65,9 +65,9 @@ def as_json(told: Confirmation) -> dict[str, Any]:
 
 
 def show_confirmation(told: Confirmation) -> None:
-    """The confirmation for people; what did not work goes to standard error."""
+    """Print the confirmation; failures go to standard error."""
     stored = told.record
-    head = "Known already, now stronger" if told.repeated else "Remembered"
+    head = "Already known, now stronger" if told.repeated else "Remembered"
     show.line(f"{head}: {stored.type} {short_id(stored.id)}", style="bold")
     show.facts(
         (
@@ -79,8 +79,8 @@ def show_confirmation(told: Confirmation) -> None:
             ("graph", _counted(told.brought)),
             ("domain", stored.domain),
             ("scope", f"{stored.scope}, confidence {stored.confidence:.2f}"),
-            ("in place of", "; ".join(f"{r.what} ({short_id(r.id)})" for r in told.replaced)),
-            ("lies in", ", ".join(told.tiers)),
+            ("replaces", "; ".join(f"{r.what} ({short_id(r.id)})" for r in told.replaced)),
+            ("stored in", ", ".join(told.tiers)),
         )
     )
     for record in told.opposite:
@@ -88,7 +88,7 @@ def show_confirmation(told: Confirmation) -> None:
     if told.lacks_lesson:
         show.line(_how_to_add_a_lesson(stored))
     for failure in told.failures:
-        show.complain(failure)
+        show.warn(failure)
 
 
 def _opposite(record: Record) -> dict[str, str]:
@@ -113,9 +113,9 @@ def _counted(brought: Brought) -> str:
 
 
 def _how_to_add_a_lesson(stored: Record) -> str:
-    """The command that completes a record: the same words, with what to do instead."""
+    """Return the command that adds a lesson to the record: the same words with --instead."""
     stated = {"--scope": (stored.scope, "team"), "--domain": (stored.domain, "general")}
     told = [f"{flag} {value}" for flag, (value, default) in stated.items() if value != default]
     what = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
     command = ["memory-fabric remember --failed --instead '…'", *told, what]
-    return f"No lesson is on record: what to do instead? Add it with {' '.join(command)}"
+    return f"It has no lesson yet. Add what to do instead with {' '.join(command)}"

@@ -1,4 +1,4 @@
-"""The measure that recall is given, where the extra is there; the one door of this room.
+"""The similarity measure for recall, if the extra is installed; the entry point of this package.
 
 `measure_for` costs a few stats; numpy and the model are loaded by the first question.
 """
@@ -38,7 +38,7 @@ class Measure:
         return similarities(self._model, question, texts)
 
     def ready(self) -> bool:
-        """Whether the model is loaded, now if not before; `broken` says why it is not."""
+        """Load the model if needed; return False if that fails, with the reason in `broken`."""
         if self._model is None and not self.broken:
             try:
                 from memory_fabric.semantic.model import Model
@@ -52,7 +52,7 @@ class Measure:
 
 
 def measure_for(settings: Settings) -> Measure | None:
-    """What recall is given as `similarity`; None where the extra is not there or turned off."""
+    """Return the `similarity` for recall; None if the extra is missing or turned off."""
     if not settings.semantic:
         return None
     extras.reach(place.folder_of(settings.data_dir, settings.plugin_root))

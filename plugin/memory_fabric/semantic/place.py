@@ -1,4 +1,4 @@
-"""Where the extra's packages and the model in them lie; imports none of them.
+"""Locate the packages and the model of the extra, without importing them.
 
 They are found where any package is (`pip install memory-fabric[semantic]`), or in the folder that
 `memory-fabric semantic on` fills beside the plugin's own environment.

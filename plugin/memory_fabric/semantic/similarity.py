@@ -1,4 +1,4 @@
-"""How near texts are to a question in meaning, among themselves: the measure of the reranking.
+"""Similarity of meaning between a question and texts, for reranking.
 
 A text's vector is the sum of its pieces' vectors, each weighted by its rarity among the texts at
 hand, less the mean of all of them. Rarity and mean come from these texts alone, so that nothing has

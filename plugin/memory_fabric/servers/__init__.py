@@ -1,1 +1,1 @@
-"""Doors for programs: the MCP server."""
+"""Servers for other programs: MCP and HTTP."""

@@ -1,4 +1,4 @@
-"""Python's collector of cycles in a server: what was loaded stays, and a call makes hardly any."""
+"""Garbage collection tuned for a server: loaded modules stay, and calls make few cycles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ YOUNG_OBJECTS = 20_000
 
 
 def settle() -> None:
-    """Let the collector pass over what is there now, and look seldom from here on."""
+    """Exclude existing objects from garbage collection, and run it less often."""
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
     gc.enable()

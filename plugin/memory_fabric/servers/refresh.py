@@ -1,4 +1,4 @@
-"""A memory that lives long, made ready for the next question."""
+"""Refresh an open memory before the next call."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 def renew(memory: Memory) -> None:
-    """Forget what failed for others, and follow switches and rooms as they are now."""
+    """Clear the failures of earlier calls, and read the current switches and domains."""
     memory.failures.clear()
     memory.follow_settings()
 
 
 def told(memory: Memory) -> list[str]:
-    """What happened to the memory itself while it was opened, once: it was rebuilt, say."""
+    """Return messages about the opening of the memory, such as a rebuild, once each."""
     sentences = list(memory.told)
     memory.told.clear()
     for sentence in sentences:

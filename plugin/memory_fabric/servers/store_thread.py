@@ -1,4 +1,4 @@
-"""One thread that owns the memory: who reads requests never waits for a disk, no two calls meet.
+"""The thread that owns the memory: the reader of requests never waits for a disk, calls are serial.
 
 Calls run one after another in the order they came, so parallel calls of one client lose nothing
 and a read sees every write that was asked before it.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
     Job = Callable[[Memory], Any]
-    # Told what came of a job: what it returned, or what it raised.
+    # Called with the result of a job and the error it raised.
     Done = Callable[[Any, BaseException | None], object]
 
 
@@ -78,7 +78,7 @@ class StoreThread:
         self._thread.start()
 
     def begin(self) -> None:
-        """Open the memory now, whoever calls later; where that fails, the first call says why."""
+        """Open the memory before the first call, which reports a failure."""
         self.submit(_nothing, _nothing)
 
     def submit(
@@ -99,11 +99,11 @@ class StoreThread:
     async def ask(
         self, job: Callable[[Memory], T], *, changes: bool = False, at_once: bool = True
     ) -> T:
-        """What `job(memory)` returns or raises, run in the thread; `changes` says it writes.
+        """Run `job(memory)` in the thread and return its value; `changes` is set if it writes.
 
         Where nothing else is asked or under way, a read is done at once: two hand-overs between
-        threads cost more than most reads. One that takes long is not to be done `at_once`: others
-        would wait at the door.
+        threads cost more than most reads. One that takes long is not to be done `at_once`: other
+        requests would wait.
         """
         import asyncio  # where an event loop runs, it is loaded
 
@@ -131,13 +131,13 @@ class StoreThread:
             self._asked -= 1
 
     def close(self, timeout_s: float) -> bool:
-        """Whether everything asked so far was done and the memory closed within the time."""
+        """Finish all jobs and close the memory; return False if the time was too short."""
         self._items.put(None)
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def _is_idle(self) -> bool:
-        """Whether no call is waited for, and reading waits for nothing (a mirrored file's lock)."""
+        """Return True if no call is pending and a read needs no lock of a mirrored file."""
         return not self._asked and self._memory is not None and self._memory.mirror is None
 
     def _run(self) -> None:
@@ -155,7 +155,7 @@ class StoreThread:
             self._memory.close()
 
     def _next(self) -> Item | None:
-        """The next call; the other tiers are written where none comes for a while."""
+        """Return the next call; None if it is time to write the other tiers."""
         while (wait_s := self._wait_s()) is not None:
             if wait_s > 0:
                 try:
@@ -167,7 +167,7 @@ class StoreThread:
         return self._items.get()
 
     def _wait_s(self) -> float | None:
-        """How long a call is waited for before the next flush; None when there is none to do."""
+        """Return the seconds until the next flush; None if none is due."""
         waits = [self._idle_s] if self._changed else []
         times = [at for at in (self._due_at, self._look_at) if at is not None]
         waits += [max(0.0, at - time.monotonic()) for at in times]
@@ -190,7 +190,7 @@ class StoreThread:
             return None, error
 
     def _leave_project(self) -> None:
-        """Close the memory of a project that the folder belongs to no longer."""
+        """Close the memory if the folder belongs to another project now."""
         memory = self._memory
         if memory is None or memory.mirror is not None:
             return
@@ -232,7 +232,7 @@ class StoreThread:
         self._follow(self._memory, ended)
 
     def _follow(self, memory: Memory, written_at: float) -> None:
-        """What is to be done about a mirrored file after it was to be written."""
+        """Schedule the next look at a mirrored file."""
         if memory.mirror is not None and memory.mirror.behind:
             self._due_at = written_at + RETRY_S
         elif memory.mirror is not None and memory.mirror.look_in_s:

@@ -1,4 +1,4 @@
-"""Which part of a picture is drawn as text: all or what is around an entity, within bounds."""
+"""Select the part of a picture to draw as text: all of it, or the surroundings of an entity."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
 
 
 def content_security_policy(live: bool) -> str:
-    """What the page may do: its own scripts and styles, by hash; its own server only when live.
+    """Return the policy of the page: its own scripts and styles, by hash; its server only if live.
 
     The server sends it as a header, and adds frame-ancestors there, which a page cannot say.
     """

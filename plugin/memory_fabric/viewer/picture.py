@@ -1,4 +1,4 @@
-"""What the page shows, as one JSON object: the graph, the records, what changed, and the tiers.
+"""The data of the page as one JSON object: the graph, the records, the changes, and the tiers.
 
 Lists refer to entities by their number in `entities`. Every text passes today's rules of redaction
 on its way out: a row may be older than a rule.

@@ -1,4 +1,4 @@
-"""candidates: what waits for somebody's word before it is a memory, or a pinned one."""
+"""candidates: confirm or drop statements that are not memories yet."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 160
 NOTHING = (
-    "Nothing waits. What is said once without a reason is kept here until another session says it, "
-    "too; a rule that you had to correct twice is proposed here to be pinned."
+    "No candidates. A statement without a reason waits here until another session repeats it; a "
+    "rule that you had to correct twice is proposed here to be pinned."
 )
 
 
@@ -29,7 +29,8 @@ def candidates(
         typer.Option(
             "--keep",
             metavar="ID",
-            help="Remember a candidate, as your own word; pin a rule that was corrected twice.",
+            help="Remember a candidate as your own statement, or pin a rule that was corrected "
+            "twice.",
         ),
     ] = "",
     drop: Annotated[
@@ -37,24 +38,25 @@ def candidates(
         typer.Option(
             "--drop",
             metavar="ID",
-            help="Forget a candidate; leave such a rule unpinned, and do not propose it again.",
+            help="Forget a candidate, or leave such a rule unpinned and do not propose it again.",
         ),
     ] = "",
     as_json: Annotated[
-        bool, typer.Option("--json", help="`candidates` and `corrected_twice` as JSON.")
+        bool, typer.Option("--json", help="Answer in JSON: `candidates` and `corrected_twice`.")
     ] = False,
 ) -> int:
-    """List what was heard once and is no memory yet, and rules that were corrected twice.
+    """List statements that were heard only once, and rules that were corrected twice.
 
-    For each since when, from which session, how sure, and what is missing; of the rules those that
-    are not pinned. A candidate is given to no session, found by no `memory-fabric recall` and
-    written to no MEMORY.md; one that nobody says again within 90 days is dropped.
+    Shows the date, session and confidence of each, and what it lacks to become a memory; rules
+    only if they are not pinned. A candidate is not given to sessions, not found by
+    `memory-fabric recall` and not written to MEMORY.md. It is dropped if it is not repeated within
+    90 days.
     """
     if keep and drop:
-        raise BadInput("--keep", "Both --keep and --drop: say one of them.")
+        raise BadInput("--keep", "Use either --keep or --drop, not both.")
     with environment.open_memory() as memory:
         if keep or drop:
-            done, record = _settled(memory, keep or drop, bool(keep))
+            done, record = _confirm_or_drop(memory, keep or drop, bool(keep))
             memory.flush()
             if as_json:
                 show.json_out({"done": done, "record": formatting.as_json(record)})
@@ -70,21 +72,23 @@ def candidates(
     return 0
 
 
-def _settled(memory: Memory, identifier: str, keep: bool) -> tuple[str, Record]:
-    """What was done, and the record as it is (or was) now."""
+def _confirm_or_drop(memory: Memory, identifier: str, keep: bool) -> tuple[str, Record]:
+    """Return a word for what was done, and the record after (or before) it."""
     record, seen, kind = store.named(memory, identifier)
-    by = environment.said_here()
+    by = environment.provenance()
     if record.status != "candidate":
         settle, done = (store.pin, "pinned") if keep else (store.decline, "left unpinned")
         return done, settle(memory, record, seen, kind, by)
     if not keep:
         memory.forget([record.id], by)
         return "forgotten", record
-    from memory_fabric.capture import remember  # listing needs none of the fabric
+    from memory_fabric.capture import remember  # not needed to list
 
     kept = remember.keep(memory, record, by)
     if kept is None:
-        raise StoreUnavailable("", "It was not kept.", remedy="Run memory-fabric doctor.")
+        raise StoreUnavailable(
+            "", "The candidate could not be stored.", remedy="Run memory-fabric doctor."
+        )
     return "remembered", kept
 
 
@@ -104,11 +108,11 @@ def _show(found: store.Waiting) -> None:
         show.line(NOTHING)
         return
     if found.candidates:
-        show.line("Heard once, no memory yet", style="bold")
+        show.line("Heard once, not a memory yet", style="bold")
         columns = ("id", "type", "since", "session", "sure", "what")
         show.table(columns, [_row(r) for r in found.candidates])
         lacking = store.missing(found.candidates)
-        show.line(f"Missing: {lacking}. --keep ID remembers one, --drop ID forgets it.")
+        show.line(f"Missing: {lacking}. --keep ID remembers a candidate, --drop ID forgets it.")
     if found.proposals:
         show.line("Corrected twice, not pinned", style="bold")
         show.table(("id", "corrected", "what"), [_proposal(r) for r in found.proposals])

@@ -1,4 +1,4 @@
-"""completion: the script that lets a shell complete commands, options and their values."""
+"""completion: print the shell script that completes commands, options and values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory_fabric.cli import COMPLETING, option_values
 from memory_fabric.errors import BadInput
 
 PROGRAM = "memory-fabric"
-# Where the script puts what the line holds so far.
+# Variables in which the script passes the words of the line.
 LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 
 
@@ -26,29 +26,32 @@ def completion(
 ) -> int:
     """Print the script that completes commands, options and values in a shell.
 
-    In bash: eval "$(memory-fabric completion bash)", for every shell in ~/.bashrc. In zsh the same
-    in ~/.zshrc, after compinit. In fish: memory-fabric completion fish | source, in config.fish.
+    For bash, add eval "$(memory-fabric completion bash)" to ~/.bashrc. For zsh, add the same with
+    zsh to ~/.zshrc, after compinit. For fish, add memory-fabric completion fish | source to
+    config.fish.
     """
-    # typer has no other name for it, and does not list this one.
+    # typer does not export this function under another name.
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     if shell not in option_values.SHELLS:
-        raise BadInput("SHELL", f"{shell!r} is no shell that it knows.", remedy="bash, zsh or fish")
+        raise BadInput(
+            "SHELL", f"The shell {shell!r} is not supported.", remedy="Use bash, zsh or fish."
+        )
     script = get_completion_script(prog_name=PROGRAM, complete_var=COMPLETING, shell=shell)
     typer.echo(script.strip())
     return 0
 
 
 def line() -> list[str]:
-    """The words of the line that is being completed, the program's name among them."""
+    """Return the words of the line that is completed, including the program's name."""
     found = next((os.environ[name] for name in LINES if name in os.environ), "")
     return found.split()
 
 
 def prepare() -> None:
-    """Let typer know its shells; it answers from the environment when the application runs."""
+    """Register typer's shells; the application then completes from the environment."""
     from typer.completion import completion_init  # type: ignore[attr-defined]
 
     completion_init()
-    # What goes wrong while somebody types is not for his screen.
+    # Errors must not be printed while the user types.
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends

@@ -1,4 +1,4 @@
-"""doctor: everything the plugin stands on, each with what helps where it is not well."""
+"""doctor: check everything that the plugin depends on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from memory_fabric.cli import show
 from memory_fabric.cli.doctor import checks as table
-from memory_fabric.cli.doctor import client, finding
+from memory_fabric.cli.doctor import finding
 from memory_fabric.cli.doctor.canary import prove
 from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check
 from memory_fabric.errors import BadInput
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STYLES = {OK: "green", WARNING: "yellow", FAULT: "red"}
 SYMBOLS = {OK: "✓", WARNING: "!", FAULT: "✗"}
-# For terminals and files of another encoding than Unicode.
+# For output encodings without these characters.
 PLAIN_SYMBOLS = {OK: "+", WARNING: "!", FAULT: "x"}
 STATE_CHARS = 9
 COUNTED = {OK: "fine", WARNING: "to look at", FAULT: "broken"}
@@ -32,53 +32,52 @@ def doctor(
         bool,
         typer.Option(
             "--prove",
-            help="Also send a canary through everything, in a scratch home: in by one prompt, out "
-            "by the prompt of another session and at a subagent, by Stop from a transcript into "
-            "all three tiers, through the MCP server, and erased in the end. Then **delivery**: "
-            "Claude Code's own transcripts of this project (the newest 20 of the last 14 days, the "
-            "last 8 MB of each) tell how many prompts were given memories, the last receipts "
-            "(when, which session, which ids, which of their words an answer has that no prompt "
-            "had), sessions in which no hook ran, and what the ledger says was given and no "
-            "transcript shows. An answer that mentions a memory may have known it otherwise, and "
-            "one that obeys it may use other words.",
+            help="Also run a test memory, the canary, through everything in a temporary home: "
+            "stored from a prompt, given to a prompt of another session and to a subagent, "
+            "written by Stop into all three tiers, served by the MCP server, and purged. Then "
+            "**delivery**: how many prompts were given memories by Claude Code's transcripts of "
+            "this project (the newest 20 of the last 14 days, the last 8 MB of each), the last "
+            "receipts (time, session, ids, and words of the memory that an answer has but no "
+            "prompt had), sessions without hooks, and injections in the ledger that no transcript "
+            "shows. An answer may mention a memory that it knew otherwise, or follow one in other "
+            "words.",
         ),
     ] = False,
     fix: Annotated[
         bool,
         typer.Option(
             "--fix",
-            help="Mend what is safe to mend, say what was done and check again: rights of our "
-            "files, a remembered interpreter that is gone, an installation that failed or broke "
-            "off, half-written files of killed writers, waiting changes, lost journals, indexes "
-            "that do not fit. Claude Code's settings, the owner of files and half a fence in "
-            "MEMORY.md stay yours. Lock files are left alone: a lock lasts no longer than the "
-            "process that holds it.",
+            help="Repair what is safe to repair, show it, and check again: permissions of files, a "
+            "missing interpreter, a failed or interrupted installation, incomplete files of "
+            "killed processes, waiting changes, lost journals, indexes that do not match. The "
+            "settings of Claude Code, the owner of files and an incomplete block in MEMORY.md are "
+            "left to you. Lock files stay: a lock ends with the process that holds it.",
         ),
     ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
             "--json",
-            help="A list with name, state (`ok`, `warning`, `fault`), told, remedy, area and "
-            "fixable of each; details and mended where there are any.",
+            help="Answer in JSON: a list with name, state (`ok`, `warning`, `fault`), told, "
+            "remedy, "
+            "area and fixable; details and mended if there are any.",
         ),
     ] = False,
 ) -> int:
-    """Check what memory stands on, by area, each finding with what helps.
+    """Check everything that memory depends on, with a remedy for each finding.
 
-    - **Installation**: interpreter and packages, the plugin's own files, the extra for meaning
+    - **Installation**: interpreter and packages, the files of the plugin, the semantic extra
     - **Claude Code**: release, settings files that cannot be read, hooks that are missing,
-      disabled, set up twice or switched off for all (`disableAllHooks`), another server named
-      `memory`, permission rules that forbid our tools or name another server's, variables that
-      turn memory off or elsewhere
-    - **At work**: switches, when a hook last ran here, what hooks complained about today
-    - **Storage**: rights and owner of our files, room, file systems that several machines share,
-      leftovers, queue, indexes, backups, the three tiers
+      disabled, set up twice or all switched off (`disableAllHooks`), another server named
+      `memory`, permission rules that deny the tools or name those of another server, variables
+      that turn memory off or redirect it
+    - **At work**: switches, the last run of a hook here, warnings of hooks today
+    - **Storage**: permissions and owner of files, free space, shared file systems, leftover files,
+      queue, indexes, backups, the three tiers
 
-    Exit code 1 when something is broken (`fault`); what is to be looked at (`warning`) is no
-    failure.
+    Exit code 1 for a `fault`, but not for a `warning`.
     """
-    mended = _mend() if fix else {}
+    mended = _repair() if fix else {}
     with table.sight() as seen:
         found = table.with_mended(table.examine(seen), mended)
         root = seen.settings.plugin_root
@@ -90,31 +89,33 @@ def doctor(
     return 1 if any(check.state == FAULT for check in found) else 0
 
 
-def _mend() -> dict[str, tuple[str, ...]]:
-    """What was mended, by check; what could not be is complained of, and is found again."""
+def _repair() -> dict[str, tuple[str, ...]]:
+    """Repair what is fixable and return the repairs by check; warn of failures."""
     with table.sight() as seen:
         mended = table.mend(table.examine(seen), seen)
         for failure in seen.memory.failures:
-            show.complain(failure)
+            show.warn(failure)
     return mended
 
 
 def _canary(root: str) -> list[Check]:
     if not root:
         raise BadInput(
-            "--prove", "The hooks are not beside this package.", remedy=f"Run {client.INSTALL}."
+            "--prove",
+            "This package is installed without the plugin's hooks.",
+            remedy="Run {client.INSTALL}.",
         )
     return [replace(check, area=table.CANARY) for check in prove(root)]
 
 
 def _show(found: Sequence[Check]) -> None:
-    room = max(len(check.name) for check in found)
+    width = max(len(check.name) for check in found)
     for area in table.AREAS:
         checks = [check for check in found if check.area == area]
         if checks:
             show.line(area, style="bold")
             show.rows(
-                (_state(check.state), check.name.ljust(room), _told(check)) for check in checks
+                (_state(check.state), check.name.ljust(width), _told(check)) for check in checks
             )
     show.line(_sum(found))
 
@@ -133,7 +134,7 @@ def _symbols() -> dict[str, str]:
 
 def _told(check: Check) -> str:
     head = f"{check.told}. {check.remedy}" if check.remedy else check.told
-    return "\n".join([head, *check.details, *(f"mended: {done}" for done in check.mended)])
+    return "\n".join([head, *check.details, *(f"repaired: {done}" for done in check.mended)])
 
 
 def _sum(found: Sequence[Check]) -> str:
@@ -141,5 +142,5 @@ def _sum(found: Sequence[Check]) -> str:
     counts = {state: sum(check.state == state for check in found) for state in COUNTED}
     parts = [f"{number} {COUNTED[state]}" for state, number in counts.items() if number]
     fixable = any(check.fixable and check.state != OK for check in found)
-    hint = " memory-fabric doctor --fix mends some of it." if fixable else ""
+    hint = " memory-fabric doctor --fix repairs some of it." if fixable else ""
     return f"{len(found)} checks: {', '.join(parts)}.{hint}"

@@ -1,4 +1,4 @@
-"""domains: what lies in which domain, and what reaches from one into another."""
+"""domains: count memories by domain, and find relations between domains."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ MAX_SHOWN = 10
 
 
 def domains(as_json: show.AsJson = False) -> int:
-    """Count by domain, show who has one, find what reaches across.
+    """Count memories by domain, show the configuration, find relations between domains.
 
-    Entities, relations, observations, records and episodes (turns of past sessions) of the project
-    and of the user are counted. A relation whose ends lie in different domains is contamination:
-    what is asked for in one may lead into the other. They are counted, and the first are shown.
+    Counts entities, relations, observations, records and episodes (turns of past sessions) of the
+    project and of the user. A relation between entities of different domains is contamination,
+    since recall in one domain may reach the other. These are counted, and the first are shown.
 
-    Below stands what config.toml says: which agents and folders have which domain, who is isolated,
-    and the domain of this folder. docs/domains.md says how a domain is found and what isolation
-    stops. Where MEMORY_FABRIC_DOMAIN names an isolated domain, it alone is counted. In an empty
-    memory the exit code is 3.
+    Then shows the configuration in config.toml: the domains of agents and folders, which are
+    isolated, and the domain of this folder. docs/domains.md explains domains and isolation. If
+    MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is counted. Exit code 3 if
+    memory is empty.
 
         memory-fabric domains
         memory-fabric domains --json
@@ -34,13 +34,13 @@ def domains(as_json: show.AsJson = False) -> int:
         found = store.count_by_domain(memory.databases(), MAX_SHOWN)
         failures, settings = list(memory.failures), memory.settings
     if as_json:
-        rooms = _rooms_as_json(settings)
-        show.json_out({**_as_json(found), **rooms, "failures": failures})
+        configured = _configured_as_json(settings)
+        show.json_out({**_as_json(found), **configured, "failures": failures})
     else:
         _show(found)
-        _show_rooms(settings)
+        _show_configured(settings)
         for failure in [*failures, *settings.complaints]:
-            show.complain(failure)
+            show.warn(failure)
     return 0 if found.counts else 1 if failures else 3
 
 
@@ -63,7 +63,7 @@ def _as_json(found: DomainCounts) -> dict[str, Any]:
     return {"domains": rows, "contamination": {"relations": found.crossings, "first": first}}
 
 
-def _rooms_as_json(settings: Settings) -> dict[str, Any]:
+def _configured_as_json(settings: Settings) -> dict[str, Any]:
     rooms = settings.rooms
     stated = {
         "agents": dict(rooms.agents),
@@ -82,17 +82,17 @@ def _show(found: DomainCounts) -> None:
     rows = [(name, *map(str, numbers)) for name, numbers in found.counts]
     show.table(("domain", *store.TABLES), rows)
     if not found.crossings:
-        show.line("No relation reaches from one domain into another.")
+        show.line("No relation connects different domains.")
         return
-    show.line(f"Relations that reach from one domain into another: {found.crossings}")
+    show.line(f"Relations between different domains: {found.crossings}")
     for one in found.first:
         show.line(f"  {_line(one)}")
     if found.crossings > len(found.first):
         show.line(f"  and {found.crossings - len(found.first)} more", "dim")
 
 
-def _show_rooms(settings: Settings) -> None:
-    """What config.toml says; nothing where it says nothing."""
+def _show_configured(settings: Settings) -> None:
+    """Print the domains of config.toml, if there are any."""
     rooms = settings.rooms
     if rooms == Rooms() and not settings.domain:
         return
@@ -106,9 +106,9 @@ def _show_rooms(settings: Settings) -> None:
         parts += [f"paths {', '.join(paths)}"] if paths else []
         show.line(f"  {domain}: {'; '.join(parts)}")
     if rooms.isolated_agents:
-        show.line(f"  isolated by their type: {', '.join(sorted(rooms.isolated_agents))}")
-    here_now = room_for(settings)
-    show.line(f"This folder: {here_now.domain}{', isolated' if here_now.isolated else ''}")
+        show.line(f"  isolated agent types: {', '.join(sorted(rooms.isolated_agents))}")
+    current = room_for(settings)
+    show.line(f"This folder: {current.domain}{', isolated' if current.isolated else ''}")
 
 
 def _line(one: CrossDomainRelation) -> str:

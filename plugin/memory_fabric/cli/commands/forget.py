@@ -1,4 +1,4 @@
-"""forget: a preview first, then, on a yes, what was shown; for good if that is asked."""
+"""forget: forget or purge memories after a preview."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memory_fabric.cli import environment, show
-from memory_fabric.cli import formatting as named
+from memory_fabric.cli import environment, formatting, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
 from memory_fabric.store.forget import plan
@@ -24,13 +23,13 @@ from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120
 STAYS = (
-    "Journals and backups keep their copies, and the turn in which it was said can still be found; "
-    "--purge erases those, too."
+    "Journals and backups keep copies, and the turn in which it was said can still be found; "
+    "--purge erases these, too."
 )
-TURN_STAYS = "Backups keep their copies; it does not come back. --purge erases those, too."
-FOR_GOOD = (
-    "A purge cannot be undone. Conversations that Claude Code keeps itself are not touched, and "
-    "what is said from now on is kept as ever."
+TURN_STAYS = "Backups keep copies, which --purge erases, too. It cannot be restored."
+PURGE_NOTICE = (
+    "A purge cannot be undone. Transcripts of Claude Code are not touched, and what is "
+    "said from now on is captured as before."
 )
 
 
@@ -38,66 +37,69 @@ def forget(
     what: Annotated[
         list[str], typer.Argument(metavar="ID-OR-TEXT", help="An id, an entity's name, or words.")
     ],
-    yes: Annotated[bool, typer.Option("--yes", help="Forget what the preview shows.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Forget the matches of the preview.")] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="With --yes: also when several memories match.")
+        bool, typer.Option("--all", help="With --yes: even if several memories match.")
     ] = False,
     confirm: Annotated[
         str,
-        typer.Option(metavar="CODE", help="Forget exactly what the preview with this code showed."),
+        typer.Option(
+            metavar="CODE", help="Forget exactly the matches of the preview with this code."
+        ),
     ] = "",
     purge: Annotated[
         bool,
         typer.Option(
             "--purge",
-            help="Erase the words, or what the id names, for good wherever they stand, and prove "
-            "that no file of this memory holds them: tables and their indexes, the history, "
-            "journals, queues, what waits to be forwarded, MEMORY.md, logs, pages, sessions, turns "
-            "of past conversations, and all backups, for which a new one is made.",
+            help="Permanently erase all occurrences of the words, or the memory with the id, and "
+            "verify that no file of this memory contains them: tables and indexes, history, "
+            "journals, queues, items to be forwarded, MEMORY.md, logs, pages, sessions, turns of "
+            "past conversations, and all backups, which are replaced by a new one.",
         ),
     ] = False,
     exact: Annotated[
         bool,
         typer.Option(
             "--exact",
-            help="With --purge: in this letter case only; also fewer than six characters.",
+            help="With --purge: match case; also allows fewer than six characters.",
         ),
     ] = False,
     inside: Annotated[
         bool,
-        typer.Option("--inside", help="With --purge: also inside longer words, as in `-pWORD`."),
+        typer.Option(
+            "--inside", help="With --purge: also match inside longer words, as in `-pWORD`."
+        ),
     ] = False,
     everywhere: Annotated[
         bool,
         typer.Option("--everywhere", help="With --purge: in all projects of this home."),
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="What was found, and how many were forgotten, as JSON.")
+        bool,
+        typer.Option("--json", help="Answer in JSON: the matches and how many were forgotten."),
     ] = False,
 ) -> int:
     """Show what would be forgotten; with `--yes` forget it.
 
-    The memory or turn with this id, else the entity of exactly this name or alias, else the
-    memories and single observations that hold all of these words. Nothing is changed without
-    `--yes`, or `--confirm` with the code of the preview. What was forgotten comes back by
-    `memory-fabric undo`, or when somebody states it again; no import and no old journal brings it
-    back. A turn does not come back. The turn of a conversation in which it was said can still be
-    found.
+    Matches the memory or turn with this id, else the entity with exactly this name or alias, else
+    the memories and single observations that contain all of these words. Nothing is changed
+    without `--yes`, or `--confirm` with the code of the preview. A forgotten memory is restored by
+    `memory-fabric undo`, or if it is stated again, but not by an import or an old journal. A turn
+    cannot be restored. The conversation turn in which a memory was stated can still be found.
 
-    With `--purge` words mean themselves, as whole words, wherever they stand side by side; if
-    they stand nowhere so, the memories that hold each of them. Records, single observations and
-    entities that state them go as a whole. In turns, notes and records of sessions, and in all
-    else, `[erased]` takes their place; lines of logs, tasks of subagents and texts of other
-    programs go as a whole.
-    A purge cannot be undone; its preview says where the words stand. One that was stopped is
-    completed by the next. Exit code 1 when a file of another project still holds them, or one that
-    only says how memory is set up. Conversations that Claude Code keeps itself are not touched.
+    With `--purge` the words match as a phrase of whole words; if there is none, the memories that
+    contain each of them. Records, single observations and entities that state them are deleted,
+    as are log lines, tasks of subagents and texts of other programs. In turns, session records
+    and everything else, they are replaced by `[erased]`. A purge cannot be undone; its preview
+    shows where the words occur. An interrupted purge is completed by the next one. Exit code 1 if
+    a file of another project or a configuration file still contains them. Transcripts of Claude
+    Code are not touched.
     """
     text = " ".join(what)
     if (exact or inside or everywhere) and not purge:
-        raise BadInput("--exact", "--exact, --inside and --everywhere belong to --purge.")
+        raise BadInput("--exact", "--exact, --inside and --everywhere need --purge.")
     with environment.open_memory() as memory:
-        if purge and (yes or confirm) and _completed(memory, text, as_json):
+        if purge and (yes or confirm) and _resume(memory, text, as_json):
             return 0
         if purge:
             found = purging.find(memory, text, exact=exact, inside=inside, everywhere=everywhere)
@@ -105,14 +107,14 @@ def forget(
             found = plan.find(memory, text)
         toll = purging.toll(memory, found) if purge else None
         if confirm:
-            _must_fit(found, confirm)
+            _check_code(found, confirm)
         elif yes and len(found) > 1 and not everything:
             raise BadInput(
                 "--yes",
                 f"{len(found)} memories match; nothing was forgotten.",
-                remedy="Name one by its id, say --all, or --confirm with the preview's code.",
+                remedy="Use the id of one, --all, or --confirm with the code of the preview.",
             )
-        gone, purged = _taken(memory, found, purge) if yes or confirm else (0, None)
+        gone, purged = _forget(memory, found, purge) if yes or confirm else (0, None)
     if as_json:
         show.json_out(_as_json(found, gone, toll, purged))
     else:
@@ -121,30 +123,30 @@ def forget(
     return 1 if purged and purged.ours else 0
 
 
-def _must_fit(found: Found, code: str) -> None:
+def _check_code(found: Found, code: str) -> None:
     if found.code != code:
         raise BadInput(
             "--confirm",
-            "The code does not fit what this means now; nothing was forgotten.",
-            remedy="Look at a new preview, and confirm its code.",
+            "The matches have changed since this preview; nothing was forgotten.",
+            remedy="Run a new preview, and confirm its code.",
         )
 
 
-def _taken(memory: Memory, found: Found, purge: bool) -> tuple[int, Purged | None]:
+def _forget(memory: Memory, found: Found, purge: bool) -> tuple[int, Purged | None]:
     if not purge:
-        return plan.forget(memory, found, environment.said_here()), None
-    purged = purging.purge(memory, found, environment.said_here())
+        return plan.forget(memory, found, environment.provenance()), None
+    purged = purging.purge(memory, found, environment.provenance())
     return purged.memories, purged
 
 
-def _completed(memory: Memory, text: str, as_json: bool) -> bool:
-    """True if a purge of the same text had been stopped, and is done now; others are done, too."""
+def _resume(memory: Memory, text: str, as_json: bool) -> bool:
+    """Complete an interrupted purge; return True if it was one of the same text."""
     request = purging.pending(memory.settings.home)
     if not request:
         return False
-    purged = purging.resume(memory, environment.said_here())
+    purged = purging.resume(memory, environment.provenance())
     if request != text or purged is None:
-        show.complain("a purge had been stopped; it is complete now.")
+        show.warn("an interrupted purge was completed.")
         return False
     if as_json:
         show.json_out({"forgotten": purged.memories, "purged": asdict(purged)})
@@ -157,7 +159,7 @@ def _as_json(found: Found, gone: int, toll: Toll | None, purged: Purged | None) 
     whole: dict[str, Any] = {
         "forgotten": gone,
         "code": found.code,
-        "records": [named.as_json(r) for r in found.records],
+        "records": [formatting.as_json(r) for r in found.records],
         "entities": [
             {"name": e.name, "entityType": e.type, "observations": list(e.observations)}
             for e in found.entities
@@ -191,7 +193,7 @@ def _show(found: Found) -> None:
         for t in found.turns
     ]
     if rows:
-        # Whoever asks knows the words; nobody else has to read them here.
+        # The output does not repeat the words that are to be erased.
         hidden = words_of(found)
         show.table(
             ("id", "kind", "date", "memory"),
@@ -200,77 +202,83 @@ def _show(found: Found) -> None:
 
 
 def words_of(found: Found) -> Sought:
-    """The words of a purge, which no answer repeats."""
+    """Return the words of a purge, which the output must not repeat."""
     return Sought([Needle(found.words, not found.inside, found.exact)] if found.words else [])
 
 
 def _say(found: Found, gone: int | None, toll: Toll | None, purged: Purged | None) -> None:
     if purged:
         named = "" if gone or not found.words else "the words, which no memory stated"
-        show.line(f"Erased: {named or gone}. {_proven(purged)}")
+        show.line(f"Erased: {named or gone}. {_verified(purged)}")
         for path in purged.elsewhere:
             whose = _whose(path, purged)
-            show.complain(f"{path} holds it, too; {whose}.")
+            show.warn(f"{path} contains it, too; {whose}.")
     elif gone is not None:
-        back = "" if found.turns else " memory-fabric undo --last brings it back."
+        back = "" if found.turns else " memory-fabric undo --last restores it."
         show.line(f"Forgotten: {gone}. {TURN_STAYS if found.turns else STAYS}{back}")
     elif toll:
         for sentence in _sentences(toll):
             show.line(sentence)
         for path in toll.elsewhere:
-            show.complain(f"{path} holds it, too, and is left alone.")
-        say = f"Say --purge --confirm {found.code} to erase exactly this, or --purge --yes."
-        show.line(f"{FOR_GOOD} Nothing was changed. {say}")
+            show.warn(f"{path} contains it, too, and is left alone.")
+        say = f"Use --purge --confirm {found.code} to erase exactly this, or --purge --yes."
+        show.line(f"{PURGE_NOTICE} Nothing was changed. {say}")
     else:
-        show.line("This would be forgotten; nothing was changed. Say --yes to forget it.")
+        show.line("This would be forgotten; nothing was changed. Use --yes to forget it.")
 
 
-def _proven(purged: Purged) -> str:
-    """What the proof found, and nothing more."""
+def _verified(purged: Purged) -> str:
+    """Describe the result of the verification."""
     whose = "this project's memory" if purged.ours else "this memory"
     kept = [
         f"{text}: {number}"
         for number, text in (
-            (purged.inside, "texts with longer words that hold it, which --inside takes"),
-            (purged.shared, "texts that other memories hold, too"),
-            (purged.short, "texts too short to be sought, which their own words erase"),
+            (purged.inside, "texts with longer words that contain it, which --inside erases"),
+            (purged.shared, "texts that other memories also contain"),
+            (
+                purged.short,
+                "texts too short to search for, which a purge of their own words erases",
+            ),
         )
         if number
     ]
-    but = f", but for {'; '.join(kept)}" if kept else ""
-    return f"No file of {whose} holds it any longer{but}."
+    but = f", except for {'; '.join(kept)}" if kept else ""
+    return f"No file of {whose} contains it any more{but}."
 
 
 def _whose(path: str, purged: Purged) -> str:
     if path not in purged.ours:
-        return "that is not this memory's"
+        return "it does not belong to this memory"
     if is_of_memories(path):
-        return "that is another project's (--everywhere takes it)"
-    return "it says how memory is set up, and stays"
+        return "it belongs to another project (use --everywhere)"
+    return "it is a configuration file, and stays"
 
 
 def _sentences(toll: Toll) -> Iterator[str]:
     for number, text in (
-        (toll.records, "records that state it and go"),
-        (toll.entities, "entities of that name that go, with all that is said of them"),
-        (toll.observations, "single observations that state it and go"),
-        (toll.turns, "turns of past conversations that hold it and lose it"),
-        (toll.blocks, "notes of sessions that hold it and lose it"),
-        (toll.tasks, "tasks of subagents that hold it and go, too"),
-        (toll.ingests, "texts of other programs that hold it and are emptied"),
-        (toll.history, "changes in the history that hold it and lose it"),
-        (toll.journals, "lines of journals that hold it and lose it"),
-        (toll.queues, "lines of queues that hold it and lose it"),
-        (toll.forwarding, "texts to be forwarded that hold it and go"),
-        (toll.logs, "lines of logs and of what was set aside that hold it and go"),
-        (toll.notes, "MEMORY.md that show it and are written anew"),
-        (toll.pages, "pages of the memory that go"),
-        (toll.backups, "backups that go, when a new one is made"),
-        (toll.set_aside, "files of damaged databases that go"),
-        (toll.inside, "texts that hold it only inside longer words, and keep it"),
+        (toll.records, "records that state it and are deleted"),
+        (
+            toll.entities,
+            "entities of that name that are deleted with their observations and relations",
+        ),
+        (toll.observations, "single observations that state it and are deleted"),
+        (toll.turns, "turns of past conversations in which it is replaced"),
+        (toll.blocks, "session records in which it is replaced"),
+        (toll.tasks, "tasks of subagents that contain it and are deleted"),
+        (toll.ingests, "texts of other programs that contain it and are emptied"),
+        (toll.history, "changes in the history in which it is replaced"),
+        (toll.journals, "lines of journals in which it is replaced"),
+        (toll.queues, "lines of queues in which it is replaced"),
+        (toll.forwarding, "texts to be forwarded that contain it and are deleted"),
+        (toll.logs, "lines of logs and lines set aside that contain it and are deleted"),
+        (toll.notes, "MEMORY.md files that show it and are written again"),
+        (toll.pages, "pages of the memory that are deleted"),
+        (toll.backups, "backups that are replaced by a new one"),
+        (toll.set_aside, "files of damaged databases that are deleted"),
+        (toll.inside, "texts that contain it only inside longer words, and stay"),
         (toll.mentions, "other memories that mention the name and stay"),
-        (toll.shared, "texts that other memories hold, too, and keep"),
-        (toll.short, "texts that are too short to be sought in conversations and files"),
+        (toll.shared, "texts that other memories also contain, and stay"),
+        (toll.short, "texts that are too short to search for in conversations and files"),
     ):
         if number:
             yield f"{text}: {number}"

@@ -1,4 +1,4 @@
-"""merge, alias: several names for one thing."""
+"""merge: make several entities one."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ from typing import Annotated
 import typer
 
 from memory_fabric.cli import environment, show
-from memory_fabric.errors import BadInput
 from memory_fabric.store import merge as merging
-from memory_fabric.store.memory import Memory
-from memory_fabric.store.merge import Aliases, Plan
+from memory_fabric.store.merge import Plan
 
 
 def merge(
-    into: Annotated[str, typer.Argument(metavar="INTO", help="The entity that stays.")],
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Those that become it.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Merge what the preview shows.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="What becomes one, as JSON.")] = False,
+    into: Annotated[str, typer.Argument(metavar="INTO", help="The entity to keep.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="The entities to merge into it.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Merge the entities of the preview.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Answer in JSON: the merged entities.")
+    ] = False,
 ) -> int:
-    """Show which entities would become one; with `--yes` merge them.
+    """Show which entities would be merged; with `--yes` merge them.
 
     Their observations and relations move to the first, and their names become its aliases;
-    `memory-fabric undo` takes them apart again.
+    `memory-fabric undo` separates them again.
     """
     with environment.open_memory() as memory:
         plan = merging.plan(memory, into, names)
-        result = merging.merge(memory, plan, environment.said_here()) if yes else {}
+        result = merging.merge(memory, plan, environment.provenance()) if yes else {}
         if yes:
             memory.flush()
     if as_json:
@@ -41,57 +43,6 @@ def merge(
     return 0
 
 
-def alias(
-    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="An entity; left out: all.")] = "",
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME...", help="Its other names; left out: those it has are shown."
-        ),
-    ] = None,
-    remove: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Take a name from it again; may be said several times."),
-    ] = None,
-    as_json: show.AsJson = False,
-) -> int:
-    """Give an entity other names by which it is found, too; without any, show them.
-
-    A name that belongs to another entity is told and left out; where each of them does, nothing is
-    changed. The graph tools keep names exactly.
-    """
-    if names and remove:
-        raise BadInput("--remove", "Names to add and --remove: one at a time.", remedy="")
-    with environment.open_memory() as memory:
-        known = _changed(memory, entity, names or [], remove or [])
-    if as_json:
-        show.json_out(
-            [
-                {"entity": a.entity, "aliases": list(a.names), "store": a.store}
-                | ({"refused": dict(a.refused)} if a.refused else {})
-                for a in known
-            ]
-        )
-    elif any(a.names for a in known):
-        show.table(("entity", "also called"), [(a.entity, ", ".join(a.names)) for a in known])
-    else:
-        show.line("No entity has another name." if not entity else "It has no other name.")
-    for because in [why for a in known for why in a.refused.values()]:
-        show.complain(because)
-    return 0
-
-
-def _changed(memory: Memory, entity: str, names: list[str], remove: list[str]) -> list[Aliases]:
-    if not names and not remove:
-        return merging.all_aliases(memory, entity)
-    if names:
-        known = merging.add_aliases(memory, entity, names, environment.said_here())
-    else:
-        known = merging.remove_aliases(memory, entity, remove, environment.said_here())
-    memory.flush()
-    return [known]
-
-
 def _show(plan: Plan, *, done: bool) -> None:
     rows = [
         (part.name, part.type, str(part.observations), str(part.relations))
@@ -100,6 +51,8 @@ def _show(plan: Plan, *, done: bool) -> None:
     show.table(("entity", "type", "observations", "relations"), rows)
     names = ", ".join(part.name for part in plan.others)
     if done:
-        show.line(f"{names}: now {plan.into.name}. memory-fabric undo --last takes it back.")
+        show.line(f"{names}: now {plan.into.name}. memory-fabric undo --last separates them.")
     else:
-        show.line(f"{names} would become {plan.into.name}; nothing was changed. Say --yes.")
+        show.line(
+            f"{names} would become {plan.into.name}; nothing was changed. Use --yes to merge them."
+        )

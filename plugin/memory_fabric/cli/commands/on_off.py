@@ -1,4 +1,4 @@
-"""off, on: whether memory is read and written, everywhere or only here."""
+"""off, on: switch recall and capture, everywhere or for one project."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from memory_fabric.store import switches
 from memory_fabric.store.memory import Memory
 
 PARTS = {"read": "recall", "write": "capture"}
-Read = Annotated[bool, typer.Option("--read", help="Only recall, what the model is given.")]
-Write = Annotated[bool, typer.Option("--write", help="Only capture, what is stored.")]
-Here = Annotated[bool, typer.Option("--here", help="Only for the project of this folder.")]
-AsJson = Annotated[bool, typer.Option("--json", help="What holds now, as JSON.")]
+Read = Annotated[bool, typer.Option("--read", help="Only recall: memories for the model.")]
+Write = Annotated[bool, typer.Option("--write", help="Only capture: storing new memories.")]
+Here = Annotated[bool, typer.Option("--here", help="Only the project of this folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON: the new state.")]
 
 
 def off(
     read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
 ) -> int:
-    """Turn recall and capture off, everywhere; what is stored stays."""
-    return _turn(False, read, write, only_here, as_json)
+    """Turn recall and capture off everywhere; stored memories stay."""
+    return _switch(False, read, write, only_here, as_json)
 
 
 def on(
     read: Read = False, write: Write = False, only_here: Here = False, as_json: AsJson = False
 ) -> int:
-    """Turn recall and capture on again; it says so when something else still keeps them off."""
-    return _turn(True, read, write, only_here, as_json)
+    """Turn recall and capture on again; warn if another setting keeps them off."""
+    return _switch(True, read, write, only_here, as_json)
 
 
-def _turn(to: bool, read: bool, write: bool, only_here: bool, as_json: bool) -> int:
+def _switch(to: bool, read: bool, write: bool, only_here: bool, as_json: bool) -> int:
     parts = [name for name, wanted in (("read", read), ("write", write)) if wanted] or list(PARTS)
     with environment.open_memory() as memory:
         if only_here and memory.project is None:
-            raise NotFound("project", "There is no project here.", remedy="Leave out --here.")
+            raise NotFound("project", "This folder has no project.", remedy="Leave out --here.")
         place = memory.project.id if only_here and memory.project else switches.EVERYWHERE
         before = switches.own(memory.settings.home, place)
         switches.turn(memory.settings.home, place, parts, to)
@@ -59,9 +59,9 @@ def _say(memory: Memory, to: bool, parts: list[str], changed: list[str], only_he
     show.line(f"{told}, {where}{''.join(stays)}.{nothing}")
     for part in parts:
         if to and not now[part]:
-            show.complain(
-                f"{PARTS[part]} is still off here: by MEMORY_FABRIC, by config.toml, "
-                f"{'everywhere' if only_here else 'or for this project'} (memory-fabric on"
+            show.warn(
+                f"{PARTS[part]} is still off here, by MEMORY_FABRIC, config.toml or a switch "
+                f"{'for everything' if only_here else 'for this project'} (memory-fabric on"
                 f"{'' if only_here else ' --here'})."
             )
 

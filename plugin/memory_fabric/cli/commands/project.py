@@ -1,4 +1,4 @@
-"""project: which project this folder belongs to, all that are known, and settling it by hand."""
+"""project: show, list, link and split projects."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ def project(
         str,
         typer.Argument(
             metavar="[list|link|split|undo|adopt]",
-            help="list: all projects. link: this folder belongs to another one. split: it gets one "
-            "of its own. undo: take back the last link or split. adopt: the journal in this folder "
-            "is yours. Without: show this one.",
+            help="list: all projects. link: assign this folder to another one. split: give it "
+            "one of "
+            "its own. undo: undo the last link or split. adopt: confirm that the journal in this "
+            "folder is yours. By default: show the project of this folder.",
             autocompletion=option_values.project_actions,
         ),
     ] = "",
@@ -37,30 +38,32 @@ def project(
         str,
         typer.Argument(
             metavar="[KEY-OR-PATH]",
-            help="With link: the id, a key, a folder or the name of it; left out, the project that "
-            "this folder claims to be of. With adopt: the author's name in the journal, where it "
-            "is not yours.",
+            help="With link: its id, a key, a folder or its name; by default the project that this "
+            "folder claims to belong to. With adopt: the author's name in the journal, if it is "
+            "not yours.",
         ),
     ] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do what is shown; do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Answer in JSON, for programs; it asks nothing.")
+        bool, typer.Option("--json", help="Answer in JSON, without asking.")
     ] = False,
 ) -> int:
-    """Show which project this folder belongs to, list all, or settle it by hand.
+    """Show which project this folder belongs to, list all, or change it.
 
-    link, split and undo show what would change and ask. When this folder was the last of a project
-    that it leaves by link, what that one remembers comes along; split takes nothing along. adopt
-    takes in what decisions.jsonl of this folder has and memory lacks, as it was: after a lost home.
-    What these four do is for you to say: in a shell that Claude Code started they change nothing;
-    type /memory-fabric:project there.
+    link, split and undo show what would change and ask. If this folder is the last one of the
+    project that it leaves by link, the memories of that project are copied; split copies nothing.
+    adopt restores the records that are in decisions.jsonl of this folder but not in memory, after
+    the loss of the home. Only you can run these four: in a shell that Claude Code started they
+    change nothing; type /memory-fabric:project there.
     """
     if action not in ("", *PROJECT_ACTIONS):
-        raise BadInput("ACTION", f"{action!r} is none of {', '.join(PROJECT_ACTIONS)}.", remedy="")
+        raise BadInput(
+            "ACTION", f"There is no action {action!r}.", remedy=f"Use {', '.join(PROJECT_ACTIONS)}."
+        )
     if wanted and action not in ("link", "adopt"):
         raise BadInput(
             "KEY-OR-PATH",
-            "Only link takes a project, and adopt an author.",
+            "Only link takes a project, and only adopt an author.",
             remedy="memory-fabric project list shows ids, keys and folders.",
         )
     with environment.open_memory() as memory:
@@ -69,17 +72,17 @@ def project(
         if action == "adopt":
             return _adopt(memory, wanted, yes, as_json)
         if action:
-            return _settle(memory, action, wanted, yes, as_json)
-        return _this(memory, as_json)
+            return _change(memory, action, wanted, yes, as_json)
+        return _show_current(memory, as_json)
 
 
-def _this(memory: Memory, as_json: bool) -> int:
+def _show_current(memory: Memory, as_json: bool) -> int:
     from memory_fabric.store.projects import link
     from memory_fabric.store.sharing import adoption
 
     found = memory.project
     if found is None:
-        raise NotFound("project", "There is no project here; the user's memory serves.")
+        raise NotFound("project", "This folder has no project; the user's memory is used.")
     if as_json:
         show.json_out({**found._asdict(), "database": memory.path_of("project")})
         return 0
@@ -95,15 +98,15 @@ def _this(memory: Memory, as_json: bool) -> int:
     )
     asked = link.pending_question(memory)
     if asked:
-        show.complain(asked)
+        show.warn(asked)
     elif found.others:
-        show.complain(
-            f"some of its keys belong to {', '.join(found.others)}: memory-fabric project link "
-            f"{found.others[0]} or {found.id} settles it."
+        show.warn(
+            f"some of its keys belong to {', '.join(found.others)}: choose with memory-fabric "
+            f"project link {found.others[0]} or {found.id}."
         )
     lacking = adoption.missing(memory)
     if lacking is not None:
-        show.complain(adoption.notice_text(lacking))
+        show.warn(adoption.notice_text(lacking))
     return 0
 
 
@@ -120,13 +123,15 @@ def _list(memory: Memory, as_json: bool) -> int:
         for one in known:
             if one.asked:
                 where = ", ".join(one.folders)
-                show.line(f"{where} claims to be of another project: memory-fabric project there.")
+                show.line(
+                    f"{where} claims to belong to another project: run memory-fabric project there."
+                )
     else:
         show.line("No project is known yet.")
     return 0 if known else 3
 
 
-def _settle(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) -> int:
+def _change(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) -> int:
     from memory_fabric.store.projects import link
 
     plan = link.plan(memory, action, wanted)
@@ -135,19 +140,19 @@ def _settle(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) 
     if not yes and as_json:
         show.json_out(_plan_as_json(plan) | {"done": False})
         return 0
-    _need_the_user(action, wanted)
+    _require_user(action, wanted)
     if not show.confirmed(_question(plan), yes):
         raise typer.Abort
-    with progress.bar("Bringing memory along", quiet=as_json) as tell:
-        came = link.carry_out(memory, plan, environment.said_here(), tell)
+    with progress.bar("Copying memories", quiet=as_json) as tell:
+        copied = link.carry_out(memory, plan, environment.provenance(), tell)
     undo = "" if action == "undo" else "memory-fabric project undo"
     if as_json:
-        show.json_out(_plan_as_json(plan) | {"done": True, "came": came, "undo": undo})
+        show.json_out(_plan_as_json(plan) | {"done": True, "came": copied, "undo": undo})
         return 0
-    back = f" {undo} takes it back." if undo else ""
+    back = f" {undo} reverts it." if undo else ""
     show.line(f"This folder belongs to {plan.new.name} ({plan.new.id}) now.{back}")
     for failure in memory.failures:
-        show.complain(failure)
+        show.warn(failure)
     return 0
 
 
@@ -156,25 +161,25 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
 
     found = adoption.missing(memory, author)
     if found is None:
-        raise NotFound("journal", "The journal of this folder has nothing that memory lacks.")
+        raise NotFound("journal", "Memory has all records of the journal in this folder already.")
     if not as_json:
         _show_lines(found)
     if not found.lines or (as_json and not yes):
         if as_json:
             show.json_out(_missing_as_json(found) | {"done": False})
         return 0 if found.lines else 3
-    _need_the_user("adopt", author)
+    _require_user("adopt", author)
     if not show.confirmed("Are they yours?", yes):
         raise typer.Abort
-    with progress.bar("Taking records in", quiet=as_json) as tell:
-        came = adoption.adopt(memory, found, environment.said_here(), tell)
+    with progress.bar("Restoring records", quiet=as_json) as tell:
+        copied = adoption.adopt(memory, found, environment.provenance(), tell)
     memory.flush()
     if as_json:
-        show.json_out(_missing_as_json(found) | {"done": True, "came": came})
+        show.json_out(_missing_as_json(found) | {"done": True, "came": copied})
         return 0
-    show.line(f"{came} records are back. memory-fabric undo takes them out again.")
+    show.line(f"{copied} records were restored. memory-fabric undo removes them again.")
     for failure in memory.failures:
-        show.complain(failure)
+        show.warn(failure)
     return 0
 
 
@@ -182,11 +187,11 @@ def _show_lines(found: Missing) -> None:
     first, last = found.span
     if found.lines:
         count = len(found.lines)
-        show.line(f"{found.path}: {count} records that memory lacks, {first} to {last}.")
+        show.line(f"{found.path}: {count} records that are not in memory, {first} to {last}.")
     for line in found.lines[:MAX_SHOWN]:
         show.line(f"  {str(line.get('created_at', ''))[:10]} {cut(str(line['what']), MAX_CHARS)}")
     for name, count in found.others.items():
-        show.line(f"{count} are by {name or 'nobody named'}; they stay where they are.")
+        show.line(f"{count} are by {name or 'an unnamed author'}; they are left alone.")
 
 
 def _missing_as_json(found: Missing) -> dict[str, Any]:
@@ -202,13 +207,13 @@ def _missing_as_json(found: Missing) -> dict[str, Any]:
     }
 
 
-def _need_the_user(action: str, wanted: str) -> None:
-    """Raises BadInput in a shell that Claude Code started: a model may have written the command."""
+def _require_user(action: str, wanted: str) -> None:
+    """Raise BadInput in a shell of Claude Code, where a model may have written the command."""
     if in_client(os.environ):
         typed = f"/memory-fabric:project {action} {wanted}".rstrip()
         raise BadInput(
             "project",
-            "Nothing was changed: which memories are one is for the user to say.",
+            "Nothing was changed: only the user may decide which project a folder belongs to.",
             remedy=f"The user types {typed}, or runs this in a terminal outside Claude Code.",
         )
 
@@ -216,22 +221,22 @@ def _need_the_user(action: str, wanted: str) -> None:
 def _show(plan: Plan) -> None:
     show.facts((("from", _named(plan.old)), ("to", _named(plan.new))))
     for key, owner in plan.before:
-        show.line(f"  {key}, until now of {owner or 'none'}", "dim")
+        show.line(f"  {key}, until now of {owner or 'no project'}", "dim")
     for one in plan.left:
-        show.line(f"No folder has {_named(one)} any more then.")
+        show.line(f"No folder will belong to {_named(one)} any more.")
     if plan.coming:
         show.line(
-            f"What is remembered there comes along ({plan.coming} records and entities) and also "
-            "stays where it is; turns of past conversations only stay."
+            f"Its memories are copied ({plan.coming} records and entities), and also stay where "
+            "they are; turns of past conversations are not copied."
         )
     elif plan.left:
-        show.line("What is remembered there stays there.")
+        show.line("Its memories stay where they are.")
     if plan.undoes and plan.undoes.get("left"):
-        show.line("What had come along is taken out again.")
+        show.line("The memories that were copied are removed again.")
 
 
 def _question(plan: Plan) -> str:
-    return f"Shall this folder belong to {plan.new.name} ({plan.new.id})?"
+    return f"Assign this folder to {plan.new.name} ({plan.new.id})?"
 
 
 def _named(one: KnownProject) -> str:

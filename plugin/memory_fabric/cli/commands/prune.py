@@ -1,4 +1,4 @@
-"""stale, prune: what is old for its type, shown, and taken out where somebody confirms it."""
+"""prune: forget what is stale, after showing it."""
 
 from __future__ import annotations
 
@@ -6,88 +6,41 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memory_fabric.cli import environment, option_values, progress, show
-from memory_fabric.ids import short_id, timestamp
-from memory_fabric.text import cut, one_line
+from memory_fabric.cli import environment, progress, show
+from memory_fabric.cli.commands.stale import (
+    LIMIT,
+    Limit,
+    OlderThan,
+    Types,
+    called,
+    object_of,
+    report_as_json,
+    show_report,
+)
+from memory_fabric.ids import timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory_fabric.recall.retention import Pruned, Report, Stale
+    from memory_fabric.recall.retention import Pruned, Report
     from memory_fabric.store.memory import Memory
-
-LIMIT = 50
-MAX_TEXT_CHARS, MAX_NAME_CHARS = 100, 40
-NOTHING = (
-    "Nothing is stale: decisions are after 90 days, technologies 120, patterns 180, preferences "
-    "365, others 90; agents and what is pinned never."
-)
-Types = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--type",
-        metavar="T",
-        help="Only this type of record or entity; may be said again for more.",
-        autocompletion=option_values.types,
-    ),
-]
-Limit = Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, the oldest.")]
-OlderThan = Annotated[
-    int | None,
-    typer.Option(
-        "--older-than",
-        min=0,
-        metavar="DAYS",
-        help="Stale after so many days, for every type but agents.",
-    ),
-]
-
-
-def stale(
-    types: Types = None,
-    limit: Limit = LIMIT,
-    older_than: OlderThan = None,
-    as_json: show.AsJson = False,
-) -> int:
-    """Show what nobody has spoken of for long, oldest first.
-
-    Decisions are stale after 90 days, technologies 120, patterns 180, preferences 365, other types
-    90; agents and what is pinned never, and what something newer has replaced is not listed. The
-    age is that of the last observation. Nothing is changed: memory-fabric prune takes it out.
-    """
-    from memory_fabric.recall import retention  # --help needs no fabric
-
-    with environment.open_memory() as memory:
-        report = retention.stale(
-            memory, timestamp(), types=types or (), limit=limit, older_than=older_than
-        )
-        failures = list(memory.failures)
-    if as_json:
-        show.json_out({**_as_json(report), "failures": failures})
-    else:
-        _show(report)
-    for failure in [] if as_json else failures:
-        show.complain(failure)
-    return 0 if report.shown else 1 if failures else 3
 
 
 def prune(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME-OR-ID]...", help="Only these of what is stale."),
+        typer.Argument(metavar="[NAME-OR-ID]...", help="Only these stale memories."),
     ] = None,
     types: Types = None,
     limit: Limit = LIMIT,
     older_than: OlderThan = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Take out what is shown; do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Prune without asking.")] = False,
     as_json: show.AsJson = False,
 ) -> int:
-    """Show what `stale` shows, ask, and then take exactly that out.
+    """Show what `stale` shows, ask, and then remove exactly that.
 
-    What somebody spoke of since it was shown stays. One undo, whose command is told, brings all of
-    it back. With --json nobody is asked: it needs --yes to change anything.
+    What was mentioned since it was shown stays. One undo, whose command is printed, restores all
+    of it. With --json it does not ask, and needs --yes to change anything.
     """
-    from memory_fabric.recall import retention  # --help needs no fabric
+    from memory_fabric.recall import retention  # not needed for --help
 
     now = timestamp()
     with environment.open_memory() as memory:
@@ -100,12 +53,12 @@ def prune(
             named=names or (),
         )
         for failure in memory.failures:
-            show.complain(failure)
+            show.warn(failure)
         if as_json:
             pruned = _pruned(memory, report, now, quiet=True) if yes else None
-            show.json_out({**_as_json(report), **_outcome(pruned)})
+            show.json_out({**report_as_json(report), **_outcome(pruned)})
             return 0 if report.shown else 3
-        _show(report)
+        show_report(report)
         if not report.shown:
             return 3
         if not show.confirmed(_question(report), yes):
@@ -118,74 +71,24 @@ def _pruned(memory: Memory, report: Report, now: str, *, quiet: bool) -> Pruned:
     from memory_fabric.recall import retention
 
     with progress.bar("Pruning", quiet=quiet) as tell:
-        return retention.prune(memory, report.shown, environment.said_here(), now, tell)
+        return retention.prune(memory, report.shown, environment.provenance(), now, tell)
 
 
 def _question(report: Report) -> str:
     what = "this" if len(report.shown) == 1 else f"these {len(report.shown)}"
-    return f"Take {what} out of memory?"
-
-
-def _show(report: Report) -> None:
-    if not report.shown:
-        show.line(NOTHING)
-        return
-    columns = ("id", "type", "days", "name", "last observation")
-    show.table(columns, [_row(one) for one in report.shown])
-    more = report.total - len(report.shown)
-    if more > 0:
-        show.line(f"and {more} more, younger ones (--limit)", "dim")
-
-
-def _row(one: Stale) -> Sequence[str]:
-    aged = one.aged
-    text = cut(one_line(aged.text), MAX_TEXT_CHARS) if aged.text else _bare(one)
-    name = cut(one_line(aged.name), MAX_NAME_CHARS)
-    kind = aged.type if aged.id else f"entity ({aged.type})"
-    return short_id(aged.id) or "—", kind, str(one.days), name, f"{aged.last_at[:10]} {text}"
-
-
-def _bare(one: Stale) -> str:
-    return f"nothing is said of it; relations: {one.aged.relations}"
+    return f"Remove {what} from memory?"
 
 
 def _say(pruned: Pruned) -> None:
     if pruned.stayed:
-        names = ", ".join(_called(one) for one in pruned.stayed)
-        show.complain(f"changed since it was shown, and kept: {names}")
+        names = ", ".join(called(one) for one in pruned.stayed)
+        show.warn(f"kept, because changed since it was shown: {names}")
     if pruned.undo:
         show.line(
-            f"Pruned: {len(pruned.gone)}. memory-fabric undo {pruned.undo} brings all of it back."
+            f"Pruned: {len(pruned.gone)}. memory-fabric undo {pruned.undo} restores all of it."
         )
     else:
         show.line("Nothing was pruned.")
-
-
-def _called(one: Stale) -> str:
-    return short_id(one.aged.id) or cut(one_line(one.aged.name), MAX_NAME_CHARS)
-
-
-def _as_json(report: Report) -> dict[str, Any]:
-    return {"total": report.total, "stale": [_object(one) for one in report.shown]}
-
-
-def _object(one: Stale) -> dict[str, Any]:
-    aged = one.aged
-    whole = {
-        "kind": aged.kind,
-        "id": aged.id,
-        "short_id": short_id(aged.id),
-        "name": aged.name,
-        "type": aged.type,
-        "store": aged.store,
-        "days": one.days,
-        "limit_days": one.limit_days,
-        "last_at": aged.last_at,
-        "last_observation": aged.text,
-    }
-    if not aged.id:
-        whole |= {"observations": aged.observations, "relations": aged.relations}
-    return whole
 
 
 def _outcome(pruned: Pruned | None) -> dict[str, Any]:
@@ -193,6 +96,6 @@ def _outcome(pruned: Pruned | None) -> dict[str, Any]:
         return {"pruned": 0, "changed_meanwhile": [], "undo": ""}
     return {
         "pruned": len(pruned.gone),
-        "changed_meanwhile": [_object(one) for one in pruned.stayed],
+        "changed_meanwhile": [object_of(one) for one in pruned.stayed],
         "undo": f"memory-fabric undo {pruned.undo}" if pruned.undo else "",
     }

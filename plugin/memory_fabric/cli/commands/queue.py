@@ -1,4 +1,4 @@
-"""queue: what other programs brought in and is not worked off yet; and the process that does it."""
+"""queue: list and manage the ingest queue, or run its worker."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_PID = 2**31 - 1
 MAX_ERROR_CHARS = 120
 STYLES = {"dead": "red", "working": "yellow"}
 COLUMNS = ("id", "state", "domain", "length", "came", "attempts", "error")
-NOTHING = "Nothing waits."
+NOTHING = "The queue is empty."
 
 
 def queue(
@@ -32,9 +32,9 @@ def queue(
         str,
         typer.Argument(
             metavar="[list|show|retry|drop|work]",
-            help="list: what is not worked off (as without any). show: one text, whatever became "
-            "of it. retry: work off dead texts again, or waiting ones now. drop: take texts out, "
-            "after a yes. work: the process that works them off (`serve` starts one).",
+            help="list: unprocessed texts (the default). show: one text in any state. retry: "
+            "process dead texts again, or waiting ones now. drop: remove texts, after asking. "
+            "work: run the worker that processes them (`serve` starts one).",
             autocompletion=option_values.queue_actions,
         ),
     ] = "list",
@@ -42,22 +42,22 @@ def queue(
         list[str] | None,
         typer.Argument(
             metavar="[ID]...",
-            help="With show, retry, drop: the id that the sender was given, or its last eight "
+            help="With show, retry, drop: the id that the sender received, or its last eight "
             "characters.",
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="With retry and drop: all that are dead.")
+        bool, typer.Option("--all", help="With retry and drop: all dead texts.")
     ] = False,
     done: Annotated[
-        bool, typer.Option("--done", help="With list: those that are done, the newest.")
+        bool, typer.Option("--done", help="With list: the newest processed texts.")
     ] = False,
     limit: Annotated[
         int,
-        typer.Option(min=1, max=MAX_LIMIT, metavar="N", help="With list: at most so many."),
+        typer.Option(min=1, max=MAX_LIMIT, metavar="N", help="With list: the maximum number."),
     ] = LIMIT,
     once: Annotated[
-        bool, typer.Option("--once", help="With work: end when nothing more is due.")
+        bool, typer.Option("--once", help="With work: end when nothing is due.")
     ] = False,
     worker: Annotated[
         str, typer.Option("--id", metavar="WORKER", help="With work: the name of this worker.")
@@ -65,21 +65,21 @@ def queue(
     parent: Annotated[
         int,
         typer.Option(
-            min=0, max=MAX_PID, metavar="PID", help="With work: end when this process is gone."
+            min=0, max=MAX_PID, metavar="PID", help="With work: end when this process ends."
         ),
     ] = 0,
     yes: Annotated[bool, typer.Option("--yes", help="With drop: do not ask.")] = False,
     as_json: show.AsJson = False,
 ) -> int:
-    """Show what other programs sent (POST /v1/memory/ingest) that is not worked off.
+    """List texts of other programs (POST /v1/memory/ingest) that are not processed yet.
 
-    A text waits, is worked on, and is done; one that fails is tried again after 10 seconds, 20, 40
-    and so on, and is dead after six attempts, with its error. Its text is kept as it came
-    (without secrets): `show` has it. `drop` takes out the text, not what memory has of it
-    already (`memory-fabric undo ID` takes its records back, too; its turns stay); `drop` asks,
-    and with --json only says what it would do unless there is --yes. `work` runs until SIGTERM
-    and ends after the text in hand; several may run at once. Exit code 3 where an id names
-    nothing, or --all finds nothing dead.
+    A text is waiting, working or done. One that fails is tried again after 10, 20, 40 seconds and
+    so on, and is dead after six attempts, with its error. The text is kept without secrets; `show`
+    prints it. `drop` removes the text, but not the memories made from it (`memory-fabric undo ID`
+    removes its records, too; its turns stay). `drop` asks; with --json it needs --yes, and
+    otherwise only shows what it would do. `work` runs until SIGTERM and finishes the current text
+    first; several may run at once. Exit code 3 if no text has the id, or if --all finds no dead
+    text.
     """
     _check(action, named or [], everything=everything)
     if action == "work":
@@ -96,29 +96,31 @@ def queue(
 
 
 def _check(action: str, named: list[str], *, everything: bool) -> None:
-    """Raises BadInput for what does not go together."""
+    """Raise BadInput for an unknown action or arguments that it does not take."""
     if action not in QUEUE_ACTIONS:
-        raise BadInput("ACTION", f"{action!r} is none of {', '.join(QUEUE_ACTIONS)}.")
+        raise BadInput(
+            "ACTION", f"There is no action {action!r}.", remedy=f"Use {', '.join(QUEUE_ACTIONS)}."
+        )
     for one in named:
         if encodable(one) != one:
-            raise BadInput("ID", f"{encodable(one)!r} is no id.")
+            raise BadInput("ID", f"{encodable(one)!r} is not an id.")
     if action in ("list", "work") and (named or everything):
-        raise BadInput("ID", f"{action} takes no id and no --all.")
+        raise BadInput("ID", f"{action} takes neither an id nor --all.")
     if action == "show" and (len(named) != 1 or everything):
         raise BadInput("ID", "show needs the id of one text.")
     if action in ("retry", "drop") and bool(named) == everything:
-        raise BadInput("ID", f"{action} needs ids, or --all for all that are dead.")
+        raise BadInput("ID", f"{action} needs either ids or --all.")
 
 
 def _work(worker: str, parent: int, *, once: bool, as_json: bool) -> int:
-    from memory_fabric.ingest import worker as queue_worker  # --help needs no worker
+    from memory_fabric.ingest import worker as queue_worker  # not needed for --help
 
     tally = queue_worker.serve(environment.settings(), worker, once=once, parent=parent)
     if as_json:
         show.json_out({"done": tally.done, "failed": tally.failed})
     elif once:
         failed = f", {many(tally.failed, 'attempt')} failed" if tally.failed else ""
-        show.line(f"{many(tally.done, 'text')} worked off{failed}.")
+        show.line(f"{many(tally.done, 'text')} processed{failed}.")
     return 1 if once and tally.failed else 0
 
 
@@ -140,14 +142,16 @@ def _list(memory: Memory, limit: int, *, done: bool, as_json: bool) -> int:
 
 
 def _chosen(memory: Memory, named: list[str], *, everything: bool) -> list[Passage]:
-    """The texts that are meant, each once. Raises NotFound, BadInput."""
+    """Return the texts with these ids, or all dead ones. Raises NotFound or BadInput."""
     from memory_fabric.store import ingest_queue
 
     if not everything:
         return list(dict.fromkeys(ingest_queue.find_by_short_id(memory, text) for text in named))
     found = ingest_queue.listed(memory, ("dead",), -1)
     if not found:
-        raise NotFound("--all", "No text is dead.", remedy="memory-fabric queue lists what waits.")
+        raise NotFound(
+            "--all", "No text is dead.", remedy="memory-fabric queue lists the waiting texts."
+        )
     return found
 
 
@@ -157,7 +161,7 @@ def _show(memory: Memory, one: Passage, as_json: bool) -> int:
     kept = ingest_queue.ingest_of(memory, one.id)
     if kept is None:
         raise NotFound(one.id, f"{one.id} was dropped meanwhile.")
-    kept = _by_todays_rules(kept)
+    kept = _redacted(kept)
     if as_json:
         show.json_out(_as_json(one) | {"ingest": _ingest_as_json(kept)})
         return 0
@@ -179,7 +183,7 @@ def _show(memory: Memory, one: Passage, as_json: bool) -> int:
             ("decisions", "\n".join(kept.key_decisions)),
         )
     )
-    show.line(kept.session_summary or "Its text has expired, or was purged.")
+    show.line(kept.session_summary or "The text has expired or was purged.")
     return 0
 
 
@@ -193,12 +197,12 @@ def _retry(memory: Memory, chosen: list[Passage], as_json: bool) -> int:
         show.json_out({"retried": number})
     else:
         show.line(
-            f"{many(number, 'text')} will be worked off now: by `memory-fabric serve`, or by "
+            f"{many(number, 'text')} can be processed now by `memory-fabric serve` or "
             "`memory-fabric queue work --once`."
         )
     for one in [] if as_json else chosen:
         if one.state in ("done", "working"):
-            show.complain(f"{short_id(one.id)} is {one.state}: nothing to try again.")
+            show.warn(f"{short_id(one.id)} is {one.state} and is not tried again.")
     return 0 if number else 3
 
 
@@ -212,15 +216,15 @@ def _drop(memory: Memory, chosen: list[Passage], yes: bool, as_json: bool) -> in
         show.table(COLUMNS, [_row(one) for one in chosen])
     if not show.confirmed(f"Drop {many(len(chosen), 'text')} from the queue?", yes):
         raise typer.Abort
-    number = ingest_queue.drop(memory, [one.id for one in chosen], environment.said_here())
+    number = ingest_queue.drop(memory, [one.id for one in chosen], environment.provenance())
     memory.flush()
     if not number:
-        raise StoreUnavailable("", "Nothing was dropped: it is gone already.")
+        raise StoreUnavailable("", "Nothing was dropped: the text is not in the queue any more.")
     if as_json:
         show.json_out({"dropped": number})
     else:
         show.line(
-            f"Dropped {many(number, 'text')}; memory-fabric undo --last brings the last drop back."
+            f"Dropped {many(number, 'text')}; memory-fabric undo --last restores the last one."
         )
     return 0
 
@@ -235,9 +239,9 @@ def _row(one: Passage) -> tuple[Any, ...]:
 def _summary(left: Backlog) -> str:
     if not (left.waiting or left.working or left.dead):
         return NOTHING
-    told = f"{left.waiting} waiting, {left.working} in work, {left.dead} dead."
+    told = f"{left.waiting} waiting, {left.working} working, {left.dead} dead."
     if left.dead:
-        told += " memory-fabric queue retry --all tries the dead again, drop --all drops them."
+        told += " memory-fabric queue retry --all tries dead texts again, drop --all removes them."
     return told
 
 
@@ -245,8 +249,8 @@ def _as_json(one: Passage) -> dict[str, Any]:
     return one._asdict() | {"short_id": short_id(one.id), "records": list(one.records)}
 
 
-def _by_todays_rules(kept: Ingest) -> Ingest:
-    """The text without what today counts as a secret: it may be older than a rule."""
+def _redacted(kept: Ingest) -> Ingest:
+    """Redact the text again, since it may be older than a redaction rule."""
     return kept._replace(
         session_summary=without_secrets(kept.session_summary),
         key_decisions=tuple(map(without_secrets, kept.key_decisions)),

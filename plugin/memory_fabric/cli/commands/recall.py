@@ -1,4 +1,4 @@
-"""recall, load: what memory has to say."""
+"""recall: search the memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from memory_fabric import ids
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Answer, Filters, Hit, as_reason
-from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import cut, one_line
 
 if TYPE_CHECKING:
@@ -28,18 +27,20 @@ def recall(
         list[str] | None,
         typer.Argument(
             metavar="QUERY",
-            help="A question or words, with filters; left out: the newest.",
+            help="A question or words, with filters; by default the newest memories.",
         ),
     ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="At most so many.")] = 10,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, max=1000, help="The maximum number of results.")
+    ] = 10,
     depth: Annotated[
         int,
         typer.Option(
             metavar="N",
             min=0,
             max=3,
-            help="Walk the graph 1 to 3 steps from what the query names, and show the paths; "
-            "without it, questions about relations walk two.",
+            help="Follow relations 1 to 3 steps from the entities that the query names, and "
+            "show the paths; by default, questions about relations follow two.",
         ),
     ] = 0,
     domain: Annotated[
@@ -52,8 +53,8 @@ def recall(
         list[str] | None,
         typer.Option(
             metavar="TAG",
-            help="Only what bears this tag; what has none bears this project's name. No other "
-            "project's memory is opened.",
+            help="Only memories with this tag; those without one have this project's name. No "
+            "other project's memory is opened.",
         ),
     ] = None,
     kind: Annotated[
@@ -62,7 +63,7 @@ def recall(
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only what was said by an agent of this type."),
+        typer.Option(metavar="NAME", help="Only what an agent of this type said."),
     ] = None,
     scope: Annotated[
         list[str] | None,
@@ -70,7 +71,7 @@ def recall(
     ] = None,
     session: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="Only what was said in this session (its whole id)."),
+        typer.Option(metavar="ID", help="Only what was said in this session (its full id)."),
     ] = None,
     since: Annotated[
         str,
@@ -85,44 +86,45 @@ def recall(
         str,
         typer.Option(
             metavar="TIME",
-            help='The answer as memory stood then: `2026-01-15`, `2026-01`, `30d`, `"last month"`.',
+            help='Search the memory as it was then: `2026-01-15`, `2026-01`, `30d`, `"last '
+            'month"`.',
         ),
     ] = "",
     explain: Annotated[
         bool,
         typer.Option(
             "--explain",
-            help="For each result what its relevance and its score are made of, and whether a "
-            "prompt with these words would be given it, or why not; for a prompt that would bring "
-            "nothing, the reason.",
+            help="Show the parts of the relevance and score of each result, and whether a prompt "
+            "with these words would be given it; if not, or if it would be given nothing, the "
+            "reason.",
         ),
     ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
             "--json",
-            help="The answer as JSON: query, total_results, sources, results with id, text, score, "
+            help="Answer in JSON: query, total_results, sources, results with id, text, score, "
             "relevance, source, timestamp, entities, graph_relations, metadata; paths; failures; "
             "notes. With `--explain` also the words searched for, `parts` and `score_parts` in the "
             "metadata, `prompt` for each result, `silence`.",
         ),
     ] = False,
 ) -> int:
-    """Find what is remembered, best first; without a query, the newest.
+    """Search memories, best match first; without a query, list the newest.
 
-    Filters are options or stand in the query: `type:decision`, `scope:user`,
+    Filters are options or part of the query: `type:decision`, `scope:user`,
     `domain:code_reviewer`, `project:frontend`, `agent:`, `session:`, `since:2026-01-01`,
-    `before:2026-06-01`. All must hold; of an option that is repeated, and in the query of values
-    with commas between them (`type:decision,pattern`, `domain:"legal advisor"`), any. `in the
-    code_reviewer domain` filters, too, where memory has such a domain. An answer of one domain
-    stands under `[Domain-Filtered Memory (expert_domain=…)]`; where nothing meets the filters, that
-    is said, and nothing else is searched.
+    `before:2026-06-01`. All of them must match; for a repeated option, or values separated by
+    commas (`type:decision,pattern`, `domain:"legal advisor"`), any one. `in the code_reviewer
+    domain` is a filter, too, if memory has such a domain. Results of one domain have the heading
+    `[Domain-Filtered Memory (expert_domain=…)]`. If nothing matches the filters, it says so; the
+    search is not widened.
 
-    In the query may stand, besides, `as_of:2026-01-15` (what was on record then) and
-    `"an exact phrase"`. Where nothing holds the phrase, its words are searched for, and a note says
-    so. `-redis` leaves out what holds the word; what holds the word of "other than Redis" or
-    "except for Redis" comes later. Where MEMORY_FABRIC_DOMAIN names a domain that config.toml
-    isolates, nothing else is searched. Exit code 3 when nothing was found.
+    The query may also contain `as_of:2026-01-15` (the memory as it was then) and
+    `"an exact phrase"`. If nothing contains the phrase, its words are searched for, and a note
+    says so. `-redis` excludes memories with this word; "other than Redis" and "except for Redis"
+    rank them lower. If MEMORY_FABRIC_DOMAIN names a domain that config.toml isolates, only this
+    domain is searched. Exit code 3 when nothing was found.
 
         memory-fabric recall "which database for analytics?"
         memory-fabric recall "type:antipattern pagination" --limit 3
@@ -134,7 +136,7 @@ def recall(
 
     now, text = ids.timestamp(), " ".join(words or ())
     then = _moment(as_of, now) if as_of else ""
-    filters = _stated(
+    filters = _filters(
         now,
         domain=domain,
         project=project,
@@ -150,7 +152,7 @@ def recall(
         if explain and text:
             return _explained(fabric, text, limit, depth, then, filters, as_json)
         answer = fabric.recall(text, limit=limit, depth=depth, as_of=then, filters=filters)
-    # An unreadable note beside MEMORY.md is told below; memory itself was searched.
+    # An unreadable client memory file is reported below; the memory itself was searched.
     failed = [name for name in answer.failures if not name.startswith("native")]
     if not answer.hits and failed:
         raise StoreUnavailable("", f"Nothing could be searched: {'; '.join(answer.failures)}")
@@ -175,46 +177,18 @@ def _explained(
     from memory_fabric.recall.explain import explain_here
     from memory_fabric.recall.pipeline import answer_as_json
 
-    told = explain_here(fabric, text, limit=limit, depth=depth, as_of=as_of, filters=filters)
+    explanation = explain_here(fabric, text, limit=limit, depth=depth, as_of=as_of, filters=filters)
     if as_json:
-        show.json_out(explained_as_json(told, answer_as_json(told.answer)))
+        show.json_out(explained_as_json(explanation, answer_as_json(explanation.answer)))
     else:
-        _show_label(told.answer)
-        score_report.show_explanation(told)
-        _show_beside(told.answer)
-    return 0 if told.answer.hits else 3
+        _show_label(explanation.answer)
+        score_report.show_explanation(explanation)
+        _show_notes(explanation.answer)
+    return 0 if explanation.answer.hits else 3
 
 
-def load(as_json: show.AsJson = False) -> int:
-    """Show what a session is given at its start.
-
-    Pinned memories, then the last ten decisions, rules, preferences and patterns, then the newest
-    three questions and blockers that nothing has settled. Where MEMORY_FABRIC_DOMAIN names a domain
-    that config.toml isolates, what lies there alone.
-    """
-    from memory_fabric.handlers.load_context import open_points, standing
-    from memory_fabric.recall.agent_domains import seen_by_process
-    from memory_fabric.recall.render import recent_decisions
-
-    with environment.open_memory() as whole:
-        memory = seen_by_process(whole)
-        records, asked = standing(memory), open_points(memory)
-        failures = list(memory.failures)
-    text = recent_decisions(
-        [r for r in records if not r.pinned], pinned=[r for r in records if r.pinned], asked=asked
-    )
-    text = without_secrets(text)
-    if as_json:
-        show.json_out({"text": text, "failures": failures})
-    else:
-        show.block(text or "Nothing is remembered here yet.")
-    for failure in failures:
-        show.complain(failure)
-    return 0 if text else 1 if failures else 3
-
-
-def _stated(now: str, **options: Sequence[str] | str | None) -> Filters:
-    """The filters that options state. Raises BadInput that names one."""
+def _filters(now: str, **options: Sequence[str] | str | None) -> Filters:
+    """Return the filters of the options. Raises BadInput for an invalid value."""
     from memory_fabric.recall import filters  # --help needs no fabric
 
     given = {name: value for name, value in options.items() if value}
@@ -230,12 +204,12 @@ def _moment(text: str, now: str) -> str:
 def _show(answer: Answer) -> None:
     _show_label(answer)
     if answer.query.filters.as_of:
-        show.line(f"As memory stood on {formatting.when(answer.query.filters.as_of)}:", "dim")
+        show.line(f"The memory as it was on {formatting.when(answer.query.filters.as_of)}:", "dim")
     if answer.hits:
         show.table(("score", "kind", "date", "id", "memory"), [_row(hit) for hit in answer.hits])
     else:
         show.line("Nothing found.")
-    _show_beside(answer)
+    _show_notes(answer)
 
 
 def _show_label(answer: Answer) -> None:
@@ -246,8 +220,8 @@ def _show_label(answer: Answer) -> None:
         show.line(label, "dim")
 
 
-def _show_beside(answer: Answer) -> None:
-    """The walked paths, how the question was read, and what could not be searched."""
+def _show_notes(answer: Answer) -> None:
+    """Print the paths, the notes on the query, and what could not be searched."""
     from memory_fabric.recall.render import path_text  # --help needs no fabric
 
     for path in answer.paths:
@@ -255,7 +229,7 @@ def _show_beside(answer: Answer) -> None:
     for note in answer.notes:
         show.line(note, "dim")
     for failure in answer.failures:
-        show.complain(f"not searched: {failure}")
+        show.warn(f"not searched: {failure}")
 
 
 def _row(hit: Hit) -> tuple[str | Text, ...]:
@@ -277,7 +251,7 @@ def _row(hit: Hit) -> tuple[str | Text, ...]:
 
 
 def _reference(hit: Hit) -> str:
-    """How the hit can be named to why, pin, forget and history; a note by its file."""
+    """Return the id or name of a hit for why, pin, forget and history."""
     source, _, identifier = hit.id.partition(":")
     if hit.metadata.get("entityType") == "relation":
         return "—"

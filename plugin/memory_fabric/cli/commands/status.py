@@ -1,4 +1,4 @@
-"""status: how memory is."""
+"""status: show the state of the memory."""
 
 from __future__ import annotations
 
@@ -24,14 +24,12 @@ STYLES = {health.HEALTHY: "green", health.DEGRADED: "yellow", health.UNAVAILABLE
 
 
 def status(as_json: show.AsJson = False) -> int:
-    """Show the three tiers, and what is wrong with them.
+    """Show the state of the three tiers, recall, capture, sharing and forwarding.
 
-    Each is healthy, degraded or unavailable, with the reason and what helps, and what it holds;
-    then whether recall, capture and sharing are on, how many records are of how many others, and
-    how many texts of other programs are not worked off (memory-fabric queue); and where sessions
-    are forwarded to, what waits for that, what was refused, and what went wrong. Sentences that
-    could not be read, and so left no memory, are counted.
-    Exit code 1 only when the graph is unavailable.
+    Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents.
+    Below are the switches, the number of records by others, the unprocessed texts of other
+    programs (memory-fabric queue), the state of forwarding, and the number of sentences that could
+    not be parsed. Exit code 1 only if the graph is unavailable.
     """
     with environment.open_memory() as memory:
         now_s = time.time()
@@ -68,22 +66,24 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     show.facts((tier.name, tier.where) for tier in tiers)
     queue, kept = tiers[0].queue, tiers[0].backup
     if queue.count:
-        waits = f"{queue.count} changes wait for the graph, the oldest for {_span(queue.oldest_s)}."
+        waits = f"{queue.count} changes wait for the graph, the oldest since "
+        f"{_span(queue.oldest_s)}."
         show.line(waits, style="yellow")
-    for line in _intake_lines(memory):
+    for line in _ingest_lines(memory):
         show.line(line, style="yellow")
     set_aside = unreadable_counts.count(memory)
     if set_aside:
         show.line(
-            f"{many(set_aside, 'sentence')} could not be read and left no memory; "
-            "logs/memory-fabric.log says where in the code."
+            f"{many(set_aside, 'sentence')} could not be parsed, so nothing was remembered of "
+            "them; "
+            "logs/memory-fabric.log has the details."
         )
-    for told in forwarding_report.lines(memory.settings, now_s):
-        show.line(told)
-    for told in _late_lines(memory):
-        show.line(told, style="yellow")
+    for line in forwarding_report.lines(memory.settings, now_s):
+        show.line(line)
+    for line in _late_lines(memory):
+        show.line(line, style="yellow")
     for complaint in memory.settings.complaints:
-        show.complain(complaint)
+        show.warn(complaint)
     show.line(_backup_line(kept), style="dim")
 
 
@@ -96,7 +96,7 @@ def _as_json(memory: Memory, tiers: tuple[health.Tier, ...]) -> dict[str, Any]:
         "reads": memory.settings.reads,
         "writes": memory.settings.writes,
         "sharing": _sharing(memory),
-        "intake": _intake(memory)._asdict(),
+        "intake": _ingest(memory)._asdict(),
         "unread_sentences": unreadable_counts.count(memory),
         "forwarding": forwarding_report.as_json(memory.settings),
         "out_of_time": _late(memory),
@@ -116,8 +116,8 @@ def _sharing(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _intake(memory: Memory) -> Backlog:
-    """What other programs brought in; nothing where the graph cannot say: its tier does."""
+def _ingest(memory: Memory) -> Backlog:
+    """Return the backlog of the ingest queue; empty if the database fails (see its tier)."""
     try:
         return ingest_queue.backlog(memory)
     except (StoreUnavailable, DeadlinePassed):
@@ -125,7 +125,7 @@ def _intake(memory: Memory) -> Backlog:
 
 
 def _late(memory: Memory) -> dict[str, int]:
-    """How many hooks had no time for all they had to do, by event."""
+    """Count the hooks that ran out of time, by event."""
     settings = memory.settings
     folders = (os.path.join(settings.home, "logs"), settings.data_dir)
     return late_events(folder for folder in folders if folder)
@@ -136,20 +136,23 @@ def _late_lines(memory: Memory) -> list[str]:
     if not late:
         return []
     counted = ", ".join(f"{name} {number}" for name, number in sorted(late.items()))
-    return [f"Out of time, and left to a later event, since the log began: {counted}."]
+    return [
+        f"Hooks that ran out of time and left work to a later event, since the log began: "
+        f"{counted}."
+    ]
 
 
-def _intake_lines(memory: Memory) -> list[str]:
-    left, lines = _intake(memory), []
+def _ingest_lines(memory: Memory) -> list[str]:
+    left, lines = _ingest(memory), []
     if left.waiting or left.working:
         waiting = many(left.waiting + left.working, "text")
         lines.append(
-            f"Of what came in, {waiting} not worked off yet: memory-fabric serve does it, or "
+            f"{waiting} of other programs not processed yet: run memory-fabric serve or "
             "memory-fabric queue work --once."
         )
     if left.dead:
         lines.append(
-            f"Of what came in, {many(left.dead, 'text')} could not be worked off: "
+            f"{many(left.dead, 'text')} of other programs could not be processed: "
             "memory-fabric queue shows why."
         )
     return lines
@@ -160,19 +163,19 @@ def _sharing_line(memory: Memory) -> str:
     line = f"sharing by git is {_on(known['on'])}"
     if known["others"]:
         number, people = sum(known["others"].values()), len(known["others"])
-        line += f", {number} records of {people} others"
+        line += f", {number} records of {many(people, 'other author')}"
     return line
 
 
 def _backup_line(kept: health.Backup | None) -> str:
     if kept is None:
-        return "No backup yet; one is made at the end of a session, at most one a day."
+        return "No backup yet; at most one a day is made, at the end of a session."
     read = {True: "verified now", False: "unreadable", None: "verified when it was made"}
     return f"The newest backup is {_span(kept.age_s)} old, {read[kept.sound]}."
 
 
 def _ago(at: str, now_s: float) -> str:
-    """How long ago a time was, for people."""
+    """Describe the age of an ISO time for people."""
     if not at:
         return "never"
     try:
@@ -183,7 +186,7 @@ def _ago(at: str, now_s: float) -> str:
 
 
 def _span(seconds: float) -> str:
-    """A span of time in its largest unit: 40 s, 12 min, 3 h, 5 d."""
+    """Format a duration in its largest unit: 40 s, 12 min, 3 h, 5 d."""
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size or (unit == "min" and seconds >= size):
             return f"{seconds / size:.0f} {unit}"

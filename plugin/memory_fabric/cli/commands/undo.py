@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memory_fabric.cli import environment, show
-from memory_fabric.cli import formatting as named
+from memory_fabric.cli import environment, formatting, show
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
 from memory_fabric.store.history import changes, describe, trace
@@ -23,12 +22,12 @@ def undo(
         str | None,
         typer.Argument(
             metavar="ID",
-            help="The id of a change, as `memory-fabric history` shows it, or its end.",
+            help="The id of a change in `memory-fabric history`, or its last characters.",
         ),
     ] = None,
     last: Annotated[
         bool,
-        typer.Option("--last", help="Undo the last change that stands; again, the one before."),
+        typer.Option("--last", help="Undo the last change that is not undone yet."),
     ] = False,
     session: Annotated[
         str,
@@ -37,23 +36,25 @@ def undo(
             help="Show all changes of a session, newest first; with `--yes` undo them.",
         ),
     ] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Undo what would be shown.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Undo the changes of the preview.")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="The changes, and what became of each, as JSON.")
+        bool, typer.Option("--json", help="Answer in JSON: the changes, and the result for each.")
     ] = False,
 ) -> int:
-    """Take back a change; what others added or forgot since stays.
+    """Undo a change; what others added or forgot since then stays.
 
-    An undo is a change, too, and can be undone by its id. Without an id and `--last` it only shows
+    An undo is a change, too, and can be undone by its id. Without an id or `--last` it only shows
     what would be undone.
     """
     if sum(map(bool, (identifier, last, session))) > 1:
-        raise BadInput("--last", "An id, --last and --session mean different things.", remedy="")
+        raise BadInput(
+            "--last", "An id, --last and --session exclude each other.", remedy="Use one of them."
+        )
     with environment.open_memory() as memory:
         chosen = _chosen(memory, identifier, session)
         told = [trace.told(memory, change) for change in chosen]
         done = bool(identifier or last or yes) and (yes or not session)
-        undone = undoing.undo(memory, chosen, environment.said_here()) if done else []
+        undone = undoing.undo(memory, chosen, environment.provenance()) if done else []
     if as_json:
         show.json_out(_as_json(told, undone))
     elif done:
@@ -73,7 +74,7 @@ def _chosen(memory: Memory, identifier: str | None, session: str) -> list[Change
 def _show(told: list[Told]) -> None:
     rows = [
         (
-            named.when(one.change.at),
+            formatting.when(one.change.at),
             short_id(one.change.id),
             describe.who(one.change.by),
             _with_reason(one, undoing.prospect(one.change)),
@@ -81,20 +82,19 @@ def _show(told: list[Told]) -> None:
         for one in told
     ]
     show.table(("when", "id", "by", "what"), rows)
-    show.line("This would be undone; nothing was changed. Say --yes to undo it.")
+    show.line("This would be undone; nothing was changed. Use --yes to undo it.")
 
 
 def _say(told: list[Told], undone: list[Undone]) -> None:
     for one, what in zip(undone, told, strict=True):
         if one.by:
             show.line(
-                f"Undone: {what.what.rstrip('.')}. memory-fabric undo {short_id(one.by)} does it "
-                "again."
+                f"Undone: {what.what.rstrip('.')}. memory-fabric undo {short_id(one.by)} redoes it."
             )
             if what.change.kind == "ingest":
-                show.line("Its turns stay, as those of sessions do, until they expire.")
+                show.line("Its turns stay until they expire, like those of sessions.")
         else:
-            show.complain(f"not undone, {one.because}: {what.what}")
+            show.warn(f"not undone, {one.because}: {what.what}")
 
 
 def _with_reason(one: Told, because: str) -> str:

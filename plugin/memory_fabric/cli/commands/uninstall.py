@@ -1,4 +1,4 @@
-"""uninstall: take back what was set up, ask what of the memory shall stay, say the rest."""
+"""uninstall: revert setup, and delete the memory on request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.commands import setup
 from memory_fabric.clients.claude_code import manifest, path_link, set_up
-from memory_fabric.clients.claude_code import uninstall as leaving
+from memory_fabric.clients.claude_code import uninstall as uninstalling
 from memory_fabric.clients.claude_code.set_up import Change
 from memory_fabric.clients.claude_code.uninstall import Belongings
 from memory_fabric.config import Settings
@@ -22,12 +22,12 @@ COMMANDS = (
     "claude plugin marketplace remove memory-fabric",
 )
 SERVER_COMMAND = "claude mcp remove memory"
-NOT_TOUCHED = "Conversations that Claude Code keeps itself are not touched."
+NOT_TOUCHED = "Transcripts of Claude Code are not touched."
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would go: changes of the client's files, links, and of the memory what is not kept."""
+    """The changes of client files, the links to remove, and the memory to delete and to keep."""
 
     changes: tuple[Change, ...]
     links: tuple[str, ...]
@@ -36,7 +36,7 @@ class Plan:
 
     @property
     def deletes(self) -> bool:
-        """Whether something goes that cannot be brought back."""
+        """True if something is deleted that cannot be restored."""
         return bool(self.gone.home or self.gone.notes or self.gone.folders)
 
 
@@ -45,15 +45,15 @@ def uninstall(
         bool,
         typer.Option(
             "--purge",
-            help="Delete everything that was remembered, too: the home, our lines in every "
-            "MEMORY.md, and the local folders of all projects, except for what is kept.",
+            help="Also delete the memory: the home, the lines of memory-fabric in every MEMORY.md, "
+            "and the local folders of all projects, except what is kept.",
         ),
     ] = False,
     keep_memory: Annotated[
         bool, typer.Option("--keep-memory", help="With `--purge`: keep the home.")
     ] = False,
     keep_notes: Annotated[
-        bool, typer.Option("--keep-notes", help="With `--purge`: keep our lines in MEMORY.md.")
+        bool, typer.Option("--keep-notes", help="With `--purge`: keep the lines in MEMORY.md.")
     ] = False,
     keep_folders: Annotated[
         bool,
@@ -64,30 +64,30 @@ def uninstall(
         bool,
         typer.Option(
             "--json",
-            help="`restored`, `deleted`, `kept`, `stays` (with the reason), `next` and `done` as "
-            "JSON; it asks nothing, and changes something only with `--yes`.",
+            help="Answer in JSON: `restored`, `deleted`, `kept`, `stays` (with the reason), `next` "
+            "and `done`; it does not ask, and changes something only with `--yes`.",
         ),
     ] = False,
 ) -> int:
-    """Take back what was set up, delete what you do not keep, say how to take the plugin away.
+    """Revert setup, delete the memory on request, and show how to uninstall the plugin.
 
-    Files that `memory-fabric setup` wrote become what they were, byte for byte if nobody changed
-    them since. In a terminal it asks what of the memory to keep; elsewhere all of it stays without
-    `--purge`. Of a MEMORY.md only our lines go, of a project's folder only what we wrote; what git
-    tracks there stays, since it belongs to all who share it.
+    Files that `memory-fabric setup` wrote are restored, byte for byte if they were not changed
+    since. A terminal asks what to keep of the memory; otherwise all of it stays without `--purge`.
+    From MEMORY.md and the folders of projects, only what memory-fabric wrote is removed; files
+    that git tracks stay, since others share them.
 
         memory-fabric uninstall
         memory-fabric uninstall --purge --keep-notes --yes
     """
     settings = environment.settings()
-    mine = leaving.belongings(settings)
+    mine = uninstalling.belongings(settings)
     keeps = (not purge or keep_memory, not purge or keep_notes, not purge or keep_folders)
     if not (purge or yes or as_json) and sys.stdin.isatty():
-        keeps = _asked(mine)
+        keeps = _ask_what_to_keep(mine)
     plan = _plan(settings, mine, *keeps)
     if plan.gone.home:
         for inner in (settings.user_home, settings.config_dir, settings.project_dir):
-            leaving.check_home(plan.gone.home, inner)
+            uninstalling.check_home(plan.gone.home, inner)
     work = bool(plan.changes or plan.links or plan.deletes)
     if not as_json:
         _preview(plan)
@@ -102,12 +102,12 @@ def uninstall(
     return 0
 
 
-def _asked(mine: Belongings) -> tuple[bool, bool, bool]:
-    """What the person keeps: the home, the lines in MEMORY.md, the folders of projects."""
+def _ask_what_to_keep(mine: Belongings) -> tuple[bool, bool, bool]:
+    """Ask whether to keep the home, the lines in MEMORY.md and the folders of projects."""
     return (
         not mine.home or typer.confirm(f"Keep the memory itself ({mine.home})?", default=True),
         not mine.notes
-        or typer.confirm(f"Keep our lines in MEMORY.md ({len(mine.notes)})?", default=True),
+        or typer.confirm(f"Keep the lines in MEMORY.md ({len(mine.notes)})?", default=True),
         not mine.folders
         or typer.confirm(
             f"Keep the records in folders of projects ({len(mine.folders)})?", default=True
@@ -136,19 +136,19 @@ def _preview(plan: Plan) -> None:
     for change in plan.changes:
         setup.show_difference(change)
     for path in plan.links:
-        show.line(f"The link {path} goes.")
+        show.line(f"The link {path} will be removed.")
     if plan.deletes:
-        show.line("This deletes for good:")
+        show.line("This deletes permanently:")
         for line in _listed(plan.gone):
             show.line(f"  {line}")
 
 
 def _question(plan: Plan) -> str:
-    return "Delete all of it?" if plan.deletes else "Take it out?"
+    return "Delete all of it?" if plan.deletes else "Remove it?"
 
 
 def _carry_out(settings: Settings, plan: Plan) -> list[str]:
-    """Do it; what stays although it was to go, each with its reason. The home goes last."""
+    """Apply the plan, the home last; return why anything could not be removed."""
     stays: list[str] = []
     for change in plan.changes:
         set_up.apply(settings.home, change)
@@ -158,16 +158,16 @@ def _carry_out(settings: Settings, plan: Plan) -> list[str]:
         except FabricError as error:
             stays.append(str(error))
     for note in plan.gone.notes:
-        leaving.take_lines(settings.home, note)
+        uninstalling.take_lines(settings.home, note)
     for folder in plan.gone.folders:
-        stays += leaving.take_folder(folder)
+        stays += uninstalling.take_folder(folder)
     if plan.gone.home:
-        leaving.take_home(plan.gone.home)
+        uninstalling.take_home(plan.gone.home)
     return stays
 
 
 def _listed(of: Belongings) -> list[str]:
-    lines = [f"our lines in {note.path}" for note in of.notes]
+    lines = [f"lines in {note.path}" for note in of.notes]
     return [line for line in (of.home, *of.folders, *lines) if line]
 
 
@@ -184,19 +184,19 @@ def _as_json(plan: Plan, stays: list[str], done: bool) -> dict[str, object]:
 
 def _say(plan: Plan, stays: list[str]) -> None:
     for change in plan.changes:
-        how = "is as it was before" if change.restores else "holds nothing of ours any longer"
+        how = "is restored" if change.restores else "has no hooks of memory-fabric any more"
         show.line(f"{change.path} {how}.")
     if plan.deletes:
         show.line(f"Deleted. {NOT_TOUCHED}")
     for reason in stays:
-        show.complain(reason)
+        show.warn(reason)
     kept = _listed(plan.kept)
     if kept:
-        show.line("Memory stays where it is, and a new installation finds it again:")
+        show.line("The memory stays, and a new installation finds it again:")
         for line in kept:
             show.line(f"  {line}")
         show.line("memory-fabric uninstall --purge deletes all of it.")
-    show.line("To take the plugin away:")
+    show.line("To uninstall the plugin:")
     for command in COMMANDS:
         show.line(f"  {command}")
-    show.line(f"A server that you added yourself: {SERVER_COMMAND}")
+    show.line(f"To remove a server that you added yourself: {SERVER_COMMAND}")

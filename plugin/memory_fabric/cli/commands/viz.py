@@ -1,4 +1,4 @@
-"""viz: the memory as a page to look at, or its graph as text."""
+"""viz: show the memory as a page, or its graph as text."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ PAGE, MERMAID, DOT, JSON = "page", "mermaid", "dot", "json"
 def viz(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="An entity to begin with, in any spelling."),
+        typer.Argument(metavar="NAME", help="The entity to start with, in any spelling."),
     ] = None,
     out: Annotated[
-        str, typer.Option("--out", metavar="FILE", help="Write it there; `-` is standard output.")
+        str,
+        typer.Option("--out", metavar="FILE", help="Write to this file; `-` is standard output."),
     ] = "",
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a file that exists, in one step.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     no_open: Annotated[
-        bool, typer.Option("--no-open", help="Open no browser, and print only the path.")
+        bool, typer.Option("--no-open", help="Only print the path; do not open a browser.")
     ] = False,
     as_mermaid: Annotated[
         bool,
         typer.Option(
             "--mermaid",
-            help="Draw the graph as a Mermaid flowchart instead, to standard output or the file: "
-            "the 60 most connected entities, or what is around NAME.",
+            help="Instead write the graph as a Mermaid flowchart to standard output or the file: "
+            "the 60 most connected entities, or those around NAME.",
         ),
     ] = False,
     as_dot: Annotated[
@@ -56,15 +55,15 @@ def viz(
         ),
     ] = 0,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print what the page shows as JSON, for programs.")
+        bool, typer.Option("--json", help="Print the data of the page as JSON.")
     ] = False,
 ) -> int:
-    """Look at the memory: a page in the browser, or the graph as text.
+    """Show the memory as a page in the browser, or its graph as text.
 
-    The page is one file that needs no network; it lies in `pages/` of the home, readable for you
-    only, and shows the memory as it was when it was made; `memory-fabric serve` shows it live.
-    Where no terminal or no display is, the path is told instead. docs/viewer.md says what it shows.
-    Exit code 3 when nothing is remembered, or no entity has the name; then with those near to it.
+    The page is one file in `pages/` of the home that needs no network and that only you can read.
+    It shows the memory as it was when it was made; `memory-fabric serve` shows it live. Without a
+    terminal or display, the path is printed instead. docs/viewer.md describes the page. Exit code
+    3 when nothing is remembered, or no entity has the name; similar names are then shown.
 
         memory-fabric viz
         memory-fabric viz cursor-pagination --mermaid --depth 2
@@ -74,8 +73,8 @@ def viz(
     if depth and not (name and form in (MERMAID, DOT)):
         raise BadInput(
             "--depth",
-            "--depth says how far to draw around an entity.",
-            remedy="Name one, with --mermaid or --dot.",
+            "--depth needs an entity and a drawing.",
+            remedy="Add a NAME and --mermaid or --dot.",
         )
     with environment.open_memory() as memory:
         picture = _picture(memory)
@@ -98,14 +97,14 @@ def _form(as_mermaid: bool, as_dot: bool, as_json: bool) -> str:
     if len(asked) > 1:
         raise BadInput(
             f"--{asked[1]}",
-            "It takes one form at a time.",
-            remedy="Say --mermaid, --dot or --json.",
+            "--mermaid, --dot and --json exclude each other.",
+            remedy="Use one of them.",
         )
     return asked[0] if asked else PAGE
 
 
 def _picture(memory: Memory) -> dict[str, Any]:
-    from memory_fabric.viewer.picture import picture  # --help needs no fabric
+    from memory_fabric.viewer.picture import picture  # not needed for --help
 
     found = picture(memory, ids.timestamp())
     if not (found["entities"] or found["records"]):
@@ -114,10 +113,10 @@ def _picture(memory: Memory) -> dict[str, Any]:
         raise NotFound(
             "memory",
             "Nothing is remembered here yet.",
-            remedy="memory-fabric remember keeps something; memory-fabric import brings a graph.",
+            remedy="Add memories with memory-fabric remember or memory-fabric import.",
         )
     for failure in memory.failures:
-        show.complain(failure)
+        show.warn(failure)
     return found
 
 

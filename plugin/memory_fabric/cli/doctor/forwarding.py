@@ -30,5 +30,5 @@ def spooled(sight: Sight) -> Check:
         remedies = dict.fromkeys(t.remedy for t in told if t.remedy)
         return Check(name, WARNING, " ".join(t.text for t in told), " ".join(remedies))
     if found.waiting:
-        return Check(name, OK, forwarding_report.waits(found, sight.now_s))
+        return Check(name, OK, forwarding_report.describe_waiting(found, sight.now_s))
     return Check(name, OK, "nothing waits")

@@ -1,1 +1,1 @@
-"""The memory over HTTP, for whoever sits at this machine and has the key."""
+"""The HTTP server, for users of this machine and programs with a key."""

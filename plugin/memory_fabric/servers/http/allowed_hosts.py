@@ -1,4 +1,4 @@
-"""Under which names a server answers: its own address, those of this machine, and allowed ones."""
+"""The host names that the server answers to: its address, those of this machine, allowed ones."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Names:
         self._origins |= {f"{scheme}{name}" for name in stated for scheme in SCHEMES}
 
     def fit_host(self, hosts: Sequence[str]) -> bool:
-        """Whether there is exactly one Host header, and it is ours."""
+        """Return True if there is exactly one Host header, with an allowed name."""
         if len(hosts) != 1:
             return False
         host = hosts[0].lower()
         return host in self._hosts or (bool(self._any_port) and _bare(host) in self._any_port)
 
     def fit_origins(self, origins: Sequence[str]) -> bool:
-        """Whether no page asks, or one of ours."""
+        """Return True if there is no Origin header, or only an allowed one."""
         return all(origin.lower() in self._origins for origin in origins)
 
 

@@ -1,4 +1,4 @@
-"""Who may ask: somebody with a key, under a name of ours, from no other site's page.
+"""Authentication: requests need a key, an allowed host name, and no foreign origin.
 
 A page of any site can send requests to this machine, and under a name of its own (DNS rebinding):
 so the Host is compared with our own names, and the Origin with our own address. Other programs and
@@ -137,12 +137,12 @@ class Guard:
         return None
 
     def _is_locked(self, path: str) -> bool:
-        """Whether a request without a key gets nothing here."""
+        """Return True if a request to this path needs a key."""
         needs_one = self._keys.are_needed or not path.startswith(BRINGING_IN)
         return needs_one and path not in OPEN
 
     def _holder(self, headers: Headers) -> str:
-        """Whose request it is, by the key as a bearer token or by the cookie that it opened."""
+        """Return the holder of the request's key, from its bearer token or cookie."""
         kind, _, given = headers.get("authorization", "").partition(" ")
         found = self._keys.holder(given.strip()) if kind.lower() == "bearer" else NOBODY
         if found == NOBODY and "cookie" in headers:
@@ -153,7 +153,7 @@ class Guard:
 
 
 class WayBack:
-    """What goes back to whoever asked, with our headers; `holder` is whose request it is.
+    """The response to a request, with security headers; `holder` is the holder of its key.
 
     An answer that comes in parts, as long as somebody listens, ends when his key is dropped.
     """

@@ -1,4 +1,4 @@
-"""Many requests, one asking of the disk: what waits while a commit is under way is the next one.
+"""Group commit: requests that arrive during a commit share the next one.
 
 The texts have a thread and a connection of their own: a picture of a large memory takes a second,
 and nobody who brings something in waits for it.
@@ -69,7 +69,7 @@ class Intake:
         self._told = ""
 
     async def accept(self, ingest: Ingest) -> Outcome:
-        """What became of a text, durable on return. Raises StoreUnavailable, BadInput."""
+        """Store a text durably and return the outcome. Raises StoreUnavailable, BadInput."""
         size = _bytes_of(ingest)
         if len(self._waiting) >= MAX_WAITING or self._bytes + size > MAX_WAITING_BYTES:
             raise StoreUnavailable(
@@ -90,15 +90,15 @@ class Intake:
         return await answer
 
     async def passage(self, id_: str) -> Passage | None:
-        """How far a text is; None when there is none of this id. Raises FabricError."""
+        """Return the state of a text, or None for an unknown id. Raises FabricError."""
         return await self._thread.ask(lambda memory: ingest_queue.find(memory, id_), at_once=False)
 
     async def backlog(self) -> Backlog:
-        """What is not worked off yet. Raises FabricError."""
+        """Return the backlog of unprocessed texts. Raises FabricError."""
         return await self._thread.ask(ingest_queue.backlog, at_once=False)
 
     async def complaint(self) -> str:
-        """Why the memory cannot be written now, without a name of a file; empty when it can.
+        """Return why memory cannot be written now, without file names; empty if it can.
 
         After a text that could not be stored, something is written to see whether it can now.
         """
@@ -126,7 +126,7 @@ class Intake:
 
     @property
     def is_full(self) -> bool:
-        """Whether too much waits to be worked off."""
+        """Return True if too many texts wait to be processed."""
         return self._is_full
 
     def close(self, timeout_s: float) -> None:
@@ -213,17 +213,17 @@ def _one_by_one(memory: Memory, texts: list[Ingest]) -> list[Any]:
 
 
 def _is_trouble(outcome: object) -> bool:
-    """Whether the memory is to blame, and not the text."""
+    """Return True if the memory caused the error, and not the text."""
     return isinstance(outcome, Exception) and not isinstance(outcome, BadInput)
 
 
 def _bytes_of(ingest: Ingest) -> int:
-    """What the texts take in memory; other fields are small."""
+    """Return the size of the texts in bytes, without the other, small fields."""
     return sum(map(sys.getsizeof, (ingest.session_summary, *ingest.key_decisions)))
 
 
 def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
-    """What is wrong, and whether so much was written to see it. Raises FabricError."""
+    """Return the problem, and True if a test write was made. Raises FabricError."""
     refresh.renew(memory)
     if not memory.settings.writes:
         return str(switches.off_error(memory.settings)), False

@@ -1,4 +1,4 @@
-"""How long a connection may take, and which one goes when there are too many.
+"""Timeouts of connections, and a limit to their number.
 
 Everybody on this machine can open connections without a key. Who asks nothing keeps nobody out:
 where there is no room, the one that has waited longest without a whole request is closed.
@@ -26,7 +26,7 @@ MAX_UNREAD_BYTES = 4 << 20
 MAX_CONNECTIONS = 512
 
 
-class Room:
+class ConnectionPool:
     """The connections of a server, of which no more than `most` are open."""
 
     def __init__(self, most: int = MAX_CONNECTIONS) -> None:
@@ -36,11 +36,11 @@ class Room:
         self._waiting: dict[PatientProtocol, None] = {}
 
     def protocol(self, **given: Any) -> PatientProtocol:
-        """What uvicorn makes for a new connection."""
+        """Return the protocol of a new connection, for uvicorn."""
         return PatientProtocol(self, **given)
 
     def entered(self, one: PatientProtocol) -> bool:
-        """Whether there is room for one more: somebody who waits makes it, if need be."""
+        """Add a connection, closing one that waits if needed; return False if there is no room."""
         if len(self._open) >= self._most:
             longest = next(iter(self._waiting), None)
             if longest is None:
@@ -71,7 +71,7 @@ class PatientProtocol(H11Protocol):
     reads the answer.
     """
 
-    def __init__(self, room: Room, **given: Any) -> None:
+    def __init__(self, room: ConnectionPool, **given: Any) -> None:
         super().__init__(**given)
         self._room = room
         self._ending: asyncio.TimerHandle | None = None
@@ -153,7 +153,7 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
     def _answered_early(self) -> bool:
-        """Whether it was answered while its request still comes."""
+        """Return True if the response was sent before the request was complete."""
         answered = self.cycle is not None and self.cycle.response_complete
         return answered and self.conn.their_state is h11.SEND_BODY
 
@@ -169,7 +169,7 @@ class PatientProtocol(H11Protocol):
 
 
 def _is_too_large(error: BaseException | None) -> bool:
-    """Whether this is what h11 says of a head that goes on and on."""
+    """Return True for h11's error about too large headers."""
     hint = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 0
     return hint == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 

@@ -1,4 +1,4 @@
-"""Whether the server lives, and whether a text that is sent now will be kept and worked off."""
+"""Health endpoints: liveness, and readiness to store and process texts."""
 
 from __future__ import annotations
 

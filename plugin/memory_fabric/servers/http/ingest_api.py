@@ -60,13 +60,13 @@ class IngestDoor:
 
 
 class StateApi:
-    """What `GET /v1/memory/ingest/{id}` tells."""
+    """The endpoint `GET /v1/memory/ingest/{id}`."""
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
 
     async def state(self, request: Request) -> Response:
-        """How far a text is, and which records it brought."""
+        """Return the state of a text and the records made from it."""
         asked = request.path_params["id"]
         try:
             found = await self._intake.passage(asked) if _is_id(asked) else None

@@ -1,4 +1,4 @@
-"""What other programs send to be remembered: its fields, what they may hold, and what is wrong.
+"""The body of an ingest request: its fields, their validation and errors.
 
 Fields that nobody here knows are passed over and null counts as left out, so that a sender of
 another release is not refused for what it knows beside ours.
@@ -118,7 +118,7 @@ class IngestBody(BaseModel):
         None, description="What was decided, one sentence each."
     )
     domain: Domain | None = Field(
-        None, description=f"The room it belongs to; `{LEFT_OUT.domain}` when it is left out."
+        None, description=f"The domain it belongs to; `{LEFT_OUT.domain}` when it is left out."
     )
     expert_domain: Domain | None = Field(
         None, description="The same as `domain`, which counts where both are sent."
@@ -158,7 +158,7 @@ class IngestBody(BaseModel):
 
 
 def ingest_in(content_type: str, body: bytes) -> Ingest:
-    """What a request brings. Raises Refused: 400 for what is no JSON object, 422 for a field."""
+    """Parse a request. Raises Refused: 400 unless it is a JSON object, 422 for an invalid field."""
     kind, _, rest = content_type.partition(";")
     if kind.strip().lower() != JSON_TYPE:
         raise Refused(
@@ -218,7 +218,7 @@ _INNER = ("constrained-", "function-", "list[")
 
 
 def _said(kind: str, message: str) -> str:
-    """What pydantic says, as the end of a sentence that begins with the field's name."""
+    """Return pydantic's message as the end of a sentence that begins with the field's name."""
     if kind == "missing":
         return "is missing"
     if kind == "value_error":

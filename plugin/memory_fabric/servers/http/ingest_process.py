@@ -1,4 +1,4 @@
-"""Who works off what came in: `memory-fabric queue work` as a child of the server.
+"""The worker of the ingest queue: `memory-fabric queue work` as a child of the server.
 
 It is started with the first text, or at the start where some wait, and again when it ends; a page
 that somebody looks at needs none.
@@ -57,7 +57,7 @@ class WorkerChild:
             self._task = asyncio.create_task(self._keep())
 
     def complaint(self) -> str:
-        """Why nobody works on what came in; empty when somebody does, or nothing came."""
+        """Return why no worker runs; empty if one runs or none is needed."""
         has_ended = self._process is not None and self._process.poll() is not None
         is_given_up = self._task is not None and self._task.done()
         if has_ended or is_given_up or self._could_not_start:
@@ -95,7 +95,7 @@ class WorkerChild:
             pause_s = min(MOST_PAUSE_S, 2 * pause_s)
 
     async def _run_once(self) -> str:
-        """How a worker ended."""
+        """Run a worker and describe how it ended."""
         try:
             self._process = subprocess.Popen(
                 self._command,

@@ -41,7 +41,7 @@ def path_in(home: str) -> str:
 
 
 def stamp(home: str) -> tuple[int, int, int] | None:
-    """What differs after every change of the file; None where there is none."""
+    """Return a value that differs after every change of the file; None without a file."""
     try:
         found = os.stat(path_in(home))
     except OSError:
@@ -50,7 +50,7 @@ def stamp(home: str) -> tuple[int, int, int] | None:
 
 
 def digest_of(key: str) -> str:
-    """What is kept of a key. A key is random and long, so a plain hash tells nothing of it."""
+    """Return the stored hash of a key, which is long and random, so a plain hash is safe."""
     return sha256(key.encode("utf-8", "replace")).hexdigest()
 
 

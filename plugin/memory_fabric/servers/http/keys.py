@@ -1,4 +1,4 @@
-"""Who has a key: the key of this start, keys that open once, and the keys that are kept."""
+"""The keys of the server: the key of this run, single-use keys, and permanent keys."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ class Keys:
 
     @property
     def are_needed(self) -> bool:
-        """Whether who only brings something in needs a key, too."""
+        """True if ingest requests must carry an API key."""
         self._look()
         self._strict = self._strict or bool(self._kept)
         return self._strict
 
     @property
     def has_kept(self) -> bool:
-        """Whether there is a kept key."""
+        """True if there is a permanent key."""
         self._look()
         return bool(self._kept)
 
     def holder(self, given: str) -> str:
-        """Which key this is, as a name that tells it from the others; NOBODY when it is none.
+        """Return the name of the key; NOBODY if it is not valid.
 
         It is compared with every key in constant time: how long that takes tells nothing of them.
         """
@@ -83,13 +83,13 @@ class Keys:
         return START if used else self.holder(given)
 
     def cookie(self, holder: str) -> str:
-        """What a browser has in place of this holder's key: good as long as the key is kept, and
-        until this server ends; it is no key itself.
+        """Return a browser cookie for this holder, valid as long as the key and this server; it is
+        not a key itself.
         """
         return self._cookies[holder]
 
     def holder_by_cookie(self, given: str) -> str:
-        """Whose cookie this is, in constant time like `holder`; NOBODY when it is none."""
+        """Return the holder of a cookie, in constant time like `holder`; NOBODY if invalid."""
         self._look()
         found = NOBODY
         for one, cookie in self._cookies.items():
@@ -98,7 +98,7 @@ class Keys:
         return found
 
     def is_good(self, holder: str) -> bool:
-        """Whether this holder's key was not dropped meanwhile; who needed none is good."""
+        """Return True unless the holder's key was deleted meanwhile."""
         self._look()
         return holder == NOBODY or holder in self._cookies
 

@@ -1,4 +1,4 @@
-"""Where a server listens: an address, or a Unix socket that only its owner opens."""
+"""The socket of the server: an address, or a Unix socket that only its owner can use."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memory_fabric.errors import BadInput, CannotListen
 
 LOCALHOST = "127.0.0.1"
 WAITING = 256
-# Whether somebody answers on a socket shows at once.
+# A local socket accepts at once or not at all.
 KNOCK_S = 1.0
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address. Raises BadInput for what is no address."""
+    """Return True if only this machine can reach the address. Raises BadInput if invalid."""
     return _address(host).is_loopback
 
 

@@ -21,16 +21,16 @@ Schema = dict[str, Any]
 
 
 class Queued(BaseModel):
-    """The text is durable; somebody will work on it."""
+    """The text is stored durably and will be processed."""
 
     status: Literal["queued"]
-    domain: str = Field(description="The room it was put into, as that is kept.")
+    domain: str = Field(description="The normalized name of its domain.")
     length: int = Field(ge=0, description="Characters of the summary as stored, secrets removed.")
-    id: str = Field(description="What its state is asked by.")
+    id: str = Field(description="The id to ask for its state with.")
 
 
 class State(BaseModel):
-    """How far a text is."""
+    """The state of a text."""
 
     id: str
     state: Literal["waiting", "working", "done", "dead"]
@@ -44,7 +44,7 @@ class State(BaseModel):
 
 
 class Problem(BaseModel):
-    """What is wrong: a word for programs, a sentence, what helps, and the field it is about."""
+    """An error: a code for programs, a sentence, a remedy, and the field it is about."""
 
     code: str
     message: str
@@ -65,13 +65,13 @@ class Lives(BaseModel):
 
 
 class Ready(BaseModel):
-    """What is sent now will be kept and worked off."""
+    """A text that is sent now will be stored and processed."""
 
     status: Literal["ready"]
 
 
 class NotReady(BaseModel):
-    """Why it would not."""
+    """The reason why it would not."""
 
     status: Literal["not ready"]
     reasons: list[str]

@@ -1,4 +1,4 @@
-"""What the live page asks for: picture, recall, history and status, as the commands print them."""
+"""The endpoints of the live page: picture, recall, history and status."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PageApi:
         return await query_params.answer(self._store, lambda: _picture)
 
     async def recall(self, request: Request) -> Response:
-        """What `recall --explain --json` prints for `q`, with `limit` and `as_of`."""
+        """Return the JSON of `recall --explain --json` for `q`, with `limit` and `as_of`."""
 
         def asked() -> query_params.Job:
             text, as_of = text_in(request, "q"), text_in(request, "as_of")
@@ -41,7 +41,7 @@ class PageApi:
         return await query_params.answer(self._store, asked)
 
     async def history(self, request: Request) -> Response:
-        """What `history NAME --json` prints for `name`, with `limit`."""
+        """Return the JSON of `history NAME --json` for `name`, with `limit`."""
 
         def asked() -> query_params.Job:
             name = text_in(request, "name")
@@ -51,7 +51,7 @@ class PageApi:
         return await query_params.answer(self._store, asked)
 
     async def status(self, request: Request) -> Response:
-        """How the tiers are."""
+        """Return the state of the tiers."""
         return await query_params.answer(self._store, lambda: _status)
 
 

@@ -30,7 +30,7 @@ ECHOES = ("query", "label", "notes", "searched")
 
 
 async def answer(store: StoreThread, asked: Callable[[], Job]) -> Response:
-    """What the job that `asked` gives finds in the memory, as JSON; an error of either as one."""
+    """Run the job that `asked` returns, and answer with its result or an error as JSON."""
     try:
         job = asked()
 

@@ -1,4 +1,4 @@
-"""How much each key may ask: a bucket of tokens that fills up at a steady rate."""
+"""Rate limit for each key: a token bucket."""
 
 from __future__ import annotations
 

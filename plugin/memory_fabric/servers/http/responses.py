@@ -96,14 +96,14 @@ def of_error(error: Exception) -> Response:
 
 
 def without_names(error: Exception) -> str:
-    """What is wrong, for strangers: which file it is stays here."""
+    """Return the message of an error without file names, for clients."""
     if not isinstance(error, FabricError):
         return "The memory cannot be written."
     return _unnamed(error, error.message)
 
 
 def without_places(text: str, memory: Memory) -> str:
-    """The text without the folders of this machine that it lies in: strangers read it."""
+    """Return the text without paths of this machine, since any client may read it."""
     settings, project = memory.settings, memory.project
     places = {
         settings.home,

@@ -1,4 +1,4 @@
-"""The application: what lies under which path."""
+"""The application and its routes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def application(
     store: StoreThread, settings: Settings, keys: Keys, intake: Intake, worker: WorkerChild
 ) -> Starlette:
-    """What answers; the page asks for the memory when it is open."""
+    """Build the application with all endpoints."""
     html = page({"live": True}, live=True)
 
     async def front(_request: Request) -> Response:

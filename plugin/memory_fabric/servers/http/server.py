@@ -1,4 +1,4 @@
-"""The server as a process: where it listens, its signals, its end."""
+"""The server as a process: its socket, signals and shutdown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory_fabric.servers.http import listen_sockets
 from memory_fabric.servers.http.allowed_hosts import Names, checked
 from memory_fabric.servers.http.auth import Guard
 from memory_fabric.servers.http.batching import Intake
-from memory_fabric.servers.http.connection_limits import Room
+from memory_fabric.servers.http.connection_limits import ConnectionPool
 from memory_fabric.servers.http.ingest_process import WorkerChild
 from memory_fabric.servers.http.keys import Keys
 from memory_fabric.servers.http.rate_limit import Rate
@@ -102,7 +102,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Where a person opens the page, with the key of this start; a Unix socket has a path."""
+        """The address of the page, with the key of this run; the path of a Unix socket."""
         return self._file.path if self._file else self._with_key(self._keys.lasting)
 
     def address_for_once(self) -> str:
@@ -147,7 +147,7 @@ def _config(app: object) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         loop="asyncio",
-        http=Room().protocol,  # type: ignore[arg-type]
+        http=ConnectionPool().protocol,  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         log_config=None,

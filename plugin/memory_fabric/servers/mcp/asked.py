@@ -1,4 +1,4 @@
-"""What clients ask of the memory, whichever way they came: a tool's call, the whole graph."""
+"""Requests of MCP clients to the memory, independent of the transport: tool calls and the graph."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ class Asked:
     ) -> Outcome:
         """The outcome of a tool's call that `tools.complaint` found nothing wrong with.
 
-        Raises FabricError where it is not known who calls, or the memory is switched off.
+        Raises FabricError if the caller is unknown but must be known, or memory is switched off.
         """
-        refresh.renew(memory)  # before anybody is seated: walls may have been built meanwhile
+        refresh.renew(
+            memory
+        )  # before the scope of the caller is found: domains may have been isolated meanwhile
         place = self._place or memory.settings.project_dir
         seen, said_by = caller_scope.seated(memory, self._said_by, call, place)
         return tools.call(seen, name, arguments, said_by)

@@ -1,4 +1,4 @@
-"""Where who calls a tool stands: what of memory he sees, and how what he says is stamped."""
+"""The scope of the caller of a tool: the memory it may see, and the provenance of its writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory_fabric.models import Provenance
     from memory_fabric.store.memory import Memory
 
-# Where the client says which call of the model this is (measured: decision 0031).
+# The key under which the client sends the id of the tool call (measured: decision 0031).
 CALL_ID = "claudecode/toolUseId"
 UNKNOWN = (
     "config.toml isolates agents, and nobody has noted which agent makes this call: it is not "
@@ -24,7 +24,7 @@ UNKNOWN = (
 )
 
 
-# What Claude Code calls itself at the greeting; other clients send no ids, and have no agents.
+# The name Claude Code sends in `initialize`; other clients send no ids, and have no agents.
 CLAUDE_CODE = "claude-code"
 WITHOUT_ID = (
     "config.toml isolates agents, and Claude Code has not said which call this is: it is not "
@@ -41,7 +41,7 @@ class Call(Value):
 
 
 def call_of(meta: Mapping[str, Any] | None, client: str) -> Call:
-    """A call by its `_meta`, and by what the client calls itself."""
+    """Return the call from its `_meta` and the name of the client."""
     stated = (meta or {}).get(CALL_ID)
     return Call(stated if isinstance(stated, str) else "", client)
 
@@ -49,11 +49,10 @@ def call_of(meta: Mapping[str, Any] | None, client: str) -> Call:
 def seated(
     memory: Memory, said_by: Provenance, call: Call, place: str
 ) -> tuple[Memory, Provenance]:
-    """The memory as this call's agent may see it, and what stamps what he writes.
+    """Return the memory that the calling agent may see, and the provenance of its writes.
 
-    Without an id nobody's agent calls, unless the client is one that has agents. Raises FabricError
-    where somebody is isolated and nobody knows whether it is him, or whom a broken config.toml
-    isolates.
+    A call without an id is from no agent, unless the client has agents. Raises FabricError if
+    agents are isolated and the caller is unknown, or if config.toml cannot be read.
     """
     _need_open(memory)
     # A mirrored file has a home of its own within the one that everybody has.
@@ -72,7 +71,7 @@ def seated(
 
 
 def seen_by_anybody(memory: Memory, place: str) -> Memory:
-    """The memory as it may be shown where nobody knows who looks. Raises FabricError."""
+    """Return the memory that an unknown reader may see. Raises FabricError."""
     _need_open(memory)
     room = room_for(memory.settings, "", place)
     if isolates(memory.settings) and not room.isolated:

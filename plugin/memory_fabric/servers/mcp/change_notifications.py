@@ -1,4 +1,4 @@
-"""Changes of the graph by other processes (hooks, commands, other servers), seen while one asks."""
+"""Detect changes of the graph by other processes (hooks, commands, other servers)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVERY_S = 0.5
 
 
 class Watch:
-    """Calls `tell`, in the store's thread, after each change that it was not told of itself.
+    """A poll that calls `tell`, in the store's thread, after each change by another process.
 
     It looks while it is wanted; a look is a job of the store, between calls.
     """
@@ -34,7 +34,7 @@ class Watch:
         self._ended = threading.Event()
 
     def start(self, mark: Mark | None) -> None:
-        """One more wants to know what changes after this mark."""
+        """Add a subscriber to changes after this mark."""
         with self._lock:
             self._wanted += 1
             if self._wanted > 1:
@@ -44,14 +44,14 @@ class Watch:
         run.start()
 
     def stop(self) -> None:
-        """One wants to know no longer."""
+        """Remove a subscriber."""
         with self._lock:
             self._wanted -= 1
             if not self._wanted:
                 self._ended.set()
 
     def is_told(self, mark: Mark) -> None:
-        """Whoever listens is being told of all changes up to this mark."""
+        """Note that subscribers have been told of all changes up to this mark."""
         self._told = mark
 
     def _run(self, ended: threading.Event) -> None:
@@ -67,7 +67,7 @@ class Watch:
 
 
 def mark_of(memory: Memory) -> Mark:
-    """What differs after every logged change: each database's file, and its last operation."""
+    """Return a value that differs after every logged change: the files and last operations."""
     return tuple(
         (db.path, int((db.row("SELECT max(seq) FROM operations") or (0,))[0] or 0))
         for db in memory.databases()

@@ -39,7 +39,7 @@ def create_relations(memory: Memory, arguments: Arguments, said_by: Provenance) 
 
 
 def add_observations(memory: Memory, arguments: Arguments, said_by: Provenance) -> Outcome:
-    """What was added to each entity; an unknown one fails the whole call (MEM-03, MEM-04)."""
+    """Return the observations added to each entity; an unknown one fails it (MEM-03, MEM-04)."""
     result = memory.write("add_observations", {"observations": arguments["observations"]}, said_by)
     asked = [
         {"entityName": o["entityName"], "addedObservations": o["contents"]}
@@ -99,7 +99,7 @@ def _readable(memory: Memory) -> list[Database]:
 
 
 def _graph_answer(memory: Memory, view: tuple[Page, str]) -> Outcome:
-    """A page as an answer; what it lacks stands in its note, for models see nothing else."""
+    """Return a page as an answer; its note says what it lacks, since models see nothing else."""
     page, left = view
     notes = [f"A part could not be read: {failure}" for failure in memory.failures]
     if page.following:

@@ -20,12 +20,12 @@ MAX_TEXT_CHARS = 300
 MAX_NAME_CHARS = 80
 DEFAULT_CHANGES = 20
 MAX_GIFTS = 5
-KEPT_OF_TURN = "Backups keep copies; a turn does not come back."
-KEPT = "Journals and backups keep copies; memory-fabric undo brings it back."
+KEPT_OF_TURN = "Backups keep copies; a turn cannot be restored."
+KEPT = "Journals and backups keep copies; memory-fabric undo restores it."
 
 
 def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """What would be forgotten, with a code; called again with that code, exactly that is gone."""
+    """Preview what would be forgotten, with a code; called with that code, forget exactly that."""
     from memory_fabric.store.forget import plan  # late: a client may never ask
 
     what, code = arguments["what"], arguments.get("confirm", "")
@@ -37,7 +37,7 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
 
 def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
-    """Where an entity or record comes from, who was given it, and its changes, newest first."""
+    """Return the origin of an entity or record, its injections, and its changes, newest first."""
     from memory_fabric.store.history import trace as tracing  # late: a client may never ask
 
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
@@ -63,7 +63,7 @@ def _preview(found: Found) -> str:
         f"- turn {ids.short_id(t.id)} of {t.at[:10]}, said by the {t.role}: {_short(t.text)}"
         for t in found.turns
     ]
-    kept = within(lines, "All of these would go.")
+    kept = within(lines, "All of these would be forgotten.")
     confirm = f'Nothing is forgotten yet. To forget this, call again with confirm "{found.code}".'
     return f"{kept}\n{confirm}"
 
@@ -113,7 +113,7 @@ def _change_line(told: Told) -> str:
 
 
 def _by(known: Mapping[str, Any], at: str) -> str:
-    """Who, by which way in, in which session, when."""
+    """Describe the speaker, source, session and time."""
     session = str(known.get("session") or "")
     parts = [
         str(known.get("trust") or "unknown"),

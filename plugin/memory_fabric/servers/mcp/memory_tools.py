@@ -63,8 +63,7 @@ def _filters(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """What was stored: id, entities, tiers, what is on record to the contrary; for a repeat, what
-    was known.
+    """Store a statement; return its id, entities, tiers and contradictions, or the known record.
 
     What was forgotten is not stored again: only the user may bring it back. Raises BadInput for a
     text without a letter or digit: it would be like any other such, and not found.
@@ -72,9 +71,7 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
     from memory_fabric.capture.remember import state
 
     if not any(map(str.isalnum, arguments["text"])):
-        raise BadInput(
-            "text", "There is nothing to remember.", remedy="State one fact in a full sentence."
-        )
+        raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
     record = _record(memory, arguments, said_by.domain)
     stored, is_new = state(memory, record, said_by._replace(trust=REMEMBER_TRUST))
     if stored is None:
@@ -94,8 +91,8 @@ def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record
     if says_only_secrets(arguments["text"]):
         raise BadInput(
             "text",
-            "There is nothing but a secret in it, and secrets are not stored.",
-            remedy="Say where it is kept, not what it is.",
+            "The text is only a secret, and secrets are not stored.",
+            remedy="State where the secret is kept instead.",
         )
     # Before names are read out of it: one alone would not look like a secret.
     text = redact(one_line(arguments["text"]))
@@ -112,7 +109,7 @@ def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record
     names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
     entities = _named([name for name in names if "[redacted" not in name], extracted)
     sure = confidence(
-        # Nobody calls this tool by accident.
+        # The tool is never called by accident.
         explicit=True,
         reason=bool(why),
         alternative=bool(alternatives),
@@ -152,7 +149,7 @@ def _confirmation(memory: Memory, stored: Record, *, repeated: bool) -> str:
         f"{head}{':' if repeated else ''} {_named_record(stored)}",
         _entities(stored, came),
         _where(memory, stored),
-        *(f"In the place of {_named_record(record)}" for record in replaced),
+        *(f"Replaces {_named_record(record)}" for record in replaced),
         *(
             f"To the contrary: {neutralised(as_line(record))}"
             for record in opposites(memory, stored)
@@ -190,7 +187,7 @@ def _rendered(answer: Answer, limit: int) -> str:
     lines += [f"Path: {path_text(path)}" for path in answer.paths]
     then, label = answer.query.filters.as_of, filter_label(answer.query.filters)
     head = [label] if label else []
-    notes = [f"As memory stood on {then[:10]}."] if then else []
+    notes = [f"The memory as it was on {then[:10]}."] if then else []
     notes += [f"Note: {neutralised(one_line(cut(note, MAX_HIT_CHARS)))}." for note in answer.notes]
     notes += [f"Not searched: {failure}" for failure in answer.failures]
     if not lines:
@@ -231,7 +228,7 @@ def _said_by(known: Mapping[str, Any]) -> str:
 
 
 def _reference(hit: Hit) -> str:
-    """How the hit can be named again: a record's or turn's short id, an entity's or file's name."""
+    """Return the short id of a record or turn, or the name of an entity or file."""
     source, _, identifier = hit.id.partition(":")
     if source == "native":
         return cut(identifier, MAX_NAME_CHARS)

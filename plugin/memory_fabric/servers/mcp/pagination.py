@@ -36,7 +36,7 @@ ENTITY_CHARS, TEXT_CHARS, RELATION_CHARS = 46, 3, 38
 
 
 class Start(Value):
-    """Where a page begins: the place of its first entity, and how many of its relations were shown.
+    """The start of a page: the position of its first entity, and how many relations were shown.
 
     Its text, the cursor of a call, is `<place>` or `<place>.<relations>`.
     """
@@ -49,7 +49,7 @@ class Start(Value):
 
 
 class Page(Value):
-    """What fits: a part of the graph, where the next page begins, and names that were cut."""
+    """A part of the graph that fits, the start of the next page, and names that were cut."""
 
     graph: Graph
     following: Start | None = None
@@ -116,14 +116,14 @@ class _Filled:
         self._cut: list[str] = []
 
     def wanted(self) -> int:
-        """How many entities to ask for next: as many as are likely to fit, and one more."""
+        """The number of entities to read next: as many as are likely to fit, and one more."""
         if not self._entities:
             return FIRST_CHUNK
         used = self._max_chars - self._free
         return min(CHUNK, 1 + self._free * len(self._entities) // max(1, used))
 
     def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
-        """How many of an entity's relations did not fit; None where the entity itself did not.
+        """Add an entity; return how many of its relations did not fit, or None if it did not fit.
 
         The first entity is always in, with as many of its relations as fit.
         """
@@ -146,7 +146,7 @@ class _Filled:
         return len(around) - fitting
 
     def page(self, following: Start | None) -> Page:
-        """What is in, relations in creation order."""
+        """Return the filled page, with relations in creation order."""
         relations = [self._relations[key] for key in sorted(self._relations)]
         return Page(Graph(tuple(self._entities), tuple(relations)), following, tuple(self._cut))
 

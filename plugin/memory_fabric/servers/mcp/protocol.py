@@ -141,7 +141,7 @@ def check_envelope(params: Mapping[str, Any]) -> None:
 
 
 def invalid(because: str = "") -> Fault:
-    """The error of parameters that are none."""
+    """Return the error for invalid parameters."""
     return Fault(INVALID_PARAMS, "Invalid request parameters", because)
 
 
@@ -183,7 +183,7 @@ def discovery() -> dict[str, Any]:
 
 
 def server_info() -> dict[str, str]:
-    """Who answers."""
+    """Return the name and version of this server."""
     return {"name": NAME, "title": TITLE, "version": __version__}
 
 
@@ -216,7 +216,7 @@ def not_found(uri: str) -> Fault:
 
 
 def honoured(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a listener's filter is kept: all that it asks for."""
+    """Return the accepted part of a listener's filter: all of it."""
     asked: dict[str, Any] = {kind: True for kind in CHANGES if stated.get(kind)}
     if stated.get("resourceSubscriptions"):
         asked["resourceSubscriptions"] = list(stated["resourceSubscriptions"])
@@ -224,7 +224,7 @@ def honoured(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_era(result: dict[str, Any], *, modern: bool) -> dict[str, Any]:
-    """A result as the era has it: stamped, or without what only the newer one knows."""
+    """Adapt a result to the protocol era: stamped, or without newer fields."""
     if not modern:
         return {key: value for key, value in result.items() if key not in KEPT}
     meta = {**result.get("_meta", {}), SERVER_KEY: server_info()}
@@ -232,7 +232,7 @@ def of_era(result: dict[str, Any], *, modern: bool) -> dict[str, Any]:
 
 
 def client_name(params: Mapping[str, Any]) -> str:
-    """What a request of 2026-07-28 says of its client; '' where it says nothing."""
+    """Return the client's name in a request of 2026-07-28; '' if there is none."""
     client = params["_meta"].get(CLIENT_KEY)
     return str(client["name"]) if client else ""
 

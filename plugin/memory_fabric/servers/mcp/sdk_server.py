@@ -161,7 +161,7 @@ class MemoryServer:
         return types.EmptyResult()
 
     def _forget(self, connection: Connection) -> None:
-        """A connection has ended: nobody is there to be told."""
+        """Drop the subscriptions of a closed connection."""
         for _ in self._subscribed.pop(connection):
             self._watch.stop()
 
@@ -185,6 +185,6 @@ class MemoryServer:
 
 
 def _client_of(context: Context) -> str:
-    """What the client calls itself; '' for one that has not said."""
+    """Return the client's name; '' if it sent none."""
     greeting = context.session.client_params
     return greeting.client_info.name if greeting else ""

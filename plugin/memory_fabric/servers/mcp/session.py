@@ -95,7 +95,7 @@ class Session:
         self._watch = Watch(store, self._tell)
 
     def take(self, line: bytes) -> None:
-        """Do what a line says. Answers may come later; nothing is raised."""
+        """Process a line. Answers may come later; nothing is raised."""
         if not line.strip():
             return
         try:
@@ -275,7 +275,7 @@ class Session:
             begun()  # of what it asks for nothing ever changes: the memory is not looked at
 
     def _begin_to_watch(self, request: Request, begun: Callable[[], Result | None]) -> None:
-        """What was before is told to nobody: the watching starts from the memory as it is."""
+        """Start watching from the current state, without reporting earlier changes."""
 
         def done(mark: Any, error: BaseException | None) -> Result | None:
             if error is not None:
@@ -324,7 +324,7 @@ class Session:
             self._settled.notify_all()
 
     def _tell(self) -> None:
-        """Tell whoever asked for it that the graph has changed (MEM-16)."""
+        """Notify subscribers that the graph has changed (MEM-16)."""
         if self._subscribed:
             self._say(jsonrpc.notification(UPDATED, {"uri": GRAPH_URI}))
         for request, hears in list(self._listening.items()):
@@ -340,7 +340,7 @@ class Session:
 
 
 def _of_listener(request: Request) -> dict[str, Any]:
-    """By which a listener knows what is meant for it."""
+    """Return the id by which a listener recognises its notifications."""
     return {protocol.SUBSCRIPTION_KEY: request.id}
 
 

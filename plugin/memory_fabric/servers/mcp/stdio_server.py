@@ -25,7 +25,7 @@ from memory_fabric.models import Provenance
 from memory_fabric.servers import gc_tuning
 from memory_fabric.servers.mcp.session import Session
 from memory_fabric.servers.mcp.stdio import Output, claimed_output, lines
-from memory_fabric.servers.mcp.working_folder import Standing
+from memory_fabric.servers.mcp.working_folder import WorkingFolder
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.settings_file import settings_of
 
@@ -57,10 +57,10 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     settings = settings_of(os.environ if environ is None else environ)
     for complaint in settings.complaints:
         print(f"memory-fabric: {complaint}", file=sys.stderr)  # noqa: T201
-    standing = Standing(settings)
+    working_folder = WorkingFolder(settings)
     store = StoreThread(
-        lambda: _open(standing.settings()),
-        moved=lambda memory: memory.project is None and standing.begun(),
+        lambda: _open(working_folder.settings()),
+        moved=lambda memory: memory.project is None and working_folder.begun(),
     )
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(store, SIGNAL_GRACE_S))

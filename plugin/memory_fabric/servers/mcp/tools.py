@@ -49,7 +49,7 @@ MAX_PROBLEMS = 10
 
 
 def complaint(name: str, arguments: Any) -> Outcome | None:
-    """What is wrong with a call, in the reference server's words (MEM-12, MEM-13), or None."""
+    """Return the error of an invalid call in the reference server's words (MEM-12, MEM-13)."""
     if name not in SCHEMAS:
         return failure(f"MCP error -32602: Tool {name} not found")
     found = list(problems(SCHEMAS[name], arguments))
@@ -69,7 +69,7 @@ def stated_domain(arguments: Mapping[str, Any]) -> str:
 
 
 def _domain_problems(arguments: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a stated domain, which the reference server's tools do not list."""
+    """Return the errors of a stated domain, a field that the reference server does not have."""
     stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
     schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
     found = list(problems(schema, stated))

@@ -21,8 +21,9 @@ TYPES: Mapping[str, type] = {
 
 
 def problems(schema: Mapping[str, Any], value: Any, path: str = "") -> Iterator[str]:
-    """What is wrong with a value, in the reference server's words, e.g. `Invalid input: expected
-    string, received number at entities[0].name`.
+    """Yield the errors of a value in the words of the reference server.
+
+    For example `Invalid input: expected string, received number at entities[0].name`.
 
     Understands type, enum, minimum, maximum, items, properties, required. Keys the schema does not
     name are ignored (MEM-12).

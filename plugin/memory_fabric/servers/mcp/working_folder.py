@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from memory_fabric.config import Settings
 
 
-class Standing:
+class WorkingFolder:
     """The folder that the server was started in counts as the client's from when a command or a
     hook has begun a memory of it; before, and elsewhere, the memory is the user's alone.
 
@@ -40,7 +40,7 @@ class Standing:
         return bool(self._graph) and os.path.exists(self._graph)
 
     def _path(self) -> str:
-        """Where the project's graph lies; '' for a folder of no known project."""
+        """Return the path of the project's graph; '' for a folder without a known project."""
         keys = identity.identify(os.path.realpath(self._folder)).keys
         id_ = identity.owner_of(identity.read_registry(self._settings.home), keys)
         folder = identity.folder_of(self._settings.home, id_)

@@ -1,0 +1,35 @@
+"""pin: give a memory to every session at its start."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memory_fabric.cli import environment, formatting, show
+from memory_fabric.ids import short_id
+from memory_fabric.store import notices, records
+from memory_fabric.store.history import resolve
+from memory_fabric.text import one_line
+
+
+def pin(
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="The id that recall shows.")],
+    off: Annotated[bool, typer.Option("--off", help="Unpin it.")] = False,
+    as_json: show.AsJson = False,
+) -> int:
+    """Give a memory to every session at its start, before newer ones."""
+    with environment.open_memory() as memory:
+        record, seen, kind = resolve.record_by_id(memory, identifier)
+        if record.pinned == off:
+            pinned = record._replace(pinned=not off)
+            payload = {"record": records.as_object(pinned), "seen_in": seen}
+            memory.write("put_record", payload, environment.provenance(), store=kind)
+            notices.withdraw(memory.settings.home, record.id)
+            memory.flush()
+        if as_json:
+            show.json_out(formatting.as_json(record._replace(pinned=not off)))
+        else:
+            done = "Not pinned" if off else "Pinned"
+            show.line(f"{done}: {record.type} {short_id(record.id)}, {one_line(record.what)}")
+    return 0

@@ -1,0 +1,122 @@
+"""repair: rebuild damaged or lost databases and journals."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from memory_fabric.cli import environment, progress, show
+from memory_fabric.store import backup as backups
+from memory_fabric.store import invariants
+from memory_fabric.store.database import mark_suspect
+from memory_fabric.store.memory import KINDS, Memory
+from memory_fabric.store.sharing import adoption
+from memory_fabric.store.tiers import sync as tiers
+
+MAX_ORPHANS = 10_000
+
+
+def repair(
+    orphans: Annotated[
+        bool,
+        typer.Option("--orphans", help="Instead show entities without observations or relations."),
+    ] = False,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", help="With `--orphans`: remove them; `memory-fabric undo` restores them."
+        ),
+    ] = False,
+    as_json: show.AsJson = False,
+) -> int:
+    """Rebuild damaged or lost databases, indexes and journals.
+
+    A damaged database is set aside; it or a lost one is rebuilt from its newest intact backup and
+    its journal. An index that does not match its table is rebuilt. Lost journals or lines are
+    written again from the database. Records that only the project's journal holds are restored
+    if they are proved to be yours; otherwise their number is shown.
+    """
+    if orphans:
+        return _show_orphans(yes, as_json)
+    with environment.open_memory() as memory:
+        for path in _expected_databases(memory):
+            mark_suspect(path)
+    bar = progress.bar("Rebuilding", quiet=as_json)
+    with environment.open_memory(repair=True) as memory, bar as memory.progress:
+        sound = [database.path for database in memory.databases()]
+        rebuilt = list(memory.told)
+        missing = adoption.missing(memory)
+        if missing is not None and missing.proved:
+            restored_records = adoption.adopt(
+                memory, missing, environment.provenance(), memory.progress
+            )
+            rebuilt.append(
+                f"{restored_records} records that only {missing.path} held were restored."
+            )
+            missing = adoption.missing(memory)
+        memory.flush()
+        restored = tiers.restore_journals(memory)
+        failures = list(memory.failures)
+    waiting = len(missing.lines) if missing is not None else 0
+    if as_json:
+        counts = {"sound": sound, "rebuilt": rebuilt, "restored": restored, "waiting": waiting}
+        show.json_out({**counts, "failures": failures})
+    else:
+        for sentence in rebuilt:
+            show.line(sentence)
+        for path in sound:
+            show.line(f"{path} is intact.")
+        if restored:
+            show.line(f"{restored} lost journal lines were written again.")
+        if missing is not None:
+            show.line(adoption.notice_text(missing), style="yellow")
+        elif not sound and not failures and not rebuilt:
+            show.line("Nothing to repair: nothing is stored yet.")
+        for failure in failures:
+            show.warn(failure)
+    return 1 if failures else 0
+
+
+def _show_orphans(yes: bool, as_json: bool) -> int:
+    with environment.open_memory() as memory:
+        orphans_by_kind = {
+            db.kind: invariants.orphans(db, MAX_ORPHANS) for db in memory.databases()
+        }
+        gone = 0
+        for kind, names in orphans_by_kind.items() if yes else ():
+            if names:
+                payload = {"entityNames": names}
+                result = memory.write(
+                    "remove_orphans", payload, environment.provenance(), store=kind
+                )
+                gone += int(result.get("deleted", 0))
+        if gone:
+            memory.flush()
+    names = [name for some in orphans_by_kind.values() for name in some]
+    if as_json:
+        show.json_out({"orphans": names, "removed": gone})
+        return 0
+    for name in names:
+        show.line(name)
+    if yes:
+        show.line(f"Removed: {gone}. memory-fabric undo --last restores them.")
+    elif names:
+        show.line(
+            "These have no observations or relations; nothing was changed. Use --yes to remove "
+            "them."
+        )
+    else:
+        show.line("Every entity has an observation or a relation.")
+    return 0
+
+
+def _expected_databases(memory: Memory) -> list[str]:
+    """Return the paths of databases that exist or have a backup or journal."""
+    kinds = KINDS if memory.project else ("user",)
+    return [
+        path
+        for path, journal in ((memory.path_of(kind), memory.journal_of(kind)) for kind in kinds)
+        if os.path.exists(path) or os.path.exists(journal) or backups.list_backups(path)
+    ]
