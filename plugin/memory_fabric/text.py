@@ -97,10 +97,10 @@ OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
 
 def words(text: str) -> list[str]:
     """Return all words, lower case, in order; underscores and punctuation separate."""
-    return _runs(composed(text).lower())
+    return runs(composed(text).lower())
 
 
-def _runs(text: str) -> list[str]:
+def runs(text: str) -> list[str]:
     """Return the runs of letters and digits, unchanged."""
     if text.isascii():
         return text.encode().translate(_ASCII_LETTERS).decode().split()
@@ -170,7 +170,7 @@ def _without_possessives(text: str) -> str:
 def camel_parts(text: str) -> list[str]:
     """Return the parts of CamelCase words, lower case: `FastAPIRouter` gives fast, api, router."""
     parts: list[str] = []
-    for word in _runs(text):
+    for word in runs(text):
         # A fast path: most words are lower case after their first letter, and have one part.
         if word[1:].islower():
             continue
@@ -206,7 +206,7 @@ def cjk_pairs(text: str) -> list[str]:
     if text.isascii():
         return []
     pairs = []
-    for word in _runs(text):
+    for word in runs(text):
         if any(c >= _CJK_FROM for c in word):
             pairs += [a + b for a, b in pairwise(word) if _is_cjk(a + b)]
     return pairs

@@ -32,6 +32,9 @@ def test_no_text_that_redaction_changes_is_waved_through(half: str) -> None:
     # Kinds, not texts: those of the held half are not to be seen.
     assert len(changed) > 1000
     assert [sample.kind for sample in changed if not may_hold_secret(sample.text)] == []
+    # Nor where other texts stand before and behind it, as in the look at a whole block.
+    among = {sample.kind for sample in changed if not may_hold_secret(f"Lists\n{sample.text}\nEnd")}
+    assert among == set()
 
 
 @pytest.mark.parametrize("half", HALVES)

@@ -70,13 +70,13 @@ def _twin(
     threshold: float,
 ) -> int | None:
     """Return the index of the first kept hit that says the same; None if there is none."""
-    shared: dict[int, int] = {}
-    for word in found:
-        for i in by_word.get(word, ()):
-            shared[i] = shared.get(i, 0) + 1
-    for i in sorted(shared):
-        union = len(found) + len(kept_words[i]) - shared[i]
-        if shared[i] > threshold * union and _may_merge(hit, kept[i]):
+    # A near copy lacks so few of the words that it has one of these; rare ones name few hits.
+    rarest = sorted(found, key=lambda word: len(by_word.get(word, ())))
+    selective = rarest[: max(1, int(len(found) * (1 - threshold)) + 2)]
+    for i in sorted({i for word in selective for i in by_word.get(word, ())}):
+        shared = len(found & kept_words[i])
+        union = len(found) + len(kept_words[i]) - shared
+        if shared > threshold * union and _may_merge(hit, kept[i]):
             return i
     return None
 

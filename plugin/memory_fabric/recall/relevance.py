@@ -16,7 +16,7 @@ from itertools import pairwise
 from memory_fabric.language import concepts as asked
 from memory_fabric.language import time_hints
 from memory_fabric.recall import succession
-from memory_fabric.text import name_key, stem, words
+from memory_fabric.text import name_key, runs, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,19 +175,26 @@ def _mask_reader(
     # A stem keeps the first three letters of its word, so most words are ruled out without
     # stemming.
     beginnings = {one[:3] for one in by_stem}
-    of_word: dict[str, int] = {}
+    of_run: dict[str, int] = {}
     of_text: dict[str, int] = {"": 0}
+
+    def bits_of(text: str) -> int:
+        bits = 0
+        for word in asked.index_words(text):
+            if word[:3] in beginnings:
+                bits |= by_stem.get(stem(word), 0)
+        return bits
 
     def mask_of(text: str) -> int:
         mask = of_text.get(text)
         if mask is not None:
             return mask
         mask = 0
-        for word in asked.index_words(text):
-            bits = of_word.get(word)
+        # Accents that stand apart join two runs; in ASCII every run is read for itself.
+        for run in runs(text) if text.isascii() else (text,):
+            bits = of_run.get(run)
             if bits is None:
-                known = word[:3] in beginnings
-                bits = of_word[word] = by_stem.get(stem(word), 0) if known else 0
+                bits = of_run[run] = bits_of(run)
             mask |= bits
         of_text[text] = mask
         return mask

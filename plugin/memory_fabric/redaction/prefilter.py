@@ -65,16 +65,19 @@ def block_without_secrets(block: str) -> str:
     An item is one line, and the columns before its text, with ids and dates, are ours: beside them
     many a plain word would look like the name of a secret.
     """
-    parts: list[str] = []
+    parts: list[tuple[str, str]] = []  # columns of ours, and a text
     for line in block.split("\n"):
         if line.startswith(ITEM):
             columns, ending, text = line.partition(COLUMNS_END)
-            parts.append(columns + ending + without_secrets(text) if ending else line)
-        elif parts and not parts[-1].startswith(ITEM):
-            parts[-1] += "\n" + line  # a text of several lines is one
+            parts.append((columns + ending, text))
+        elif parts and not parts[-1][0]:
+            parts[-1] = ("", parts[-1][1] + "\n" + line)  # a text of several lines is one
         else:
-            parts.append(line)
-    return "\n".join(p if p.startswith(ITEM) else without_secrets(p) for p in parts)
+            parts.append(("", line))
+    # A sign in one of the texts is one in all of them; most blocks have none: one look is enough.
+    if not may_hold_secret("\n".join([text for _, text in parts])):
+        return block
+    return "\n".join(columns + without_secrets(text) for columns, text in parts)
 
 
 def all_without_secrets(value: Any, known: dict[str, str]) -> Any:
