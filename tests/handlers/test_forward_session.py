@@ -343,7 +343,7 @@ class TestNoRoom:
         told = [stop(named, f"Answer {n}", prompt=f"p{n}") for n in range(4)]
 
         assert told[0] == told[2] == told[3] == ""
-        assert "no room for more" in told[1] and "memory-fabric:memory sync" in told[1]
+        assert "no space for more" in told[1] and "memory-fabric:memory sync" in told[1]
         assert spool.backlog(str(named.fabric_home), URL).dropped == 3
         assert named.log.count("forward:") == 3
 
@@ -353,7 +353,7 @@ class TestNoRoom:
         monkeypatch.setattr(spool, "MAX_ITEMS", 0)
         assert named.fire("PostCompact", compact_summary=SUMMARY) == {}
 
-        assert "no room for more" in stop(named, "Done.")
+        assert "no space for more" in stop(named, "Done.")
 
     def test_a_spool_that_cannot_be_written_stops_nothing_and_stands_in_the_log(
         self, house: House
