@@ -24,20 +24,20 @@ find_python() {
     search_places
 }
 
-# The places where Python lies although PATH does not say so. MEMORY_FABRIC_PYTHON_PLACES
+# Folders that may contain Python without being in PATH. MEMORY_FABRIC_PYTHON_PLACES
 # (folders, separated by ":") replaces them.
 search_places() {
     if [ -n "${MEMORY_FABRIC_PYTHON_PLACES:-}" ]; then
         words=$IFS
         IFS=:
         set -f
-        # shellcheck disable=SC2086 # splitting at ":" is the point
+        # shellcheck disable=SC2086 # it has to split at ":"
         set -- $MEMORY_FABRIC_PYTHON_PLACES
         set +f
         IFS=$words
     else
         # uv's and pyenv's own folders are listed here rather than asked for: `uv python find` would
-        # follow the project's .python-version and .venv, and costs a process.
+        # follow the project's .python-version and .venv, and start a process.
         set -- /usr/bin /usr/local/bin /opt/homebrew/bin "${HOME:-}/.local/bin" \
             "${UV_PYTHON_INSTALL_DIR:-${XDG_DATA_HOME:-${HOME:-}/.local/share}/uv/python}"/cpython-3.1[1-9]*/bin \
             "${PYENV_ROOT:-${HOME:-}/.pyenv}"/versions/3.1[1-9]*/bin
@@ -58,7 +58,7 @@ try_python() {
         /usr/bin/xcode-select -p >/dev/null 2>&1 </dev/null || return 1
     fi
     found=$("$1" -I -S -c "$probe" </dev/null 2>/dev/null)
-    case $? in # the nearest miss is the one worth telling
+    case $? in # report the interpreter that came closest
         0) ;;
         3) [ "$why" = fts5 ] || why=old ;;
         4) why=fts5 ;;
@@ -91,13 +91,13 @@ notice_once() { # $1: the runtime folder
         # noclobber: of two hooks at once, one says it
         (umask 077 && set -C && : >"$1/python-notice") 2>/dev/null || return 0
     elif [ "$event" != start ]; then
-        return 0 # nothing can be remembered here: once a session, then
+        return 0 # not writable: report once a session
     fi
     explain_missing_python
     printf '{"systemMessage": "memory-fabric is off: %s. %s"}\n' "$reason" "$remedy"
 }
 
-explain_missing_python() { # sets reason and remedy; both go into JSON as they are: no quotes in them
+explain_missing_python() { # sets reason and remedy; both are put into JSON unescaped: no quotes
     case $why in
         old) reason='it needs Python 3.11 or newer, and only an older one was found' ;;
         fts5) reason='the SQLite of the Python found lacks full-text search (FTS5 with trigrams: SQLite 3.34)' ;;

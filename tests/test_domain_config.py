@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_fabric.config import read_settings
-from memory_fabric.domain_config import Rooms, domain_name
+from memory_fabric.domain_config import DomainConfig, domain_name
 
 HOME = {"HOME": "/home/ann"}
 
@@ -42,7 +42,7 @@ def test_rooms_come_from_the_file() -> None:
     settings = read_settings(HOME, file)
 
     assert settings.complaints == ()
-    assert settings.rooms == Rooms(
+    assert settings.rooms == DomainConfig(
         agents={"legal-advisor": "legal", "security-auditor": "code_review", "notary": "legal"},
         paths={"services/legal": "legal", "~/reviews": "code_review"},
         isolated=frozenset(("legal",)),
@@ -53,14 +53,14 @@ def test_rooms_come_from_the_file() -> None:
 def test_without_a_configuration_there_are_no_rooms() -> None:
     settings = read_settings(HOME, {})
 
-    assert (settings.rooms, settings.domain) == (Rooms(), "")
+    assert (settings.rooms, settings.domain) == (DomainConfig(), "")
 
 
 @pytest.mark.parametrize("table", ["domain", "Domains", "agent", "walls"])
 def test_a_table_that_nobody_knows_is_named(table: str) -> None:
     [complaint] = read_settings(HOME, {table: {"legal": {"isolate": True}}}).complaints
 
-    assert complaint.startswith(f"config.toml: {table} means nothing; known are ")
+    assert complaint.startswith(f"config.toml: {table} is unknown; known are ")
 
 
 def test_a_domain_of_a_process_that_is_no_name_is_named() -> None:
@@ -76,7 +76,7 @@ def test_a_mistyped_wall_of_a_process_is_named() -> None:
     for known in ("legal", "Review"):
         assert read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": known}, file).complaints == ()
     [complaint] = read_settings(HOME | {"MEMORY_FABRIC_DOMAIN": "legl"}, file).complaints
-    assert complaint.startswith("MEMORY_FABRIC_DOMAIN is legl, which config.toml does not name")
+    assert complaint.startswith("MEMORY_FABRIC_DOMAIN is legl, but config.toml has no such domain")
 
 
 def test_a_process_can_have_a_domain() -> None:
@@ -104,7 +104,7 @@ def test_a_room_that_cannot_be_is_named_and_left_out(file: dict[str, object], na
     settings = read_settings(HOME, file)
 
     assert [named in complaint for complaint in settings.complaints] == [True]
-    assert settings.rooms == Rooms()
+    assert settings.rooms == DomainConfig()
 
 
 @pytest.mark.parametrize("agents", ["legal-advisor", ["legal-advisor", 3], ["", "legal-advisor"]])

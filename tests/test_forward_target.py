@@ -71,7 +71,7 @@ def test_a_key_that_would_break_a_header_is_named_but_not_shown() -> None:
     environ = {"MEMORY_FABRIC_FORWARD_URL": "http://h", "MEMORY_FABRIC_FORWARD_KEY": "a\r\nb"}
     settings = read_settings(HOME | environ, {})
     assert settings.forward_url == ""
-    assert settings.complaints[0].startswith("MEMORY_FABRIC_FORWARD_KEY holds a character")
+    assert settings.complaints[0].startswith("MEMORY_FABRIC_FORWARD_KEY contains a character")
 
 
 def test_a_key_alone_does_nothing() -> None:

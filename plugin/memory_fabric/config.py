@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.domain_config import Rooms, domain_name, read_rooms
+from memory_fabric.domain_config import DomainConfig, domain_name, read_domains
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ class Settings(Value):
     user_home: str = ""
     agent_terms: Mapping[str, str] = {}
     domain: str = ""
-    rooms: Rooms = Rooms()
+    rooms: DomainConfig = DomainConfig()
     forward_url: str = ""
     forward_key: str = ""
     serve_rate: int = 2000
@@ -116,13 +116,13 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
     complaints: list[str] = []
     capture, episodes = _table(file, "capture"), _table(file, "episodes")
     complaints += [
-        f"config.toml: {key} means nothing; known are {', '.join(KNOWN)}"
+        f"config.toml: {key} is unknown; known are {', '.join(KNOWN)}"
         for key in file
         if key not in KNOWN
     ]
     muted = environ.get("MEMORY_FABRIC", "").lower() in OFF_WORDS
     forward_url, forward_key = _receiver(environ, complaints)
-    rooms = _rooms(file, complaints)
+    rooms = _domains(file, complaints)
     return Settings(
         home=home_path(environ),
         config_dir=config_path(environ),
@@ -168,7 +168,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
     )
 
 
-def followed(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
+def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
     """Return a long-lived process's settings, with the switches and domains read again.
 
     Everything else keeps its value from the start of the process.
@@ -178,7 +178,7 @@ def followed(settings: Settings, file: Mapping[str, Any], closed: str = "") -> S
     return settings._replace(
         reads=_switch(file, "read", unheard) and on,
         writes=_switch(file, "write", unheard) and on,
-        rooms=_rooms(file, unheard),
+        rooms=_domains(file, unheard),
         closed=closed,
     )
 
@@ -190,7 +190,7 @@ def captures(settings: Settings) -> bool:
     return settings.attended or settings.capture_unattended != "off"
 
 
-def _domain(environ: Mapping[str, str], rooms: Rooms, complaints: list[str]) -> str:
+def _domain(environ: Mapping[str, str], rooms: DomainConfig, complaints: list[str]) -> str:
     """Return the domain of the process; complain if others are isolated and this one is unknown."""
     stated = environ.get("MEMORY_FABRIC_DOMAIN", "")
     name = domain_name(stated)
@@ -199,7 +199,8 @@ def _domain(environ: Mapping[str, str], rooms: Rooms, complaints: list[str]) -> 
     known = {*rooms.isolated, *rooms.agents.values(), *rooms.paths.values()}
     if name and rooms.isolated and name not in known:
         complaints.append(
-            f"MEMORY_FABRIC_DOMAIN is {name}, which config.toml does not name: it walls nobody in"
+            f"MEMORY_FABRIC_DOMAIN is {name}, but config.toml has no such domain: "
+            "nothing is isolated"
         )
     return name
 
@@ -288,8 +289,10 @@ def _is_false(value: str) -> bool:
     return value.startswith("false") and not value[5:6].isalnum()
 
 
-def _rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
-    return read_rooms(file, complaints) if "domains" in file or "agents" in file else Rooms()
+def _domains(file: Mapping[str, Any], complaints: list[str]) -> DomainConfig:
+    return (
+        read_domains(file, complaints) if "domains" in file or "agents" in file else DomainConfig()
+    )
 
 
 def _switch(file: Mapping[str, Any], name: str, complaints: list[str]) -> bool:

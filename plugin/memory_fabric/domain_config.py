@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 DOMAIN_KEYS = ("domain", "expert_domain")
 
 
-class Rooms(Value):
+class DomainConfig(Value):
     """Domains of agent types and folders, and which of them are isolated.
 
     `agents` maps an agent type, as config.toml spells it, to its domain; `paths` does so for
@@ -37,7 +37,7 @@ def domain_name(text: str) -> str:
     return "_".join("".join(c if c.isalnum() else " " for c in composed(text).lower()).split())[:80]
 
 
-def read_rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
+def read_domains(file: Mapping[str, Any], complaints: list[str]) -> DomainConfig:
     """Read the tables `[domains.NAME]` and `[agents.TYPE]`.
 
     The keys are `agents`, `paths` and `isolate`, and `domain` and `isolate`. An `isolate` that is
@@ -46,12 +46,12 @@ def read_rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
     agents: dict[str, str] = {}
     paths: dict[str, str] = {}
     isolated, isolated_agents = set[str](), set[str]()
-    for written, room in _tables(file, "domains", ("agents", "paths", "isolate"), complaints):
+    for written, table in _tables(file, "domains", ("agents", "paths", "isolate"), complaints):
         domain, place = domain_name(written), f"domains.{written}"
         for known, key in ((agents, "agents"), (paths, "paths")):
-            for one in _texts(room, key, place, complaints):
+            for one in _texts(table, key, place, complaints):
                 _put(known, one, domain, f"{place}.{key}", complaints)
-        if _isolates(room, place, complaints):
+        if _isolates(table, place, complaints):
             isolated.add(domain)
     for agent, stated in _tables(file, "agents", (*DOMAIN_KEYS, "isolate"), complaints):
         for key in (key for key in DOMAIN_KEYS if key in stated):
@@ -62,14 +62,15 @@ def read_rooms(file: Mapping[str, Any], complaints: list[str]) -> Rooms:
                 complaints.append(f"config.toml: agents.{agent}.{key} must be a name")
         if _isolates(stated, f"agents.{agent}", complaints):
             isolated_agents.add(agent)
-    return Rooms(agents, paths, frozenset(isolated), frozenset(isolated_agents))
+    return DomainConfig(agents, paths, frozenset(isolated), frozenset(isolated_agents))
 
 
 def _put(known: dict[str, str], key: str, domain: str, place: str, complaints: list[str]) -> None:
     """Assign a domain to an agent or a folder; complain if it already has another."""
     if known.setdefault(key, domain) != domain:
         complaints.append(
-            f"config.toml: {place}: {key!r} is in the domain {known[key]} already, and stays there"
+            f"config.toml: {place}: {key!r} is in the domain {known[key]} already; "
+            "this entry is ignored"
         )
 
 
@@ -86,7 +87,7 @@ def _tables(
         if isinstance(value, dict) and domain_name(key):
             found.append((key, value))
             complaints += [
-                f"config.toml: {name}.{key}.{other} means nothing; known are {', '.join(known)}"
+                f"config.toml: {name}.{key}.{other} is unknown; known are {', '.join(known)}"
                 for other in value
                 if other not in known
             ]

@@ -25,7 +25,9 @@ def read_address(
         if wrong:
             complaints.append(f"{address} {wrong}; nothing is forwarded")
         elif any(not "!" <= c <= "~" for c in key):
-            complaints.append(f"{secret} holds a character that no key has; nothing is forwarded")
+            complaints.append(
+                f"{secret} contains a character that is invalid in a key; nothing is forwarded"
+            )
         else:
             return url, key
         return "", ""
@@ -42,15 +44,15 @@ def ingest_address(text: str) -> tuple[str, str]:
     if not sign or scheme not in ("http", "https"):
         return "", "must begin with http:// or https://"
     if any(not "!" <= c <= "~" for c in text):
-        return "", "holds a character that no address has"
+        return "", "contains a character that is invalid in an address"
     end = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
     host, path = rest[:end], rest[end:]
     if "@" in host:
-        return "", "must not hold a name or a password: a variable of its own takes the key"
+        return "", "must not contain a name or a password: put the key into its own variable"
     if "#" in path:
-        return "", "must not hold a #"
+        return "", "must not contain a #"
     if not _names_host(host):
-        return "", "names no host, or a port that is none"
+        return "", "has no host, or an invalid port"
     query = path[path.find("?") :] if "?" in path else ""
     if path.removesuffix(query) in ("", "/"):
         path = PATH + query

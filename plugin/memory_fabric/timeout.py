@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def ringing(after_s: float, ring: Callable[[], None]) -> Iterator[None]:
-    """Call `ring` after `after_s` seconds in this block; an error that it raises ends the block.
+def time_limit(after_s: float, on_timeout: Callable[[], None]) -> Iterator[None]:
+    """Call `on_timeout` after `after_s` seconds; an error that it raises ends the block.
 
     With `again` it is called once more. Only the main thread of a POSIX system can be interrupted;
     elsewhere there is no limit.
@@ -21,7 +21,7 @@ def ringing(after_s: float, ring: Callable[[], None]) -> Iterator[None]:
     ):
         yield
         return
-    before = signal.signal(signal.SIGALRM, lambda *_: ring())
+    before = signal.signal(signal.SIGALRM, lambda *_: on_timeout())
     signal.setitimer(signal.ITIMER_REAL, after_s)
     try:
         yield

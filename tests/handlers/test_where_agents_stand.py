@@ -354,7 +354,7 @@ def test_a_wall_that_is_misspelt_is_told_at_the_start(house: House) -> None:
 
     told = str(house.fire("SessionStart", "s", source="startup")["systemMessage"])
 
-    assert "domains.legal.isolated means nothing" in told
+    assert "domains.legal.isolated is unknown" in told
 
 
 def test_tools_of_other_servers_are_known_in_the_callers_domain(walled: House) -> None:

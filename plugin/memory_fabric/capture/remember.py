@@ -99,7 +99,7 @@ def found_in(
 
         corrected = unread.attempt([], corrections, text, known)
         found = unread.attempt(found, joined, found, corrected)
-    return _most_sure(found)
+    return _most_certain(found)
 
 
 def store(
@@ -188,7 +188,7 @@ def _remembered(
     return stored
 
 
-def _most_sure(found: Sequence[Record]) -> list[Record]:
+def _most_certain(found: Sequence[Record]) -> list[Record]:
     """Return the records that one message may have, in order; candidates only if there are few."""
     sure = [r for r in found if r.confidence >= STORED_FROM][:MAX_RECORDS_PER_TEXT]
     room = MAX_RECORDS_PER_TEXT - len(sure)

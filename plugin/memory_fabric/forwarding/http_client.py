@@ -23,7 +23,7 @@ from memory_fabric.config import Settings
 from memory_fabric.forwarding.trigger import host_of, is_loopback
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.text import cut, one_line, without_controls
-from memory_fabric.timeout import ringing
+from memory_fabric.timeout import time_limit
 from memory_fabric.values import Value
 
 # For a connection and each part of an answer; and for a whole request, however slow.
@@ -111,7 +111,7 @@ def _time_limit(seconds: float) -> AbstractContextManager[None]:
     def late() -> None:
         raise TimeoutError(f"no complete answer within {seconds:.0f} s")
 
-    return ringing(seconds, late)
+    return time_limit(seconds, late)
 
 
 def _answer(error: urllib.error.HTTPError, now_s: float) -> Answer:

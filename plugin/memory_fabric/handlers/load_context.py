@@ -51,13 +51,13 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     limit = deadline.current()
     try:
         with limit.part(ORDER_SHARE):
-            _put_in_order(event, context)
+            _maintain(event, context)
     except DeadlinePassed:
         limit.postpone("order")
     except (FabricError, OSError) as error:  # another process writes: the next start does it
         memory.fail(f"order: {error}")
     block = session_block(event, context)
-    told = [notice_texts.problem(text, memory.settings) for text in _told(memory)]
+    told = [notice_texts.problem(text, memory.settings) for text in _notices(memory)]
     if notices.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
         told.append(notice_texts.welcome(memory.settings, local))
@@ -145,7 +145,7 @@ def left_open(memory: Memory, event: Event) -> Record | None:
     return None if given else last
 
 
-def _put_in_order(event: Event, context: RequestContext) -> None:
+def _maintain(event: Event, context: RequestContext) -> None:
     memory = context.memory.whole  # for all domains: queued changes may belong to any of them
     from memory_fabric.store.tiers import sync  # late: only on the session's first event
 
@@ -157,10 +157,10 @@ def _put_in_order(event: Event, context: RequestContext) -> None:
     if any(os.path.exists(memory.queue_path(kind)) for kind in ("project", "user")):
         sync.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
-        _take_in(memory)
+        _read_shared(memory)
     database = memory.session_database()
     if memory.project is not None and memory.settings.attended:
-        _say_what_is_missing(memory)
+        _report_missing(memory)
     if sessions.unfinished(database, event.session, context.now, 1):
         # late: only if a session is running elsewhere or was interrupted
         from memory_fabric.session.catch_up import catch_up
@@ -180,7 +180,7 @@ def _note_launch(memory: Memory, event: Event, now: str) -> None:
     sessions.save_notes(database, event.session, {**notes, **told})
 
 
-def _take_in(memory: Memory) -> None:
+def _read_shared(memory: Memory) -> None:
     """Read what others have shared since; Stop reads what is too much for a start."""
     from memory_fabric.store.sharing import remote_records  # late: only where a journal is shared
 
@@ -190,7 +190,7 @@ def _take_in(memory: Memory) -> None:
         memory.fail(f"shared journal: {error}")
 
 
-def _say_what_is_missing(memory: Memory) -> None:
+def _report_missing(memory: Memory) -> None:
     """Report once a project's missing folder in home, and a journal that has more than memory."""
     from memory_fabric.store.projects import own_lines
 
@@ -212,7 +212,7 @@ def _say_what_is_missing(memory: Memory) -> None:
         memory.fail(f"journal (project): {error}")
 
 
-def _told(memory: Memory) -> list[str]:
+def _notices(memory: Memory) -> list[str]:
     try:
         place = memory.project.id if memory.project else memory.settings.home
         # Without a person no one reads the notice.

@@ -23,7 +23,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.ingest_queue import Claimed
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
-from memory_fabric.timeout import again, ringing
+from memory_fabric.timeout import again, time_limit
 
 # The longest processing of a text; a worker that hangs beyond that loses the text with its lease.
 LIMIT_S, LEASE_S = 30.0, 120.0
@@ -238,7 +238,7 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
         else:
             raise TooLong
 
-    return ringing(limit_s, ring)
+    return time_limit(limit_s, ring)
 
 
 def _alive(parent: int) -> Callable[[], bool]:

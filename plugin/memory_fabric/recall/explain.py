@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # The verdict of a hit that a prompt would inject; the page compares with it.
 GIVEN = "would be given"
-NOT_NEAR_THE_BEST = "far less relevant than the best, or no room beside it"
+NOT_NEAR_THE_BEST = "far less relevant than the best, or beyond the number of hits"
 NOT_A_CANDIDATE = "not among the best candidates of a prompt, which looks less far"
 NO_SUBJECT = "no word of it says what it is about: a greeting, a nod, or an errand"
 A_PASTE = "it is mostly a log, a trace or code"

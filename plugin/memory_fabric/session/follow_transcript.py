@@ -152,7 +152,7 @@ def _remember(
     heard = sorted_out(memory.whole.session_database(), turns, session)
     unread = Unread()
     tried = notes.pop(LATE, -1) == reading.ends[0]
-    new, done = _heard_out(context, heard, trust, unread, tried=tried)
+    new, done = _store_turns(context, heard, trust, unread, tried=tried)
     if not done:
         deadline.current().postpone(TRANSCRIPT)
         unread.tell(memory)
@@ -165,7 +165,7 @@ def _remember(
 
         found, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes)
         new += found
-    _keep_episodes(context, heard)
+    _store_episodes(context, heard)
     from memory_fabric.session.session_record import taken
 
     notes = unread.attempt(notes, taken, notes, own, memory.settings.project_dir)
@@ -173,7 +173,7 @@ def _remember(
     return new, notes, done
 
 
-def _heard_out(
+def _store_turns(
     context: RequestContext, heard: Sequence[Heard], trust: str, unread: Unread, *, tried: bool
 ) -> tuple[list[Record], int]:
     """Return the new records, and the number of turns that were processed in time.
@@ -201,7 +201,7 @@ def _spoken(context: RequestContext, turn: Turn, owner: str, trust: str) -> list
     return speak(context, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
 
 
-def _keep_episodes(context: RequestContext, heard: Sequence[Heard]) -> None:
+def _store_episodes(context: RequestContext, heard: Sequence[Heard]) -> None:
     memory = context.memory
     if not memory.settings.episodes_keep_days:
         return

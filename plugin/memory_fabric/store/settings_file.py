@@ -10,11 +10,11 @@ import os
 
 from memory_fabric.config import (
     PARTS,
-    followed,
     home_path,
     may_isolate,
     read_settings,
     switches_in,
+    with_changes,
 )
 from memory_fabric.store.files import read_text, read_toml
 from memory_fabric.values import Value
@@ -71,7 +71,7 @@ def settings_of(environ: Mapping[str, str]) -> Settings:
 def follow(settings: Settings, home: str) -> Settings:
     """Return the settings with the switches and domains that config.toml has now."""
     file = read_file(home)
-    return followed(settings, file.table, file.complaint if file.closed else "")
+    return with_changes(settings, file.table, file.complaint if file.closed else "")
 
 
 def stamp(home: str) -> Stamp:

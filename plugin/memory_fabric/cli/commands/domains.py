@@ -6,7 +6,7 @@ from typing import Any
 
 from memory_fabric.cli import environment, show
 from memory_fabric.config import Settings
-from memory_fabric.domain_config import Rooms
+from memory_fabric.domain_config import DomainConfig
 from memory_fabric.recall.agent_domains import room_for, seen_by_process
 from memory_fabric.store.domains import counts as store
 from memory_fabric.store.domains.counts import CrossDomainRelation, DomainCounts
@@ -94,7 +94,7 @@ def _show(found: DomainCounts) -> None:
 def _show_configured(settings: Settings) -> None:
     """Print the domains of config.toml, if there are any."""
     rooms = settings.rooms
-    if rooms == Rooms() and not settings.domain:
+    if rooms == DomainConfig() and not settings.domain:
         return
     show.line("From config.toml:")
     named = set(rooms.agents.values()) | set(rooms.paths.values()) | rooms.isolated
