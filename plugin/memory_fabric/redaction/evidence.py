@@ -29,7 +29,7 @@ BEFORE_CHARS = 90
 # Prefixes of ids, sums, builds and places, none of which opens anything.
 _THINGS = frozenset(
     """acct asst batch call card ch chatcmpl cmpl cs cus dp ev evt file ft ftjob gen group ic id il in
-    inv item job main modelperm msg nonce obj object order org pi plan pm po price prod proj project
+    inv item job main modelperm msg msgbatch reference installation nonce obj object order org pi plan pm po price prod proj project
     pst py ref req request resp rs run session seti si span src step sub tax thread tool toolu trace
     txn txr user usr vs we upload chunk index vendor sha sha1 sha256 sha384 sha512 md5 integrity ord
     cart dpl team member acc node wf exec task doc page conv chat rec lead deal grp role inc addr rev
@@ -53,7 +53,9 @@ _PARTED = "_-.:~+"
 def decodes_to_text(value: str) -> bool:
     """True if a value is plain text in base64."""
     try:
-        plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("utf-8")
+        plain = base64.b64decode(
+            value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4), validate=True
+        ).decode("utf-8")
     except ValueError:
         return False
     said = sum(c.isalpha() or c in ' \n\t,."{}[]<>/' for c in plain)

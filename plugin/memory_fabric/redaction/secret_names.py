@@ -48,7 +48,7 @@ _STAND_INS = frozenset(
     "votre mot passe ici sua senha aqui mysecret supersecret mypassword yourpassword please set "
     "unset tbd tba fixme env environment production prod staging later soon rotate very long "
     "insecure unsafe no yes none empty blank missing via vault see ask do use is are be with "
-    "local only default github actions ditt din twoje twoj seu sua votre vuestra tuo mitt kode pusto vide leer vacío vuoto vazio leeg пусто 空 なし 없음".split()
+    "local only default masqué oculto verborgen github actions ditt din twoje twoj seu sua votre vuestra tuo mitt kode pusto vide leer vacío vuoto vazio leeg пусто 空 なし 없음".split()
 )
 # With these a sentence about passwords goes on.
 _PROSE = frozenset(
@@ -373,7 +373,7 @@ def _stands_elsewhere() -> re.Pattern[str]:
         r"@?(?:env|secret|secrets|keyring|ssm|vault|kms|aws-sm|gcp-sm|azure-kv|keychain|"
         r"doppler|bws)"
         r":{1,2}[\w/.-]{2,}$|[!@]?(?:vault|ref\+\w{1,20}:|op:/|arn:aws|file:/|microsoft\.keyvault)|"
-        r"@@\w+@@$|[‹<].{0,40}[›>]$|%env\(|@Microsoft|ENC\[|(?:env|process\.env|os\.environ|os\.getenv|getenv|secrets|config|settings|var|"
+        r"#\{\w+\}#$|ssm:/|scram-sha|ECDHE-|@@\w+@@$|[‹<].{0,40}[›>]$|%env\(|@Microsoft|ENC\[|(?:env|process\.env|os\.environ|os\.getenv|getenv|secrets|config|settings|var|"
         r"local|data|params?|Rails|ENV|System\.getenv|import\.meta\.env)(?:[.\[(]|::)|"
         r"!(?:Ref|Sub|ENV|env|env_var|GetAtt|secret|ImportValue|Join|include)\b|@/|"
         r"\$(?:env|Env|ENV):\w+$|\$[A-Z][A-Z_]{2,}[A-Z0-9]*(?:[/:]\S*)?$|[\[{(].{0,40}[\])][*+]|(?:(?:u?int|float|[iuf]|utf|bytes|varchar|char)(?:8|16|"
@@ -388,7 +388,7 @@ def _stands_elsewhere() -> re.Pattern[str]:
 def _type() -> re.Pattern[str]:
     return re.compile(
         r"(?:[A-Z][a-z]+)*(?:Array|String|Bytes|Buffer|View|Type|Slice|Sequence|List|Map|Value|Provider|"
-        r"Service|Config|Options|Credentials?|Token|Password|Secret)[?!]?"
+        r"Service|Config|Options|Input|Credentials?|Token|Password|Secret)[?!]?"
     )
 
 
