@@ -41,11 +41,19 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ),
     ("sk-", rf"\bsk-{_WITH_DIGIT}[A-Za-z0-9_-]{{20,255}}"),
     ("k_live_ k_test_", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,128}\b"),
+    ("pk_prod_", r"\bpk_prod_[A-Z0-9]{20,40}\b"),
+    (
+        "5H 5J 5K K L",
+        r"(?<![A-Za-z0-9])(?:5[HJK][1-9A-HJ-NP-Za-km-z]{49}|[KL][1-9A-HJ-NP-Za-km-z]{51})(?![A-Za-z0-9])",
+    ),
+    ("xprv yprv zprv", r"\b[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,115}\b"),
+    ("AAAAAAAAAAAAAAAAAAAA", r"\bA{20,24}[A-Za-z0-9%]{60,120}"),
+    ("access-", rf"\baccess-(?:sandbox|development|production)-{_UUID}"),
     ("whsec_", r"\bwhsec_[A-Za-z0-9+/=]{20,128}"),
     ("xox", r"\bxox[abeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,255}"),
     ("xapp-", r"\bxapp-\d-[A-Za-z0-9-]{10,255}"),
-    ("hooks.slack.com/", r"(?<=hooks\.slack\.com/)[a-z]{1,20}/[A-Za-z0-9/_-]{20,128}"),
-    ("/api/webhooks/", r"(?<=/api/webhooks/)\d{15,20}/[A-Za-z0-9_-]{40,128}"),
+    ("hooks.slack.com/", r"(?:https?://)?hooks\.slack\.com/[a-z]{1,20}/[A-Za-z0-9/_-]{20,128}"),
+    ("/api/webhooks/", r"(?:https?://[\w.]{4,40})?/api/webhooks/\d{15,20}/[A-Za-z0-9_-]{40,128}"),
     (".webhook.office.com/", r"(?<=\.webhook\.office\.com/)[A-Za-z0-9@/_-]{40,256}"),
     ("AIza", r"\bAIza[A-Za-z0-9_-]{35}"),
     ("ya29.", r"\bya29\.[A-Za-z0-9_-]{20,512}"),
@@ -66,7 +74,7 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("-us", r"\b[a-f0-9]{32}-us\d{1,2}\b"),
     ("SK", r"\bSK[a-f0-9]{32}\b"),
     ("xkeysib-", r"\bxkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
-    (":AA", r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
+    (":AA", r"(?:\bbot|\b)\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
     (
         ".",
         r"(?<![A-Za-z0-9_.-])[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
@@ -163,28 +171,6 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("xsmtpsib-", r"\bxsmtpsib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
     ("s.", rf"(?<![\w.])s\.(?=[a-z0-9]{{0,24}}[A-Z]){_WITH_DIGIT}[A-Za-z0-9]{{24}}(?![\w.])"),
     ("pa-", rf"{_START}pa-{_WITH_DIGIT}(?=[a-z0-9_-]{{0,40}}[A-Z])[A-Za-z0-9_-]{{40,64}}"),
-    # Of an issuer that is not known here: what is random behind a prefix in small letters; not
-    # the ids of what lies in an account.
-    (
-        "_ -",
-        rf"{_START}(?!(?:{_OBJECTS})[_-])(?:[a-z][a-z0-9]{{1,11}}[_-]){{1,3}}"
-        r"(?=[A-Za-z]{0,60}[0-9])(?=[A-Z0-9]{0,60}[a-z])(?=[a-z0-9]{0,60}[A-Z])"
-        r"[A-Za-z0-9]{22,128}(?![A-Za-z0-9_./-])",
-    ),
-    # Of an issuer that is not known here, under a prefix that says what it is.
-    (
-        "sk ak sa key api pat tok sec priv auth access svc cred",
-        rf"{_START}(?:[A-Za-z][A-Za-z0-9]{{0,12}}[_-]){{0,3}}"
-        r"(?:sk|ak|key|api|apikey|pat|tok|token|secret|sec|priv|auth|access|svc|sa|cred)"
-        r"(?:[_-][a-z0-9]{1,8}){0,3}[_-](?=[A-Za-z_-]{0,60}[0-9])(?=[A-Z0-9_-]{0,60}[a-z])"
-        r"(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9]{20,128}(?![A-Za-z0-9_./-])",
-    ),
-    # The same in small letters and digits, longer than an id of Kubernetes, and no checksum.
-    (
-        "_ -",
-        rf"{_START}(?!(?:{_OBJECTS})[_-])(?:[a-z][a-z0-9]{{1,11}}[_-]){{1,3}}"
-        r"(?=(?:[a-z]{0,20}[0-9]){5})(?=[a-f0-9]{0,60}[g-z])[a-z0-9]{30,128}(?![A-Za-z0-9_./-])",
-    ),
     (".", r"(?<![\w.])[a-z]{2,8}\.[a-f0-9]{24,64}(?:\.[a-f0-9]{24,64}){1,3}(?![\w.])"),
     ("-", r"(?<![\w-])\d{6}(?:-\d{6}){7}(?![\w-])"),
     ("pdus+", rf"\bpdus\+[\w-]{{6,40}}_{_UUID}"),

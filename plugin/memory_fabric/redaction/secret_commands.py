@@ -12,7 +12,7 @@ VALUE = (
 )
 # Between a program and its option: the same command, on the same line.
 _ON = r"\b[^\n|;&]{0,200}?\s"
-_USER = r"[^\s:\"'\\%/,]{1,80}"
+_USER = r"[^\s:\"'%/,]{1,80}"
 
 # (programs, signs that must be in the text, what leads to the value).
 COMMANDS: tuple[tuple[str, str, str], ...] = (
@@ -58,7 +58,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
         _ON + r"-w ?",
     ),
     ("ldappasswd slappasswd", "-s", _ON + r"-s ?"),
-    ("smbclient rpcclient mount.cifs net", "%", _ON + rf"(?:-U|--user)[ =]?[\"']?{_USER}%"),
+    ("smbclient smbget rpcclient mount.cifs net", "%", _ON + rf"(?:-U|--user)[ =]?[\"']?{_USER}%"),
     (
         "curl wget http https xh curlie aria2c etcdctl nats restish",
         " -",

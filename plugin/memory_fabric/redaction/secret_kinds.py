@@ -85,6 +85,8 @@ def is_name(text: str, name: re.Match[str], kind: str) -> bool:
     is_path = behind == "/" and rest_of_name().match(text, name.end()) is None
     if is_path or _is_in_address(text, name.start()):
         return False
+    if before == "." and text[max(0, name.start() - 2) : name.start() - 1] == "/":
+        return False
     if (
         word.isascii()
         and len(word) < 6

@@ -3,11 +3,15 @@
 `password=hunter42` is one; `password = get_password()` and `token: string` are not.
 """
 
+# ruff: noqa: E501 - an expression is easier to read in one line
+
 from __future__ import annotations
 
 import math
 import re
 from functools import cache
+
+from memory_fabric.redaction.secret_words import NAMES as EVERY_NAME
 
 NAMES = (
     r"pass(?:word|wd|phrase|code)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|"
@@ -24,7 +28,7 @@ _ABOUT = frozenset(
     "label hint reset expired expiry expires expiration ttl rotation ref refs class kind manager "
     "provider store service format column min max regex pattern header prefix budget usage index "
     "env var param required enabled strength rules algorithm version age date at in endpoint "
-    "message error status title text placeholder help description prompt scope scopes "
+    "timeout interval seconds minutes hours days message error status title text placeholder help description prompt scope scopes "
     "issuer".split()
 )
 # Words that stand where a secret would, and are none: values of settings, and names of types.
@@ -41,7 +45,10 @@ _STAND_INS = frozenset(
     "service signing some string super test testing the this todo token user valid value wrong "
     "your webhook xxx xyz pw pwd pa55word with random string generate long chars characters bit "
     "byte bytes min least at put fill enter provide strong dein deine passwort hier geheim tu "
-    "votre mot passe ici sua senha aqui mysecret supersecret mypassword yourpassword".split()
+    "votre mot passe ici sua senha aqui mysecret supersecret mypassword yourpassword please set "
+    "unset tbd tba fixme env environment production prod staging later soon rotate very long "
+    "insecure unsafe no yes none empty blank missing via vault see ask do use is are be with "
+    "local only default masqué oculto verborgen github actions ditt din twoje twoj seu sua votre vuestra tuo mitt kode pusto vide leer vacío vuoto vazio leeg пусто 空 なし 없음".split()
 )
 # With these a sentence about passwords goes on.
 _PROSE = frozenset(
@@ -72,6 +79,10 @@ MIN_CHANGES = 0.35
 # Of a key a tenth stands in runs of four small letters or more, of names in CamelCase most.
 WORD_CHARS = 4
 MAX_IN_WORDS = 0.45
+
+
+_NAMES = frozenset(EVERY_NAME)
+_SPELLED = tuple(name for name in EVERY_NAME if not name.isascii())
 
 
 def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
@@ -122,6 +133,16 @@ def _is_reference(lead: str, value: str, quoted: bool) -> bool:
 def is_placeholder(value: str) -> bool:
     """Whether the value only stands in for a secret: `your-token-here`, `xxxx`, `$TOKEN`."""
     plain = value.strip(".!?:,;`*\"'").lower()
+    if any("\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" for c in value):
+        return True  # a label
+    if plain.startswith(("changeme", "change-me", "change_me", "placeholder")):
+        return True
+    if (
+        _type().fullmatch(value)
+        or plain in _NAMES
+        or (not value.isascii() and plain.startswith(_SPELLED))
+    ):
+        return True  # a label
     if _stands_elsewhere().match(value) or _is_masked().search(plain):
         return True
     if plain in _PLACEHOLDERS or len(set(plain)) <= 2 or "[redacted" in plain or "..." in plain:
@@ -136,7 +157,7 @@ def is_placeholder(value: str) -> bool:
 def _is_stand_in(part: str) -> bool:
     """True for `password`, `token2` and `secret123`; not for `password4535`, as people choose."""
     bare = part.strip("0123456789")
-    return bare in _STAND_INS and (len(part) - len(bare) < 4 or part.endswith("1234"))
+    return (bare in _NAMES or bare in _STAND_INS) and len(part) - len(bare) < 3
 
 
 def is_name(value: str) -> bool:
@@ -294,7 +315,7 @@ def _rule_of_style() -> re.Pattern[str]:
         r"^\s*(?:[.#&@:*][\w-][^{};=\n]{0,120}(?:\{\s*(?:$|[a-z-]{2,30}\s?:|\})|,\s*$)|"
         r"(?:--|\$)[a-z][\w-]{0,60}\s?:\s?(?:#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(|-?[\d.]+(?:px|r?em|%|"
         r"vh|vw|s|ms|deg)?\s*;))|^\s*[a-z][\w-]*(?:\[[^\]\n]{1,60}\]|"
-        r"[.#:][\w-]+)[^{};=\n]{0,80}\{\s*"
+        r"[.#:][\w-]+)[^{};=\n]{0,80}(?<!\()\{\s*"
         r"(?:$|[a-z-]{2,30}\s?:)",
         re.IGNORECASE,
     )
@@ -304,7 +325,7 @@ def _rule_of_style() -> re.Pattern[str]:
 def _definition() -> re.Pattern[str]:
     rest = r"(?:[^'\n]|'\w{0,3}')*$"
     return re.compile(
-        r"\b(?:create (?:unique )?(?:table|index|view|type)|alter table|"
+        r"\bcomment on (?:column|table)\b|\b(?:create (?:unique )?(?:table|index|view|type)|alter table|"
         r"drop (?:table|index|column)|select\b[^'\n]{1,200}\sfrom|insert into|"
         r"delete from|update [\w.\"`]{1,60} set|"
         r"references [\w.\"`]{1,60} ?\(|primary key|foreign key|add column|"
@@ -352,14 +373,22 @@ def _stands_elsewhere() -> re.Pattern[str]:
         r"@?(?:env|secret|secrets|keyring|ssm|vault|kms|aws-sm|gcp-sm|azure-kv|keychain|"
         r"doppler|bws)"
         r":{1,2}[\w/.-]{2,}$|[!@]?(?:vault|ref\+\w{1,20}:|op:/|arn:aws|file:/|microsoft\.keyvault)|"
-        r"ENC\[|(?:env|process\.env|os\.environ|os\.getenv|getenv|secrets|config|settings|var|"
+        r"#\{\w+\}#$|ssm:/|scram-sha|ECDHE-|@@\w+@@$|[‹<].{0,40}[›>]$|%env\(|@Microsoft|ENC\[|(?:env|process\.env|os\.environ|os\.getenv|getenv|secrets|config|settings|var|"
         r"local|data|params?|Rails|ENV|System\.getenv|import\.meta\.env)(?:[.\[(]|::)|"
         r"!(?:Ref|Sub|ENV|env|env_var|GetAtt|secret|ImportValue|Join|include)\b|@/|"
-        r"\$(?:env|Env|ENV):\w+$|(?:(?:u?int|float|[iuf]|utf|bytes|varchar|char)(?:8|16|"
+        r"\$(?:env|Env|ENV):\w+$|\$[A-Z][A-Z_]{2,}[A-Z0-9]*(?:[/:]\S*)?$|[\[{(].{0,40}[\])][*+]|(?:(?:u?int|float|[iuf]|utf|bytes|varchar|char)(?:8|16|"
         r"32|64|128|256)"
         r"(?:_t|mb4\w*)?|(?:Big)?(?:Ui|I)nt(?:8|16|32|64)(?:Clamped)?Array|Float(?:32|64)Array)$|"
         r"(?:Promise|Observable|Option(?:al)?|Vec|List|Result|Array|Map|Set|Arc|Box|Rc|"
         r"Record|Dict)[<\[]|#[0-9a-fA-F]{3,8}$"
+    )
+
+
+@cache
+def _type() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:[A-Z][a-z]+)*(?:Array|String|Bytes|Buffer|View|Type|Slice|Sequence|List|Map|Value|Provider|"
+        r"Service|Config|Options|Input|Credentials?|Token|Password|Secret)[?!]?"
     )
 
 

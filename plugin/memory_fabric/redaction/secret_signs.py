@@ -49,6 +49,10 @@ PROSE = frozenset(
     while these those would could than took der die das und ist mit nicht auf für den ein eine les
     des est pour avec que los las con una por per che não com het een что как это для""".split()
 )
+# Functions that are given a password.
+CALLS = ("mysqli(", "connect", "client(", "getconnection", "login(", "wifi.begin", "pdo(", "fernet")
+# What a number that opens something is called.
+CODES = ("cod", "cód", "kod", "koodi", "код", "コード", "코드")
 _AROUND = ".,;:!?()[]{}<>\"'`*"
 
 
@@ -145,6 +149,8 @@ def named(text: str, folded: str) -> bool:
         return True  # "use hunter42x as the password"
     if any(_is_given(folded, part) for part in NAME_PARTS):
         return True
+    if "(" in text and any(call in folded for call in CALLS):
+        return True
     if (
         ("(" in text or "," in text)
         and any(quote in text for quote in "\"'")
@@ -179,7 +185,15 @@ def told(text: str, folded: str) -> bool:
                 _is_mixed(word) and len(word) >= 8 and not _is_label(word) for word in near.split()
             ):
                 return True
-    return is_table(folded) or _tells_pair(folded)
+    return " / " in folded or is_table(folded) or _tells_pair(folded) or tells_code(folded)
+
+
+def tells_code(folded: str) -> bool:
+    """True if a code is named, and a number stands in the text that could be it."""
+    if not any(code in folded for code in CODES):
+        return False
+    bare = (word.strip(_AROUND + "‘’“”«»„_") for word in folded.split())
+    return any(4 <= len(w) <= 24 and w[:4].isdigit() for w in bare) or not folded.isascii()
 
 
 def is_table(folded: str) -> bool:

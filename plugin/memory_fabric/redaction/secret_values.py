@@ -57,19 +57,20 @@ _PREDICATES = frozenset(
     correta obrigatória expirada vazia verplicht onjuist verlopen leeg nieprawidłowe wymagane
     gerekli yanlış""".split()
 )
+_MODAL = frozenset("can could may might must will shall should would does you your all any".split())
 _SUFFIXES = ("able", "ible", "ing", "ed", "ly", "ent", "ous", "ful", "less", "ive", "tion", "ung")
 SYMBOLS = frozenset("!#$%^&*?~@+")
 _QUOTES = "\"'`„“”«»「」『』‘’*_"
 _CJK = "\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef\u0e00-\u0e7f"
 
 
-def without(text: str, spans: list[tuple[int, int]]) -> str:
+def without(text: str, spans: list[tuple[int, int]], mark: str = MARK) -> str:
     """The text with the mark in place of each span."""
     parts: list[str] = []
     at = 0
     for start, end in sorted(spans):
         if start >= at and "[redacted" not in text[start:end]:
-            parts += [text[at:start], MARK]
+            parts += [text[at:start], mark]
             at = end
     return "".join([*parts, text[at:]])
 
@@ -134,8 +135,15 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
         kind = "password"
     if is_placeholder(core) or is_known_form(core) or is_code(core, follower):
         return False
-    if core.casefold() in EVERY:
+    if core.casefold() in EVERY or (kind != "key" and _is_uuid(core)):
         return False
+    if (
+        core[-1] in "!?"
+        and core[:-1].isalpha()
+        and sum(map(str.isupper, core)) > 1
+        and is_identifier(core[:-1])
+    ):
+        return False  # a type
     if _other_assignment().match(core) and not (linked and sum(c in SYMBOLS for c in core) > 1):
         return False
     if kind in ("key", "common"):
@@ -157,10 +165,17 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
 
 def is_phrase(phrase: re.Match[str], region: str) -> bool:
     """True if words up to the end of the sentence are a passphrase: none of them is prose."""
-    words = re.split(r"[ -]", phrase.group())
-    ends = not region[phrase.end() :].strip(" .!\"'`*)»“”")
-    is_prose = any(word in PROSE or word in _PREDICATES or word in FILLERS for word in words)
-    return ends and not is_prose and len(set(words)) > 2
+    behind = region[phrase.end() :].strip(" .!\"'`*)»“”’」』")
+    ends = not behind or "-" in phrase.group() or not behind[0].isascii() or not behind[0].isalnum()
+    ends = ends or len(behind.split()[0]) < 4
+    return ends and is_words_of_phrase(phrase.group())
+
+
+def is_words_of_phrase(phrase: str) -> bool:
+    """True if none of the words of a possible passphrase is one that prose needs."""
+    words = re.split(r"[ -]", phrase)
+    is_prose = any(w in _MODAL or w in PROSE or w in _PREDICATES or w in FILLERS for w in words)
+    return not is_prose and len(set(words)) > 2
 
 
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
@@ -251,6 +266,12 @@ def is_code(core: str, follower: str) -> bool:
         return True
     if (core[0] == "/" and not looks_random(core)) or (core[0] == "$" and is_placeholder(core)):
         return True
+    if core[0] == "$" and "->" in core:
+        return True
+    if re.search(
+        r"[;{}](?:var|return|let)\b|\}[;,]|\\[sbwd]|\)\?\||[a-z]\.[a-z]+[<>=]|^return\b|\(\)", core
+    ):
+        return True
     if core[0] in "&*" and core[1:].partition("<")[0].isalpha():
         return True  # a reference, a pointer
     return bool(_path_of_names().fullmatch(core.rstrip("!")))
@@ -304,7 +325,7 @@ def _joined() -> re.Pattern[str]:
 @cache
 def words_of_phrase() -> re.Pattern[str]:
     """Four to twelve words in small letters."""
-    return re.compile(r"[a-z]{3,10}(?:[ -][a-z]{3,10}){3,11}(?![\w-])")
+    return re.compile(r"[a-z]{3,10}(?:(?: [a-z]{3,10}){3,11}|(?:-[a-z]{3,10}){2,11})(?![\w-])")
 
 
 @cache
@@ -314,7 +335,9 @@ def _path_of_names() -> re.Pattern[str]:
 
 @cache
 def _other_assignment() -> re.Pattern[str]:
-    return re.compile(r"[A-Za-z_][\w.-]{1,40}[=:](?!$)")
+    return re.compile(
+        r"(?:[a-z_][a-z_.-]{1,40}\d?|[A-Z_]{2,40}\d?|[a-z]{2,20}(?:[A-Z][a-z]{1,20}){1,4})[=:](?!$)"
+    )
 
 
 @cache

@@ -33,11 +33,28 @@ PASSWORDS = tuple(
     kata_sandinya гасло
     freischaltcode entsperrcode türcode zahlencode code_de_déverrouillage código_de_desbloqueo
     codice_di_sblocco kod_do_drzwi kod_do_alarmu код_домофона код_от_сейфа alarmcode deurcode
-    parole nywila পাসওয়ার্ড құпиясөз focal_faire heslo přístupový_kód zugriffscode
+    parole frase-passe frase-chave frase_de_contraseña пароль- парольную_фразу 암호문 wachtwoordzin
+    пассворд pswd passwrd kodefrase frase_de_paso fraza motdepasse parolfras nywila
+    পাসওয়ার্ড құпиясөз focal_faire heslo přístupový_kód zugriffscode
     """.split()
 )
 # The same, but short or common: only as words of their own.
-SHORT_PASSWORDS = ("pass", "pw", "pin", "otp", "passkey", "psk", "bindpw", "rootpw")
+SHORT_PASSWORDS = (
+    "pass",
+    "pw",
+    "pin",
+    "otp",
+    "passkey",
+    "psk",
+    "bindpw",
+    "rootpw",
+    "ww",
+    "пасс",
+    "puk",
+    "パス",
+    "pwrd",
+    "passwort",
+)
 # Behind these stand a name and a password.
 PAIRS = tuple(
     word.replace("_", " ")

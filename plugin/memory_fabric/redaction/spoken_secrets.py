@@ -4,6 +4,8 @@
 of a table, `Password:` with the value on the next line, "admin / …". All is linear in the text.
 """
 
+# ruff: noqa: E501 - an expression is easier to read in one line
+
 from __future__ import annotations
 
 import re
@@ -18,6 +20,7 @@ from memory_fabric.redaction.secret_kinds import (
     names_in,
     rest_of_name,
 )
+from memory_fabric.redaction.secret_lines import alone_behind, names_phrase, numbers_of_locks
 from memory_fabric.redaction.secret_names import (
     is_definition,
     is_markup,
@@ -25,7 +28,7 @@ from memory_fabric.redaction.secret_names import (
     is_placeholder,
     is_strong,
 )
-from memory_fabric.redaction.secret_signs import ACCOUNTS, is_table
+from memory_fabric.redaction.secret_signs import ACCOUNTS, is_table, tells_code
 from memory_fabric.redaction.secret_tables import without_columns, without_inserted
 from memory_fabric.redaction.secret_values import (
     FILLERS,
@@ -86,6 +89,13 @@ def without_told(text: str) -> str:
         if before is not None and before[0] >= (spans[-2][1] if len(spans) > 1 else 0):
             spans.append(before)
         spans.extend(_telling_near(text, name, kind))
+        spans.extend(alone_behind(text, line_end + 1, kind) if line_end < len(text) else ())
+    spans.extend(numbers_of_locks(text) if tells_code(text.casefold()) else ())
+    spans += [
+        match.span(1)
+        for match in _pair_of_any().finditer(text)
+        if is_mixed(match.group(1), least=6) and not is_known_form(match.group(1))
+    ]
     for match in _pair().finditer(text):
         value = match.group(2)
         is_secret = is_strong(value) or (" " in match.group() and _is_word_of_account(value))
@@ -99,6 +109,9 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
     region_end = min(len(text), named_to + REACH_CHARS)
     line_end = text.find("\n", named_to, region_end)
     region = text[start : region_end if line_end < 0 else line_end]
+    if _next_field().match(text, named_to) or _of_path().match(text, named_to):
+        return
+    region = region[: _end_of_quoted(text, named_to, start + len(region)) - start]
     if line_end >= 0 and not region.strip(" \t:=*_`\"'#|>-.：＝")[:1]:
         yield from _on_next_line(text, line_end + 1, kind)
         return
@@ -129,15 +142,33 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
             else:
                 linked = link if link in ANNOUNCING or not linked else linked
             continue
+        if (
+            sign is None
+            and core.rstrip("!?)],") in _TYPES
+            and text[named_to : named_to + 2].lstrip("?")[:1] == ":"
+        ):
+            return
+        if (
+            folded in ("type", "use", "enter")
+            and not words
+            and _mixed_ahead().match(region, token.end())
+        ):
+            linked = "="
+            continue
         if folded in ABOUT and not linked and not words:
             return
         if folded in EVERY and kind_of(folded) == kind:
             return  # it is looked behind on its own
+        if not core:
+            continue  # a quote that stands alone
         lead = region[: token.start() + left]
         quoted = lead[-1:] in tuple("\"'`„“”«»「『‘*") or lead.endswith("__")
         quoted = quoted or (lead[-1:] == "(" and not words)
         follower = region[token.start() + right :]
-        phrase = words_of_phrase().match(region, token.start() + left) if linked else None
+        is_phrased = linked or (
+            words < 2 and names_phrase().search(text, max(0, named_to - 24), named_to)
+        )
+        phrase = words_of_phrase().match(region, token.start() + left) if is_phrased else None
         if phrase is not None and kind == "password" and is_phrase(phrase, region):
             yield start + phrase.start(), start + phrase.end()
             return
@@ -177,6 +208,39 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
             return
     if line_end >= 0 and (linked or region.rstrip().endswith((":", "：", "="))):
         yield from _on_next_line(text, line_end + 1, kind)
+
+
+def _end_of_quoted(text: str, at: int, end: int) -> int:
+    """Where the quoted text ends that the name which ends at `at` stands in; else `end`."""
+    line = text.rfind("\n", 0, at) + 1
+    closing = text.find('"', at, end)
+    if at - line > 600 or closing <= at or text.count('"', line, at) % 2 == 0:
+        return end
+    return end if text[closing + 1 : closing + 3].lstrip()[:1] in (":", "=") else closing
+
+
+_TYPES = frozenset(
+    "String string str Str int Int bool Boolean boolean number bytes Bytes any unknown Text text ID".split()
+)
+
+
+@cache
+def _mixed_ahead() -> re.Pattern[str]:
+    return re.compile(r"\s[\"'`*]{0,2}(?=[a-zA-Z]{0,20}\d)[\w!@#$%-]{6,}")
+
+
+@cache
+def _next_field() -> re.Pattern[str]:
+    """Behind the name as a value of a field: the next field, unless it is for the value."""
+    return re.compile(
+        r"[\"'],\s{0,12}[\"']?(?!value|val\b|default|secret|pass|token)[a-z_]\w{0,30}[\"']?\s?:"
+    )
+
+
+@cache
+def _of_path() -> re.Pattern[str]:
+    """Behind a name that is one of several alternatives, or a part of a path of names."""
+    return re.compile(r"[\"']\s?\|\s?[\"']|\.[A-Z][a-z]|[\"'],\s?[\"'][a-z_]{3,20}[\"']\s?[,\])]")
 
 
 def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
@@ -321,6 +385,17 @@ def _pair() -> re.Pattern[str]:
     return re.compile(
         rf"(?<![\w/.@:-])({accounts})[\"'`*]{{0,2}}(?: [/:|] |:|/)[\"'`*]{{0,2}}"
         r"([^\s\"'`/:,;|@]{5,64})(?![\w/.@:(-]| [A-Za-z])",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _pair_of_any() -> re.Pattern[str]:
+    """A user and a password with a slash between, where the line is about accounts."""
+    return re.compile(
+        r"\b(?:log ?in|sign(?:ed)? ?in|account|auth|user|credential|compte|konto|benutzer|logowania|ssh|s?ftp|"
+        r"vpn|admin|usuario|usuário|utente|cuenta|conta|zugang|gebruiker|логин|учёт|учет|kullanıcı)[^\n]{0,60}?"
+        r"[\w.@+-]{2,40}[\"'`*]{0,2} / [\"'`*]{0,2}([^\s\"'`/,;|]{6,64})(?![\w/])",
         re.IGNORECASE,
     )
 
