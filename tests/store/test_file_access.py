@@ -48,7 +48,7 @@ ALLOWED = {
     "cli/demo/sandbox.py": DEMONSTRATION,
     "cli/main.py": "/dev/null, in the place of a closed stream",
     "cli/commands/completion.py": "/dev/null, in the place of stderr",
-    "cli/commands/import_file.py": "what the user pipes in, copied into a file of ours",
+    "cli/commands/import_export.py": "what the user pipes in, copied into a file of ours",
     "cli/doctor/installation.py": "a database in memory",
 }
 

@@ -128,7 +128,7 @@ COMMANDS = (
     ),
     Command(
         "alias",
-        "commands.alias",
+        "commands.merge",
         "alias",
         CHANGE,
         "Give an entity other names by which it is also found, or show them.",
@@ -184,14 +184,14 @@ COMMANDS = (
     ),
     Command(
         "import",
-        "commands.import_file",
+        "commands.import_export",
         "import_file",
         MAINTAIN,
         "Merge a file of the reference knowledge-graph server into memory; existing memories stay.",
     ),
     Command(
         "export",
-        "commands.export",
+        "commands.import_export",
         "export",
         MAINTAIN,
         "Write the graph of this project and the user in the format of the reference server.",

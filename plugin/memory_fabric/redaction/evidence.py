@@ -119,7 +119,7 @@ _TELLING = frozenset(
 
 
 def random_words(text: str) -> list[tuple[int, int]]:
-    """Where random words stand that have a prefix, or the name of their issuer before them."""
+    """Return spans of random words with a token's prefix or their issuer's name before them."""
     spans = []
     for word in _words().finditer(text):
         token = word.group()

@@ -123,7 +123,7 @@ def _dumped() -> re.Pattern[str]:
 
 @cache
 def _called() -> re.Pattern[str]:
-    """What is given to a function that a secret is named after, or beside a name of one."""
+    """Return spans of arguments of functions named after a secret, or next to a secret's name."""
     return re.compile(
         rf"((?:{NAMES}|auth|salt|(?<=_)key){ENDINGS}[\"']?\s{{0,2}}(?:[,(]|=\s?[\[(]|:?=\s?[\w.:&*<>\[\]]{{1,40}}\()\s{{0,2}}"
         r"(?:[\"'][\w.@-]{1,40}[\"'],\s?)?([\"']))([^\"'\s]{6,256})(?=\2)",
@@ -275,7 +275,7 @@ def _hide_called(match: re.Match[str]) -> str:
 
 @cache
 def _connected() -> re.Pattern[str]:
-    """What a function that connects or logs in is given last or before a name: a password."""
+    """Return spans of passwords in calls that connect or log in: last, or before a name."""
     return re.compile(
         r"((?:mysqli|connect\w{0,12}|\w{0,20}client|getconnection|login|authenticate|wifi\.begin|credentials?|"
         r"pdo|session|jwt\.(?:sign|verify|encode|decode)|fernet)\((?:[^()\"'\n]{0,60}[\"'][^\"'\n]{0,80}[\"'],\s?){0,3}"

@@ -1,4 +1,4 @@
-"""Whether a text could hold a secret: a cheap look, so that most texts never load the rules.
+"""Cheap test for texts that could hold a secret, so that most never load the rules.
 
 What is stored was redacted by the rules of its day. What is shown passes today's, too: a row may
 be older than a rule.

@@ -165,7 +165,7 @@ def _without_seeds(text: str) -> str:
 
 
 def _runs_of_words(text: str) -> Iterator[tuple[int, int]]:
-    """Where twelve words or more follow one another, none of them one that prose needs."""
+    """Return spans of twelve or more words in a row without a word that prose needs."""
     start = end = count = 0
     for word in re.finditer(r"[^\s\"'`()\[\]:.;]+", text):
         bare = word.group().strip(",")
@@ -185,7 +185,7 @@ def _runs_of_words(text: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _rest() -> re.Pattern[str]:
-    """What is left of a secret directly behind its mark."""
+    """Return the span of a secret's remainder directly after its mark."""
     return re.compile(
         r"(\[redacted: (?:secret|token|password)\])(?:%[0-9A-F]{2}|[A-Za-z0-9+/=])"
         r"(?=[^\s\"'`<>,;|&\\]{0,80}[0-9%])[^\s\"'`<>,;|&\\)\]}]{2,4000}"

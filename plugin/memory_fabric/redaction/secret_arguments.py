@@ -67,7 +67,7 @@ def without_arguments(text: str) -> str:
 
 @cache
 def _of_program(place: int) -> re.Pattern[str]:
-    """How a program is given a secret: what leads to it, and the value in one of three groups."""
+    """Return an expression for a program's secret arguments: lead, and value in three groups."""
     programs, _, lead = PROGRAMS[place]
     names = "|".join(map(re.escape, programs))
     return re.compile(rf"((?<![\w.-])(?i:{names}){lead})(?:{VALUE})", re.MULTILINE)
@@ -272,7 +272,7 @@ def _hide_cookies(match: re.Match[str]) -> str:
 
 
 def _is_session(value: str) -> bool:
-    """Whether the value of a cookie is an identifier, and no word, number or date."""
+    """Return whether a cookie's value is an identifier, not a word, number or date."""
     return (
         len(value) >= MIN_COOKIE_CHARS
         and any(c.isdigit() for c in value)

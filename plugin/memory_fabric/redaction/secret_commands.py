@@ -1,4 +1,4 @@
-"""How programs are given secrets on their command lines: texts of expressions, not yet compiled.
+"""Expressions, not compiled, for secrets on the command lines of programs.
 
 The cheap look asks for program and sign, the rules for the whole expression.
 """

@@ -1,4 +1,4 @@
-"""Where a text names secrets, and of what kind each of them is: a password, a key, a pair."""
+"""Names of secrets in a text, and the kind of each: password, key or pair."""
 
 from __future__ import annotations
 

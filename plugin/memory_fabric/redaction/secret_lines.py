@@ -88,7 +88,7 @@ def is_alone_secret(core: str, kind: str) -> bool:
 
 @cache
 def _speaker() -> re.Pattern[str]:
-    """Who says a line, and when; a number of the line; a mark of a quotation or a list."""
+    """Match the start of a line: speaker and time, line number, mark of a quotation or list."""
     return re.compile(
         r"\s{0,12}(?:\[?\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\]?\s?[-–]?\s?)?(?:<?[A-Z@]?\w{1,20}(?: \w{1,20})?>?(?::\s|：))?"
         r"(?:[>*•|#$-]{1,3}\s{1,4}|\d{1,4}[.):→\t]\s?)?"
@@ -118,7 +118,7 @@ _LOCKS = (
 
 
 def numbers_of_locks(text: str) -> list[tuple[int, int]]:
-    """Where the numbers stand that open a lock or quieten an alarm."""
+    """Return spans of codes of locks and alarms."""
     return [match.span(1) for match in _number_of_lock().finditer(text)]
 
 

@@ -1,4 +1,4 @@
-"""Whether what stands behind the name of a secret is one, or prose, code or a placeholder.
+"""Tests of a value after a secret's name: secret, prose, code or placeholder.
 
 `password=hunter42` is one; `password = get_password()` and `token: string` are not.
 """
@@ -86,7 +86,7 @@ _SPELLED = tuple(name for name in EVERY_NAME if not name.isascii())
 
 
 def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
-    """Whether the value behind `lead` (name and sign) is prose, code or a placeholder.
+    """Return whether the value after `lead` (name and sign) is prose, code or a placeholder.
 
     `follower` is what comes next in the text, a few dozen characters of it.
     """
@@ -131,7 +131,7 @@ def _is_reference(lead: str, value: str, quoted: bool) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether the value only stands in for a secret: `your-token-here`, `xxxx`, `$TOKEN`."""
+    """Return whether the value is a placeholder: `your-token-here`, `xxxx`, `$TOKEN`."""
     plain = value.strip(".!?:,;`*\"'").lower()
     if any("\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" for c in value):
         return True  # a label
@@ -190,12 +190,12 @@ def is_identifier(value: str) -> bool:
 
 
 def is_words(text: str) -> bool:
-    """Whether this is plain words, at most joined by hyphens, apostrophes or slashes."""
+    """Return whether these are plain words, joined at most by hyphens, apostrophes or slashes."""
     return all(part.isalpha() for part in re.split(r"[-'/]", text.strip("*_`")) if part)
 
 
 def is_strong(value: str) -> bool:
-    """Whether letters stand with digits or symbols, as in passwords and hardly in prose."""
+    """Return whether letters mix with digits or symbols, as in passwords and hardly in prose."""
     plain = value.strip(".,;:!?*`\"'()")
     if len(plain) < MIN_STRONG_CHARS or not any(c.isalpha() for c in plain):
         return False
@@ -208,12 +208,12 @@ def is_strong(value: str) -> bool:
 
 
 def is_hex(value: str) -> bool:
-    """Whether this is 32 or more hexadecimal digits, as a hash or a key in hex."""
+    """Return whether these are 32 or more hexadecimal digits, as in a hash or a key."""
     return len(value) >= MIN_HEX_CHARS and all(c in "0123456789abcdefABCDEF" for c in value)
 
 
 def looks_random(value: str) -> bool:
-    """Whether mixed classes and entropy speak for a key; hashes, UUIDs, names and paths stay."""
+    """Return whether character classes and entropy suggest a key; not for hashes, UUIDs, names, paths."""
     plain = "".join(c for c in value if c.isalnum())
     if len(plain) < MIN_ENTROPY_CHARS:
         return False
@@ -233,7 +233,7 @@ def _kinds(text: str) -> list[str]:
 
 
 def _changes(kinds: list[str]) -> int:
-    """How often one kind follows another."""
+    """Count changes from one character class to another."""
     return sum(kinds[i] != kinds[i + 1] for i in range(len(kinds) - 1))
 
 
@@ -248,13 +248,13 @@ def parted(lead: str) -> tuple[str, str]:
 
 
 def _is_about(name: str) -> bool:
-    """Whether the name's last part says that it holds something about a secret: `token_type`."""
+    """Return whether the name's last part says it only describes a secret: `token_type`."""
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
     return len(words) > 1 and words[-1].lower() in _ABOUT
 
 
 def is_passphrase(name: str, value: str) -> bool:
-    """Whether several words are a secret: only under its very name, and unlike a sentence."""
+    """Return whether several words are a passphrase: only under that name, and unlike a sentence."""
     if not re.fullmatch(r"(?i)pass(?:word|wd|phrase|code)|secret|pwd", name):
         return False
     words = value.split()
@@ -276,7 +276,7 @@ def _is_short_password(lead: str, value: str) -> bool:
 
 
 def _is_code(value: str, follower: str) -> bool:
-    """Whether the value is an expression of a programming language."""
+    """Return whether the value is an expression of a programming language."""
     value = re.split(r"\|\||&&|\?\?", value, maxsplit=1)[0]
     if not value:
         return True
@@ -303,7 +303,7 @@ def _names_password(name: str) -> bool:
 
 
 def _is_identifier(plain: str, *, quoted: bool) -> bool:
-    """Whether the value is a name, too: `token = Whitespace`, `token: "x-token"`."""
+    """Return whether the value is itself a name: `token = Whitespace`, `token: "x-token"`."""
     if not plain.replace("_", "").replace("-", "").isalpha() or len(plain) >= MIN_ENTROPY_CHARS:
         return False
     return not quoted or any(part in plain for part in NAME_PARTS)

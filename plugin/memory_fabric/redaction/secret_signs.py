@@ -255,7 +255,7 @@ def is_doubtful(word: str) -> bool:
 
 
 def _mixed_chars(part: str) -> int:
-    """How many characters of a run of letters and digits may belong to a key."""
+    """Count the characters of a run of letters and digits that may belong to a key."""
     if part.isdigit():
         return len(part) if len(part) >= MIN_DIGITS else 0
     if not part.isalpha():

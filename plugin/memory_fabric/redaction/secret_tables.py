@@ -84,7 +84,7 @@ def _column_kind(cell: str) -> str:
 
 
 def _cells(line: str, separator: str) -> list[tuple[int, int]]:
-    """Where the cells of a line begin and end, at most so many; of quoted CSV, too."""
+    """Return the spans of a line's cells, up to a limit; quoted CSV included."""
     if separator == "  ":  # aligned by blanks: a cell is what stands between two or more
         return [match.span() for match in re.finditer(r"\S+(?: \S+){0,8}", line)][:MAX_CELLS]
     spans, start, quoted = [], 0, False

@@ -1,4 +1,4 @@
-"""Which word beside the name of a secret is its value, and no prose, code, version or file."""
+"""The value next to a secret's name, told apart from prose, code, versions and files."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def is_known_form(core: str) -> bool:
 
 
 def stripped(token: str, start: int = 0) -> tuple[int, int]:
-    """Where the word begins and ends within quotes, brackets and the marks of a sentence."""
+    """Return the word's span without quotes, brackets and punctuation."""
     left, right = start, len(token)
     while left < right and token[left] in "\"'`*„“”«»‘’([{,;:<_":
         left += 1

@@ -105,7 +105,7 @@ def without_told(text: str) -> str:
 
 
 def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[tuple[int, int]]:
-    """Where the values stand that follow the name which ends at `named_to`."""
+    """Return the spans of values that follow the name ending at `named_to`."""
     region_end = min(len(text), named_to + REACH_CHARS)
     line_end = text.find("\n", named_to, region_end)
     region = text[start : region_end if line_end < 0 else line_end]
@@ -211,7 +211,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
 
 
 def _end_of_quoted(text: str, at: int, end: int) -> int:
-    """Where the quoted text ends that the name which ends at `at` stands in; else `end`."""
+    """Return the end of the quotation around the name that ends at `at`; else `end`."""
     line = text.rfind("\n", 0, at) + 1
     closing = text.find('"', at, end)
     if at - line > 600 or closing <= at or text.count('"', line, at) % 2 == 0:
@@ -268,7 +268,7 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
 
 
 def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
-    """Where the value stands in "X is the password", "use X as the key"."""
+    """Return the value's span in "X is the password", "use X as the key"."""
     start = max(0, end - BACK_CHARS)
     if not any(c.isdigit() or c in SYMBOLS for c in text[start:end]):
         return None
@@ -287,7 +287,7 @@ def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
 
 
 def _telling_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[int, int]]:
-    """Where words stand in the line of a name that look like nothing but a secret."""
+    """Return spans of words in a name's line that can only be secrets."""
     start = max(text.rfind("\n", 0, name.start()) + 1, name.start() - BEFORE_CHARS)
     end = text.find("\n", name.end(), name.end() + REACH_CHARS)
     end = min(len(text), name.end() + REACH_CHARS) if end < 0 else end

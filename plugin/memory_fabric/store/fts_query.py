@@ -105,7 +105,7 @@ def _known(
 
 
 def _counts(db: Database, index: str, groups: Sequence[Group], rows: int) -> dict[str, int]:
-    """How many rows hold each word, in one query; none where they are not counted one by one."""
+    """Return the number of rows with each word, in one query; empty if not counted singly."""
     if rows > SAMPLED_ROWS:
         return {}
     words = [word for group in groups for word in group if _has_word(word)][:MAX_TERMS]

@@ -60,7 +60,7 @@ def _escaped(text: str) -> str:
 
 
 def _is_plain(before: str, character: str, after: str) -> bool:
-    """Whether a character can stand as it is between these two."""
+    """Return whether a character needs no escape between these two."""
     if character == " ":
         return True
     if character in _JOINING:

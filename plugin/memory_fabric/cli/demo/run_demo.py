@@ -36,7 +36,7 @@ BACKUP_WAIT_S, POLL_S = 5.0, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What lies on disk at one moment."""
+    """Snapshot of the files on disk."""
 
     records: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Demo:
         return rang
 
     def _client_loads(self) -> tuple[str, ...]:
-        """What the client itself puts before the model: MEMORY.md, shown in a box."""
+        """Print in a box what the client itself gives the model: MEMORY.md."""
         text = files.read_text(_notes(self.door).path) or ""
         kept = [line for line in text.splitlines() if not line.startswith("<!--")]
         if any(kept):
@@ -192,7 +192,7 @@ def _root() -> str:
 
 
 def _look(door: Door, session: str) -> Seen:
-    """What is stored now; nothing where it cannot be read."""
+    """Return a snapshot; empty where files cannot be read."""
     memory = Memory.open(door.settings())
     try:
         found = memory.find_records("1")
@@ -216,7 +216,7 @@ def _look(door: Door, session: str) -> Seen:
 
 
 def _difference(before: Seen, now: Seen) -> list[tuple[str, str]]:
-    """What is new on disk: a word and a line each."""
+    """Return what is new on disk, as pairs of a word and a line."""
     rows = [
         ("stronger" if id_ in before.records else "stored", text)
         for id_, text in now.records.items()
@@ -271,7 +271,7 @@ def _wait_for_backup(door: Door) -> None:
 
 
 def _write_transcript(door: Door, session: str) -> None:
-    """What the client would have written of session 1: the prompts, a failing test, its repair."""
+    """Write the transcript of session 1: the prompts, a failing test, its repair."""
     entries: list[dict[str, Any]] = []
 
     def add(role: str, content: Any) -> None:

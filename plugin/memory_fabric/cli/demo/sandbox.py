@@ -27,7 +27,7 @@ GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com
 
 @dataclass(frozen=True, slots=True)
 class Rang:
-    """What one hook process gave back."""
+    """Result of one hook process."""
 
     status: int
     output: bytes
@@ -45,13 +45,13 @@ class Rang:
 
     @property
     def context(self) -> str:
-        """What the model is given."""
+        """Text injected for the model."""
         specific = self.reply.get("hookSpecificOutput")
         return str(specific.get("additionalContext", "")) if isinstance(specific, dict) else ""
 
     @property
     def notice(self) -> str:
-        """What the person is shown."""
+        """Message shown to the user."""
         return str(self.reply.get("systemMessage", ""))
 
 
@@ -79,7 +79,7 @@ class Door:
         }
 
     def ring(self, event: Mapping[str, Any]) -> Rang:
-        """What the hook of this event gives back. Raises OSError when it cannot be started."""
+        """Run the hook of this event and return its result. Raises OSError if it cannot start."""
         started = time.monotonic()
         done = subprocess.run(
             command(self.root, event["hook_event_name"]),
@@ -111,7 +111,7 @@ class Door:
         }
 
     def transcript(self, session: str) -> str:
-        """Where the client would write what is said in a session."""
+        """Path of a session's transcript."""
         slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in self.project)
         return os.path.join(self.home, ".claude", "projects", slug, f"{session}.jsonl")
 
@@ -120,7 +120,7 @@ class Door:
         return read_settings(self.environ, {})
 
     def log(self) -> list[str]:
-        """What the hooks complained about."""
+        """Lines of the hooks' log."""
         path = os.path.join(self.settings().home, "logs", "memory-fabric.log")
         if not os.path.exists(path):
             return []

@@ -31,7 +31,7 @@ PROTOCOL = "2025-11-25"
 
 
 def prove(root: str) -> list[Check]:
-    """What became of the canary at each step; all in a scratch home that is deleted again.
+    """Send the canary through each step, in a scratch home that is deleted afterwards.
 
     Raises OSError when the hooks cannot be started.
     """
@@ -69,7 +69,7 @@ def _followed(door: Door, canary: str) -> list[Check]:
 
 
 def _briefed(door: Door) -> str:
-    """What a subagent is given whose task is the question."""
+    """Return the context of a subagent whose task is the question."""
     task = {"description": "look it up", "prompt": ASKED, "subagent_type": AGENT}
     door.ring(
         door.event("PreToolUse", SECOND, tool_name="Agent", tool_input=task, tool_use_id="prove")
@@ -117,7 +117,7 @@ def _stored(door: Door, canary: str, turn: str) -> tuple[str, list[str], bool]:
 
 
 def _served(door: Door, canary: str) -> Check:
-    """Whether a bird of the server's own is created and found by its tools, as a client asks."""
+    """Return whether a canary created by the server's tools is found by them."""
     name = "canary by the server"
     noted = {"name": canary, "entityType": "canary", "observations": ["It never sleeps."]}
     hello = {
@@ -147,7 +147,7 @@ def _served(door: Door, canary: str) -> Check:
 
 
 def _forgotten(door: Door, canary: str, record: str) -> Check:
-    """Whether it is gone from every file of ours, and stays away from another session."""
+    """Return whether every file has lost it and another session is not given it."""
     done = _command(door, "forget", record or canary, "--purge", "--yes")
     asked = door.ring(door.event("UserPromptSubmit", LAST, prompt=ASKED))
     memory = Memory.open(door.settings())

@@ -75,7 +75,7 @@ CHECKS: tuple[tuple[str, Looking], ...] = (
 
 @contextmanager
 def sight() -> Iterator[Sight]:
-    """What there is to look at from this folder."""
+    """Gather what the checks look at, for this folder."""
     with environment.open_memory() as memory:
         layers = tuple(settings.layers(memory.settings))
         yield Sight(environment.settings(), layers, memory, time.time())
@@ -88,7 +88,7 @@ def examine(seen: Sight) -> list[Check]:
 
 
 def receipts(seen: Sight) -> list[Check]:
-    """What the client's transcripts show."""
+    """Check deliveries against the client's transcripts."""
     return _each(RECEIPTS, "receipts", delivery.checks, seen)
 
 

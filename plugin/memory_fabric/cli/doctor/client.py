@@ -1,4 +1,4 @@
-"""What Claude Code was told: whether our hooks run, once each, and what stands beside them."""
+"""Checks of Claude Code's settings: hooks configured once each, plugin folder, MCP servers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMMAND_RULE = "Bash(memory-fabric"
 
 
 def settings_files(sight: Sight) -> Check:
-    """Whether the client's settings files can be read at all."""
+    """Check that the client's settings files can be read."""
     broken = [layer.path for layer in sight.layers if layer.broken]
     if broken:
         told = f"no valid JSON: {', '.join(broken)}"
@@ -36,7 +36,7 @@ def settings_files(sight: Sight) -> Check:
 
 
 def hooks(sight: Sight) -> Check:
-    """Whether the client knows the hooks, and knows them once."""
+    """Check that the client knows the hooks exactly once."""
     plugins = settings.plugins(list(sight.layers))
     by_hand = settings.hooks_by_hand(list(sight.layers))
     enabled = [name for name, (on, _) in plugins.items() if on]
@@ -66,7 +66,7 @@ def hooks(sight: Sight) -> Check:
 
 
 def plugin_folder(sight: Sight) -> Check:
-    """Whether the enabled plugin was installed, and is where the client looks for it."""
+    """Check that the enabled plugin is installed where the client looks for it."""
     name, config = "plugin folder", sight.settings.config_dir
     plugins = settings.plugins(list(sight.layers))
     enabled = [plugin for plugin, (on, _) in plugins.items() if on]
@@ -86,7 +86,7 @@ def plugin_folder(sight: Sight) -> Check:
 
 
 def _found_again(root: str, config_dir: str) -> str:
-    """What makes the client load the plugin again, from where it lies now."""
+    """Return the command that makes the client load the plugin from its present folder."""
     is_clone = bool(root) and not root.startswith(os.path.join(config_dir, ""))
     if is_clone and os.path.exists(os.path.join(root, MANIFEST)):
         return f"Tell it where the clone is now: {MARKETPLACE} {shlex.quote(root)}"
@@ -109,7 +109,7 @@ def hook_events(sight: Sight) -> Check:
 
 
 def hooks_allowed(sight: Sight) -> Check:
-    """Whether somebody switched all hooks off."""
+    """Check that hooks are not disabled as a whole."""
     off = [layer.path for layer in sight.layers if layer.values.get("disableAllHooks") is True]
     if off:
         told = f"disableAllHooks is true in {', '.join(off)}: no hook of anybody runs"
@@ -118,7 +118,7 @@ def hooks_allowed(sight: Sight) -> Check:
 
 
 def servers(sight: Sight) -> Check:
-    """Whether another server is called like ours, or ours is there twice."""
+    """Check that no other server has our server's name, and that ours is configured once."""
     known = settings.servers(sight.settings, list(sight.layers))
     strangers = [s for s in known if s.name == SERVER and not s.ours and s.enabled]
     if strangers:

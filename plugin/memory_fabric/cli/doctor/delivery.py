@@ -42,7 +42,7 @@ def version(sight: Sight) -> str:
 
 
 def checks(sight: Sight) -> list[Check]:
-    """What the transcripts of the last days show; that there are none is no fault."""
+    """Check the transcripts of the last days; having none is no fault."""
     dialogues = receipts.read(receipts.files_of(_folders(sight), sight.now_s))
     databases = sight.memory.databases()
     known, places = deliveries.sessions(databases), _places(sight)
@@ -64,7 +64,7 @@ def checks(sight: Sight) -> list[Check]:
 
 
 def _folders(sight: Sight) -> list[str]:
-    """Where transcripts of this project lie: by its folders, and as the client told our hooks."""
+    """Return the folders of this project's transcripts, by its folders and by the hooks' events."""
     settings, places = sight.settings, _places(sight)
     kept = os.path.join(settings.config_dir, "projects", "")
     told = deliveries.transcript_folders(sight.memory.databases())
@@ -81,7 +81,7 @@ def _places(sight: Sight) -> list[str]:
 
 
 def _lies_in(folder: str, places: Iterable[str]) -> bool:
-    """Whether a session was begun in one of these places, or below; unknown counts as yes.
+    """Return whether a session began in or below one of these folders; unknown counts as yes.
 
     The client writes every odd character of a path as "-": projects can share a folder of it.
     """
@@ -152,7 +152,7 @@ def _installed(sight: Sight) -> str:
 
 
 def _arrived(moments: Sequence[Moment]) -> Check:
-    """What the ledger says was given and no transcript shows."""
+    """Check for injections in the ledger that no transcript shows."""
     name = "given and arrived"
     lost = [moment for moment in moments if not moment.arrived]
     if not moments:

@@ -1,4 +1,4 @@
-"""What a check is given to look at, and what it finds."""
+"""Input and result of a check."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What is looked at: our settings, the client's settings files, the open memory, the time."""
+    """Input of all checks: settings, the client's settings files, the open memory, the time."""
 
     settings: Settings
     layers: tuple[Layer, ...]

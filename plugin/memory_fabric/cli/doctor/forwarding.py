@@ -9,7 +9,7 @@ from memory_fabric.store import spool
 
 
 def receiver(sight: Sight) -> Check:
-    """Where sessions go, and whether others can read them on the way."""
+    """Check the receiver's address, and that the connection is encrypted."""
     url = sight.settings.forward_url
     if not url:
         return Check("forwarding", OK, "off: nothing leaves this machine")
@@ -21,7 +21,7 @@ def receiver(sight: Sight) -> Check:
 
 
 def spooled(sight: Sight) -> Check:
-    """What waits to be forwarded, and why; what the receiver refused."""
+    """Report texts that wait to be forwarded, and those that the receiver refused."""
     settings, name = sight.settings, "forwarded"
     found = spool.backlog(settings.home, settings.forward_url)
     told = forwarding_report.troubles(settings, found, sight.now_s)

@@ -101,7 +101,7 @@ def packages(sight: Sight) -> Check:
 
 
 def plugin_files(sight: Sight) -> Check:
-    """Whether the plugin's own hooks.json names every event, and what it names can be started."""
+    """Check that hooks.json names every event and only commands that can be started."""
     root = sight.settings.plugin_root
     if not root:
         return Check("plugin files", WARNING, "the plugin is not beside this package", AGAIN)

@@ -1,4 +1,4 @@
-"""Whether it is at work: switches, the last session, what the hooks complained about."""
+"""Checks of operation: switches, the last session, the hooks' log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOG_LINES = 200
 
 
 def switched(sight: Sight) -> Check:
-    """Whether recall and capture are on, and settings that could not be read."""
+    """Check that recall and capture are on, and that all settings could be read."""
     now = sight.memory.settings
     off = [name for name, on in (("recall", now.reads), ("capture", now.writes)) if not on]
     if off:
@@ -39,7 +39,7 @@ def last_session(sight: Sight) -> Check:
 
 
 def log(sight: Sight) -> Check:
-    """What the hooks complained about today."""
+    """Report today's lines of the hooks' log."""
     settings = sight.settings
     folders = [os.path.join(settings.home, "logs"), settings.data_dir]
     texts = [read_text(os.path.join(folder, LOG_NAME)) or "" for folder in folders if folder]

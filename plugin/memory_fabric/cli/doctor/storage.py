@@ -1,4 +1,4 @@
-"""Where memory lies: rights, room, file system, what waits, backups and the three tiers."""
+"""Checks of storage: permissions, free space, file system, queues, backups, the three tiers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHOWN = 3
 
 
 def home(sight: Sight) -> Check:
-    """Whether memory can be written."""
+    """Check that memory can be written."""
     path = sight.settings.home
     found = filesystem.nearest(path)
     if os.access(found, os.W_OK) and os.path.isdir(found):
@@ -38,7 +38,7 @@ def home(sight: Sight) -> Check:
 
 
 def permissions(sight: Sight) -> Check:
-    """Whether what is remembered is the owner's alone."""
+    """Check that only the owner can read what is stored."""
     paths = filesystem.all_paths(private_folders(sight))
     foreign = filesystem.foreign(paths)
     if foreign:
@@ -72,7 +72,7 @@ def disk(sight: Sight) -> Check:
 
 
 def file_system(sight: Sight) -> Check:
-    """Whether several machines may write the databases: SQLite cannot keep them apart there."""
+    """Check for network file systems, on which SQLite cannot lock reliably."""
     kind = filesystem.file_system(sight.settings.home)
     if filesystem.is_shared(kind):
         remedy = "Set MEMORY_FABRIC_HOME to a folder on a disk of this machine."
@@ -127,7 +127,7 @@ def _age_s(at: str, now_s: float) -> float:
 
 
 def indexes(sight: Sight) -> Check:
-    """Whether searches find all that is there."""
+    """Check that the full-text indexes hold every row."""
     unfit, large = [], []
     for database in sight.memory.databases():
         if size_of(database.path) > MAX_INDEXED_BYTES:
@@ -146,7 +146,7 @@ def indexes(sight: Sight) -> Check:
 
 
 def backups(sight: Sight) -> Check:
-    """How much would be lost with the databases."""
+    """Report how much the newest backups lack."""
     databases = sight.memory.databases()
     if not databases:
         return Check("backups", OK, "nothing is stored yet")

@@ -121,7 +121,7 @@ class PatientProtocol(H11Protocol):
         self._stop_reading()
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP is told so, as every error is."""
+        """Answer input that is not HTTP with an error of the usual form."""
         headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
         status, code = HTTPStatus.BAD_REQUEST, "bad_request"
         if _is_too_large(sys.exception()):
