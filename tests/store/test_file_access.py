@@ -42,6 +42,7 @@ ALLOWED = {
     + "; settings of a project are looked at by kind and size",
     "setup/extras.py": INSTALLER,
     "semantic/model.py": INSTALLER,
+    "compiled_modules.py": "compiled modules of the package itself",
     "viewer/page.py": "assets of the package itself",
     "cli/doctor/canary.py": DEMONSTRATION,
     "cli/demo/run_demo.py": DEMONSTRATION,
