@@ -353,7 +353,7 @@ def test_offline_the_reason_is_written_down_and_it_backs_off(site: Site) -> None
     told = site.ask("i.last_error(data)")
     assert "could not be fetched" in told
     assert "network" in told
-    assert "again after 10 minutes" in told
+    assert "possible after 10 minutes" in told
     assert site.installed() is None
     assert site.environments() == []
     assert site.start() is False  # backing off

@@ -166,7 +166,7 @@ def test_the_command_says_what_the_new_one_stands_for(house: House) -> None:
     house.command("remember", "Use MongoDB for the order archive")
     done = house.command("remember", "We moved the order archive from MongoDB to Postgres")
 
-    assert "in place of" in done.stdout
+    assert "replaces" in done.stdout
     assert "Use MongoDB for the order archive" in " ".join(done.stdout.split())
     then = house.command("recall", "order archive", "--as-of", "2020-01-01")
     assert then.returncode == 3

@@ -122,7 +122,7 @@ def test_status_tells_how_many_were_set_aside(
     memory.close()
 
     assert main(["status"]) == 0
-    assert "3 sentences could not be read" in capsys.readouterr().out
+    assert "3 sentences could not be parsed" in capsys.readouterr().out
     assert main(["status", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["unread_sentences"] == 3
 

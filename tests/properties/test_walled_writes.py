@@ -33,6 +33,12 @@ ROWS = {
     "records": "id, what, type, status, domain, valid_to, superseded_by, trust, pinned",
     "episodes": "uuid, text, domain",
 }
+# Rows that several domains can state.
+SHARED = ("observations", "relations")
+
+
+def _keys(rows: list[Any]) -> set[Any]:
+    return {row[:3] for row in rows}
 
 
 class Walls(RuleBasedStateMachine):
@@ -59,15 +65,13 @@ class Walls(RuleBasedStateMachine):
             self.written(self.memory, kind, payload, domain)
             return
         before, of_others = self.rows(domain), DOMAINS[DOMAINS.index(domain) - 1]
-        own = {row[:4] for row in self.relations()} - {row[:4] for row in before["relations"]}
+        everything = self.rows("")
+        own = {t: _keys(everything[t]) - _keys(before[t]) for t in SHARED}
         self.written(within(self.memory, (domain,)), kind, payload, of_others)
         after = self.rows(domain)
-        # A relation that two domains state is one row: the one that goes on stating it inherits it.
-        kept = [row for row in after["relations"] if row[:4] not in own]
-        assert {**after, "relations": kept} == before
-
-    def relations(self) -> list[Any]:
-        return self.rows("")["relations"]
+        # What two domains state is one row: the one that goes on stating it inherits it.
+        kept = {t: [row for row in after[t] if row[:3] not in own[t]] for t in SHARED}
+        assert {**after, **kept} == before
 
     def written(self, memory: Memory, kind: str, payload: dict[str, Any], domain: str) -> None:
         try:

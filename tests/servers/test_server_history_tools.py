@@ -175,5 +175,5 @@ def test_forget_takes_a_turn_by_its_id(tmp_path: Path) -> None:
     done = history_tools.forget(memory, {"what": "0000beef", "confirm": code[1]}, TOOL)
 
     assert "turn 0000beef of 2026-01-15, said by the user: The port is 8080." in preview
-    assert done.texts[0].endswith("a turn does not come back.")
+    assert done.texts[0].endswith("a turn cannot be restored.")
     assert database(memory).rows("SELECT * FROM episodes") == []

@@ -87,8 +87,16 @@ def _is_case_mixed(plain: str) -> bool:
 
 def has_prefix(core: str) -> bool:
     """True if a random tail stands behind a prefix, as issuers give it, and no id has it."""
-    if is_uuid(core[-36:]) and len(core) > 36 and core[-37] in "_-" and core[:-37].isalnum():
-        return core[:-37].lower() in ("sk", "pat", "key", "api", "token", "secret", "sdk")
+    if len(core) > 36 and is_uuid(core[-36:]):
+        return core[-37] in "_-" and core[:-37].lower() in (
+            "sk",
+            "pat",
+            "key",
+            "api",
+            "token",
+            "secret",
+            "sdk",
+        )
     match = _prefixed().fullmatch(core)
     if match is None:
         return False

@@ -11,7 +11,7 @@ import typer
 
 from memory_fabric.cli import show
 from memory_fabric.cli.doctor import checks as table
-from memory_fabric.cli.doctor import finding
+from memory_fabric.cli.doctor import client, finding
 from memory_fabric.cli.doctor.canary import prove
 from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check
 from memory_fabric.errors import BadInput
@@ -103,7 +103,7 @@ def _canary(root: str) -> list[Check]:
         raise BadInput(
             "--prove",
             "This package is installed without the plugin's hooks.",
-            remedy="Run {client.INSTALL}.",
+            remedy=f"Run {client.INSTALL}.",
         )
     return [replace(check, area=table.CANARY) for check in prove(root)]
 

@@ -66,8 +66,8 @@ def _show(memory: Memory, tiers: tuple[health.Tier, ...], now_s: float) -> None:
     show.facts((tier.name, tier.where) for tier in tiers)
     queue, kept = tiers[0].queue, tiers[0].backup
     if queue.count:
-        waits = f"{queue.count} changes wait for the graph, the oldest since "
-        f"{_span(queue.oldest_s)}."
+        since = _span(queue.oldest_s)
+        waits = f"{queue.count} changes wait for the graph, the oldest since {since}."
         show.line(waits, style="yellow")
     for line in _ingest_lines(memory):
         show.line(line, style="yellow")
