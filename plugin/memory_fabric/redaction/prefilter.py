@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_REMEMBERED_CHARS = 1024
-# An item of a block, and the end of its columns (fabric.render).
+# An item of a block, and the end of its columns (recall.render).
 ITEM, COLUMNS_END = "- [", "] "
 # What the rules look for in the key of a JSON object ("author" is none).
 KEY_PARTS = "pass secret token key credential pwd _auth".split()
