@@ -205,7 +205,7 @@ def _ask(
     limit = SESSION_LIMIT if world.unit == "session" else LIMIT
     text = question["question"]
     ranked = world.documents(fabric.recall(text, limit=limit).hits) if own else []
-    pushed = world.documents(Fabric(world.memory, world.now).push(text)) if pushes else []
+    pushed = world.documents(Fabric(world.memory, world.now).hits_to_inject(text)) if pushes else []
     gold = own.gold(question) if own else set()
     return Asked(question["id"], question["category"], gold, ranked, pushed)
 

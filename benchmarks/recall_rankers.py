@@ -80,11 +80,11 @@ class Product:
         return [self._id(hit) for hit in self.asked.recall(text, limit=LIMIT).hits]
 
     def push(self, text: str) -> Push:
-        pushed = self.fabric.push_for_prompt(text)
-        if not pushed.ids:
-            return Push((), len(pushed.text))
-        hits = {hit.id: hit for hit in self.fabric.push(text)}
-        return Push(tuple(self._id(hits[id_]) for id_ in pushed.ids), len(pushed.text))
+        injection = self.fabric.inject_for_prompt(text)
+        if not injection.ids:
+            return Push((), len(injection.text))
+        hits = {hit.id: hit for hit in self.fabric.hits_to_inject(text)}
+        return Push(tuple(self._id(hits[id_]) for id_ in injection.ids), len(injection.text))
 
     def close(self) -> None:
         self.memory.close()

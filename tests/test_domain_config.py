@@ -42,7 +42,7 @@ def test_rooms_come_from_the_file() -> None:
     settings = read_settings(HOME, file)
 
     assert settings.complaints == ()
-    assert settings.rooms == DomainConfig(
+    assert settings.domains == DomainConfig(
         agents={"legal-advisor": "legal", "security-auditor": "code_review", "notary": "legal"},
         paths={"services/legal": "legal", "~/reviews": "code_review"},
         isolated=frozenset(("legal",)),
@@ -53,7 +53,7 @@ def test_rooms_come_from_the_file() -> None:
 def test_without_a_configuration_there_are_no_rooms() -> None:
     settings = read_settings(HOME, {})
 
-    assert (settings.rooms, settings.domain) == (DomainConfig(), "")
+    assert (settings.domains, settings.domain) == (DomainConfig(), "")
 
 
 @pytest.mark.parametrize("table", ["domain", "Domains", "agent", "walls"])
@@ -104,14 +104,14 @@ def test_a_room_that_cannot_be_is_named_and_left_out(file: dict[str, object], na
     settings = read_settings(HOME, file)
 
     assert [named in complaint for complaint in settings.complaints] == [True]
-    assert settings.rooms == DomainConfig()
+    assert settings.domains == DomainConfig()
 
 
 @pytest.mark.parametrize("agents", ["legal-advisor", ["legal-advisor", 3], ["", "legal-advisor"]])
 def test_what_can_be_used_of_a_list_that_is_wrong_stands(agents: object) -> None:
     settings = read_settings(HOME, {"domains": {"legal": {"agents": agents, "isolate": True}}})
 
-    assert settings.rooms.agents == {"legal-advisor": "legal"}
+    assert settings.domains.agents == {"legal-advisor": "legal"}
     assert ["domains.legal.agents" in text for text in settings.complaints] == [True]
 
 
@@ -121,8 +121,8 @@ def test_a_wall_that_is_neither_true_nor_false_stands_and_is_named(value: object
 
     settings = read_settings(HOME, file)
 
-    assert settings.rooms.isolated == {"legal"}
-    assert settings.rooms.isolated_agents == {"notary"}
+    assert settings.domains.isolated == {"legal"}
+    assert settings.domains.isolated_agents == {"notary"}
     assert len(settings.complaints) == 2
 
 
@@ -137,5 +137,5 @@ def test_a_wall_that_is_neither_true_nor_false_stands_and_is_named(value: object
 def test_an_agent_of_two_domains_stays_in_the_first(file: dict[str, object]) -> None:
     settings = read_settings(HOME, file)
 
-    assert settings.rooms.agents == {"x": "legal"}
+    assert settings.domains.agents == {"x": "legal"}
     assert len(settings.complaints) == 1 and "'x'" in settings.complaints[0]

@@ -61,7 +61,7 @@ class Settings(Value):
     user_home: str = ""
     agent_terms: Mapping[str, str] = {}
     domain: str = ""
-    rooms: DomainConfig = DomainConfig()
+    domains: DomainConfig = DomainConfig()
     forward_url: str = ""
     forward_key: str = ""
     serve_rate: int = 2000
@@ -122,7 +122,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
     ]
     muted = environ.get("MEMORY_FABRIC", "").lower() in OFF_WORDS
     forward_url, forward_key = _receiver(environ, complaints)
-    rooms = _domains(file, complaints)
+    domains = _domains(file, complaints)
     return Settings(
         home=home_path(environ),
         config_dir=config_path(environ),
@@ -155,8 +155,8 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         agent_terms={
             str(k): str(v) for k, v in _table(file, "agent_terms").items() if isinstance(v, str)
         },
-        domain=_domain(environ, rooms, complaints),
-        rooms=rooms,
+        domain=_domain(environ, domains, complaints),
+        domains=domains,
         forward_url=forward_url,
         forward_key=forward_key,
         serve_rate=_whole(_table(file, "serve"), "serve.rate", 2000, 10**6, complaints),
@@ -178,7 +178,7 @@ def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") 
     return settings._replace(
         reads=_switch(file, "read", unheard) and on,
         writes=_switch(file, "write", unheard) and on,
-        rooms=_domains(file, unheard),
+        domains=_domains(file, unheard),
         closed=closed,
     )
 
@@ -190,14 +190,14 @@ def captures(settings: Settings) -> bool:
     return settings.attended or settings.capture_unattended != "off"
 
 
-def _domain(environ: Mapping[str, str], rooms: DomainConfig, complaints: list[str]) -> str:
+def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[str]) -> str:
     """Return the domain of the process; complain if others are isolated and this one is unknown."""
     stated = environ.get("MEMORY_FABRIC_DOMAIN", "")
     name = domain_name(stated)
     if stated and not name:
         complaints.append(f"MEMORY_FABRIC_DOMAIN must be a name, not {stated!r}")
-    known = {*rooms.isolated, *rooms.agents.values(), *rooms.paths.values()}
-    if name and rooms.isolated and name not in known:
+    known = {*domains.isolated, *domains.agents.values(), *domains.paths.values()}
+    if name and domains.isolated and name not in known:
         complaints.append(
             f"MEMORY_FABRIC_DOMAIN is {name}, but config.toml has no such domain: "
             "nothing is isolated"

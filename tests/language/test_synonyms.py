@@ -65,4 +65,4 @@ def test_the_same_word_stands_above_its_neighbours(memory: Memory) -> None:
 def test_a_prompt_is_met_by_its_own_words_only(memory: Memory) -> None:
     remember(memory, "The crash came from a full disk")
 
-    assert Fabric(memory, NOW).push("outage") == []
+    assert Fabric(memory, NOW).hits_to_inject("outage") == []

@@ -292,12 +292,12 @@ def recalled(room: Memory, _ids: list[str]) -> Iterable[Any]:
         yield [line for line in outcome.texts[0].split("\n") if line.startswith(("-", "Path"))]
 
 
-def pushed(room: Memory, _ids: list[str]) -> Iterable[Any]:
+def injected(room: Memory, _ids: list[str]) -> Iterable[Any]:
     fabric = Fabric(room, NOW)
     for prompt in ("How do we use Redis for caching?", "Which Redis in the beta domain?"):
-        yield fabric.push_for_prompt(prompt)
+        yield fabric.inject_for_prompt(prompt)
         yield explain(fabric, prompt, limit=20).verdicts
-    yield fabric.push_for_agent("database-engineer", ["Tune how we use Redis"])
+    yield fabric.inject_for_agent("database-engineer", ["Tune how we use Redis"])
     yield load_context.standing(room), load_context.open_points(room)
 
 
@@ -354,7 +354,7 @@ def lists(room: Memory, ids: list[str]) -> Iterable[Any]:
 
 
 Look = Callable[[Memory, list[str]], Iterable[Any]]
-LOOKS: list[Look] = [recalled, pushed, by_tools, histories, pictures, lists]
+LOOKS: list[Look] = [recalled, injected, by_tools, histories, pictures, lists]
 
 TestRooms = Rooms.TestCase
 TestRooms.settings = settings(

@@ -143,12 +143,12 @@ def ask_everything(fabric: Fabric, text: str) -> list[list[str]]:
     assert answer.failures == ()
     assert json.loads(json.dumps(answer_as_json(answer), ensure_ascii=False).encode())
     with traced(fabric.memory) as statements:
-        pushed = fabric.push_for_prompt(text)
+        injection = fabric.inject_for_prompt(text)
     made.append(statements)
-    assert len(pushed.ids) <= inject.MAX_HITS
-    assert len(pushed.text.encode().decode()) <= inject.PROMPT_CHARS
+    assert len(injection.ids) <= inject.MAX_HITS
+    assert len(injection.text.encode().decode()) <= inject.PROMPT_CHARS
     with traced(fabric.memory) as statements:
-        given = fabric.push_for_agent(text[:300], [text, f"Task\n{text}"])
+        given = fabric.inject_for_agent(text[:300], [text, f"Task\n{text}"])
     made.append(statements)
     assert len(given.text.encode().decode()) <= inject.AGENT_CHARS
     return made
@@ -171,10 +171,10 @@ def most(fabric: Fabric) -> int:
 def test_any_text_is_answered_within_its_limits_and_a_bounded_number_of_statements(
     fabric: Fabric, text: str
 ) -> None:
-    recall, pushed, agent = ask_everything(fabric, text)
+    recall, injection, agent = ask_everything(fabric, text)
 
     assert len(recall) <= most(fabric)
-    assert len(pushed) <= most(fabric)
+    assert len(injection) <= most(fabric)
     assert len(agent) <= 6 * most(fabric)  # two tasks, each asked as up to three questions
 
 
@@ -221,7 +221,7 @@ def test_a_prompt_of_a_megabyte_makes_a_bounded_number_of_calls(fabric: Fabric, 
         calls += event in ("call", "c_call")
 
     before = sys.getprofile()
-    for ask in (fabric.recall, fabric.push):
+    for ask in (fabric.recall, fabric.hits_to_inject):
         calls = 0
         concepts._OF_QUERY.clear()
         sys.setprofile(count)
@@ -288,7 +288,7 @@ def test_a_corrupt_source_is_named_and_the_others_answer(
     memory = open_memory(tmp_path)
 
     answer = Fabric(memory, NOW).recall("cursor pagination for lists")
-    pushed = Fabric(memory, NOW).push("use cursor pagination for the lists")
+    hits = Fabric(memory, NOW).hits_to_inject("use cursor pagination for the lists")
     memory.close()
 
     assert {failure.partition(" (")[0] for failure in answer.failures} == {source}
@@ -296,7 +296,7 @@ def test_a_corrupt_source_is_named_and_the_others_answer(
     found = {hit.source for hit in answer.hits if hit.metadata["store"] == "project"}
     # An entity's name still finds what it says where the index of its words is broken.
     assert found == {"graph", "records", "episodes"} - {source} | {"graph"}
-    assert {hit.source for hit in pushed} >= {"graph", "records"} - {source}
+    assert {hit.source for hit in hits} >= {"graph", "records"} - {source}
     assert json.dumps(answer_as_json(answer))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.config import Settings, read_settings
-from memory_fabric.recall.agent_domains import Room, room_for
+from memory_fabric.recall.agent_domains import AgentDomain, domain_for
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def legal(*, isolate: bool = False, **table: Any) -> dict[str, Any]:
 def test_without_a_configuration_a_type_has_the_domain_of_its_name(
     tmp_path: Path, agent_type: str, domain: str
 ) -> None:
-    assert room_for(configured(tmp_path, {}), agent_type) == Room(domain)
+    assert domain_for(configured(tmp_path, {}), agent_type) == AgentDomain(domain)
 
 
 @pytest.mark.parametrize("written", ["legal-advisor", "Legal Advisor", "shop:legal-advisor"])
@@ -53,8 +53,8 @@ def test_the_map_gives_a_type_its_domain_however_it_is_written(
 ) -> None:
     settings = configured(tmp_path, legal(agents=[written]))
 
-    assert room_for(settings, "shop:legal-advisor") == Room("legal", stated=True)
-    assert room_for(settings, "code-critic") == Room("code_critic")
+    assert domain_for(settings, "shop:legal-advisor") == AgentDomain("legal", stated=True)
+    assert domain_for(settings, "code-critic") == AgentDomain("code_critic")
 
 
 def test_the_map_stands_before_the_place_and_the_place_before_the_types_name(
@@ -63,9 +63,9 @@ def test_the_map_stands_before_the_place_and_the_place_before_the_types_name(
     file = legal(paths=["services/legal"]) | {"agents": {"critic": {"domain": "review"}}}
     settings = configured(repository / "services/legal", file)
 
-    assert room_for(settings, "critic") == Room("review", stated=True)
-    assert room_for(settings, "poem-writer") == Room("legal")
-    assert room_for(settings) == Room("legal")
+    assert domain_for(settings, "critic") == AgentDomain("review", stated=True)
+    assert domain_for(settings, "poem-writer") == AgentDomain("legal")
+    assert domain_for(settings) == AgentDomain("legal")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_relative_path_lies_in_the_repository_of_the_session(
 ) -> None:
     settings = configured(repository / place, legal(paths=["services/legal/"]))
 
-    assert room_for(settings).domain == domain
+    assert domain_for(settings).name == domain
 
 
 def test_a_folder_of_the_same_name_elsewhere_is_another_one(repository: Path) -> None:
@@ -92,8 +92,8 @@ def test_a_folder_of_the_same_name_elsewhere_is_another_one(repository: Path) ->
     beside.mkdir()
     file = legal(paths=["services/legal"])
 
-    assert room_for(configured(other, file)).domain == "general"
-    assert room_for(configured(beside, file)).domain == "general"
+    assert domain_for(configured(other, file)).name == "general"
+    assert domain_for(configured(beside, file)).name == "general"
 
 
 def test_the_nearest_folder_decides(repository: Path) -> None:
@@ -101,8 +101,8 @@ def test_the_nearest_folder_decides(repository: Path) -> None:
         "domains": {"shop": {"paths": ["."]}, "law": {"paths": ["services/legal"]}},
     }
 
-    assert room_for(configured(repository / "services/legal/src", file)).domain == "law"
-    assert room_for(configured(repository / "services/billing", file)).domain == "shop"
+    assert domain_for(configured(repository / "services/legal/src", file)).name == "law"
+    assert domain_for(configured(repository / "services/billing", file)).name == "shop"
 
 
 def test_a_linked_worktree_has_the_paths_of_its_repository(repository: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_linked_worktree_has_the_paths_of_its_repository(repository: Path) -> 
 
     settings = configured(worktree / "services/legal", legal(paths=["services/legal"]))
 
-    assert room_for(settings).domain == "legal"
+    assert domain_for(settings).name == "legal"
 
 
 def test_links_are_followed_on_either_side(repository: Path, tmp_path: Path) -> None:
@@ -125,11 +125,11 @@ def test_links_are_followed_on_either_side(repository: Path, tmp_path: Path) -> 
     (tmp_path / "link").symlink_to(repository)
     in_repository = legal(paths=["contracts"])
 
-    assert room_for(configured(repository / "contracts", in_repository)).domain == "legal"
+    assert domain_for(configured(repository / "contracts", in_repository)).name == "legal"
     through = configured(tmp_path / "link/services/legal", legal(paths=["services/legal"]))
-    assert room_for(through).domain == "legal"
+    assert domain_for(through).name == "legal"
     absolute = legal(paths=[str(tmp_path / "link/services/legal")])
-    assert room_for(configured(repository / "services/legal", absolute)).domain == "legal"
+    assert domain_for(configured(repository / "services/legal", absolute)).name == "legal"
 
 
 def test_a_tilde_is_the_users_home(repository: Path) -> None:
@@ -137,26 +137,26 @@ def test_a_tilde_is_the_users_home(repository: Path) -> None:
     inside = configured(repository / "services/legal", file, HOME=home)
     outside = configured(repository / "services/billing", file, HOME=home)
 
-    assert room_for(inside).domain == "legal"
-    assert room_for(outside).domain == "general"
+    assert domain_for(inside).name == "legal"
+    assert domain_for(outside).name == "general"
 
 
 def test_a_place_can_be_given_that_is_not_the_sessions(repository: Path) -> None:
     settings = configured(repository, legal(paths=["services/legal"]))
 
-    assert room_for(settings, place=str(repository / "services/legal")).domain == "legal"
-    assert room_for(settings, place=str(repository / "services/gone")).domain == "general"
+    assert domain_for(settings, place=str(repository / "services/legal")).name == "legal"
+    assert domain_for(settings, place=str(repository / "services/gone")).name == "general"
 
 
 def test_an_isolated_domain_confines_its_agents_and_its_places(repository: Path) -> None:
     file = legal(isolate=True, agents=["legal-advisor"], paths=["services/legal"])
     inside, outside = repository / "services/legal", repository / "services/billing"
-    walled = Room("legal", stated=True, isolated=True)
+    isolated = AgentDomain("legal", stated=True, isolated=True)
 
-    assert room_for(configured(outside, file), "legal-advisor") == walled
-    assert room_for(configured(outside, file), "legal") == walled
-    assert room_for(configured(inside, file)) == walled
-    assert room_for(configured(outside, file)) == Room()
+    assert domain_for(configured(outside, file), "legal-advisor") == isolated
+    assert domain_for(configured(outside, file), "legal") == isolated
+    assert domain_for(configured(inside, file)) == isolated
+    assert domain_for(configured(outside, file)) == AgentDomain()
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_an_isolated_domain_confines_its_agents_and_its_places(repository: Path)
 def test_a_type_is_walled_in_however_its_name_is_written(repository: Path, written: str) -> None:
     settings = configured(repository, legal(isolate=True, agents=["avocat-général"]))
 
-    assert room_for(settings, written) == Room("legal", stated=True, isolated=True)
+    assert domain_for(settings, written) == AgentDomain("legal", stated=True, isolated=True)
 
 
 def test_nobody_leaves_an_isolated_place_by_the_map(repository: Path) -> None:
@@ -173,21 +173,21 @@ def test_nobody_leaves_an_isolated_place_by_the_map(repository: Path) -> None:
     file |= {"agents": {"critic": {"domain": "review"}, "hermit": {"isolate": True}}}
     settings = configured(repository / "services/legal", file)
 
-    assert room_for(settings, "critic") == Room("legal", stated=True, isolated=True)
-    assert room_for(settings, "poem-writer") == Room("legal", stated=True, isolated=True)
-    assert room_for(settings, "hermit") == Room("hermit", stated=True, isolated=True)
+    assert domain_for(settings, "critic") == AgentDomain("legal", stated=True, isolated=True)
+    assert domain_for(settings, "poem-writer") == AgentDomain("legal", stated=True, isolated=True)
+    assert domain_for(settings, "hermit") == AgentDomain("hermit", stated=True, isolated=True)
 
 
 def test_a_process_has_the_domain_of_its_variable(repository: Path) -> None:
     variable = {"MEMORY_FABRIC_DOMAIN": "Legal"}
 
-    assert room_for(configured(repository, {}, **variable)) == Room("legal")
+    assert domain_for(configured(repository, {}, **variable)) == AgentDomain("legal")
     isolated = configured(repository, legal(isolate=True), **variable)
-    assert room_for(isolated) == Room("legal", stated=True, isolated=True)
+    assert domain_for(isolated) == AgentDomain("legal", stated=True, isolated=True)
 
 
 def test_an_isolated_general_confines_whoever_has_no_other_room(tmp_path: Path) -> None:
     settings = configured(tmp_path, {"domains": {"general": {"isolate": True}}})
 
-    assert room_for(settings) == Room("general", isolated=True)
-    assert room_for(settings, "code-critic") == Room("code_critic")
+    assert domain_for(settings) == AgentDomain("general", isolated=True)
+    assert domain_for(settings, "code-critic") == AgentDomain("code_critic")

@@ -11,7 +11,7 @@ import pytest
 from memory_fabric.models import Answer
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
-from memory_fabric.recall.retrieve import GRAPH_REQUIRED, PULL_LIMIT, execute
+from memory_fabric.recall.retrieve import GRAPH_REQUIRED, RECALL_LIMIT, retrieve
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import memory_md
 from recall.given import NOW, open_memory, remember
@@ -73,11 +73,11 @@ def test_a_note_with_more_of_what_was_asked_stands_first(memory: Memory) -> None
 
 
 def test_more_notes_than_the_limit_keep_those_that_hold_the_most(memory: Memory) -> None:
-    put(memory, "- Argo\n" * PULL_LIMIT + "- Argo deploys\n")
+    put(memory, "- Argo\n" * RECALL_LIMIT + "- Argo deploys\n")
 
-    found, _, _ = execute(parse("argo deploys"), memory, limit=PULL_LIMIT, wide=True)
+    found, _, _ = retrieve(parse("argo deploys"), memory, limit=RECALL_LIMIT, wide=True)
 
-    assert len(found) == PULL_LIMIT
+    assert len(found) == RECALL_LIMIT
     assert found[0].text == "Argo deploys"
 
 
@@ -153,5 +153,5 @@ def test_a_prompt_is_given_no_notes(memory: Memory) -> None:
     put(memory, "- Deploys go through Argo in the shop\n")
 
     assert native_texts(ask(memory, "How does Argo deploy the shop?"))
-    assert Fabric(memory, NOW).push("How does Argo deploy the shop?") == []
-    assert execute(parse("Argo deploys"), memory) == ([], (), ())
+    assert Fabric(memory, NOW).hits_to_inject("How does Argo deploy the shop?") == []
+    assert retrieve(parse("Argo deploys"), memory) == ([], (), ())

@@ -114,7 +114,7 @@ def test_a_named_domain_without_an_answer_is_said_and_nothing_else_is_searched(
 def test_a_prompt_that_names_a_domain_is_given_what_is_of_it_under_the_label(
     memory: Memory,
 ) -> None:
-    given = Fabric(memory, NOW).push_for_prompt("Which naming rules apply in the ops domain?")
+    given = Fabric(memory, NOW).inject_for_prompt("Which naming rules apply in the ops domain?")
 
     assert "[Domain-Filtered Memory (expert_domain=ops)]\n" in given.text
     assert "Naming rules for ops" in given.text
@@ -124,7 +124,7 @@ def test_a_prompt_that_names_a_domain_is_given_what_is_of_it_under_the_label(
 def test_a_prompt_about_nothing_in_the_domain_is_given_nothing(memory: Memory) -> None:
     text = "How do we run Kubernetes in the ops domain?"
 
-    assert Fabric(memory, NOW).push_for_prompt(text).text == ""
+    assert Fabric(memory, NOW).inject_for_prompt(text).text == ""
 
 
 def test_a_prompt_without_the_word_asks_no_more_than_before(memory: Memory) -> None:
@@ -132,7 +132,7 @@ def test_a_prompt_without_the_word_asks_no_more_than_before(memory: Memory) -> N
     [db] = memory.databases()
     db.connection.set_trace_callback(asked.append)
 
-    Fabric(memory, NOW).push_for_prompt("Which naming rules apply to ops?")
+    Fabric(memory, NOW).inject_for_prompt("Which naming rules apply to ops?")
 
     db.connection.set_trace_callback(None)
     assert not [sql for sql in asked if "domain = " in sql]

@@ -49,7 +49,7 @@ def test_a_verdict_stands_for_each_hit_and_says_what_a_prompt_brings(fabric: Fab
     question = "redis sessions expiry"
     told = explain(fabric, question, limit=10)
 
-    given = {hit.id for hit in fabric.push(question)}
+    given = {hit.id for hit in fabric.hits_to_inject(question)}
     assert given
     assert {id_ for id_, verdict in told.verdicts.items() if not verdict} == given
     assert told.silence == ""
@@ -62,7 +62,7 @@ def test_what_a_session_has_and_what_memory_md_shows_is_the_reason_of_its_silenc
     fabric: Fabric,
 ) -> None:
     question = "redis sessions expiry"
-    given = frozenset(hit.id for hit in fabric.push(question))
+    given = frozenset(hit.id for hit in fabric.hits_to_inject(question))
     records = frozenset(id_.removeprefix("record:") for id_ in given)
 
     seen = explain(fabric, question, limit=10, seen=given)
@@ -85,7 +85,7 @@ def test_every_silence_has_its_reason(fabric: Fabric, text: str, reason: str) ->
     told = explain(fabric, text, limit=10)
 
     assert told.silence == reason
-    assert fabric.push(text) == []
+    assert fabric.hits_to_inject(text) == []
 
 
 def test_a_phrase_that_nothing_holds_is_searched_for_by_its_words_and_said_so(

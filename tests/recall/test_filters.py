@@ -133,5 +133,5 @@ def test_who_can_read_one_domain_only_is_answered_under_its_label(fabric: Fabric
     assert told["label"] == "[Domain-Filtered Memory (expert_domain=general)]"
     assert [one["text"] for one in told["results"]] == ["Name releases after rivers"]
     assert inside.recall("name domain:code_reviewer").hits == ()
-    pushed = inside.push_for_prompt("How do we name releases?")
-    assert "[Domain-Filtered Memory (expert_domain=general)]" in pushed.text
+    injection = inside.inject_for_prompt("How do we name releases?")
+    assert "[Domain-Filtered Memory (expert_domain=general)]" in injection.text

@@ -116,7 +116,7 @@ class TestTasks:
         remember(fabric.memory, "Session tokens live in Redis")
         tasks = ["Analytics schema\nTune the analytics schema", "Tokens\nExpire session tokens"]
 
-        given = fabric.push_for_agent("general-purpose", tasks)
+        given = fabric.inject_for_agent("general-purpose", tasks)
 
         assert "Analytics schema rule" in given.text
         assert "Session tokens live in Redis" in given.text
@@ -131,7 +131,7 @@ class TestTasks:
             + "Do not change the public interface.\nReturn a report with file paths."
         )
 
-        given = fabric.push_for_agent("general-purpose", [f"Check webhook retries\n{prompt}"])
+        given = fabric.inject_for_agent("general-purpose", [f"Check webhook retries\n{prompt}"])
 
         assert len(prompt) > 1000
         assert "exponential backoff" in given.text
@@ -141,7 +141,7 @@ class TestTasks:
         pages = "".join(f"The team wants page {n} of the ledger quicker.\n" for n in range(12))
         prompt = pages + "Afterwards check how invoices get numbered, whether there are gaps."
 
-        given = fabric.push_for_agent("general-purpose", [f"Ledger page\n{prompt}"])
+        given = fabric.inject_for_agent("general-purpose", [f"Ledger page\n{prompt}"])
 
         assert "without gaps" in given.text
 
@@ -165,7 +165,9 @@ class TestSearchers:
     def test_what_is_surely_meant_is_given(self, fabric: Fabric) -> None:
         remember(fabric.memory, "The importer streams CSV files instead of reading them whole")
 
-        given = fabric.push_for_agent("Explore", ["Find CSV import\nWhere does the importer read?"])
+        given = fabric.inject_for_agent(
+            "Explore", ["Find CSV import\nWhere does the importer read?"]
+        )
 
         assert "streams CSV files" in given.text
 
@@ -180,18 +182,20 @@ class TestSearchers:
     def test_one_word_in_common_is_not_enough(self, fabric: Fabric, task: str) -> None:
         remember(fabric.memory, "The importer streams CSV files instead of reading them whole")
 
-        assert fabric.push_for_agent("Explore", [task]).text == ""
+        assert fabric.inject_for_agent("Explore", [task]).text == ""
 
     def test_they_are_given_two_at_most_and_nothing_by_kind(self, fabric: Fabric) -> None:
         for n in range(5):
             remember(fabric.memory, f"The CSV importer checks column {'abcde'[n] * 4}")
         remember(fabric.memory, "Architecture: modules follow the convention of layers")
 
-        given = fabric.push_for_agent("Explore", ["CSV importer\nHow does the CSV importer check?"])
+        given = fabric.inject_for_agent(
+            "Explore", ["CSV importer\nHow does the CSV importer check?"]
+        )
 
         assert 1 <= len(given.ids) <= for_agents.SEARCHER_HITS
         assert len(given.text) <= for_agents.SEARCHER_CHARS
-        assert fabric.push_for_agent("Plan").text == ""
+        assert fabric.inject_for_agent("Plan").text == ""
 
 
 class TestKinds:
@@ -206,7 +210,7 @@ class TestKinds:
         }
         fabric.memory.write("create_entities", graph, USER)
 
-        given = fabric.push_for_agent("database-engineer").text
+        given = fabric.inject_for_agent("database-engineer").text
 
         assert 0 < given.index("one migration a release") < given.index("May")
         assert "cats" not in given and "comes first" not in given
@@ -216,7 +220,7 @@ class TestKinds:
             by = USER._replace(at=f"2026-02-0{n + 1}T10:00:00.000Z")
             remember(fabric.memory, f"Schema rule {n}", pinned=n == 1, by=by)
 
-        given = fabric.push_for_agent("database-engineer").text
+        given = fabric.inject_for_agent("database-engineer").text
 
         assert [line[-1] for line in given.splitlines()[2:-1]] == ["1", "8", "7", "6"]
 
@@ -225,7 +229,7 @@ class TestKinds:
         remember(fabric.memory, "Verses end on a stressed syllable", by=by)
         remember(fabric.memory, "Prose is fine elsewhere")
 
-        given = fabric.push_for_agent("poem-writer").text
+        given = fabric.inject_for_agent("poem-writer").text
 
         assert "Verses" in given
         assert "Prose" not in given
@@ -235,17 +239,17 @@ class TestKinds:
         remember(fabric.memory, "The schema keeps one migration a release")
         stated(fabric.memory, **{"billing-expert": "invoices", "database-engineer": ""})
 
-        assert "without gaps" in fabric.push_for_agent("shop:billing-expert").text
-        assert fabric.push_for_agent("database-engineer").text == ""
+        assert "without gaps" in fabric.inject_for_agent("shop:billing-expert").text
+        assert fabric.inject_for_agent("database-engineer").text == ""
         task = ["Migration\nWrite the schema migration"]
-        assert "one migration" in fabric.push_for_agent("database-engineer", task).text
+        assert "one migration" in fabric.inject_for_agent("database-engineer", task).text
 
     def test_what_is_over_or_known_is_not_given(self, fabric: Fabric) -> None:
         known = remember(fabric.memory, "Schema rule one")
         shown = remember(fabric.memory, "Schema rule two")
         remember(fabric.memory, "Schema rule three", valid_to="2026-02-21T00:00:00.000Z")
 
-        given = fabric.push_for_agent(
+        given = fabric.inject_for_agent(
             "database-engineer", seen={f"record:{known.id}"}, shown={shown.id}
         )
 
@@ -256,7 +260,7 @@ class TestKinds:
             remember(fabric.memory, f"Ledger import checks column {'abcdefg'[n] * 4}")
         remember(fabric.memory, "The schema keeps one migration a release")
 
-        given = fabric.push_for_agent("database-engineer", ["Ledger\nThe ledger import checks"])
+        given = fabric.inject_for_agent("database-engineer", ["Ledger\nThe ledger import checks"])
 
         assert len(given.ids) <= inject.MAX_HITS
         assert given.text.index("Ledger") < given.text.find("one migration") % 10_000

@@ -61,9 +61,9 @@ def test_what_has_the_number_or_letter_is_found_first_and_alone_pushed(
     fabric = Fabric(memory, NOW)
 
     best, second, *_ = fabric.recall(asked).hits
-    pushed = fabric.push_for_prompt(asked, session="other").text
+    injection = fabric.inject_for_prompt(asked, session="other").text
 
     assert best.text == first
     assert best.relevance > second.relevance
-    assert [text for text in texts if text in pushed] == [first]
+    assert [text for text in texts if text in injection] == [first]
     memory.close()

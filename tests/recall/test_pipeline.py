@@ -192,13 +192,13 @@ def test_a_prompt_gets_a_fenced_fact_with_its_ledger_id(fabric: Fabric) -> None:
         names=["cursor-pagination"],
     )
 
-    pushed = fabric.push_for_prompt("Implement pagination for the users endpoint")
+    injection = fabric.inject_for_prompt("Implement pagination for the users endpoint")
 
-    assert pushed.ids == (f"record:{record.id}",)
-    assert pushed.text.startswith(OPEN_FENCE + "\n")
-    assert pushed.text.endswith("\n" + CLOSE_FENCE)
-    assert "cursor-based pagination for all list endpoints — because it scales" in pushed.text
-    assert record.id[-8:] in pushed.text
+    assert injection.ids == (f"record:{record.id}",)
+    assert injection.text.startswith(OPEN_FENCE + "\n")
+    assert injection.text.endswith("\n" + CLOSE_FENCE)
+    assert "cursor-based pagination for all list endpoints — because it scales" in injection.text
+    assert record.id[-8:] in injection.text
 
 
 def test_a_question_of_the_brief_typed_as_a_prompt_is_answered_unasked(fabric: Fabric) -> None:
@@ -210,7 +210,7 @@ def test_a_question_of_the_brief_typed_as_a_prompt_is_answered_unasked(fabric: F
 
     question = "What pagination approach did database-engineer recommend?"
 
-    assert "cursor-based" in fabric.push_for_prompt(question).text
+    assert "cursor-based" in fabric.inject_for_prompt(question).text
 
 
 @pytest.mark.parametrize(
@@ -231,28 +231,28 @@ def test_an_unrelated_prompt_gets_nothing(fabric: Fabric, text: str) -> None:
     remember(fabric.memory, "PostgreSQL for analytics", why="we need window functions")
     remember(fabric.memory, "Auth tokens expire after 15 minutes")
 
-    pushed = fabric.push_for_prompt(text)
+    injection = fabric.inject_for_prompt(text)
 
-    assert pushed.text == ""
-    assert pushed.ids == ()
+    assert injection.text == ""
+    assert injection.ids == ()
 
 
 def test_what_was_given_before_is_not_given_again(fabric: Fabric) -> None:
     record = remember(fabric.memory, "Use Redis for the session cache", names=["Redis"])
     prompt = "how does the session cache use Redis?"
 
-    assert fabric.push_for_prompt(prompt).ids
-    assert not fabric.push_for_prompt(prompt, seen={f"record:{record.id}"}).ids
-    assert not fabric.push_for_prompt(prompt, shown={record.id}).ids
+    assert fabric.inject_for_prompt(prompt).ids
+    assert not fabric.inject_for_prompt(prompt, seen={f"record:{record.id}"}).ids
+    assert not fabric.inject_for_prompt(prompt, shown={record.id}).ids
 
 
 def test_a_prompts_budget_is_kept(fabric: Fabric) -> None:
     for i in range(12):
         remember(fabric.memory, f"Redis session cache {i} " + f"{'xyzuvw'[i % 6] * 5}{i} " * 60)
 
-    pushed = fabric.push_for_prompt("redis session cache")
+    injection = fabric.inject_for_prompt("redis session cache")
 
-    assert 0 < len(pushed.text) <= 2000
+    assert 0 < len(injection.text) <= 2000
 
 
 def test_br12_a_relationship_prompt_is_answered_from_the_edges(fabric: Fabric) -> None:
@@ -261,35 +261,37 @@ def test_br12_a_relationship_prompt_is_answered_from_the_edges(fabric: Fabric) -
     edge = {"from": "billing-service", "to": "ledger-store", "relationType": "depends_on"}
     fabric.memory.write("create_relations", {"relations": [edge]}, USER)
 
-    pushed = fabric.push_for_prompt("what depends on ledger-store?")
+    injection = fabric.inject_for_prompt("what depends on ledger-store?")
 
-    assert "billing-service depends on ledger-store" in pushed.text
+    assert "billing-service depends on ledger-store" in injection.text
 
 
 def test_br14_a_subagent_gets_what_its_kind_works_on(fabric: Fabric) -> None:
     remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
     remember(fabric.memory, "Buttons are rounded", names=["React"])
 
-    pushed = fabric.push_for_agent("database-engineer")
+    injection = fabric.inject_for_agent("database-engineer")
 
-    assert "one migration a release" in pushed.text
-    assert "Buttons" not in pushed.text
+    assert "one migration a release" in injection.text
+    assert "Buttons" not in injection.text
 
 
 def test_br14_a_subagent_gets_what_its_task_asks_for_first(fabric: Fabric) -> None:
     remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
     remember(fabric.memory, "Invoices are numbered without gaps", names=["invoices"])
 
-    pushed = fabric.push_for_agent("database-engineer", ["Add numbered invoices to the ledger"])
+    injection = fabric.inject_for_agent(
+        "database-engineer", ["Add numbered invoices to the ledger"]
+    )
 
-    assert pushed.text.index("without gaps") < pushed.text.index("one migration")
-    assert len(pushed.text) <= 1200
+    assert injection.text.index("without gaps") < injection.text.index("one migration")
+    assert len(injection.text) <= 1200
 
 
 def test_an_agent_of_no_known_kind_gets_what_its_task_asks_for_only(fabric: Fabric) -> None:
     remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
 
-    assert fabric.push_for_agent("general-purpose").text == ""
+    assert fabric.inject_for_agent("general-purpose").text == ""
 
 
 def test_recall_reads_what_remember_stored(fabric: Fabric) -> None:

@@ -10,7 +10,7 @@ from memory_fabric.errors import DeadlinePassed
 from memory_fabric.models import Provenance, Relation
 from memory_fabric.recall.normalize import normalize
 from memory_fabric.recall.parse import parse
-from memory_fabric.recall.retrieve import GRAPH_REQUIRED, execute, newest, relations_around
+from memory_fabric.recall.retrieve import GRAPH_REQUIRED, newest, relations_around, retrieve
 from memory_fabric.store import fts_query
 from memory_fabric.store.memory import Memory
 from recall.given import USER, open_memory, pagination_graph, remember
@@ -25,7 +25,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def test_br1_an_entity_that_holds_the_words_apart_is_found(memory: Memory) -> None:
-    found, _, failures = execute(parse("pagination database-engineer"), memory)
+    found, _, failures = retrieve(parse("pagination database-engineer"), memory)
 
     texts = {candidate.entity: candidate.text for candidate in found}
     assert texts["database-engineer"] == "Recommends a pagination approach for every list"
@@ -39,7 +39,7 @@ def test_all_sources_and_both_stores_are_asked(memory: Memory) -> None:
     turn |= {"created_at": USER.at, "place": "", "agent": ""}
     memory.write("add_episodes", {"episodes": [turn]}, USER)
 
-    found, _, _ = execute(parse("pagination"), memory)
+    found, _, _ = retrieve(parse("pagination"), memory)
 
     assert {c.source for c in found} == {"graph", "records", "episodes"}
     assert {c.store for c in found} == {"project", "user"}
@@ -48,7 +48,7 @@ def test_all_sources_and_both_stores_are_asked(memory: Memory) -> None:
 def test_br8_a_relationship_question_brings_the_walked_path(memory: Memory) -> None:
     question = "What did database-engineer recommend about pagination?"
 
-    found, paths, _ = execute(parse(question), memory)
+    found, paths, _ = retrieve(parse(question), memory)
 
     recommends = Relation("database-engineer", "recommends", "cursor-pagination")
     uses = Relation("cursor-pagination", "uses", "PostgreSQL")
@@ -58,7 +58,7 @@ def test_br8_a_relationship_question_brings_the_walked_path(memory: Memory) -> N
 
 
 def test_br12_no_walk_without_relationship_words(memory: Memory) -> None:
-    _, paths, _ = execute(parse("pagination of lists"), memory)
+    _, paths, _ = retrieve(parse("pagination of lists"), memory)
 
     assert paths == ()
 
@@ -67,7 +67,7 @@ def test_a_failing_source_is_named_and_the_others_answer(memory: Memory) -> None
     remember(memory, "Pagination uses opaque cursors")
     memory.session_database().connection.execute("DROP TABLE episodes_fts")
 
-    found, _, failures = execute(parse("pagination"), memory)
+    found, _, failures = retrieve(parse("pagination"), memory)
 
     assert {c.source for c in found} == {"graph", "records"}
     assert [failure.partition(":")[0] for failure in failures] == ["episodes (project)"]
@@ -82,7 +82,7 @@ def test_a_damaged_store_is_named_and_the_other_answers(tmp_path: Path) -> None:
     path.write_bytes(b"this is not a database, whatever its name says" * 100)
 
     memory = open_memory(tmp_path)
-    found, _, failures = execute(parse("pagination"), memory)
+    found, _, failures = retrieve(parse("pagination"), memory)
     memory.close()
 
     assert {c.store for c in found} == {"user"}
@@ -98,7 +98,7 @@ def test_without_any_graph_the_answer_says_that_it_is_required(tmp_path: Path) -
     path.write_bytes(b"this is not a database, whatever its name says" * 100)
 
     memory = open_memory(tmp_path)
-    found, _, failures = execute(parse("pagination"), memory)
+    found, _, failures = retrieve(parse("pagination"), memory)
     _, newest_failures = newest(parse(""), memory, limit=5)
     memory.close()
 
@@ -111,7 +111,7 @@ def test_without_any_graph_the_answer_says_that_it_is_required(tmp_path: Path) -
 def test_an_empty_home_is_not_a_failure(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
 
-    assert execute(parse("pagination"), memory) == ([], (), ())
+    assert retrieve(parse("pagination"), memory) == ([], (), ())
 
 
 def test_a_passed_deadline_ends_the_question(tmp_path: Path) -> None:
@@ -122,21 +122,21 @@ def test_a_passed_deadline_ends_the_question(tmp_path: Path) -> None:
         first.write("create_entities", {"entities": [entity]}, USER)
     first.close()
     with running(Deadline(wall_s=-1)), pytest.raises(DeadlinePassed):
-        execute(parse("pagination"), Memory.open(first.settings))
+        retrieve(parse("pagination"), Memory.open(first.settings))
 
 
 def test_local_records_come_for_their_own_session_only(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     remember(memory, "Pagination is off in this branch", scope="local")
 
-    assert execute(parse("pagination branch"), memory, session="other")[0] == []
-    assert [c.source for c in execute(parse("pagination branch"), memory, session="s1")[0]]
+    assert retrieve(parse("pagination branch"), memory, session="other")[0] == []
+    assert [c.source for c in retrieve(parse("pagination branch"), memory, session="s1")[0]]
     memory.close()
 
 
 def test_br4_relations_of_named_and_own_entities_are_brought(memory: Memory) -> None:
     query = parse("analytics database")
-    found, _, _ = execute(query, memory)
+    found, _, _ = retrieve(query, memory)
 
     around = relations_around(normalize(found, query, ""), memory)
 
@@ -169,5 +169,5 @@ def test_a_word_of_most_observations_is_not_searched_for_and_nothing_is_lost(
     asked = [["service"], ["invoices"]]
     assert fts_query.telling(database, "observations_fts", asked, 5) == '"invoices"'
     assert fts_query.telling(database, "observations_fts", asked[:1], 5) == '"service"'
-    found, _, _ = execute(parse("which service caches invoices"), memory)
+    found, _, _ = retrieve(parse("which service caches invoices"), memory)
     assert "the service caches invoices" in [candidate.text for candidate in found]

@@ -59,24 +59,24 @@ def test_the_successor_answers_for_what_it_replaced(memory: Memory) -> None:
 def test_a_prompt_is_given_the_successor_and_not_what_it_replaced(memory: Memory) -> None:
     state(memory, OLD, NEW)
 
-    assert [hit.text for hit in Fabric(memory, NOW).push(QUESTION)] == [NEW]
+    assert [hit.text for hit in Fabric(memory, NOW).hits_to_inject(QUESTION)] == [NEW]
 
 
 def test_a_prompt_about_the_past_is_given_what_was_replaced_marked_so(memory: Memory) -> None:
     state(memory, OLD, NEW)
 
-    pushed = Fabric(memory, NOW).push_for_prompt("What parsed the arguments before clap?")
+    injection = Fabric(memory, NOW).inject_for_prompt("What parsed the arguments before clap?")
 
-    assert OLD in pushed.text
-    assert "superseded by" in pushed.text
-    assert OLD not in Fabric(memory, NOW).push_for_prompt(QUESTION).text
+    assert OLD in injection.text
+    assert "superseded by" in injection.text
+    assert OLD not in Fabric(memory, NOW).inject_for_prompt(QUESTION).text
 
 
 def test_a_chain_ends_at_the_last(memory: Memory) -> None:
     state(memory, OLD, NEW, NEWEST)
 
     assert texts(memory, QUESTION)[0] == NEWEST
-    assert [hit.text for hit in Fabric(memory, NOW).push(QUESTION)] == [NEWEST]
+    assert [hit.text for hit in Fabric(memory, NOW).hits_to_inject(QUESTION)] == [NEWEST]
 
 
 def test_before_the_move_the_older_one_is_the_answer(memory: Memory) -> None:

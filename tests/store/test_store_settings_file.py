@@ -73,9 +73,9 @@ def test_what_is_followed_is_what_the_file_says_by_now(tmp_path: Path, switch: s
 
     on = switch == "on"  # a variable says so for as long as the process lives
     assert (mended.reads, mended.writes, mended.closed) == (on, on, "")
-    assert mended.rooms.isolated == {"legal"}
+    assert mended.domains.isolated == {"legal"}
     assert (turned.reads, turned.writes) == (on, False)
-    assert not turned.rooms.isolated
+    assert not turned.domains.isolated
 
 
 def test_the_stamp_changes_with_the_file(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def handle(event: Event, context: RequestContext) -> None:
         trust="tool",
         session=event.session,
         agent=event.agent_type,
-        domain=context.room.domain,
+        domain=context.domain.name,
     )
     try:
         context.memory.write(kind, payload, by)

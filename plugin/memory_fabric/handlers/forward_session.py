@@ -83,11 +83,11 @@ def _fit(text: str, max_chars: int) -> str:
 def _body(context: RequestContext, event: Event, texts: Sequence[str], mark: str) -> dict[str, Any]:
     """Return the request's body, without the oldest messages if all of them are too much."""
     project = context.memory.project.name if context.memory.project else ""
-    room = context.room
+    domain = context.domain
     body = {
         "session_summary": BETWEEN.join(texts),
         "key_decisions": [],
-        "domain": room.domain if room.isolated else SESSION,
+        "domain": domain.name if domain.isolated else SESSION,
         "source_model": ingest_protocol.LEFT_OUT.source_model,
         "confidence": ingest_protocol.LEFT_OUT.confidence,
         "project": without_secrets(project),

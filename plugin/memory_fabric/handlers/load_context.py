@@ -152,7 +152,7 @@ def _maintain(event: Event, context: RequestContext) -> None:
     sync.confirm_shown(memory)
     if not memory.settings.writes:
         return
-    if event.agent_type or memory.settings.domain or memory.settings.rooms.configured:
+    if event.agent_type or memory.settings.domain or memory.settings.domains.configured:
         _note_launch(memory, event, context.now)
     if any(os.path.exists(memory.queue_path(kind)) for kind in ("project", "user")):
         sync.drain(memory)

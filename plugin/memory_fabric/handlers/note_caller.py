@@ -21,8 +21,8 @@ def handle(event: Event, context: RequestContext) -> None:
     if not call or not events.tool_name(event).startswith("mcp__"):
         return
     settings = context.memory.settings
-    rooms = settings.rooms
-    if not (event.agent_type or rooms.isolated or rooms.isolated_agents):
+    config = settings.domains
+    if not (event.agent_type or config.isolated or config.isolated_agents):
         return
     from memory_fabric.store.domains import callers  # late: most calls are the session's own
 

@@ -28,7 +28,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     ledger = Ledger(event, fabric)
     blind = event.agent_type.lower() in WITHOUT_NATIVE_NOTES
     tasks = ledger.tasks(event.agent_type)
-    pushed = _in_room(fabric).push_for_agent(
+    injection = _in_domain(fabric).inject_for_agent(
         event.agent_type,
         [text for _, text in tasks],
         session=event.session,
@@ -36,21 +36,21 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         shown=frozenset() if blind else fabric.memory.native_ids(ledger.started_at),
     )
     receipt = ledger.receipt(
-        pushed.ids, "subagent", agent=event.agent_id, offered=[id_ for id_, _ in tasks]
+        injection.ids, "subagent", agent=event.agent_id, offered=[id_ for id_, _ in tasks]
     )
-    return Reply(pushed.text, receipts=receipt)
+    return Reply(injection.text, receipts=receipt)
 
 
-def _in_room(fabric: Fabric) -> Fabric:
+def _in_domain(fabric: Fabric) -> Fabric:
     """Limit recall to the domain that config.toml gives this agent type, if any."""
-    settings = fabric.memory.settings
-    if not (settings.rooms.agents or settings.rooms.isolated_agents or settings.rooms.isolated):
+    config = fabric.memory.settings.domains
+    if not (config.agents or config.isolated_agents or config.isolated):
         return fabric
-    room = fabric.room
-    if not room.stated:
+    domain = fabric.domain
+    if not domain.stated:
         return fabric
     # late: most memories are never scoped
     from memory_fabric.store.domains.scoped_memory import within
 
-    seen = within(fabric.memory, (room.domain,))
+    seen = within(fabric.memory, (domain.name,))
     return type(fabric)(seen, fabric.now, fabric.similarity, agent_type=fabric.agent_type)

@@ -30,7 +30,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
 
         block = session_block(event, fabric)
         before, seen = block.reply, seen | frozenset(block.given)
-    pushed = fabric.push_for_prompt(
+    injection = fabric.inject_for_prompt(
         events.prompt(event),
         session=event.session,
         seen=seen,
@@ -39,6 +39,6 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         since=ledger.compacted_at,
     )
     return Reply(
-        "\n\n".join(text for text in (before.context, pushed.text) if text),
-        receipts=(*before.receipts, *ledger.receipt(pushed.ids, "prompt")),
+        "\n\n".join(text for text in (before.context, injection.text) if text),
+        receipts=(*before.receipts, *ledger.receipt(injection.ids, "prompt")),
     )

@@ -26,6 +26,6 @@ def handle(event: Event, context: RequestContext) -> None:
         trust=trust,
         session=event.session,
         agent=event.agent_type,
-        domain=context.room.domain,
+        domain=context.domain.name,
     )
     remember.remember_text(memory, events.last_message(event), "subagent", by)

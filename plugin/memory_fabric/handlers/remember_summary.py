@@ -24,13 +24,13 @@ def handle(event: Event, context: RequestContext) -> None:
     trust = remember.trust_for(memory.settings, "assistant")
     if not trust:
         return
-    room = context.room
+    domain = context.domain
     by = Provenance(
         "compaction",
         trust=trust,
         session=event.session,
         agent=context.agent_type,
-        domain=room.domain if room.isolated else SESSION,
+        domain=domain.name if domain.isolated else SESSION,
     )
     said = said_in(events.compact_summary(event))
-    remember.remember_text(memory, said, "summary", by, known_in=room.domain)
+    remember.remember_text(memory, said, "summary", by, known_in=domain.name)

@@ -32,10 +32,10 @@ GENERIC_AGENTS = frozenset(
 )
 
 
-class Room(Value):
+class AgentDomain(Value):
     """The domain of a caller; `stated` if config.toml gives it to the agent type, or `isolated`."""
 
-    domain: str = GENERAL
+    name: str = GENERAL
     stated: bool = False
     isolated: bool = False
 
@@ -48,37 +48,37 @@ def stated_name(stated: str) -> str:
     return domain_name(without_secrets(stated))
 
 
-def room_for(settings: Settings, agent_type: str = "", place: str = "") -> Room:
+def domain_for(settings: Settings, agent_type: str = "", place: str = "") -> AgentDomain:
     """Return the domain of an agent type in a folder, by default the session's folder.
 
     The isolation of the agent's own type comes first. That of the folder applies to all others who
     work in it, whatever domain config.toml gives to their type.
     """
-    rooms = settings.rooms
-    mapped = _stated_for(agent_type, rooms.agents) if agent_type else ""
+    config = settings.domains
+    mapped = _stated_for(agent_type, config.agents) if agent_type else ""
     own = domain_of_agent(agent_type) if agent_type else GENERAL
     named = mapped or own
-    walled = bool(agent_type) and _is_named(agent_type, rooms.isolated_agents)
-    if walled or (named != GENERAL and named in rooms.isolated):
-        return Room(named, stated=True, isolated=True)
+    isolates_type = bool(agent_type) and _is_named(agent_type, config.isolated_agents)
+    if isolates_type or (named != GENERAL and named in config.isolated):
+        return AgentDomain(named, stated=True, isolated=True)
     here = settings.domain or _domain_of_place(place or settings.project_dir, settings)
-    if here in rooms.isolated:
-        return Room(here, stated=True, isolated=True)
-    domain = mapped or here or own
-    return Room(domain, stated=bool(mapped), isolated=domain in rooms.isolated)
+    if here in config.isolated:
+        return AgentDomain(here, stated=True, isolated=True)
+    name = mapped or here or own
+    return AgentDomain(name, stated=bool(mapped), isolated=name in config.isolated)
 
 
 def isolates(settings: Settings) -> bool:
     """Return True if config.toml isolates any domain or agent."""
-    return bool(settings.rooms.isolated or settings.rooms.isolated_agents)
+    return bool(settings.domains.isolated or settings.domains.isolated_agents)
 
 
-def seen_from(memory: Memory, room: Room) -> Memory:
+def visible_from(memory: Memory, domain: AgentDomain) -> Memory:
     """Return the memory that can be read from a domain: for an isolated one, only its own."""
-    return _within(memory, room.domain) if room.isolated else memory
+    return _within(memory, domain.name) if domain.isolated else memory
 
 
-def seen_by_process(memory: Memory) -> Memory:
+def visible_to_process(memory: Memory) -> Memory:
     """Return the memory that a process without an agent may read.
 
     If MEMORY_FABRIC_DOMAIN is an isolated domain, only that is visible. A process in an isolated
@@ -88,7 +88,7 @@ def seen_by_process(memory: Memory) -> Memory:
     if memory.settings.closed:
         raise switches.off_error(memory.settings)
     domain = memory.settings.domain
-    return _within(memory, domain) if domain in memory.settings.rooms.isolated else memory
+    return _within(memory, domain) if domain in memory.settings.domains.isolated else memory
 
 
 def domain_of_agent(agent_type: str) -> str:
@@ -122,14 +122,14 @@ def _domain_of_place(place: str, settings: Settings) -> str:
 
     Relative folders are resolved in the worktree that contains the folder; `~` is the user's home.
     """
-    if not settings.rooms.paths or not place:
+    if not settings.domains.paths or not place:
         return ""
     here = os.path.realpath(place)
     # A link may lead out of the worktree that the session was started in.
     tops = {identity.worktree_of(here), identity.worktree_of(os.path.abspath(place))}
     found = [
         (len(folder), domain)
-        for path, domain in settings.rooms.paths.items()
+        for path, domain in settings.domains.paths.items()
         for folder in _folders(path, tops, settings.user_home)
         if here == folder or here.startswith(folder.rstrip(os.sep) + os.sep)
     ]

@@ -74,12 +74,12 @@ def explain(
             answer, dict.fromkeys((h.id for h in answer.hits), reason), reason, words
         )
     # Hooks rank without a model, and only know the filter of a domain that the words name.
-    hooks = Fabric(fabric.memory, fabric.now).in_room_named(text)
-    candidates = hooks.push_candidates(query, session=session)
+    hooks = Fabric(fabric.memory, fabric.now).in_named_domain(text)
+    candidates = hooks.injection_candidates(query, session=session)
     against = inject.verdicts(candidates, query, seen=seen, shown=shown, here=here)
     of_candidate = {hit.id: verdict for hit, verdict in zip(candidates, against, strict=True)}
-    pushed = hooks.push(text, session=session, seen=seen, shown=shown, here=here)
-    given = {hit.id for hit in pushed}
+    to_inject = hooks.hits_to_inject(text, session=session, seen=seen, shown=shown, here=here)
+    given = {hit.id for hit in to_inject}
     verdicts = {hit.id: _verdict(hit, of_candidate, given) for hit in answer.hits}
     return Explanation(answer, verdicts, "" if given else _silence(against), words)
 

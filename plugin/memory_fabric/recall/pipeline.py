@@ -12,11 +12,11 @@ from memory_fabric.recall.rank import rank, with_score_parts
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.recall.rerank import measured, rerank
 from memory_fabric.recall.retrieve import (
-    PULL_LIMIT,
+    RECALL_LIMIT,
     anchored,
-    execute,
     newest,
     relations_around,
+    retrieve,
     standing_at,
 )
 from memory_fabric.recall.staleness import mark_stale
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT = 10
 # Few candidates per source, to save time: only a handful of hits is injected.
-PUSH_LIMIT = 40
+INJECT_LIMIT = 40
 # Cross references change the order, so they are looked up for more hits than are returned.
 REFERENCED_EXTRA = 10
 # A question without this word names no domain.
@@ -45,7 +45,7 @@ EXCLUDE_EACH_OTHER = "nothing can be found: these filters exclude each other"
 NOT_SHOWN = frozenset(("matched", "entities", "relations", "promoted_at", "body"))
 
 
-class Pushed(Value):
+class Injection(Value):
     """The injection of a hook: fenced text, and the ids for the ledger once it was delivered."""
 
     text: str = ""
@@ -116,7 +116,7 @@ class Fabric(RequestContext):
         told = answer.query._replace(filters=query.filters)
         return without_secrets(answer._replace(query=told, notes=notes))
 
-    def push(
+    def hits_to_inject(
         self,
         text: str,
         *,
@@ -134,11 +134,11 @@ class Fabric(RequestContext):
         query = parse(text, now=self.now, plain=True)
         if inject.is_silent(query):
             return []
-        found = self.push_candidates(query, session=session)
+        found = self.injection_candidates(query, session=session)
         hits = inject.above_floor(found, query, seen=seen, shown=shown, here=here, since=since)
         return inject.choose(self._ranked(inject.shortlist(hits), query)) if hits else []
 
-    def in_room_named(self, text: str) -> Fabric:
+    def in_named_domain(self, text: str) -> Fabric:
         """Return a pipeline scoped to the one domain that a prompt names explicitly, if any."""
         if WORD not in text.lower():
             return self
@@ -153,12 +153,12 @@ class Fabric(RequestContext):
 
         return Fabric(within(self.memory, (found.domain,)), self.now)
 
-    def push_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
-        """Return the candidates of `push`, most relevant first. Raises DeadlinePassed."""
-        found, _, _ = self._found(query, session, PUSH_LIMIT)
+    def injection_candidates(self, query: Query, *, session: str = "") -> list[Hit]:
+        """Return the candidates of `hits_to_inject`, most relevant first. Raises DeadlinePassed."""
+        found, _, _ = self._found(query, session, INJECT_LIMIT)
         return mark_stale(found, self.now)
 
-    def push_for_prompt(
+    def inject_for_prompt(
         self,
         text: str,
         *,
@@ -167,16 +167,18 @@ class Fabric(RequestContext):
         shown: Container[str] = frozenset(),
         here: str = "",
         since: str = "",
-    ) -> Pushed:
+    ) -> Injection:
         """Return the injection for a prompt; empty if nothing is above the floor.
 
         If the prompt names a domain explicitly, only memories of that, under its label.
         """
-        room = self.in_room_named(text)
-        hits = room.push(text, session=session, seen=seen, shown=shown, here=here, since=since)
-        return _pushed(hits, room._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)
+        scoped = self.in_named_domain(text)
+        hits = scoped.hits_to_inject(
+            text, session=session, seen=seen, shown=shown, here=here, since=since
+        )
+        return _injection(hits, scoped._headed(render.PROMPT_HEADING), inject.PROMPT_CHARS)
 
-    def push_for_agent(
+    def inject_for_agent(
         self,
         agent_type: str,
         tasks: Sequence[str] = (),
@@ -184,17 +186,17 @@ class Fabric(RequestContext):
         session: str = "",
         seen: Container[str] = frozenset(),
         shown: Container[str] = frozenset(),
-    ) -> Pushed:
+    ) -> Injection:
         """Return the injection for a subagent: hits of its tasks, then of its kind (BR-14)."""
         from memory_fabric.recall.for_agents import for_agent  # late: only at a subagent's start
 
         def ask(text: str) -> list[Hit]:
-            return self.push(text, session=session, seen=seen, shown=shown)
+            return self.hits_to_inject(text, session=session, seen=seen, shown=shown)
 
         hits, max_chars = for_agent(
             agent_type, tasks, memory=self.memory, ask=ask, now=self.now, seen=seen, shown=shown
         )
-        return _pushed(hits, self._headed(render.AGENT_HEADING), max_chars)
+        return _injection(hits, self._headed(render.AGENT_HEADING), max_chars)
 
     def _headed(self, heading: str) -> str:
         """Return the heading under a label of the domains, if memory is scoped to some."""
@@ -203,12 +205,12 @@ class Fabric(RequestContext):
 
     def _answer(self, query: Query, limit: int, session: str, *, explain: bool = False) -> Answer:
         query = anchored(query, self.memory, session=session)
-        found, paths, failures = self._found(query, session, PULL_LIMIT, explain=explain)
+        found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
         notes: tuple[str, ...] = ()
         if query.phrases and not found:
             notes = (f"nothing holds {_quoted(query.phrases)}: searched for the words instead",)
             query = query._replace(phrases=())
-            found, paths, failures = self._found(query, session, PULL_LIMIT, explain=explain)
+            found, paths, failures = self._found(query, session, RECALL_LIMIT, explain=explain)
         hits = self._ranked(found[: limit + REFERENCED_EXTRA], query)[: max(0, limit)]
         if explain:
             hits = with_score_parts(hits, self._then(query), past=query.past)
@@ -221,8 +223,8 @@ class Fabric(RequestContext):
         """Return distinct hits, most relevant first, with the paths and failures of the search."""
         settings = self.memory.settings
         session = session or settings.session
-        wide = limit >= PULL_LIMIT
-        candidates, paths, failures = execute(
+        wide = limit >= RECALL_LIMIT
+        candidates, paths, failures = retrieve(
             query, self.memory, now=self.now, session=session, limit=limit, wide=wide
         )
         hits = collapse(normalize(candidates, query, self.now, wide=wide, explain=explain))
@@ -345,7 +347,7 @@ def _quoted(phrases: Sequence[str]) -> str:
     return ", ".join(f"“{phrase}”" for phrase in phrases)
 
 
-def _pushed(hits: Sequence[Hit], heading: str, max_chars: int) -> Pushed:
+def _injection(hits: Sequence[Hit], heading: str, max_chars: int) -> Injection:
     kept = render.fitting(hits, heading=heading, max_chars=max_chars)
     text = render.render(kept, heading=heading, max_chars=max_chars)
-    return Pushed(text, tuple(hit.id for hit in kept))
+    return Injection(text, tuple(hit.id for hit in kept))

@@ -5,7 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.config import Settings
-    from memory_fabric.recall.agent_domains import Room
+    from memory_fabric.recall.agent_domains import AgentDomain
     from memory_fabric.store.memory import Memory
 
 
@@ -24,14 +24,14 @@ class RequestContext:
         self._launched = launched
 
     @property
-    def room(self) -> Room:
+    def domain(self) -> AgentDomain:
         """The domain of the agent, and its isolation."""
         # late: not needed to recall for a prompt
-        from memory_fabric.recall.agent_domains import room_for
+        from memory_fabric.recall.agent_domains import domain_for
 
-        return room_for(self._launched or self.memory.settings, self.agent_type)
+        return domain_for(self._launched or self.memory.settings, self.agent_type)
 
-    def of(self, agent_type: str, launched: Settings | None = None) -> RequestContext:
+    def for_agent(self, agent_type: str, launched: Settings | None = None) -> RequestContext:
         """Return the context of another agent type, or session `launched` in another folder."""
         seen = visible_to(self.memory.whole, agent_type, launched)
         return RequestContext(seen, self.now, agent_type, launched)
@@ -43,16 +43,19 @@ def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None
     It depends on the folder in which the session was launched. An agent outside the isolated
     domains sees nothing of them.
     """
-    rooms = memory.settings.rooms
-    if not (rooms.isolated or rooms.isolated_agents):
+    config = memory.settings.domains
+    if not (config.isolated or config.isolated_agents):
         return memory
-    from memory_fabric.recall.agent_domains import room_for, seen_from  # late: isolation is rare
+    from memory_fabric.recall.agent_domains import (
+        domain_for,
+        visible_from,
+    )  # late: isolation is rare
 
-    room = room_for(launched or memory.settings, agent_type)
-    if room.isolated or not rooms.isolated:
-        return seen_from(memory, room)
+    domain = domain_for(launched or memory.settings, agent_type)
+    if domain.isolated or not config.isolated:
+        return visible_from(memory, domain)
     from memory_fabric.store.domains.scoped_memory import (
         without,
     )  # most memories are never confined
 
-    return without(memory, sorted(rooms.isolated - {room.domain}))
+    return without(memory, sorted(config.isolated - {domain.name}))

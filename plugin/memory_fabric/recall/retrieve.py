@@ -30,7 +30,7 @@ EVERYTHING = search.EVERYTHING
 ANCHORING = frozenset(("before", "after", "since", "until"))
 MAX_ANCHORED_CHARS = 500
 # Measured: more than the top 200 of a source changes nothing.
-PULL_LIMIT = 200
+RECALL_LIMIT = 200
 ENTITY_LIMIT = 20
 NEAR_LIMIT = 60
 # The number of paths whose edges are hits of their own; the other paths are only shown.
@@ -49,13 +49,13 @@ GRAPH_MISSING = (
 )
 
 
-def execute(
+def retrieve(
     query: Query,
     memory: Memory,
     *,
     now: str = "",
     session: str = "",
-    limit: int = PULL_LIMIT,
+    limit: int = RECALL_LIMIT,
     wide: bool = False,
 ) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
     """Return candidates of all sources and stores, the walked paths, and the failures by name.

@@ -56,7 +56,7 @@ def _catch_up(context: RequestContext, session: str, path: str) -> bool:
 
     if not trust_for(context.memory.settings, "assistant"):
         return False  # a session that may save catches up later
-    if context.room.isolated and not is_placed(context.memory, session):
+    if context.domain.isolated and not is_placed(context.memory, session):
         return False  # its domain is unknown
     context = context_of(context, session)
     memory = context.memory

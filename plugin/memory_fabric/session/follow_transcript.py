@@ -102,7 +102,7 @@ def follow(
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that determine the session's domain, if they make a difference."""
     told = {AGENT: agent_type} if agent_type or AGENT in notes else {}
-    if settings.rooms.configured or settings.domain or PLACE in notes:
+    if settings.domains.configured or settings.domain or PLACE in notes:
         told |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
     return told
 
@@ -111,11 +111,11 @@ def context_of(context: RequestContext, session: str) -> RequestContext:
     """Return the context of a session: for the agent type and folder in its notes."""
     notes = sessions.load_notes(context.memory.session_database(), session)
     if PLACE not in notes:
-        return context.of(str(notes.get(AGENT, "")))
+        return context.for_agent(str(notes.get(AGENT, "")))
     there = context.memory.settings._replace(
         project_dir=str(notes[PLACE]), domain=str(notes.get(DOMAIN, ""))
     )
-    return context.of(str(notes.get(AGENT, "")), there)
+    return context.for_agent(str(notes.get(AGENT, "")), there)
 
 
 def is_placed(memory: Memory, session: str) -> bool:
@@ -224,7 +224,7 @@ def _store_episodes(context: RequestContext, heard: Sequence[Heard]) -> None:
             trust="assistant",
             session=heard[-1].owner,
             agent=context.agent_type,
-            domain=context.room.domain,
+            domain=context.domain.name,
         )
         memory.write("add_episodes", {"episodes": episodes}, by)
 

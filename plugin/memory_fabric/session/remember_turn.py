@@ -32,6 +32,6 @@ def speak(
         trust=trust,
         session=session,
         agent=context.agent_type,
-        domain=context.room.domain,
+        domain=context.domain.name,
     )
     return remember.remember_text(context.memory, text, role, by, said_at)

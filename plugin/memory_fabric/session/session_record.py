@@ -64,10 +64,10 @@ def conclude(context: RequestContext, session: str) -> Record | None:
     )
     if record is None:
         return None
-    by, room = Provenance("assistant", trust=trust, session=session), context.room
+    by, domain = Provenance("assistant", trust=trust, session=session), context.domain
     record = record._replace(
         # A session may continue in another domain: its work in an isolated one is kept apart.
-        id=ids.id_for(f"{session}\n{room.domain}" if room.isolated else session),
+        id=ids.id_for(f"{session}\n{domain.name}" if domain.isolated else session),
         trust=trust,
         source=by.source,
         session=session,

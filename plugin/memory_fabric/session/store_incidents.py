@@ -37,7 +37,7 @@ def keep_incidents(
         trust="assistant",
         session=session,
         agent=context.agent_type,
-        domain=context.room.domain,
+        domain=context.domain.name,
     )
     new = [record for incident in solved for record in _keep(context.memory, incident, by)]
     more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}

@@ -366,7 +366,7 @@ class Memory:
 
         None of an isolated domain: the client shows the file to every session and subagent.
         """
-        apart = sorted(self.settings.rooms.isolated)
+        apart = sorted(self.settings.domains.isolated)
         fit = (
             "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <> 'local' "
             "AND scope <> 'global' AND trust = 'user' AND type <> 'session' "

@@ -7,7 +7,7 @@ from typing import Any
 from memory_fabric.cli import environment, show
 from memory_fabric.config import Settings
 from memory_fabric.domain_config import DomainConfig
-from memory_fabric.recall.agent_domains import room_for, seen_by_process
+from memory_fabric.recall.agent_domains import domain_for, visible_to_process
 from memory_fabric.store.domains import counts as store
 from memory_fabric.store.domains.counts import CrossDomainRelation, DomainCounts
 
@@ -30,7 +30,7 @@ def domains(as_json: show.AsJson = False) -> int:
         memory-fabric domains --json
     """
     with environment.open_memory() as whole:
-        memory = seen_by_process(whole)
+        memory = visible_to_process(whole)
         found = store.count_by_domain(memory.databases(), MAX_SHOWN)
         failures, settings = list(memory.failures), memory.settings
     if as_json:
@@ -64,15 +64,15 @@ def _as_json(found: DomainCounts) -> dict[str, Any]:
 
 
 def _configured_as_json(settings: Settings) -> dict[str, Any]:
-    rooms = settings.rooms
+    config = settings.domains
     stated = {
-        "agents": dict(rooms.agents),
-        "paths": dict(rooms.paths),
-        "isolated_domains": sorted(rooms.isolated),
-        "isolated_agents": sorted(rooms.isolated_agents),
+        "agents": dict(config.agents),
+        "paths": dict(config.paths),
+        "isolated_domains": sorted(config.isolated),
+        "isolated_agents": sorted(config.isolated_agents),
         "complaints": list(settings.complaints),
     }
-    return {"configured": stated, "here": room_for(settings).domain}
+    return {"configured": stated, "here": domain_for(settings).name}
 
 
 def _show(found: DomainCounts) -> None:
@@ -93,22 +93,22 @@ def _show(found: DomainCounts) -> None:
 
 def _show_configured(settings: Settings) -> None:
     """Print the domains of config.toml, if there are any."""
-    rooms = settings.rooms
-    if rooms == DomainConfig() and not settings.domain:
+    config = settings.domains
+    if config == DomainConfig() and not settings.domain:
         return
     show.line("From config.toml:")
-    named = set(rooms.agents.values()) | set(rooms.paths.values()) | rooms.isolated
+    named = set(config.agents.values()) | set(config.paths.values()) | config.isolated
     for domain in sorted(named):
-        agents = [agent for agent, given in rooms.agents.items() if given == domain]
-        paths = [path for path, given in rooms.paths.items() if given == domain]
-        parts = ["isolated"] if domain in rooms.isolated else []
+        agents = [agent for agent, given in config.agents.items() if given == domain]
+        paths = [path for path, given in config.paths.items() if given == domain]
+        parts = ["isolated"] if domain in config.isolated else []
         parts += [f"agents {', '.join(agents)}"] if agents else []
         parts += [f"paths {', '.join(paths)}"] if paths else []
         show.line(f"  {domain}: {'; '.join(parts)}")
-    if rooms.isolated_agents:
-        show.line(f"  isolated agent types: {', '.join(sorted(rooms.isolated_agents))}")
-    current = room_for(settings)
-    show.line(f"This folder: {current.domain}{', isolated' if current.isolated else ''}")
+    if config.isolated_agents:
+        show.line(f"  isolated agent types: {', '.join(sorted(config.isolated_agents))}")
+    current = domain_for(settings)
+    show.line(f"This folder: {current.name}{', isolated' if current.isolated else ''}")
 
 
 def _line(one: CrossDomainRelation) -> str:

@@ -141,9 +141,9 @@ def export(
     if target == STREAM and as_json:
         raise BadInput("--json", "Standard output is used for the graph.", remedy="Name a file.")
     with environment.open_memory() as whole, progress.bar("Exporting", quiet=as_json) as tell:
-        from memory_fabric.recall.agent_domains import seen_by_process
+        from memory_fabric.recall.agent_domains import visible_to_process
 
-        memory = seen_by_process(whole)
+        memory = visible_to_process(whole)
         lines = exchange.export_lines(memory.databases(), tell)
         if memory.failures:
             raise StoreUnavailable("", f"Nothing was exported: {'; '.join(memory.failures)}.")

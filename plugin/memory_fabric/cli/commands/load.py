@@ -14,11 +14,11 @@ def load(as_json: show.AsJson = False) -> int:
     isolates, only memories of this domain.
     """
     from memory_fabric.handlers.load_context import open_points, standing
-    from memory_fabric.recall.agent_domains import seen_by_process
+    from memory_fabric.recall.agent_domains import visible_to_process
     from memory_fabric.recall.render import recent_decisions
 
     with environment.open_memory() as whole:
-        memory = seen_by_process(whole)
+        memory = visible_to_process(whole)
         records, asked = standing(memory), open_points(memory)
         failures = list(memory.failures)
     text = recent_decisions(

@@ -130,7 +130,7 @@ def recall(
         memory-fabric recall "type:antipattern pagination" --limit 3
         memory-fabric recall "naming rules" --domain code_reviewer --project frontend
     """
-    from memory_fabric.recall.agent_domains import seen_by_process
+    from memory_fabric.recall.agent_domains import visible_to_process
     from memory_fabric.recall.pipeline import Fabric, answer_as_json
     from memory_fabric.semantic.measure import measure_for
 
@@ -148,7 +148,7 @@ def recall(
         before=before,
     )
     with environment.open_memory() as memory:
-        fabric = Fabric(seen_by_process(memory), now, measure_for(memory.settings))
+        fabric = Fabric(visible_to_process(memory), now, measure_for(memory.settings))
         if explain and text:
             return _explained(fabric, text, limit, depth, then, filters, as_json)
         answer = fabric.recall(text, limit=limit, depth=depth, as_of=then, filters=filters)

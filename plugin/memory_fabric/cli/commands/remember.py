@@ -12,7 +12,7 @@ from memory_fabric.cli import environment, option_values, show, statement_report
 from memory_fabric.cli.option_values import STATED_TYPES
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import INSTEAD, SCOPES, Record, lacks_lesson
-from memory_fabric.recall.agent_domains import room_for, seen_by_process, stated_name
+from memory_fabric.recall.agent_domains import domain_for, stated_name, visible_to_process
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line, without_controls
 
@@ -123,9 +123,9 @@ def remember(
         scope=_scope(scope, for_all),
     )
     with environment.open_memory() as whole:
-        room = room_for(whole.settings, agent)
-        memory = seen_by_process(whole)
-        stated = stated._replace(domain=_domain(domain) or room.domain)
+        own = domain_for(whole.settings, agent)
+        memory = visible_to_process(whole)
+        stated = stated._replace(domain=_domain(domain) or own.name)
         if stated.scope == "local" and not memory.settings.session:
             raise BadInput(
                 "--scope",

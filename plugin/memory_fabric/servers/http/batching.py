@@ -186,7 +186,7 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
     refresh.renew(memory)
     if not memory.settings.writes:
         raise switches.off_error(memory.settings)
-    if memory.settings.domain in memory.settings.rooms.isolated:
+    if memory.settings.domain in memory.settings.domains.isolated:
         texts = [text._replace(domain=memory.settings.domain) for text in texts]
     database = memory.database("project", create=True)
     if database is not None:

@@ -50,12 +50,12 @@ class RecallApi:
 
             def job(memory: Memory) -> dict[str, Any]:
                 from memory_fabric.language import times
-                from memory_fabric.recall.agent_domains import seen_by_process
+                from memory_fabric.recall.agent_domains import visible_to_process
                 from memory_fabric.recall.pipeline import Fabric, answer_as_json
                 from memory_fabric.semantic.measure import measure_for
 
                 then = times.stated(as_of, now, AS_OF) if as_of else ""
-                seen = seen_by_process(memory)
+                seen = visible_to_process(memory)
                 fabric = Fabric(seen, now, measure_for(seen.settings))
                 return answer_as_json(
                     fabric.recall(text, limit=limit, depth=depth, as_of=then, filters=stated)

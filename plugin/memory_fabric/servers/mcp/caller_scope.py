@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.errors import FabricError
-from memory_fabric.recall.agent_domains import isolates, room_for, seen_from
+from memory_fabric.recall.agent_domains import domain_for, isolates, visible_from
 from memory_fabric.store import switches
 from memory_fabric.store.domains import callers
 from memory_fabric.values import Value
@@ -63,23 +63,23 @@ def seated(
         if not call.id and call.client == CLAUDE_CODE:
             raise FabricError(WITHOUT_ID)
     who = caller or callers.Caller()
-    room = room_for(memory.settings, who.agent_type, place)
+    domain = domain_for(memory.settings, who.agent_type, place)
     stamped = said_by._replace(
-        session=who.session or said_by.session, agent=who.agent_type, domain=room.domain
+        session=who.session or said_by.session, agent=who.agent_type, domain=domain.name
     )
-    return seen_from(memory, room), stamped
+    return visible_from(memory, domain), stamped
 
 
 def seen_by_anybody(memory: Memory, place: str) -> Memory:
     """Return the memory that an unknown reader may see. Raises FabricError."""
     _need_open(memory)
-    room = room_for(memory.settings, "", place)
-    if isolates(memory.settings) and not room.isolated:
+    domain = domain_for(memory.settings, "", place)
+    if isolates(memory.settings) and not domain.isolated:
         raise FabricError(
             "config.toml isolates agents, and nobody can tell who reads this resource: use the "
             "tool read_graph."
         )
-    return seen_from(memory, room)
+    return visible_from(memory, domain)
 
 
 def _need_open(memory: Memory) -> None:

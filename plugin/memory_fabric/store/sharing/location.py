@@ -56,7 +56,7 @@ def journal_folder(memory: Memory, kind: str) -> str:
         return folder
     # With isolated domains, outbox.publish decides what may be shared.
     stays = may_write_journal(memory, project) and not (
-        is_on(memory) and memory.settings.rooms.isolated
+        is_on(memory) and memory.settings.domains.isolated
     )
     return folder if stays else private_folder(memory, project)
 

@@ -24,7 +24,7 @@ def publish(memory: Memory) -> int:
     project = memory.project
     if project is None or location.is_in_home(memory, project):
         return 0
-    if memory.settings.rooms.isolated and location.is_on(memory):
+    if memory.settings.domains.isolated and location.is_on(memory):
         remove_private(memory)
     waiting = os.path.join(location.private_folder(memory, project), journal.DECISIONS)
     if not os.path.exists(waiting) or not location.may_write_journal(memory, project):
@@ -91,7 +91,7 @@ def _split_isolated(
     memory: Memory, lines: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the lines of isolated domains, and the others."""
-    isolated = memory.settings.rooms.isolated
+    isolated = memory.settings.domains.isolated
     apart = [line for line in lines if line.get("domain") in isolated]
     return apart, [line for line in lines if line.get("domain") not in isolated]
 
