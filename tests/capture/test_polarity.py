@@ -130,6 +130,7 @@ def test_what_it_is_for_is_said_of_what_was_taken(text: str) -> None:
     assert [tuple(r) for r in extract(text)[1]] == [
         ("SQLite", "chose_over", "DuckDB"),
         ("SQLite", "used_for", "image-service"),
+        ("DuckDB", "rejected_for", "image-service"),
     ]
 
 

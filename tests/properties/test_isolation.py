@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from memory_fabric.capture import opposites
+from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.known_names import KnownNames
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.handlers import load_context
@@ -335,7 +335,7 @@ def pictures(room: Memory, _ids: list[str]) -> Iterable[Any]:
 
 def lists(room: Memory, ids: list[str]) -> Iterable[Any]:
     yield room.find_records("1"), candidates.waiting(room), merging.all_aliases(room)
-    yield [opposites.opposites(room, record) for record in room.find_records("1")]
+    yield [contradicting(room, record) for record in room.find_records("1")]
     yield list(KnownNames(room, "Use Redis with " + " ".join(NAMES)).values())
     yield (
         client_memory_files.candidates(room, Filters())[0],

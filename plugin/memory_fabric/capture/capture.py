@@ -11,7 +11,6 @@ from __future__ import annotations
 from memory_fabric import deadline
 from memory_fabric.capture import sections
 from memory_fabric.capture.clauses import Parts, parts_at
-from memory_fabric.capture.confidence import confidence, of_candidate
 from memory_fabric.capture.extract import extract
 from memory_fabric.capture.global_scope import is_generalizable
 from memory_fabric.capture.hearing import FACTS, Judged, is_certain, is_clause, judged
@@ -186,3 +185,35 @@ def _settled_type(phrase: Phrase, entities: Sequence[Entity]) -> str:
 
 def _is_known(entity: Entity, known: Mapping[str, str]) -> bool:
     return bool(entity_type(entity.name)) or name_key(entity.name) in known
+
+
+BASE = 0.5
+EXPLICIT = 0.2  # a first-person decision or a lasting rule, stated as such
+REASON = 0.15
+ALTERNATIVE = 0.1  # a rejected alternative is named
+KNOWN_ENTITY = 0.05  # for the first and for a second one
+STATED_BY_USER = 0.05
+CANDIDATE_BASE, CANDIDATE_STEP = 0.3, 0.05
+
+
+def confidence(
+    *,
+    explicit: bool = False,
+    reason: bool = False,
+    alternative: bool = False,
+    known_entities: int = 0,
+    by_user: bool = False,
+) -> float:
+    """Return the confidence of one record, 0.5 to 1.0, rounded to two places."""
+    total = BASE
+    total += EXPLICIT * explicit + REASON * reason + ALTERNATIVE * alternative
+    total += KNOWN_ENTITY * min(2, max(0, known_entities)) + STATED_BY_USER * by_user
+    return round(min(1.0, total), 2)
+
+
+def of_candidate(
+    *, explicit: bool = False, known_entities: int = 0, by_user: bool = False
+) -> float:
+    """Return the confidence of a statement without the support that a record needs: 0.3 to 0.45."""
+    steps = explicit + by_user + min(1, max(0, known_entities))
+    return round(CANDIDATE_BASE + CANDIDATE_STEP * steps, 2)

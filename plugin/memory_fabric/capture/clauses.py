@@ -105,6 +105,12 @@ _OVER_END = (
 )
 
 
+# Sentences of a text, and a reason before its consequence: "offsets time out, so we use cursors".
+_SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
+_SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
+MAX_ALTERNATIVES = 4
+
+
 class Parts(Value):
     """What a record keeps of a sentence."""
 
@@ -144,6 +150,45 @@ def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
     what = _trimmed(sentence[left:right])
     over = over_in(sentence[left:]) or (over_in(sentence) if whole else ())
     return Parts(what, why, tuple(name for name in over if name != what))
+
+
+def reason_and_alternatives(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the reason that a text gives for what it states, and what it rejects."""
+    why = ""
+    over: dict[str, None] = {}
+    sentences = [part for part in pattern(_SENTENCES).split(text.strip()) if part]
+    for number, sentence in enumerate(sentences):
+        if number == 0 or not why:
+            why = why or _reason_of(sentence, is_first=number == 0)
+        over |= dict.fromkeys(over_in(sentence.rstrip(" .。!")))
+    return why, tuple(over)[:MAX_ALTERNATIVES]
+
+
+def without_reason(text: str) -> str:
+    """Return a text without the reasons in its sentences."""
+    kept = []
+    for sentence in pattern(_SENTENCES).split(text.strip()):
+        first = pattern(_REASON_FIRST).match(sentence)
+        sentence = first.group("rest") if first else sentence
+        marker = _reason_marker(sentence, 6)
+        kept.append(sentence[: marker.start()] if marker else sentence)
+    return " ".join(kept)
+
+
+def _reason_of(sentence: str, *, is_first: bool) -> str:
+    if not is_first:
+        found = reason_of_next(sentence)
+        if found:
+            return found
+    sentence = sentence.rstrip(" .。!")
+    first = pattern(_REASON_FIRST).match(sentence)
+    if first:
+        return first.group("why").strip()
+    marker = _reason_marker(sentence, 6)
+    if marker and " unless " not in sentence[: marker.start()]:
+        return _reason(sentence, marker)
+    so = pattern(_SO).match(sentence)
+    return _trimmed(without_lead_in(so.group("why"))) if so else ""
 
 
 def _left(sentence: str, start: int) -> int:

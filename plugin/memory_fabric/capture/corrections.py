@@ -9,8 +9,8 @@ says it again), and whether what follows is a rule. A bare "no" asks more of the
 from __future__ import annotations
 
 from memory_fabric import deadline
+from memory_fabric.capture.capture import confidence
 from memory_fabric.capture.clauses import parts_at
-from memory_fabric.capture.confidence import confidence
 from memory_fabric.capture.correction_cues import CATEGORY, CUES, WORLD_CUES, may_correct
 from memory_fabric.capture.correction_forms import (
     DEICTIC,

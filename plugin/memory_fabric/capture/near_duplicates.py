@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from memory_fabric.capture.closing.statements import reading
+from memory_fabric.capture.clauses import over_in
+from memory_fabric.capture.subject import subject
 from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.recall.dedupe import FILLERS, tells
 from memory_fabric.text import same_form, stem, words
@@ -51,14 +52,13 @@ def _named(text: str) -> frozenset[str]:
 
 def _same_choice(a: Record, b: Record) -> bool:
     """Return True for equal choices: "Use pnpm, not npm" and "we use pnpm instead of npm here"."""
-    left, right = reading(a), reading(b)
-    if not (left.taken and right.taken and left.settled and right.settled):
-        return False
-    rejected = [frozenset().union(*r.left, *r.away) for r in (left, right)]
-    taken = [frozenset().union(*r.taken) for r in (left, right)]
-    return (
-        bool(rejected[0])
-        and rejected[0] == rejected[1]
-        and taken[0] == taken[1]
-        and (left.use == right.use)
-    )
+    left, right = _rejected(a), _rejected(b)
+    return bool(left) and left == right and _taken(a, left) == _taken(b, right)
+
+
+def _rejected(record: Record) -> frozenset[str]:
+    return frozenset(subject(" ".join(record.alternatives or over_in(record.what))))
+
+
+def _taken(record: Record, rejected: frozenset[str]) -> frozenset[str]:
+    return frozenset(subject(record.what)) - rejected

@@ -6,15 +6,16 @@ from memory_fabric import deadline, ids
 from memory_fabric.capture.aliases import aliases_in
 from memory_fabric.capture.capture import capture
 from memory_fabric.capture.closing.older import closed_by
-from memory_fabric.capture.confidence import confidence
+from memory_fabric.capture.confidence import PURPOSE
 from memory_fabric.capture.correction_cues import CATEGORY as CORRECTION
 from memory_fabric.capture.correction_cues import may_correct
 from memory_fabric.capture.known_names import KnownNames
-from memory_fabric.capture.polarity import is_denied, is_left
+from memory_fabric.capture.polarity import clause_around, is_denied, is_left
+from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.config import captures
 from memory_fabric.language.vocabulary import entity_type
-from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation
+from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation, record_type
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
@@ -112,7 +113,7 @@ def store(
     stated = []
     for record in found:
         deadline.current().check("the last record")
-        stated.append(state(memory, record, provenance, text))
+        stated.append(_hear(memory, record, provenance, text))
     return [
         record
         for record, is_new in stated
@@ -121,45 +122,102 @@ def store(
 
 
 def state(
-    memory: Memory, record: Record, provenance: Provenance, text: str = ""
+    memory: Memory,
+    record: Record,
+    provenance: Provenance,
+    instead_of: Sequence[str] = (),
 ) -> tuple[Record | None, bool]:
-    """Store one record as `store` does; return it as saved, and True if it is new.
+    """Store one record that was stated on purpose; return it as saved, and True if it is new.
 
-    The record is None if it was forgotten and must not be restored, if it is too uncertain, or if
+    It closes the records (ids) in `instead_of`, as far as its trust allows, and no others. The
+    record is None if it was forgotten and must not be restored, if it is too uncertain, or if
     nothing but a secret was said.
     """
+    made = _made(memory, record)
+    if made is None:
+        return None, False
+    stored = memory.remember(made, provenance, instead_of)
+    _finish(memory, made, stored, provenance)
+    return stored, stored is not None and stored.id == made.id
+
+
+def stated(
+    memory: Memory, text: str, *, type: str = "", why: str = "", alternatives: Sequence[str] = ()
+) -> Record:
+    """Return the record of a text that was said on purpose, with names as memory knows them.
+
+    What cannot be read from it is left out, and counted.
+    """
+    unread = Unread()
+    plain = Record(record_type(type) or "note", text, why, tuple(alternatives), confidence=PURPOSE)
+    known = KnownNames(memory, f"{text}. {why}")
+
+    def read() -> Record:
+        return statement(text, type=type, why=why, alternatives=alternatives, known=known)
+
+    record = unread.attempt(plain, read)
+    unread.tell(memory)
+    return record
+
+
+def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
+    """Store a candidate as a record, since the user confirmed it."""
+    told = stated(
+        memory,
+        candidate.what,
+        type=candidate.type,
+        why=candidate.why,
+        alternatives=candidate.alternatives,
+    )
+    record = candidate._replace(
+        why=told.why,
+        alternatives=told.alternatives,
+        entities=candidate.entities or told.entities,
+        relations=candidate.relations or told.relations,
+        confidence=told.confidence,
+    )
+    return memory.remember(_joined_to_project(record, memory), provenance)
+
+
+def _made(memory: Memory, record: Record) -> Record | None:
+    """Return the record as it is stored, with an id; None if it says only a secret."""
     if "[redacted: " in record.what:
         from memory_fabric.redaction.redact import (
             says_only_secrets,
         )  # late: only for stated records
 
         if says_only_secrets(record.what):
-            return None, False
-    id_, unread = record.id or ids.new_id(), Unread()
+            return None
     if record.scope == "global":
         from memory_fabric.capture.identifying_names import (
             for_everybody,
         )  # late: rare, and never in a hook
 
         record = for_everybody(record, memory)
-    record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
-    opened = unread.attempt((), opening, text, record.what)
-    stored = _remembered(memory, record, provenance, opened, unread)
-    is_new = stored is not None and stored.id == id_
-    if stored is not None and is_new and stored.confidence >= STORED_FROM:
-        unread.attempt(None, _learn_aliases, memory, stored, provenance)
-    unread.tell(memory)
-    return stored, is_new
+    return _joined_to_project(_bounded(record)._replace(id=record.id or ids.new_id()), memory)
 
 
-def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
-    """Store a candidate as a record, since the user confirmed it; it closes what it replaces."""
-    sure = confidence(explicit=True, by_user=True, reason=bool(candidate.why))
-    record = candidate._replace(confidence=max(candidate.confidence, sure))
+def _finish(memory: Memory, made: Record, stored: Record | None, by: Provenance) -> None:
+    """Save the aliases that a new record gives to its entities."""
     unread = Unread()
-    closed = unread.attempt([], closed_by, memory, record, provenance)
+    if stored is not None and stored.id == made.id and stored.confidence >= STORED_FROM:
+        unread.attempt(None, _learn_aliases, memory, stored, by)
     unread.tell(memory)
-    return memory.remember(record, provenance, closed)
+
+
+def _hear(
+    memory: Memory, record: Record, provenance: Provenance, text: str
+) -> tuple[Record | None, bool]:
+    """Store one record that was heard in a text, and close what it says to replace."""
+    unread = Unread()
+    made = _made(memory, record)
+    if made is None:
+        return None, False
+    opened = unread.attempt((), opening, text, made.what)
+    stored = _remembered(memory, made, provenance, opened, unread)
+    unread.tell(memory)
+    _finish(memory, made, stored, provenance)
+    return stored, stored is not None and stored.id == made.id
 
 
 def _remembered(
@@ -235,13 +293,20 @@ def _joined_to_project(record: Record, memory: Memory) -> Record:
         ),
         "",
     )
-    if not chosen or is_denied(record.what) or is_left(record.what):
+    if not chosen or not _is_taken(record.what, chosen):
         return record
     name = record.project or memory.project.name
     return record._replace(
         entities=(*record.entities, Entity(name, "project")),
         relations=(*record.relations, Relation(name, "chose", chosen)),
     )
+
+
+def _is_taken(text: str, name: str) -> bool:
+    """Return True if the clause that names a thing neither denies nor leaves it."""
+    at = text.lower().find(name.lower())
+    clause = clause_around(text, at, at + len(name)) if at >= 0 else text
+    return not (is_denied(clause) or is_left(clause))
 
 
 def _is_a_thing(name: str) -> bool:
