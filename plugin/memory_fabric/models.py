@@ -31,6 +31,9 @@ FOLLOWED = frozenset("decision preference constraint pattern solution".split())
 # The beginning of a reason that says what to do instead of what failed.
 INSTEAD = "instead: "
 
+# The key of a record's evidence: ids of records that it contradicts and that stay beside it.
+CONTRADICTS = "contradicts"
+
 # The depth of a graph walk if a question states none.
 DEFAULT_DEPTH = 2
 

@@ -20,6 +20,8 @@ from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from memory_fabric.events import Event
     from memory_fabric.models import Record
     from memory_fabric.recall.request_context import RequestContext
@@ -86,6 +88,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
     fresh = [r for r in (*pinned, *ours, *theirs) if f"record:{r.id}" not in seen]
     asked = [r for r in open_points(memory) if r.id not in shown and f"record:{r.id}" not in seen]
     last = left_open(memory, event) if events.source(event) in ("startup", "clear") else None
+    more, told_ids = _notes(event, context, seen)
     text = render.recent_decisions(
         [r for r in fresh if not r.pinned],
         pinned=[r for r in fresh if r.pinned],
@@ -95,7 +98,24 @@ def session_block(event: Event, context: RequestContext) -> Block:
     lines = [(r, render.record_line(r)) for r in fresh] + [(r, render.open_line(r)) for r in asked]
     lines += [(last, render.left_open_line(last))] if last else []
     given = tuple(f"record:{r.id}" for r, line in lines if line in text)
-    return Block(Reply(text, receipts=ledger.receipt(given, "session", loaded=True)), given)
+    whole = "\n\n".join(part for part in (text, more) if part)
+    receipts = ledger.receipt((*given, *told_ids), "session", loaded=True)
+    return Block(Reply(whole, receipts=receipts), given)
+
+
+def _notes(event: Event, context: RequestContext, seen: Set[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the protocol of notes and the review debt, with the ledger's names for them.
+
+    A resumed or forked session has the protocol already.
+    """
+    from memory_fabric.notes import debt, protocol
+
+    settings = context.memory.settings
+    if not protocol.is_told(settings) or protocol.ID in seen or events.source(event) == "resume":
+        return "", ()
+    waiting = debt.of_session(context.memory) if events.source(event) in debt.SOURCES else []
+    text = "\n\n".join(part for part in (debt.text(waiting), protocol.PROTOCOL) if part)
+    return text, (protocol.ID, *(debt.ID + record.id for record in waiting))
 
 
 def standing(memory: Memory) -> list[Record]:

@@ -95,7 +95,9 @@ class Memory:
         here = switches.state(*self.switched_by)
         reads, writes = self._stated
         self.settings = self.settings._replace(
-            reads=reads and here["read"], writes=writes and here["write"]
+            reads=reads and here["read"],
+            writes=writes and here["write"],
+            notes=self.settings.notes if here[switches.NOTES] else "off",
         )
 
     def follow_settings(self) -> None:

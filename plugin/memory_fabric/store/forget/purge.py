@@ -364,7 +364,7 @@ def _in_tables(database: Database, gone: Gone) -> Counter[str]:
         ("entities", {*payload["entityNames"], *gone.names}),
         ("observations", {*said, *(text for _, text in gone.said)} if gone.asked else ()),
         ("turns", purge_rows.turns(c, gone)),
-        ("blocks", purge_rows.blocks(c, gone)),
+        ("blocks", [*purge_rows.blocks(c, gone), *purge_rows.prompts(c, gone)]),
         ("tasks", purge_rows.tasks(c, gone)),
         ("ingests", purge_rows.ingests(c, gone)),
         ("history", purge_rows.history(c, gone)),

@@ -46,6 +46,7 @@ def scrub(
             _ingests(c, gone),
             _turns(c, gone),
             _delete(c, "tasks", "id", tasks(c, gone)),
+            _delete(c, "prompts", "seq", prompts(c, gone)),
         )
     )
     return changed + _cells(c, gone), gone
@@ -91,6 +92,11 @@ def turns(c: sqlite3.Connection, gone: Gone) -> list[Any]:
 def tasks(c: sqlite3.Connection, gone: Gone) -> list[Any]:
     """Return ids of subagents' tasks that hold purged text."""
     return [id_ for id_, text in c.execute("SELECT id, prompt FROM tasks") if gone.is_in(text)]
+
+
+def prompts(c: sqlite3.Connection, gone: Gone) -> list[Any]:
+    """Return the numbers of typed prompts that hold purged text."""
+    return [seq for seq, text in c.execute("SELECT seq, text FROM prompts") if gone.is_in(text)]
 
 
 def ingests(c: sqlite3.Connection, gone: Gone) -> list[Any]:

@@ -1,0 +1,1 @@
+"""Notes: lines in which the assistant says what later sessions must know."""
