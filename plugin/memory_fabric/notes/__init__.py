@@ -1,1 +1,1 @@
-"""Notes: lines in which the assistant says what later sessions must know."""
+"""Notes: the lines in which the assistant writes down what was settled."""
