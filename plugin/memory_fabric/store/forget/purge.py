@@ -29,8 +29,7 @@ from memory_fabric.store.forget import plan as forget_plan
 from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
 from memory_fabric.store.forget.purge_plan import Plan, asked, gone_from, planned
 from memory_fabric.store.forget.scrub_log import Gone
-from memory_fabric.store.history import resolve
-from memory_fabric.store.history import trace as tracing
+from memory_fabric.store.history import resolve, trace
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import first_of, one_line
 from memory_fabric.text import words as text_words
@@ -249,10 +248,10 @@ def _by_id(memory: Memory, text: str) -> Found | None:
     except NotFound:
         pass
     try:
-        trace = tracing.why(memory, text)
+        origin = trace.why(memory, text)
     except NotFound:
         return None
-    return Found(text, (trace.record,)) if isinstance(trace, tracing.RecordTrace) else None
+    return Found(text, (origin.record,)) if isinstance(origin, trace.RecordTrace) else None
 
 
 def _has_tombstone(memory: Memory, text: str) -> bool:
@@ -306,13 +305,13 @@ def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
     history.
     """
     try:
-        trace = tracing.why(memory, name)
+        origin = trace.why(memory, name)
     except NotFound:
         return []
-    if not isinstance(trace, tracing.EntityTrace) or trace.gone is None:
+    if not isinstance(origin, trace.EntityTrace) or origin.deletion is None:
         return []
-    own = tuple(said.text for said in trace.said if not said.record)
-    return [FoundEntity(trace.name, trace.type, trace.store, own, 0)]
+    own = tuple(said.text for said in origin.statements if not said.record)
+    return [FoundEntity(origin.name, origin.type, origin.store, own, 0)]
 
 
 def _is_held(memory: Memory, found: Found) -> bool:
