@@ -7,7 +7,7 @@ from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts
 from memory_fabric.session.follow_transcript import TRANSCRIPT, follow
-from memory_fabric.session.remember_turn import speak
+from memory_fabric.session.remember_turn import remember_message
 from memory_fabric.store import notices
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     try:
         new += follow(context, event.session, event.transcript_path)
         # The transcript may lag behind or be missing: the event's message is more reliable.
-        new += speak(context, event.session, "assistant", events.last_message(event))
+        new += remember_message(context, event.session, "assistant", events.last_message(event))
     except StoreUnavailable as error:  # the next Stop reads the transcript again
         memory.fail(f"graph: {error}")
     except DeadlinePassed:  # the next Stop reads the rest
@@ -46,7 +46,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 def _waiting(context: RequestContext) -> list[str]:
     memory = context.memory
     try:
-        return [*memory.told, *notices.take(memory.settings.home)]
+        return [*memory.messages, *notices.take(memory.settings.home)]
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
-        return list(memory.told)
+        return list(memory.messages)

@@ -25,11 +25,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     prompt = events.prompt(event)
     if not (has_cue(prompt) or may_correct(prompt)):
         return None
-    from memory_fabric.session.remember_turn import speak  # late: only with a cue word
+    from memory_fabric.session.remember_turn import remember_message  # late: only with a cue word
 
-    new = speak(context, event.session, "user", prompt)
+    new = remember_message(context, event.session, "user", prompt)
     settings = context.memory.settings
     told = [notice_texts.remembered(new, settings)]
-    told += [notice_texts.problem(text, settings) for text in context.memory.told]
+    told += [notice_texts.problem(text, settings) for text in context.memory.messages]
     notice = " · ".join(part for part in told if part)
     return Reply(notice=notice) if notice else None

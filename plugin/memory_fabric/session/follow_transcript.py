@@ -21,7 +21,7 @@ from memory_fabric.clients.claude_code.transcript import (
 )
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.models import Provenance
-from memory_fabric.session.remember_turn import speak
+from memory_fabric.session.remember_turn import remember_message
 from memory_fabric.session.turn_dedup import kept_text, sorted_out
 from memory_fabric.store import notices, sessions
 
@@ -188,7 +188,7 @@ def _store_turns(
             try:
                 limit.check("the last turn")
                 if is_new:
-                    new += unread.attempt([], _spoken, context, turn, owner, trust)
+                    new += unread.attempt([], _remember_spoken, context, turn, owner, trust)
             except DeadlinePassed:
                 if place or not tried:
                     limit.postpone(TRANSCRIPT)
@@ -197,8 +197,10 @@ def _store_turns(
     return new, len(heard)
 
 
-def _spoken(context: RequestContext, turn: Turn, owner: str, trust: str) -> list[Record]:
-    return speak(context, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
+def _remember_spoken(context: RequestContext, turn: Turn, owner: str, trust: str) -> list[Record]:
+    return remember_message(
+        context, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust
+    )
 
 
 def _store_episodes(context: RequestContext, heard: Sequence[Heard]) -> None:
@@ -246,6 +248,6 @@ def _complain(
         count = f" ({reading.bad} lines)" if kind == "bad" else ""
         memory.fail(f"transcript {path}: {COMPLAINTS[kind]}{count}")
         try:
-            notices.leave(memory.settings.home, COMPLAINTS[kind])
+            notices.add(memory.settings.home, COMPLAINTS[kind])
         except (OSError, TimeoutError) as error:
             memory.fail(f"notices: {error}")

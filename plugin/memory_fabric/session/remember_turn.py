@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from memory_fabric.recall.request_context import RequestContext
 
 
-def speak(
+def remember_message(
     context: RequestContext,
     session: str,
     role: str,

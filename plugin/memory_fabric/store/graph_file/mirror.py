@@ -145,8 +145,8 @@ class Mirror:
             )
         except sqlite3.Error as error:
             raise translated(memory.path_of("user"), error) from error
-        while memory.told:
-            self._report(memory.told.pop(0))
+        while memory.messages:
+            self._report(memory.messages.pop(0))
 
     def write(self, memory: AnyMemory) -> None:
         """Write the database's changes to the file, merged with what others wrote into it
