@@ -20,13 +20,13 @@ from memory_fabric.store import (
     log,
     merge,
     notices,
-    repair,
     sessions,
     signing,
 )
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.graph_file.mirror import home_of, open_mirrored
+from memory_fabric.store.health import repair
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
 from store.support import (

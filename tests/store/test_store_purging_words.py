@@ -13,10 +13,11 @@ from memory_fabric.clients.claude_code.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Entity, Provenance
 from memory_fabric.session.turn_dedup import sorted_out
-from memory_fabric.store import backup, graph, journal, log, merge, notices, repair, sessions, spool
+from memory_fabric.store import backup, graph, journal, log, merge, notices, sessions, spool
 from memory_fabric.store.forget import plan, purge_files, purge_rows
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.spellings import Needle, Sought
+from memory_fabric.store.health import repair
 from memory_fabric.store.memory import Memory
 from store.support import (
     TOOL,

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import backup, database, files, graph, repair
+from memory_fabric.store import backup, database, files, graph
+from memory_fabric.store.health import repair
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, create, entity, names, pagination

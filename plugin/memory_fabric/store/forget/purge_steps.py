@@ -14,7 +14,6 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance, Record
 from memory_fabric.store import (
     backup,
-    file_locations,
     files,
     journal,
     records,
@@ -25,13 +24,14 @@ from memory_fabric.store import (
 )
 from memory_fabric.store.database import Database, open_database, translated
 from memory_fabric.store.domains import callers
-from memory_fabric.store.file_locations import Location
 from memory_fabric.store.forget import own_words, purge_files, purge_rows
 from memory_fabric.store.forget.purge_plan import Plan, asked, target_in
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import Sought
 from memory_fabric.store.graph_file import exchange, sync_state
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers import file_locations
+from memory_fabric.store.tiers.file_locations import Location
 from memory_fabric.text import many
 from memory_fabric.values import Value
 

@@ -16,14 +16,14 @@ import time
 from memory_fabric import ids
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Graph, Operation, Provenance
-from memory_fabric.store import backup, file_locations, files, graph
+from memory_fabric.store import backup, files, graph
 from memory_fabric.store.database import translated
 from memory_fabric.store.graph_file import exchange, own_writes, sync_state
 from memory_fabric.store.graph_file.merge_external import merge_changes
 from memory_fabric.store.graph_file.sync_state import NOTHING, State
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
-from memory_fabric.store.tiers import sync
+from memory_fabric.store.tiers import file_locations, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
