@@ -96,7 +96,7 @@ class House:
         path = self.fabric_home / "logs" / "memory-fabric.log"
         return path.read_text() if path.exists() else ""
 
-    def native_notes(self) -> Path:
+    def memory_md_file(self) -> Path:
         """The client's MEMORY.md for this project."""
         slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(self.project))
         return self.home / ".claude" / "projects" / slug / "memory" / "MEMORY.md"

@@ -112,7 +112,7 @@ def test_sessions_and_memory_md_are_given_it_harmless(tmp_path: Path) -> None:
 
     given_ = house.context("SessionStart", "session-2", source="startup")
     given_ += house.prompt("What do we use Kafka for: which events?", "session-3")
-    kept = house.native_notes().read_text("utf-8")
+    kept = house.memory_md_file().read_text("utf-8")
 
     for shown in (given_, kept):
         assert "Kafka" in shown

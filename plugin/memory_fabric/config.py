@@ -23,7 +23,17 @@ NOTES = ("auto", "on", "off")
 # Every top-level key of config.toml.
 KNOWN = (
     *PARTS,
-    *("notices", "notes", "semantic", "capture", "episodes", "serve", "agent_terms", "domains", "agents"),
+    *(
+        "notices",
+        "notes",
+        "semantic",
+        "capture",
+        "episodes",
+        "serve",
+        "agent_terms",
+        "domains",
+        "agents",
+    ),
     "projects",
 )
 # Variables that the client sets for its hooks and for the commands of its model, surest first.

@@ -49,7 +49,7 @@ def test_it_is_shown_nowhere(house: House) -> None:
         house.command("load").stdout,
         house.command("export").stdout,
     ]
-    files = [house.native_notes(), house.project / ".claude" / "memory" / "decisions.jsonl"]
+    files = [house.memory_md_file(), house.project / ".claude" / "memory" / "decisions.jsonl"]
     shown += [path.read_text() for path in files if path.exists()]
 
     assert statuses(house) == ["candidate"]

@@ -192,7 +192,7 @@ def test_keeping_a_proposal_pins_it_and_undo_takes_that_back(house: House) -> No
 
     house.command("candidates", "--keep", only(house).id)
     assert only(house).pinned
-    assert "We use pnpm here" in house.native_notes().read_text()
+    assert "We use pnpm here" in house.memory_md_file().read_text()
     house.command("undo", "--last")
     assert not only(house).pinned
 

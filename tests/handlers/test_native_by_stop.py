@@ -29,7 +29,7 @@ def decide(house: House, text: str = DECISION) -> None:
 
 def own(house: House, data: bytes) -> Path:
     """The user's own notes, before we come."""
-    path = house.native_notes()
+    path = house.memory_md_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return path
@@ -78,13 +78,13 @@ def test_notes_that_are_full_already_are_left_alone(house: House, lines: int) ->
 def test_a_link_is_written_through(house: House) -> None:
     real = house.home / "dotfiles.md"
     real.write_bytes(b"mine\n")
-    house.native_notes().parent.mkdir(parents=True)
-    house.native_notes().symlink_to(real)
+    house.memory_md_file().parent.mkdir(parents=True)
+    house.memory_md_file().symlink_to(real)
     decide(house)
 
     stop(house)
 
-    assert house.native_notes().is_symlink()
+    assert house.memory_md_file().is_symlink()
     assert real.read_text().startswith(f"mine\n{BEGIN}") and "PostgreSQL" in real.read_text()
 
 
@@ -130,7 +130,7 @@ def test_the_folder_of_the_users_settings_is_used(house: House) -> None:
     stop(house)
 
     assert "PostgreSQL" in (elsewhere / "MEMORY.md").read_text()
-    assert not house.native_notes().exists()
+    assert not house.memory_md_file().exists()
 
 
 def test_two_decisions_that_begin_alike_are_two(house: House) -> None:
@@ -140,7 +140,7 @@ def test_two_decisions_that_begin_alike_are_two(house: House) -> None:
         decide(house, f"{same}{name} because offsets are slow.")
         stop(house)
 
-    text = house.native_notes().read_text()
+    text = house.memory_md_file().read_text()
     assert "endpoints of billing" in text and "endpoints of shipping" in text
     assert text.count("<!-- id: ") == 2
 

@@ -59,7 +59,7 @@ class TestSessionStart:
         stated(house)
         house.fire("Stop", last_assistant_message="ok")
 
-        assert "PostgreSQL" in house.native_notes().read_text()
+        assert "PostgreSQL" in house.memory_md_file().read_text()
         assert house.context("SessionStart", "session-2", source="startup") == ""
         assert house.prompt(QUESTION, "session-2") == ""
 
@@ -284,7 +284,7 @@ def test_a_memory_md_that_the_user_removed_shows_nothing_so_the_session_is_told(
 ) -> None:
     stated(house)
     house.fire("Stop", last_assistant_message="ok")
-    house.native_notes().unlink()
+    house.memory_md_file().unlink()
 
     assert "PostgreSQL" in house.context("SessionStart", "session-2", source="startup")
     assert house.log == ""

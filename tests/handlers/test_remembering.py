@@ -99,7 +99,7 @@ def test_br11_one_decision_lands_in_three_places(house: House) -> None:
     assert {"cursor-pagination", "list-endpoints"} <= names
     assert chosen == [("shop", "cursor-pagination")]
     assert [json.loads(line)["id"] for line in journal] == [record.id]
-    assert record.id in house.native_notes().read_text()
+    assert record.id in house.memory_md_file().read_text()
     assert (house.project / ".claude" / "memory" / ".gitignore").read_text() == "*\n"
 
 
@@ -236,7 +236,7 @@ class TestUnattended:
         house.fire("Stop", last_assistant_message="ok")
 
         assert [r.trust for r in house.records()] == ["assistant"]
-        assert not house.native_notes().exists()
+        assert not house.memory_md_file().exists()
 
     def test_in_ci_nothing_is_captured(self, house: House) -> None:
         house.environ["CI"] = "true"

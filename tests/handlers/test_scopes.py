@@ -53,7 +53,7 @@ def test_local_goes_with_its_session_and_was_in_no_other_tier(house: House) -> N
     remember(house, LOCAL, "--scope", "local", session="session-1")
     house.fire("Stop", last_assistant_message="Done.")
     journal = house.project / ".claude" / "memory" / "decisions.jsonl"
-    notes = house.native_notes()
+    notes = house.memory_md_file()
     assert not journal.exists() or "Friday" not in journal.read_text()
     assert not notes.exists() or "Friday" not in notes.read_text()
 

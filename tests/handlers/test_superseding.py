@@ -62,7 +62,7 @@ def test_the_session_block_and_memory_md_drop_it(house: House) -> None:
     house.fire("Stop", "session-2", last_assistant_message="")
 
     block = house.context("SessionStart", "session-3", source="startup")
-    notes = house.native_notes().read_text()
+    notes = house.memory_md_file().read_text()
 
     assert "We use MongoDB" not in block + notes
     assert "from MongoDB to Postgres" in block + notes

@@ -445,7 +445,7 @@ def test_memory_md_holds_nothing_of_an_isolated_domain(walled: House) -> None:
     walled.prompt(TOKENS, "shop")
     walled.fire("Stop", "shop")
 
-    notes = walled.native_notes().read_text("utf-8")
+    notes = walled.memory_md_file().read_text("utf-8")
 
     assert "Redis" in notes and "ten years" not in notes
     assert {r.domain for r in walled.records()} >= {"legal", "general"}
@@ -456,10 +456,10 @@ def test_what_stood_in_memory_md_before_its_domain_was_isolated_leaves_it(house:
     moved_to(house, "services/legal")
     house.prompt(YEARS, "legal")
     house.fire("Stop", "legal")
-    assert "ten years" in house.native_notes().read_text("utf-8")
+    assert "ten years" in house.memory_md_file().read_text("utf-8")
 
     configure(house, WALLS)
     moved_to(house, ".")
     house.fire("Stop", "shop")
 
-    assert "ten years" not in house.native_notes().read_text("utf-8")
+    assert "ten years" not in house.memory_md_file().read_text("utf-8")

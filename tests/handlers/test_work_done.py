@@ -230,7 +230,7 @@ class TestSessionRecord:
 
         assert of_type(house, "session")
         assert not (house.project / ".claude" / "memory" / "decisions.jsonl").exists()
-        assert not house.native_notes().exists()
+        assert not house.memory_md_file().exists()
         assert TASK not in house.context("SessionStart", "session-2", source="startup")
 
     def test_forgotten_it_stays_away_and_pinned_it_stays_pinned(self, house: House) -> None:

@@ -36,7 +36,7 @@ def memory(world: World) -> Memory:
     return world.memory()
 
 
-def bring(memory: Memory, text: str, **fields: Any) -> ingest_queue.Passage:
+def bring(memory: Memory, text: str, **fields: Any) -> ingest_queue.QueuedText:
     """The text, accepted and worked off."""
     (told,) = ingest_queue.accept(memory, [Ingest(text, **fields)], BY)
     assert isinstance(told, Accepted)

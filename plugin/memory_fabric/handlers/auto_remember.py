@@ -48,7 +48,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 def _waiting(context: RequestContext) -> list[str]:
     memory = context.memory
     try:
-        return [*memory.told, *notices.take(memory.settings.home)]
+        return [*memory.messages, *notices.take(memory.settings.home)]
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
-        return list(memory.told)
+        return list(memory.messages)

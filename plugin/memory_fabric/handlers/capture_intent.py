@@ -39,7 +39,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
     if not trust_for(memory.settings, "user"):
         return None
-    told = [notice_texts.problem(text, memory.settings) for text in memory.told]
+    told = [notice_texts.problem(text, memory.settings) for text in memory.messages]
     context_text = ""
     if may_hear(prompt) or may_state(prompt):
         from memory_fabric.session.heard import listen  # late: most prompts say nothing lasting

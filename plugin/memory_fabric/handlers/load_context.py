@@ -224,9 +224,9 @@ def _report_missing(memory: Memory) -> None:
 
         found = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
         if found is not None:
-            memory.told.append(adoption.notice_text(found))
+            memory.messages.append(adoption.notice_text(found))
         if is_gone:
-            memory.told.append(adoption.restore_card(memory))
+            memory.messages.append(adoption.restore_card(memory))
         own_lines.save_stamp(memory)
     except OSError as error:
         memory.fail(f"journal (project): {error}")
@@ -243,7 +243,7 @@ def _notices(memory: Memory) -> list[str]:
     failed = packages.last_error(memory.settings.data_dir)
     # Parts of the isolation that are misspelt have no effect.
     wrong = memory.settings.complaints
-    return [*memory.told, *wrong, *waiting, *([failed] if failed else [])]
+    return [*memory.messages, *wrong, *waiting, *([failed] if failed else [])]
 
 
 def _inherit(ledger: Ledger, event: Event) -> None:

@@ -146,8 +146,10 @@ def _trust(note: Note, said: Said, candidate: Record | None) -> tuple[str, str, 
     if candidate is not None:
         words = (str(candidate.evidence.get("prompt") or candidate.what),)
         note = note._replace(quotation=candidate.what)
-        return ("user", candidate.what, False) if not check(note, words, (*words, *said.all)) else (
-            "assistant", "", False
+        return (
+            ("user", candidate.what, False)
+            if not check(note, words, (*words, *said.all))
+            else ("assistant", "", False)
         )
     if not note.quotation:
         return "assistant", "", False
@@ -175,9 +177,7 @@ def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
     return f"record:{known[0].id}" in given
 
 
-def _drop(
-    memory: Memory, name: str, quoted: Sequence[Record], by: Provenance
-) -> list[Kept]:
+def _drop(memory: Memory, name: str, quoted: Sequence[Record], by: Provenance) -> list[Kept]:
     """Close the records that a `Dropped:` line names.
 
     One with the user's trust is closed only beside a note on the same subject whose quotation was

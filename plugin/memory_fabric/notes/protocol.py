@@ -24,7 +24,7 @@ tool says so."""
 # Appended to the summariser's instructions; the person and the model may read it, too.
 SUMMARY_REQUEST = (
     "At the end of the summary, list what was settled for later sessions and not yet noted, one "
-    'line each: Noted <rule|decision|preference|fact|fix>: <whole sentence>. From: "<the user\'s '
+    "line each: Noted <rule|decision|preference|fact|fix>: <whole sentence>. From: \"<the user's "
     'own words>".'
 )
 # The ledger's name for the protocol.

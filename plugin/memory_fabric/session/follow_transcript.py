@@ -210,6 +210,6 @@ def _complain(
         count = f" ({reading.bad} lines)" if kind == "bad" else ""
         memory.fail(f"transcript {path}: {COMPLAINTS[kind]}{count}")
         try:
-            notices.leave(memory.settings.home, COMPLAINTS[kind])
+            notices.add(memory.settings.home, COMPLAINTS[kind])
         except (OSError, TimeoutError) as error:
             memory.fail(f"notices: {error}")

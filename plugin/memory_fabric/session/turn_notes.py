@@ -70,7 +70,9 @@ def may_hold(text: str) -> bool:
     return "noted" in folded or "dropped" in folded
 
 
-def said_by_user(memory: Memory, session: str, *, until: str = "", quotable: int = QUOTABLE) -> Said:
+def said_by_user(
+    memory: Memory, session: str, *, until: str = "", quotable: int = QUOTABLE
+) -> Said:
     """Return what the user of a session typed, for the check of quotations."""
     found = prompts.of_session(memory.session_database(), session, until)
     texts = [prompt.text for prompt in found]
@@ -155,6 +157,6 @@ def leave_notice(memory: Memory, text: str) -> None:
     if not text:
         return
     try:
-        notices.leave(memory.settings.home, text)
+        notices.add(memory.settings.home, text)
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")

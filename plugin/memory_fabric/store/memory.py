@@ -53,7 +53,7 @@ class Memory:
     ) -> None:
         self.settings, self.project = settings, project
         self.failures: list[str] = []
-        self.told: list[str] = []
+        self.messages: list[str] = []
         self.unavailable: set[str] = set()
         self.mirror: Mirror | None = None
         # Changes made while it is set are undone together.
@@ -424,13 +424,13 @@ class Memory:
             raise
 
     def _rebuilt(self, path: str, kind: str) -> Database:
-        from memory_fabric.store import repair  # only for a damaged file
+        from memory_fabric.store.health import repair  # only for a damaged file
 
         # without a limit, as half a rebuild would be repeated every time
         with deadline.running(deadline.Deadline()):
             database, sentence = repair.rebuild(path, kind, self.journal_of(kind), self.progress)
         if sentence:
-            self.told.append(sentence)
+            self.messages.append(sentence)
         return database
 
     def _stamped(self, provenance: Provenance) -> Provenance:

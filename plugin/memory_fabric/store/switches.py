@@ -21,8 +21,7 @@ NOTES = "notes"
 
 
 def state(home: str, project_id: str) -> dict[str, bool]:
-    """Return whether reading, writing and notes are on; off everywhere or for the project is off.
-    """
+    """Return whether reading, writing and notes are on: everywhere, and for the project."""
     switches = files.read_json(os.path.join(home, SWITCHES))
     result = dict.fromkeys((*PARTS, NOTES), True)
     for place in (EVERYWHERE, project_id):

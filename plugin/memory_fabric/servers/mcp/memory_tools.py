@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.models import Answer, Hit, Provenance
-    from memory_fabric.store.history.origin import Brought
+    from memory_fabric.store.history.origin import GraphRows
     from memory_fabric.store.memory import Memory
 
 MAX_HIT_CHARS = 700
@@ -140,9 +140,9 @@ def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, .
 
 def _confirmation(memory: Memory, stored: Record, *, repeated: bool) -> str:
     from memory_fabric.capture.opposites import as_line, opposites
-    from memory_fabric.store.history.origin import brought
+    from memory_fabric.store.history.origin import graph_rows
 
-    came = brought(memory, stored, repeated=repeated)
+    came = graph_rows(memory, stored, repeated=repeated)
     replaced = memory.find_records("superseded_by = ?", (stored.id,))
     head = "Known already" if repeated else "Remembered as"
     lines = [
@@ -159,7 +159,7 @@ def _confirmation(memory: Memory, stored: Record, *, repeated: bool) -> str:
     return within([line for line in lines if line], "history shows it.")
 
 
-def _entities(stored: Record, came: Brought) -> str:
+def _entities(stored: Record, came: GraphRows) -> str:
     """`Entities: a (new), b; in the graph: 2 observations, 1 relation`."""
     names = [f"{name} (new)" for name in came.new] + list(came.known)
     told = cut(", ".join(names or [e.name for e in stored.entities]) or "none", MAX_HIT_CHARS)
