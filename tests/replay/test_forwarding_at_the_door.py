@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from door.support import until
+from launchers.support import until
 from memory_fabric.forwarding.sender import LOCK
 from memory_fabric.store import spool
 from memory_fabric.store.files import Locked

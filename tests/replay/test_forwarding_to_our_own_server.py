@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.shell import Shell
-from door.support import until
+from launchers.support import until
 from memory_fabric.store import spool
 from replay.door import TESTS, Door
 from servers.http_door import Serving, serving
