@@ -65,7 +65,7 @@ EVENTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def door(tmp_path_factory: pytest.TempPathFactory) -> Door:
-    """A house that remembers something, so that every stage of a recall has work."""
+    """Hooks with a filled memory, so that every stage of a recall has work."""
     door = Door(tmp_path_factory.mktemp("hot"))
     (door.project / ".git").mkdir()
     (door.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
@@ -117,7 +117,7 @@ def test_no_hook_loads_what_could_reach_a_network(door: Door, tmp_path: Path, na
 
 @pytest.fixture
 def receiving(door: Door, monkeypatch: pytest.MonkeyPatch) -> Door:
-    """The same house where somebody named a receiver, at whom nobody listens."""
+    """The same hooks with the address of a receiver, on which nothing listens."""
     monkeypatch.setitem(door.environ, "MEMORY_FABRIC_FORWARD_URL", "http://127.0.0.1:9")
     return door
 

@@ -1,4 +1,4 @@
-"""Events that nobody recorded: every kind, any field of any type, through the real house."""
+"""Generated events of every kind, with any field of any type, through the real hooks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Every recorded event through the front door, as a process, against replies that were reviewed.
 
-`tests/replies/<event>.json` holds what each prints in an empty house and in one that remembers two
+`tests/replies/<event>.json` holds what each prints with an empty memory and with one that holds two
 statements of an earlier session. After a wanted change write them anew
 (`replay/write_replies.py`) and read the difference before committing it.
 """
