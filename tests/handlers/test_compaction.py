@@ -1,4 +1,4 @@
-"""Compactions through the door: what a session was at comes back, once and within the budget."""
+"""Compactions: the working state of a session comes back, once and within the budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Through the front door: a correction becomes a rule and closes what it contradicts; said twice it
+"""A correction becomes a rule and closes what it contradicts; said twice it
 is proposed as a pinned one, never pinned by itself."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A subagent's start, through the door: its task noted, its memories given, others left alone."""
+"""The start of a subagent: its task is noted, and it gets its own memories only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Through the front door: what was replaced is not given any more, and what is open stays asked."""
+"""Superseded records are not given any more, and open questions stay open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transcripts through the door: read once, proportionally, whatever happens to the file."""
+"""Transcripts are read once, proportionally, whatever happens to the file."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def recorded(name: str, **fields: Any) -> dict[str, Any]:
     return event | fields
 
 
-def rang(client: SimulatedClient, name: str, session: str = "s", **fields: Any) -> str:
+def fire(client: SimulatedClient, name: str, session: str = "s", **fields: Any) -> str:
     """What the model is given for a recorded event, with these fields changed."""
     event = recorded(name, **fields)
     return client.context(event.pop("hook_event_name"), session, **event)
@@ -59,14 +59,14 @@ def rang(client: SimulatedClient, name: str, session: str = "s", **fields: Any) 
 def ended(client: SimulatedClient, kind: str, found: str, session: str = "s") -> None:
     """A subagent of this type has ended with these words."""
     fields = {"agent_id": "a1", "agent_type": kind, "last_assistant_message": found}
-    rang(client, "SubagentStop", session, **fields)
+    fire(client, "SubagentStop", session, **fields)
 
 
 def started(client: SimulatedClient, kind: str, agent: str = "a2", task: str = QUESTION) -> str:
     """What a subagent of this type is given that starts for a task."""
     asked = {"description": "a task", "prompt": task, "subagent_type": kind}
-    rang(client, "variants/PreToolUse.Agent", tool_input=asked, tool_use_id=f"t-{agent}")
-    return rang(client, "SubagentStart", agent_id=agent, agent_type=kind)
+    fire(client, "variants/PreToolUse.Agent", tool_input=asked, tool_use_id=f"t-{agent}")
+    return fire(client, "SubagentStart", agent_id=agent, agent_type=kind)
 
 
 def moved_to(client: SimulatedClient, folder: str) -> None:
@@ -114,7 +114,7 @@ def test_a_broken_configuration_that_may_isolate_somebody_gives_and_keeps_nothin
 
     configure(walled, WALLS + "notices = [\n")
     given = [
-        rang(walled, "SessionStart", source="startup"),
+        fire(walled, "SessionStart", source="startup"),
         started(walled, "legal-advisor"),
         started(walled, "code-critic", "a3"),
         walled.prompt(QUESTION),
@@ -433,11 +433,11 @@ def test_nothing_of_an_isolated_domain_is_given_outside_of_it(walled: SimulatedC
     walled.prompt(TOKENS, "earlier")
 
     given = {
-        "start": rang(walled, "SessionStart", source="startup"),
-        "prompt": rang(walled, "UserPromptSubmit", prompt=QUESTION),
+        "start": fire(walled, "SessionStart", source="startup"),
+        "prompt": fire(walled, "UserPromptSubmit", prompt=QUESTION),
         "poet": started(walled, "poem-writer", "a3"),
         "critic": started(walled, "code-critic", "a4"),
-        "compacted": rang(walled, "SessionStart", source="compact"),
+        "compacted": fire(walled, "SessionStart", source="compact"),
     }
 
     assert [name for name, text in given.items() if "ten years" in text] == []
@@ -452,7 +452,7 @@ def test_a_record_of_another_domain_is_given_beside_an_isolated_one(
     ended(walled, "code-critic", DAYS, "earlier")
     ended(walled, "legal-advisor", YEARS, "earlier")
 
-    answer = rang(walled, "UserPromptSubmit", prompt=QUESTION)
+    answer = fire(walled, "UserPromptSubmit", prompt=QUESTION)
 
     assert "ten days" in answer and "ten years" not in answer
 

@@ -1,4 +1,4 @@
-"""What a session did, through the door: problems with their solutions, and its own record."""
+"""The record of the work of a session: problems with their solutions, and its own record."""
 
 from __future__ import annotations
 
