@@ -20,7 +20,7 @@ from memory_fabric.store import ingest_queue as queue
 from memory_fabric.store.database import Database
 from memory_fabric.store.ingest_queue import Accepted, IdempotencyConflict
 from memory_fabric.store.memory import Memory
-from servers.doors import settings
+from servers.mcp_clients import settings
 
 WAIT_S = 20
 

@@ -28,7 +28,7 @@ from memory_fabric.servers.http.rate_limit import Rate
 from memory_fabric.servers.http.routes import application
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
-from servers.doors import settings
+from servers.mcp_clients import settings
 
 WAIT_S = 20
 STAYS = (sys.executable, "-c", "import time\ntime.sleep(99)")
