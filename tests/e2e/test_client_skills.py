@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,7 +117,7 @@ class Typed:
     told: dict[str, list[str]]
 
 
-def typed(home: Home, cases: dict[str, tuple[str | Turn, ...]]) -> Typed:
+def typed(home: Home, cases: Mapping[str, tuple[str | Turn, ...]]) -> Typed:
     """A session in which the client asks before it runs what nobody allowed."""
     parts, told = {}, {}
     with home.open(ASKING) as session:
@@ -131,7 +131,7 @@ def typed(home: Home, cases: dict[str, tuple[str | Turn, ...]]) -> Typed:
 @pytest.fixture(scope="module")
 def remember(shared_home: Callable[[], Home]) -> Typed:
     """A session in which nothing was allowed at first, and then `remember` was typed."""
-    refused: dict[str, tuple[str | Turn, ...]] = {
+    refused = {
         "no skill": ("Hello.", shell(f"memory-fabric remember '{RULE}'")),
         "by the model": (
             "How should lists be paged?",
@@ -139,7 +139,7 @@ def remember(shared_home: Callable[[], Home]) -> Typed:
             shell(f"memory-fabric remember '{RULE}'"),
         ),
     }
-    return typed(shared_home(), refused | REMEMBER)
+    return typed(shared_home(), {**refused, **REMEMBER})
 
 
 @pytest.fixture(scope="module")
