@@ -79,7 +79,7 @@ def check_home(path: str, within: str = "") -> None:
         )
 
 
-def take_lines(home: str, note: memory_md.MemoryFile) -> None:
+def remove_lines(home: str, note: memory_md.MemoryFile) -> None:
     """Remove the memory block from a MEMORY.md, and the file if it held nothing else.
 
     Raises OSError, TimeoutError, StoreUnavailable.
@@ -89,7 +89,7 @@ def take_lines(home: str, note: memory_md.MemoryFile) -> None:
         os.unlink(note.path)
 
 
-def take_folder(folder: str) -> list[str]:
+def remove_folder(folder: str) -> list[str]:
     """Remove own files from a project's folder, and the folder if it is empty then.
 
     Returns the files that are kept, each with the reason. Raises OSError.
@@ -112,7 +112,7 @@ def take_folder(folder: str) -> list[str]:
     return stays
 
 
-def take_home(path: str) -> None:
+def remove_home(path: str) -> None:
     """Delete the home. Raises BadInput if the folder is not one, OSError."""
     check_home(path)
     shutil.rmtree(os.path.realpath(path))

@@ -39,7 +39,7 @@ LOOK_EVERY_S = 2.0
 PROOF_BYTES = 64 << 10
 
 
-class Intake:
+class BatchedWriter:
     """Texts on their way into the memory; `store` is the thread of everything else.
 
     `on_accepted` is called after each commit: somebody may have to work on it. What `check` raises
