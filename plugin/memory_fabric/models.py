@@ -31,8 +31,10 @@ FOLLOWED = frozenset("decision preference constraint pattern solution".split())
 # The beginning of a reason that says what to do instead of what failed.
 INSTEAD = "instead: "
 
-# The key of a record's evidence: ids of records that it contradicts and that stay beside it.
+# Keys of a record's evidence: ids of records that it contradicts and that stay beside it.
 CONTRADICTS = "contradicts"
+# The user's own words for what a note says.
+QUOTATION = "quotation"
 
 # The depth of a graph walk if a question states none.
 DEFAULT_DEPTH = 2

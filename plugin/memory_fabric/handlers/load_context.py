@@ -14,6 +14,7 @@ from memory_fabric.session import notice_texts
 from memory_fabric.session.ledger import Ledger
 from memory_fabric.setup import packages
 from memory_fabric.store import notices, sessions
+from memory_fabric.store.history import demotion
 from memory_fabric.store.projects import identity
 from memory_fabric.store.sharing import switch
 from memory_fabric.values import Value
@@ -33,6 +34,8 @@ HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <>
 ORDER_SHARE = 0.5
 # Enough rows that ten remain after those that MEMORY.md shows anyway.
 MAX_READ = 60
+# Records of earlier releases that become candidates at one start; maintenance does the rest.
+MAX_UPGRADED = 100
 # A session that starts within this time gets the open points of the last one.
 HANDED_ON_FOR_S = 3 * 24 * 3600
 
@@ -176,6 +179,7 @@ def _maintain(event: Event, context: RequestContext) -> None:
         _note_launch(memory, event, context.now)
     if any(os.path.exists(memory.queue_path(kind)) for kind in ("project", "user")):
         sync.drain(memory)
+    demotion.upgrade(memory, MAX_UPGRADED)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
         _read_shared(memory)
     database = memory.session_database()

@@ -6,7 +6,7 @@ from memory_fabric import ids
 from memory_fabric.capture.confidence import NOTE, USER_NOTE, with_reason
 from memory_fabric.capture.extract import extract
 from memory_fabric.capture.known_names import KnownNames
-from memory_fabric.models import CONTRADICTS, Provenance, Record
+from memory_fabric.models import CONTRADICTS, QUOTATION, Provenance, Record
 from memory_fabric.notes import replaced
 from memory_fabric.notes.grammar import Note, parse
 from memory_fabric.notes.quotation import check, is_assent, says_everywhere, typed_words
@@ -34,9 +34,9 @@ TYPES = {
     "fix": "solution",
     "open": "question",
 }
-# The keys of a record's evidence: the user's words, when a rule applies, other words to find it by,
+# More keys of a record's evidence: when a rule applies, other words to find it by,
 # and that the user agreed to the assistant's proposal.
-QUOTATION, WHEN, ALSO, AGREED, NOTED = "quotation", "when", "also", "agreed", "noted"
+WHEN, ALSO, AGREED, NOTED = "when", "also", "agreed", "noted"
 
 
 class Said(Value):

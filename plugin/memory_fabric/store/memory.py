@@ -39,6 +39,11 @@ KINDS = ("project", "user")
 # queue.
 QUEUE_S = 5.0
 USER_SCOPES = frozenset(("user", "global"))
+# Of what the user said: what may be in MEMORY.md.
+_LASTING = (
+    "(type IN ('constraint', 'preference') OR sightings > 1 "
+    "OR json_extract(body, '$.evidence.noted') IS NULL)"
+)
 
 
 class Memory:
@@ -366,6 +371,8 @@ class Memory:
     def promotable(self) -> list[Record]:
         """Return the records that belong in MEMORY.md: pinned first, then newest.
 
+        By themselves rules and preferences do; anything else if it was stated on purpose, kept by
+        the user, or noted again in another session.
         None of an isolated domain: the client shows the file to every session and subagent.
         """
         apart = sorted(self.settings.domains.isolated)
@@ -375,7 +382,9 @@ class Memory:
             f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
         )
         pinned = self.find_records(fit + "pinned = 1", (*apart,))
-        sure = self.find_records(fit + "pinned = 0 AND confidence >= ?", (*apart, PROMOTED_FROM))
+        sure = self.find_records(
+            f"{fit} pinned = 0 AND confidence >= ? AND {_LASTING}", (*apart, PROMOTED_FROM)
+        )
         return pinned + sure
 
     def close(self) -> None:

@@ -212,6 +212,9 @@ V5 = (
         seq INTEGER PRIMARY KEY, session TEXT NOT NULL, created_at TEXT NOT NULL,
         text TEXT NOT NULL, answered INTEGER NOT NULL DEFAULT 0)""",
     "CREATE INDEX prompts_by_session ON prompts (session, answered)",
+    # Records of earlier releases become candidates (store.history.demotion).
+    """INSERT INTO meta SELECT 'upgrade to notes', '' WHERE EXISTS (SELECT 1 FROM records
+        WHERE source IN ('prompt', 'assistant', 'subagent', 'compaction'))""",
 )
 
 MIGRATIONS = (V1, V2, V3, V4, V5)

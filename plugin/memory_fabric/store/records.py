@@ -92,7 +92,8 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
     whole = as_object(record)
     body = {name: whole[name] for name in _BODY}
     body |= {"entities": whole["entities"], "relations": whole["relations"], "seen_in": sessions}
-    about = " ".join([*(e.name for e in record.entities), *record.alternatives])
+    also = str(record.evidence.get("also") or "")
+    about = " ".join([*(e.name for e in record.entities), *record.alternatives, also])
     extra = index_extra(f"{record.what} {record.why} {about}")
     values = [whole[name] for name in COLUMNS]
     columns = [*COLUMNS, "key", "about", "extra", "body", "sightings"]
