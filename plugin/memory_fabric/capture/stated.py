@@ -53,14 +53,19 @@ class Statement(Value):
 
 def stated(text: str) -> list[Statement]:
     """Return what the user says on purpose, in order; no question, quotation, paste or errand."""
-    lowered = text.lower().replace("’", "'")
-    if is_from_machine(lowered) or not any(word in lowered for word in _WORDS):
+    if not may_state(text):
         return []
     sentences = segments(typed_ends(text))
     if is_specification(sentences):
         sentences = [s for s in sentences if not s.bullet and not s.heading]
     found = (statement_in(s.text) for s in sentences if not s.question)
     return list(dict.fromkeys(statement for statement in found if statement))
+
+
+def may_state(text: str) -> bool:
+    """Return False, within microseconds, for most texts that state nothing."""
+    lowered = text.lower().replace("’", "'")
+    return any(word in lowered for word in _WORDS) and not is_from_machine(lowered)
 
 
 def statement_in(sentence: str) -> Statement | None:

@@ -41,8 +41,11 @@ def listen(context: RequestContext, session: str, prompt: str) -> tuple[str, lis
         for statement in stated(prompt)
         if (record := _store(context, session, statement)) is not None
     ]
-    if new or not is_told(context.memory.settings):
+    if not is_told(context.memory.settings):
         return "", new
+    if new:
+        kept = ", ".join(short_id(record.id) for record in new)
+        return f"Kept already as [{kept}]: no note needed, unless it replaces a record.", new
     found = heard(prompt)
     if found is None:
         return "", new

@@ -13,9 +13,9 @@ from memory_fabric import ids
 from memory_fabric.config import read_settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, files, log
+from memory_fabric.store.history import demotion
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
-from memory_fabric.store.history import demotion
 from memory_fabric.store.tiers import sync
 
 TYPE_CHECKING = False
