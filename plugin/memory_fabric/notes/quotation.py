@@ -7,6 +7,8 @@ finds a fitting quotation.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from memory_fabric.cache import Memo
 from memory_fabric.language.patterns import pattern
 from memory_fabric.notes import word_tables
@@ -43,7 +45,7 @@ _MACHINE = (
     r"bash-[a-z]{1,12}|memory-fabric|system-reminder|ide_[a-z_]{1,20}|attached[_-]files|"
     r"file_contents|tool_use_error|user-prompt-submit-hook|private"
 )
-_OPENING = rf"<({_MACHINE})\b[^<>]{{0,300}}>"
+_TAG = rf"<(/?)({_MACHINE})\b[^<>]{{0,300}}>"
 _COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
 _ELISION = r"[\[(]\s?(?:…|\.{3})\s?[\])]|…|\.{3,5}"
 # Ends of sentences; "no," answers what was said before, and denies nothing behind it.
@@ -110,8 +112,8 @@ def check(
         reason = found if reason.startswith("the words are not") else reason
     else:
         return reason
-    texts = [_index(typed_words(prompt)) for prompt in typed]
-    texts += [_index(text) for text in (*prompts[:MAX_PROMPTS], *known)]
+    texts = [_index(typed_words(prompt)) for prompt in (*typed, *prompts[:MAX_PROMPTS])]
+    texts += map(_index, known)
     missing = next((name for name in _names(note) if not _is_typed(name, texts)), "")
     if missing:
         return f"never typed: {missing}"
@@ -126,30 +128,36 @@ def typed_words(prompt: str) -> str:
     since a paste may hold such tags; to the end, if none closes.
     """
     text = prompt[:MAX_PROMPT_CHARS]
-    while True:
-        opening = pattern(_OPENING).search(text)
-        if not opening:
-            break
-        closing = rf"</{opening[1].lower()}\s{{0,8}}>"
-        ends = [found.end() for found in pattern(closing).finditer(text, opening.end())]
-        text = f"{text[: opening.start()]}\n{text[ends[-1] :] if ends else ''}"
-    return pattern(_COMMAND).sub("", text, count=1) if text.lstrip()[:1] == "/" else text
+    if "<" in text:
+        text = "\n".join(_outside_tags(text))
+    command = pattern(_COMMAND).match(text)
+    return text[command.end() :] if command else text
+
+
+def _outside_tags(text: str) -> Iterator[str]:
+    tags = list(pattern(_TAG).finditer(text))
+    closings = {tag[2].lower(): tag.end() for tag in tags if tag[1]}
+    at = 0
+    for tag in tags:
+        if not tag[1] and tag.start() >= at:
+            yield text[at : tag.start()]
+            end = closings.get(tag[2].lower(), 0)
+            at = end if end > tag.start() else len(text)
+    yield text[at:]
 
 
 def is_assent(prompt: str) -> bool:
     """Return True for a prompt that only agrees: "yes", "ok do it", "sí", "mach das", "好的"."""
     words = _plain(prompt).split()
-    if not words:
-        return False
-    left = ""
+    left, agrees = "", "👍" in prompt
     for word in words:
-        bare = word.strip(_STRIPPED + "-–—~`^:)☺").replace("’", "'")
-        if bare and bare not in word_tables.ASSENTS and any(map(str.isalnum, bare)):
-            left += f" {bare}"
+        bare = word.strip(_STRIPPED + "-–—~`^")
+        agrees = agrees or any(map(str.isalnum, bare))
+        left += "" if bare in word_tables.ASSENTS else f" {bare}"
     if any(map(_is_spaceless, left)):
         for phrase in word_tables.SPACELESS_ASSENTS:
             left = left.replace(phrase, " ")
-    return len(words) <= MAX_ASSENT_WORDS and not any(map(str.isalnum, left))
+    return agrees and len(words) <= MAX_ASSENT_WORDS and not any(map(str.isalnum, left))
 
 
 def says_everywhere(quotation: str) -> bool:
@@ -271,11 +279,11 @@ def _is_denied(spans: Sequence[tuple[int, int]], said: _Said) -> bool:
         return True
     if behind and behind[0] >= "\u0e00" and _has_any(behind, word_tables.NEGATED_BEHIND):
         return True
-    for (_, left), (right, _) in zip(spans, spans[1:], strict=False):
+    for (_, left), (right, _) in pairwise(spans):
         gap = said.tokens[left:right]
-        if len(gap) <= LEFT_OUT_WITHIN and not any(n in said.starts for n in range(left, right)):
-            if _denies(gap):
-                return True
+        whole = said.starts.isdisjoint(range(left, right))
+        if whole and len(gap) <= LEFT_OUT_WITHIN and _denies(gap):
+            return True
     return False
 
 
@@ -300,6 +308,10 @@ def _forth(at: int, said: _Said) -> int:
     return next((n for n in range(at, highest) if n in said.starts), highest)
 
 
+def _stems(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(stem, words))
+
+
 def _typed(text: str) -> _Typed:
     tokens = tuple(_tokens(text))
     borders, at = {0}, 0
@@ -309,6 +321,7 @@ def _typed(text: str) -> _Typed:
     return _Typed(tokens, "".join(tokens), frozenset(borders))
 
 
+_STEMMED = Memo(_stems, 1)
 # All notes of a turn are compared with the same prompts.
 _INDEXED = Memo(_typed, 256)
 
@@ -341,7 +354,7 @@ def _names(note: Note) -> Iterator[str]:
         behind = words[at + 1].strip(_STRIPPED).lower() if at + 1 < len(words) else ""
         if _is_name(bare) or (bare.isascii() and _is_package(bare, before, behind)):
             yield bare
-    rest = " ".join(word for word in words if not _is_name(word.strip(_STRIPPED)))
+    rest = " ".join(word for word in words if not _is_name(word.strip(_STRIPPED) or "."))
     for found in pattern(_NUMBER).finditer(rest):
         yield found[0]
 
@@ -365,7 +378,7 @@ def _is_name(word: str) -> bool:
     mixed = any(map(str.isdigit, word)) and any(map(str.isalpha, word))
     return (
         mixed
-        or any(a.islower() and b.isupper() for a, b in zip(word, word[1:], strict=False))
+        or any(a.islower() and b.isupper() for a, b in pairwise(word))
         or (any(map(str.islower, letters)) and letters[:2].isupper())
     )
 
@@ -388,8 +401,7 @@ def _is_package(word: str, before: str, behind: str) -> bool:
     parts = [stem(part) for part in lowered.split("-")]
     if not named and parts[0] in word_tables.PREFIXES:
         return False
-    ordinary = {stem(ordinary) for ordinary in WORDS}
-    return any(part not in ordinary and part not in STOPWORDS for part in parts)
+    return any(part not in STOPWORDS and part not in _STEMMED[WORDS] for part in parts)
 
 
 def _is_typed(name: str, texts: Sequence[_Typed]) -> bool:
@@ -492,7 +504,7 @@ def _content(text: str) -> set[str]:
         and not any(token in words for words in word_tables.STOPWORDS.values())
         and (len(token) > 1 or token.isdigit())
     }
-    pairs = zip(tokens, tokens[1:], strict=False)
+    pairs = pairwise(tokens)
     return found | {a + b for a, b in pairs if _is_spaceless(a[0]) and _is_spaceless(b[0])}
 
 

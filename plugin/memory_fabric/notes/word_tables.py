@@ -16,8 +16,8 @@ STOPWORDS = {
         """der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine
         keinen ist sind war waren wird werden sein hat haben habe ich du er sie es wir ihr mich mir
         dich dir uns mein meine dein deine zu zum zur mit von vom für auf aus bei nach im in an am
-        als wenn dann so nur noch schon auch bitte immer nie mal doch dass wie was wer wo soll sollen
-        sollte muss müssen kann können darf will wollen""".split()
+        als wenn dann so nur noch schon auch bitte immer nie mal doch dass wie was wer wo soll
+        sollen sollte muss müssen kann können darf will wollen""".split()
     ),
     "es": frozenset(
         """el la los las un una unos unas y o pero no es son era está están ser sea ha han he yo tú
@@ -63,19 +63,22 @@ ASSENTS = frozenset(
 
     да ага хорошо ладно давай делай так конечно отлично согласен продолжай спасибо пожалуйста верно
 
-    네 예 응 좋아요 좋아 좋습니다 그래 그래요 그렇게 해 해줘 해주세요 하세요 진행해 진행해줘 진행해주세요
-    진행하세요 부탁해요 부탁합니다 감사합니다 계속 계속해 알겠습니다 맞아요 맞아 맞습니다
+    네 예 응 좋아요 좋아 좋습니다 그래 그래요 그렇게 해 해줘 해주세요 하세요 진행해 진행해줘
+    진행해주세요     진행하세요 부탁해요 부탁합니다
+    감사합니다 계속 계속해 알겠습니다 맞아요 맞아 맞습니다
     """.split()
 )
 # The same in scripts without spaces, the longest first.
 SPACELESS_ASSENTS = tuple(
     sorted(
-        """好的 好 可以 可以的 行 没问题 没有问题 同意 对 对的 是 是的 就这样 就这样做 这样做 请继续 继续 继续吧
-        请 谢谢 吧 了 啊 嗯 当然 当然可以 很好 太好了 开始 开始吧 做吧 没错 就这么办 确认
-        はい ええ うん いいです いいですね いいよ お願いします お願い それで そうして そうしてください
-        続けて 続けてください 続行 進めて 進めてください 了解 了解です 了解しました 大丈夫 大丈夫です
-        わかりました 分かりました その通り その通りです どうぞ ください ありがとう ありがとうございます
-        問題ありません 問題ない 承知しました ね よ です""".split(),
+        """好的 好 可以 可以的 行 没问题 没有问题
+        同意 对 对的 是 是的 就这样 就这样做 这样做 请继续 继续
+        继续吧 请 谢谢 吧 了 啊 嗯 当然 当然可以 很好 太好了 开始 开始吧 做吧 没错 就这么办 确认
+        はい ええ うん いいです いいですね いいよ お願いします お願い それで
+        そうして そうしてください 続けて 続けてください 続行 進めて 進めてください
+        了解 了解です 了解しました 大丈夫 大丈夫です わかりました
+        分かりました その通り その通りです どうぞ ください
+        ありがとう ありがとうございます 問題ありません 問題ない 承知しました ね よ です""".split(),
         key=len,
         reverse=True,
     )
@@ -115,8 +118,8 @@ PREFIXES = frozenset(
 EVERYWHERE = (
     r"\b(?:always|everywhere|every ?time|whenever|generally|in general|globally|"
     r"in (?:all|any|every)(?: of)?(?: my| our| the)? (?:project|repo|session|chat|"
-    r"conversation)\w*|(?:all|any|every) (?:of )?(?:my )?(?:project|repo|session)\w*|across (?:all |"
-    r"my |every )?\w{0,12} ?(?:project|repo)\w*|wherever i|"
+    r"conversation)\w*|(?:all|any|every) (?:of )?(?:my )?(?:project|repo|session)\w*|across "
+    r"(?:all |my |every )?\w{0,12} ?(?:project|repo)\w*|wherever i|"
     r"immer|überall|jedes mal|jedesmal|generell|grundsätzlich|in allen (?:meinen )?projekten|"
     r"in jedem projekt|stets|"
     r"siempre|en todas? partes|cada vez|en general|en todos (?:mis |los )?(?:\w+ )?proyectos|"
@@ -143,13 +146,13 @@ CONCEPTS = tuple(
     staging стейдж стейж 预发 预发布 ステージング 스테이징
     production produktion produc продакш прод 生产 生產 本番 프로덕션 운영
     server serv сервер 服务器 伺服器 サーバ 서버
-    database datenbank базы базу база данных bases base bdd banco bd db 数据库 データベース 데이터베이스
+    database datenbank базы базу база данных bases base banco bd db 数据库 データベース 데이터베이스
     file datei archiv fichier arquiv файл 文件 ファイル 파일
     folder director ordner carpeta dossier pasta папк каталог 目录 文件夹 フォルダ 폴더
     delete remov lösch borr elimin supprim apag exclu удал 删除 削除 삭제
     change modif änder ander cambi altera mudar изменя измени меня 修改 改动 更改 変更 변경 수정
     touch anfass berühr toc трога 碰 动 触
-    run start launch ausführ starte ejecut corr inici lanc exécut démarr запуск 运行 启动 実行 起動 실행 시작
+    run start launch ausführ starte ejecut inici lanc exécut démarr запуск 运行 启动 実行 起動 실행
     install instal установ 安装 インストール 설치
     answer repl respon antwort répon respond отвеч ответ 回答 回复 答え 答えて 返事 返答 답변 대답
     ask question frag pregunt demand pergunt спраш спрос вопрос 问 询问 質問 聞 질문 물어
