@@ -21,7 +21,7 @@ from memory_fabric.capture.detector import Heard, heard, may_hear, said_again
         ("From now on run the linter first", "rule"),
         ("The exports shouldn't contain deleted rows", "rule"),
         ("Commit after every finished ticket.", ""),
-        ("No, that belongs elsewhere", "correction"),
+        ("No, not on that page", "correction"),
         ("that's wrong, the port is 8080", "correction"),
         ("I said no new dependencies", "correction"),
         ("Why did you rewrite the parser?", "correction"),

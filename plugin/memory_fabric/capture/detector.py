@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_SENTENCE_CHARS = 320
 ENOUGH = 2.0
 _ANSWER_CHARS, _ANSWERS_CHARS = 200, 1200
+# What may stand before a list of answers; other lists are work to do.
+_LEAD_WORDS = 3
+_ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "resposta", "答", "답")
 # Sentences are the same from this share of common content words.
 _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
@@ -86,8 +89,9 @@ def said_again(sentence: str, earlier: Sequence[str]) -> int:
 
 def _says(prompt: str, content: frozenset[str], kind: str) -> bool:
     ends = typed_ends(prompt)
-    # The whole prompt is read only if most of the words are in it.
-    if len(content & _content(ends)) < _SAME_FROM * len(content):
+    lowered = ends.lower()
+    # A prompt is split into sentences only if most of the words are in it.
+    if sum(word in lowered for word in content) < _SAME_FROM * len(content):
         return False
     return any(
         _is_same(content, _content(sentence.text)) and _weighed(sentence.text.lower())[1] == kind
@@ -111,7 +115,7 @@ def _weighed(lowered: str, is_question: bool = False) -> tuple[float, str]:
     kind = max(found, key=lambda cue: cue[1])[0]
     weight = sum(cue[1] for cue in found)
     weight += sum(cue[1] for cue in standing_cues.AGAINST if _matches(cue, lowered))
-    if is_question and kind != "correction":
+    if is_question and not lowered.startswith("why "):
         weight -= _QUESTION_COSTS
     return weight, kind
 
@@ -128,8 +132,15 @@ def _answers(prompt: str) -> str:
     if len(prompt) > _ANSWERS_CHARS or "\n2" not in prompt:
         return ""
     lines = [line.strip() for line in prompt.splitlines() if line.strip()]
-    numbered = [line for line in lines if pattern(r"\d{1,2}[.)] ?\S").match(line)]
-    short = all(len(line) <= _ANSWER_CHARS for line in numbered)
-    if len(numbered) < 2 or len(numbered) < len(lines) - 2 or not short:
+    first = next((n for n, line in enumerate(lines) if _is_numbered(line)), len(lines))
+    lead, answers = " ".join(lines[:first]).lower(), lines[first:]
+    if len(lead.split()) > _LEAD_WORDS and not any(word in lead for word in _ANSWERING):
         return ""
-    return one_line(" ".join(numbered))
+    if len(answers) < 2 or any(len(line) > _ANSWER_CHARS for line in answers):
+        return ""
+    numbered = [line for line in answers if _is_numbered(line)]
+    return one_line(" ".join(numbered)) if len(numbered) >= len(answers) - 1 else ""
+
+
+def _is_numbered(line: str) -> bool:
+    return pattern(r"\d{1,2}[.)] ?\S").match(line) is not None

@@ -15,6 +15,7 @@ _MACHINE = (
     "<task-notification", "<command-", "<local-command", "<bash-", "caveat:",
     "[request interrupted", "/", "@agent", "base directory for this skill",
     "this session is being continued", "implement the following plan",
+    "implement the plan as specified",
 )  # fmt: skip
 
 
