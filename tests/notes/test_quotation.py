@@ -34,7 +34,7 @@ def reason(sentence: str, words: str, *prompts: str, typed: tuple[str, ...] = ()
         ("The limit is 5,173 rows.", "the limit is 5173 rows", "{}"),
         ("There are 3 retries at most.", "we try three retries at most", "{}"),
         ("The timeout is 30 s for uploads.", "the timeout is 30s for uploads", "{}"),
-        ("The page is built with Next.js.", "we build the page with nextjs", "{}"),
+        ("Pages are built with Next.js.", "pages are built with nextjs", "{}"),
         ("Data is kept in PostgreSQL.", "keep the data in postgres please", "{}"),
         ("Tests are in `src/app/tests`.", "put tests in src/app/tests only", "{}"),
         ("Read/write errors of invoices are logged.", "log read and write errors", "{}"),
@@ -208,6 +208,35 @@ def test_a_denial_behind_the_words_counts_in_languages_that_put_it_there() -> No
     )
 
 
+@pytest.mark.parametrize(
+    "question", ["Should we {}?", "ok, is it better to {}?", "Would it help to {}?"]
+)
+def test_words_that_only_ask_settle_nothing(question: str) -> None:
+    words = "use tabs for all templates"
+    assert reason("Use tabs for templates.", words, question.replace("{}", words)) != ""
+    assert reason("Use tabs for templates.", words, f"Can you {words}? Thanks.") == ""
+
+
+def test_an_errand_gives_no_permission() -> None:
+    sentence = "The user allows pushing fixes to main."
+
+    assert reason(sentence, "push the fix to main", "push the fix to main now")
+    assert reason(sentence, "you can push fixes to main", "you can push fixes to main") == ""
+
+
+def test_two_denials_demand_something() -> None:
+    words = "ask me before you commit something"
+    assert reason("Never commit without asking the user.", words, words) == ""
+
+
+def test_one_word_in_common_must_be_a_third_of_the_sentence() -> None:
+    words = "always run the linter before fetching"
+    sentence = "Disable certificate checks when fetching."
+
+    assert reason(sentence, words, words) == "the words say something else"
+    assert reason("Fetching is slow.", words, words) == ""
+
+
 def test_no_before_a_comma_denies_what_was_said_before() -> None:
     words = "use tabs for all templates"
     assert reason("Use tabs for templates.", words, f"No, {words}.") == ""
@@ -307,6 +336,17 @@ def test_what_was_typed_is_left(prompt: str, typed: str) -> None:
 )
 def test_large_prompts_are_compared_to_the_end(prompt: str) -> None:
     assert reason("Run the tests.", "run the tests before every commit", prompt) != ""
+
+
+def test_each_prompt_of_a_long_session_is_split_into_words_once() -> None:
+    words = "run the tests before every commit"
+    session = tuple(f"look at file number {n} please" for n in range(100))
+    quotation._INDEXED.clear()
+
+    found = reason(f"{words} with Redis, a.py, b.py and `c d` 7 times", words, words, typed=session)
+
+    assert found == "never typed: c d"
+    assert set(quotation._INDEXED) == {words, *session}
 
 
 @given(st.text(max_size=120), st.text(max_size=120), st.text(max_size=120))

@@ -12,7 +12,7 @@ from itertools import pairwise
 from memory_fabric.cache import Memo
 from memory_fabric.language.patterns import pattern
 from memory_fabric.notes import word_tables
-from memory_fabric.text import HIDDEN, STOPWORDS, runs, stem
+from memory_fabric.text import HIDDEN, STOPWORDS, name_key, runs, stem
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # The prompt of this turn and the one before it.
 MAX_PROMPTS = 2
 MAX_PROMPT_CHARS = 64 << 10
+# The newest prompts of the session, in which names are looked for.
+MAX_TYPED_CHARS = 256 << 10
 # A quotation has so many words, or twice as many letters in scripts without spaces.
 MIN_WORDS = 4
 # Shorter parts around an ellipsis could be found in any text.
@@ -36,7 +38,7 @@ COMMAND_GAP = 6
 # Words that begin with so many equal letters are the same in another form or language.
 SAME_BEGINNING = 5
 # One content word of the sentence in so many must be the user's.
-MIN_SHARE = 5
+MIN_SHARE, MIN_SHARE_OF_ONE = 5, 3
 MAX_ASSENT_WORDS = 10
 MAX_PLACES = 20
 
@@ -70,10 +72,14 @@ _CYRILLIC = dict(zip("абвгдеёзийклмнопрстуфхцыэ", "abvg
 
 
 class _Said(Value):
-    """The tokens of a prompt, and the numbers of those with which a sentence begins."""
+    """The tokens of a prompt, and the numbers of those with which a sentence begins.
+
+    `asked` are the numbers behind sentences with a question mark.
+    """
 
     tokens: tuple[str, ...]
     starts: frozenset[int]
+    asked: frozenset[int]
 
 
 class _Typed(Value):
@@ -93,7 +99,9 @@ def check(
     """Return "" if the quotation earns the note the user's trust, else the reason why not.
 
     `prompts` are those of this turn and of the one before it, newest first; `typed` are all of the
-    session. `known` are names that need not be typed: of the project, of the user's records.
+    session, oldest first. An answer to a question of the assistant may be given as a prompt, and
+    the stored words of a candidate, too. `known` are names that need not be typed: of the project,
+    of the user's records.
     """
     parts = [part for part in map(_tokens, pattern(_ELISION).split(note.quotation)) if part]
     if not parts:
@@ -112,12 +120,33 @@ def check(
         reason = found if reason.startswith("the words are not") else reason
     else:
         return reason
-    texts = [_index(typed_words(prompt)) for prompt in (*typed, *prompts[:MAX_PROMPTS])]
-    texts += map(_index, known)
-    missing = next((name for name in _names(note) if not _is_typed(name, texts)), "")
+    missing = _untyped(note, (*prompts[:MAX_PROMPTS], *reversed(typed)), known)
     if missing:
         return f"never typed: {missing}"
-    return "" if _is_about(note.text, note.quotation) else "the words say something else"
+    if _permits(note.text) and not _permits(note.quotation, word_tables.FREEDOMS):
+        return "the words give no permission"
+    named = {token for name in known for token in _tokens(name)}
+    return "" if _is_about(note.text, note.quotation, named) else "the words say something else"
+
+
+def _untyped(note: Note, prompts: Sequence[str], known: Sequence[str]) -> str:
+    """Return the first name of the note that is in no prompt, newest first, and not known."""
+    names = list(_names(note))
+    for most in (MAX_PROMPTS, len(prompts)):  # most names are in the newest prompts
+        if not names:
+            return ""
+        texts = [_index(text) for text in (*known, *_newest(prompts[:most]))]
+        tokens = frozenset(token for text in texts for token in text.tokens)
+        names = [name for name in names if not _is_typed(name, texts, tokens)]
+    return names[0] if names else ""
+
+
+def _newest(prompts: Sequence[str]) -> Iterator[str]:
+    left = MAX_TYPED_CHARS
+    for prompt in prompts:
+        if left > 0:
+            yield typed_words(prompt)
+        left -= len(prompt)
 
 
 def typed_words(prompt: str) -> str:
@@ -228,15 +257,17 @@ def _length(quotation: str) -> float:
 
 def _sentences(text: str) -> _Said:
     tokens: list[str] = []
-    starts = set()
+    starts, asked = set(), set()
     at = 0
     plain = _plain(text)
     for end in pattern(_SENTENCE_END).finditer(plain):
         tokens += _tokens(plain[at : end.end()])
         starts.add(len(tokens))
+        if end[0] in "?？":
+            asked.add(len(tokens))
         at = end.end()
     tokens += _tokens(plain[at:])
-    return _Said(tuple(tokens), frozenset(starts))
+    return _Said(tuple(tokens), frozenset(starts), frozenset(asked))
 
 
 def _in_prompt(parts: Sequence[Sequence[str]], said: _Said) -> str:
@@ -250,9 +281,12 @@ def _in_prompt(parts: Sequence[Sequence[str]], said: _Said) -> str:
         spans = _spans(parts, text, at)
         if not spans:
             break
-        if not _is_denied(spans, said):
+        if _is_denied(spans, said):
+            reason = "a denial around the words is left out"
+        elif _is_asked(spans[-1][1], said):
+            reason = "the words only ask"
+        else:
             return ""
-        reason = "a denial around the words is left out"
         at = text.find(f" {' '.join(parts[0])} ", at + 1)
     return reason
 
@@ -285,6 +319,16 @@ def _is_denied(spans: Sequence[tuple[int, int]], said: _Said) -> bool:
         if whole and len(gap) <= LEFT_OUT_WITHIN and _denies(gap):
             return True
     return False
+
+
+def _is_asked(end: int, said: _Said) -> bool:
+    """Return True if the sentence in which the words end asks if something should be done."""
+    stop = next((n for n in sorted(said.starts) if n >= end), -1)
+    if stop not in said.asked:
+        return False
+    start = max((n for n in said.starts if n < stop), default=0)
+    sentence = " ".join(said.tokens[start:stop])
+    return bool(pattern(word_tables.ASKING).search(sentence))
 
 
 def _denies(tokens: Sequence[str]) -> bool:
@@ -389,7 +433,6 @@ def _is_package(word: str, before: str, behind: str) -> bool:
     if lowered in word_tables.COMMANDS:
         return True
     from memory_fabric.language.vocabulary import ORDINARY, TECHNOLOGIES  # late: only with `From:`
-    from memory_fabric.text import name_key
 
     if name_key(word) in TECHNOLOGIES and lowered not in ORDINARY:
         return True
@@ -404,31 +447,25 @@ def _is_package(word: str, before: str, behind: str) -> bool:
     return any(part not in STOPWORDS and part not in _STEMMED[WORDS] for part in parts)
 
 
-def _is_typed(name: str, texts: Sequence[_Typed]) -> bool:
+def _is_typed(name: str, texts: Sequence[_Typed], typed: frozenset[str]) -> bool:
+    """Return True if a text has the name; `typed` are the tokens of all texts."""
     tokens = _tokens(name)
     joined = "".join(tokens)
     forms = (joined, joined.removesuffix("s")) if name[-1:] == "s" else (joined,)
     if not tokens or any(_holds(form, text) for form in forms for text in texts):
         return True
     if pattern(_NUMBER).fullmatch(name):
-        digits = [token.lstrip("0") or "0" for token in tokens]
-        spelled = word_tables.NUMBERS.get("".join(digits), "").split()
-        if any(not text_tokens.isdisjoint(spelled) for text_tokens in map(_token_set, texts)):
-            return True
-        return len(tokens) > 1 and all(any(_holds(t, text) for text in texts) for t in tokens)
+        spelled = word_tables.NUMBERS.get(joined, "").split()
+        return not typed.isdisjoint(spelled) or (len(tokens) > 1 and typed.issuperset(tokens))
     if len(tokens) > 1 and " " in name.strip():
         return any(_in_order(tokens, text.tokens) for text in texts)
-    parts = name.strip("/").split("/")
-    if len(parts) == 2 and all(part.isalpha() for part in parts) and not name.startswith("/"):
-        return all(any(_holds(t, text) for text in texts) for t in tokens)
-    from memory_fabric.language.vocabulary import canonical  # late: only for what was not found
+    parts = name.split("/")
+    if len(parts) == 2 and all(map(str.isalpha, parts)):
+        return typed.issuperset(tokens)
+    from memory_fabric.language.vocabulary import TECHNOLOGIES  # late: only with `From:`
 
-    same = canonical(name).lower()
-    return any(canonical(token).lower() == same for text in texts for token in text.tokens)
-
-
-def _token_set(text: _Typed) -> frozenset[str]:
-    return frozenset(text.tokens)
+    same = TECHNOLOGIES.get(name_key(name))
+    return same is not None and any(TECHNOLOGIES.get(token) == same for token in typed)
 
 
 def _holds(joined: str, text: _Typed) -> bool:
@@ -451,19 +488,21 @@ def _in_order(tokens: Sequence[str], typed: Sequence[str]) -> bool:
     return False
 
 
-def _is_about(sentence: str, quotation: str) -> bool:
+def _is_about(sentence: str, quotation: str, named: set[str]) -> bool:
     """Return True if the words say what the sentence says, as far as words in common show it.
 
-    A fifth of its content words must be among them, some of them in clauses that both deny or both
-    do not deny. In another language, a concept or a name in common is enough.
+    A fifth of its content words must be among them, or a third if that is only one, names of the
+    project apart; some of them in clauses that both deny or both do not deny. In another language,
+    a concept or a name in common is enough.
     """
     ours, theirs = _content(sentence), _content(quotation)
+    ours = {word for word in ours if word in theirs or word not in set(map(stem, named))}
     shared = sum(any(_is_same(a, b) for b in theirs) for a in ours)
     same_language = _language(sentence) == _language(quotation)
     if same_language and any(map(_is_spaceless, quotation)):
         enough = shared > 0
     elif same_language:
-        enough = shared * MIN_SHARE >= len(ours)
+        enough = shared * (MIN_SHARE if shared > 1 else MIN_SHARE_OF_ONE) >= len(ours)
     else:
         enough = shared > 0 or not _concepts(sentence).isdisjoint(_concepts(quotation))
     return enough and shared + (not same_language) > 0 and _agree(sentence, quotation)
@@ -477,20 +516,34 @@ def _agree(sentence: str, quotation: str) -> bool:
     same_language = _language(sentence) == _language(quotation)
     theirs = list(_clauses(quotation))
     return any(
-        denied == other_denied
+        (denied == other_denied or None in (denied, other_denied))
         and (not same_language or any(_is_same(a, b) for a in content for b in other))
         for content, denied in _clauses(sentence)
         for other, other_denied in theirs
     )
 
 
-def _clauses(text: str) -> Iterator[tuple[set[str], bool]]:
-    """Yield the content words of each clause, and if it denies something."""
+def _permits(text: str, more: frozenset[str] = frozenset()) -> bool:
+    """Return True if the text allows something: such a note would widen what may be done."""
+    tokens = _tokens(text)
+    words = (*word_tables.PERMISSIONS, *more)
+    return _has_any(tokens, word_tables.SPACELESS_PERMISSIONS) or any(
+        _begins(token, word) for token in tokens for word in words
+    )
+
+
+def _clauses(text: str) -> Iterator[tuple[set[str], bool | None]]:
+    """Yield the content words of each clause, and if it denies something.
+
+    None is both: "never commit without asking".
+    """
     for clause in pattern(_CLAUSE_END).split(text):
         tokens = _tokens(clause)
         if tokens:
             denies = _denies(tokens) or _has_any(tokens, word_tables.NEGATED_BEHIND)
-            yield _content(clause), denies
+            denials = word_tables.NEGATIONS.intersection(tokens)
+            both = len(denials) > 1 and not denials.isdisjoint(word_tables.WITHOUT)
+            yield _content(clause), None if both else denies
 
 
 def _content(text: str) -> set[str]:

@@ -114,6 +114,27 @@ PREFIXES = frozenset(
     off up down long short one two""".split()
 )
 
+# With another denial in the clause they demand something: "never commit without asking".
+WITHOUT = frozenset("without unless ohne sin sans sem без".split())
+# Beginnings of words by which a sentence allows something, and of others that do in a prompt.
+PERMISSIONS = tuple(
+    """allow permit permission authoris authoriz approv entitled trusted
+    erlaub darf dürf genehmig berechtigt autoriz permite permiti autoris permis
+    разреш можно 허용 허락 승인""".split()
+)
+FREEDOMS = frozenset(
+    """can may could free ok okay fine kannst könnt puede puedes podés peux pouvez pode podem libre
+    livre можешь можете 괜찮 되""".split()
+)
+SPACELESS_PERMISSIONS = ("允许", "可以", "授权", "許可", "てもよい", "てもいい", "構いません")
+# Beginnings of questions that leave open if something is wanted.
+ASKING = (
+    r"^(?:(?:and|so|or|but|hmm|ok|then|also) )?(?:should|shall|do we|do i|does|is|are|was|were|"
+    r"would it|could it|can it|what (?!about)|which|who|where|when|how (?!about)|"
+    r"soll(?:en|ten)? (?:wir|ich)|deber[ií]amos|debo|devrait on|devrions nous|faut il|dois je|"
+    r"dever[ií]amos|devo)\b|要 不 要|是 否|该 不 该|べ き で す か"
+)
+
 # Words for every project, as expressions; a denial before them is looked for apart.
 EVERYWHERE = (
     r"\b(?:always|everywhere|every ?time|whenever|generally|in general|globally|"
