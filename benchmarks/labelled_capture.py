@@ -73,7 +73,7 @@ def as_object(record: Record) -> dict[str, Any]:
 
 
 def named_in(record: Record) -> list[str]:
-    """The record's entities as its text writes them, not as the house files them."""
+    """The record's entities as its text writes them, not under their canonical names."""
     said = f"{record.what}. {record.why}" if record.why else record.what
     return list(dict.fromkeys(said[m.start : m.end] for m in mentions(said, {})))
 

@@ -190,9 +190,9 @@ def scaled(scale: float, *, prunes: bool = True) -> Iterator[list[str]]:
     the expressions that the observations were asked for.
     """
     asked: list[str] = []
-    tell = fts_query.telling
+    tell = fts_query.selective_query
 
-    def telling(db: Any, index: str, groups: Any, limit: int, phrases: Any = ()) -> str:
+    def selective_query(db: Any, index: str, groups: Any, limit: int, phrases: Any = ()) -> str:
         found = tell(db, index, groups, max(1, round(limit * scale)), phrases)
         if index == INDEX:
             asked.append(found)
@@ -204,7 +204,7 @@ def scaled(scale: float, *, prunes: bool = True) -> Iterator[list[str]]:
     }
     if not prunes:
         changes["RANKED_ROWS"] = UNPRUNED
-    with changed(fts_query, **changes), changed(retrieve, telling=telling):
+    with changed(fts_query, **changes), changed(retrieve, selective_query=selective_query):
         yield asked
 
 

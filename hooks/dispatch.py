@@ -20,7 +20,7 @@ except BaseException as error:  # noqa: BLE001 - whatever is broken, the session
 
     what = " ".join(f"{type(error).__name__}: {error}".split())[:500]
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    line = f"{now} door: {what}\n".encode("utf-8", "replace")
+    line = f"{now} hook: {what}\n".encode("utf-8", "replace")
     try:
         path = os.path.join(data or os.devnull, "memory-fabric.log")
         os.write(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), line)

@@ -1,4 +1,4 @@
-"""What every test stands on: no real home, no switches from the developer's environment."""
+"""Fixtures for every test: no real home, no variables of the developer's environment."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ OURS = ("CLAUDE", "MEMORY_FABRIC", "MEMORY_FILE_PATH", "MOE_")
 SWITCHES = ("CI",)
 
 hypothesis.settings.register_profile(
-    "house", deadline=None, max_examples=examples(), derandomize="CI" in os.environ
+    "memory-fabric", deadline=None, max_examples=examples(), derandomize="CI" in os.environ
 )
-hypothesis.settings.load_profile("house")
+hypothesis.settings.load_profile("memory-fabric")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def no_real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """HOME lies under a file for the whole run: whoever writes there meets an OSError."""
+    """Put HOME below a file for the whole run, so that a write there raises OSError."""
     guard = tmp_path_factory.mktemp("guard") / "not-a-folder"
     guard.write_text("A test wanted the real home; give it one under tmp_path.\n", "utf-8")
     with pytest.MonkeyPatch.context() as patch:

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from house import House
 from memory_fabric import deadline, dispatcher
 from memory_fabric.capture.capture import capture
 from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.store import files
 from memory_fabric.store.log import late_events
+from simulated_client import SimulatedClient
 
 CORRECTIONS = "no, we use X here, not Y. " * 2600
 
@@ -48,27 +48,27 @@ class Hearing(Deadline):
         return self.left == 0 and self.ends_s < self.whole_s
 
 
-def fire(house: House, limit: Deadline, name: str, **fields: Any) -> dict[str, Any]:
+def fire(client: SimulatedClient, limit: Deadline, name: str, **fields: Any) -> dict[str, Any]:
     """The reply to an event that has this deadline."""
     data = {
         "hook_event_name": name,
         "session_id": "session-1",
-        "transcript_path": str(house.transcript),
-        "cwd": str(house.project),
+        "transcript_path": str(client.transcript),
+        "cwd": str(client.project),
         **fields,
     }
-    output = dispatcher.run(json.dumps(data).encode(), house.environ, lambda _: limit)
+    output = dispatcher.run(json.dumps(data).encode(), client.environ, lambda _: limit)
     reply: dict[str, Any] = json.loads(output) if output else {}
     return reply
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def client(tmp_path: Path) -> SimulatedClient:
+    return SimulatedClient(tmp_path)
 
 
-def late(house: House) -> dict[str, int]:
-    return late_events([str(house.fabric_home / "logs")])
+def late(client: SimulatedClient) -> dict[str, int]:
+    return late_events([str(client.fabric_home / "logs")])
 
 
 def test_time_is_what_the_clock_says_or_what_the_process_has_used() -> None:
@@ -106,64 +106,64 @@ def test_capture_asks_for_the_time_before_every_sentence(text: str) -> None:
 
 
 def test_what_a_prompt_had_no_time_for_is_captured_at_stop_from_the_transcript(
-    house: House,
+    client: SimulatedClient,
 ) -> None:
     prompt = f"We decided to use PostgreSQL for the shop. {CORRECTIONS[:2000]}"
-    assert fire(house, Counted(8, hurried=True), "UserPromptSubmit", prompt=prompt) == {}
-    assert house.records() == []
-    assert late(house) == {"UserPromptSubmit": 1}
-    house.say("user", prompt)
-    house.fire("Stop")
-    assert any("PostgreSQL" in record.what for record in house.records())
-    assert "out of time" in house.command("status").stdout.lower()
+    assert fire(client, Counted(8, hurried=True), "UserPromptSubmit", prompt=prompt) == {}
+    assert client.records() == []
+    assert late(client) == {"UserPromptSubmit": 1}
+    client.say("user", prompt)
+    client.fire("Stop")
+    assert any("PostgreSQL" in record.what for record in client.records())
+    assert "out of time" in client.command("status").stdout.lower()
 
 
 def test_a_transcript_is_read_turn_by_turn_over_as_many_events_as_it_takes(
-    house: House,
+    client: SimulatedClient,
 ) -> None:
     for name in ("Redis", "Kafka", "SQLite", "Nginx", "Docker"):
-        house.say("user", f"We decided to use {name} for the shop.")
+        client.say("user", f"We decided to use {name} for the shop.")
     stops = 0
-    while len(house.records("type = 'decision'")) < 5:
-        fire(house, Hearing(12), "Stop")
+    while len(client.records("type = 'decision'")) < 5:
+        fire(client, Hearing(12), "Stop")
         stops += 1
         assert stops < 40
     assert stops > 1
-    assert late(house)["Stop"] >= 1
-    house.fire("Stop")
-    assert len(house.records("type = 'decision'")) == 5
+    assert late(client)["Stop"] >= 1
+    client.fire("Stop")
+    assert len(client.records("type = 'decision'")) == 5
 
 
 def test_a_first_turn_that_no_event_has_time_for_is_passed_over_at_the_second_try(
-    house: House,
+    client: SimulatedClient,
 ) -> None:
-    house.say("user", CORRECTIONS)
-    house.say("user", "We decided to use Redis for the shop.")
+    client.say("user", CORRECTIONS)
+    client.say("user", "We decided to use Redis for the shop.")
     for _ in range(2):
-        fire(house, Hearing(40), "Stop")
-        assert house.records() == []
-    house.fire("Stop")
-    assert [record.what for record in house.records()] == ["We decided to use Redis for the shop"]
-    memory = house.memory()
+        fire(client, Hearing(40), "Stop")
+        assert client.records() == []
+    client.fire("Stop")
+    assert [record.what for record in client.records()] == ["We decided to use Redis for the shop"]
+    memory = client.memory()
     assert len(memory.session_database().rows("SELECT 1 FROM episodes")) == 2
     memory.close()
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "Stop", "PreCompact", "SessionEnd"])
-def test_a_locked_store_is_waited_for_once(house: House, event: str) -> None:
-    house.prompt("We decided to use PostgreSQL for the shop.")
-    house.say("user", "We decided to use Redis for the shop.")
+def test_a_locked_store_is_waited_for_once(client: SimulatedClient, event: str) -> None:
+    client.prompt("We decided to use PostgreSQL for the shop.")
+    client.say("user", "We decided to use Redis for the shop.")
     limit = Deadline(3600, lock_s=0.2)
     with running(Deadline()):
-        memory = house.memory()
+        memory = client.memory()
     path = memory.session_database().path
     memory.close()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    fire(house, limit, event, source="startup", reason="other", trigger="manual")
+    fire(client, limit, event, source="startup", reason="other", trigger="manual")
     assert limit.lock_s <= 0.05
     other.execute("ROLLBACK")
     other.close()
     assert not deadline.current().is_limited
-    house.fire("Stop")
-    assert any("Redis" in record.what for record in house.records())
+    client.fire("Stop")
+    assert any("Redis" in record.what for record in client.records())

@@ -37,7 +37,7 @@ ROWS = [handler for entry in HANDLERS.values() for handler in entry.handlers]
 HANDLER_NAMES = [name for name, _ in ROWS]
 
 
-class House:
+class Sandbox:
     """An environment under one folder, and what its log says."""
 
     def __init__(self, folder: Path) -> None:
@@ -56,8 +56,8 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def sandbox(tmp_path: Path) -> Sandbox:
+    return Sandbox(tmp_path)
 
 
 def event(name: str, **fields: Any) -> bytes:
@@ -121,42 +121,42 @@ def test_every_handler_module_is_in_the_table_and_is_a_reader_or_a_writer() -> N
     assert len(set(HANDLER_NAMES)) == len(set(ROWS))  # the same switches for each of its events
 
 
-def test_replies_are_joined_in_the_order_of_the_table(house: House) -> None:
+def test_replies_are_joined_in_the_order_of_the_table(sandbox: Sandbox) -> None:
     load = loading(recall_for_prompt=saying("first"), capture_intent=saying("second"))
-    output = answer(event("UserPromptSubmit"), house.environ, load).output
+    output = answer(event("UserPromptSubmit"), sandbox.environ, load).output
     assert context_of(output) == "first\n\nsecond"
-    assert house.log == []
+    assert sandbox.log == []
 
 
-def test_one_failing_handler_does_not_stop_the_next_one(house: House) -> None:
+def test_one_failing_handler_does_not_stop_the_next_one(sandbox: Sandbox) -> None:
     load = loading(recall_for_prompt=failing(KeyError("x")), capture_intent=saying("second"))
-    output = answer(event("UserPromptSubmit"), house.environ, load).output
+    output = answer(event("UserPromptSubmit"), sandbox.environ, load).output
     assert context_of(output) == "second"
-    (line,) = house.log
+    (line,) = sandbox.log
     assert "recall_for_prompt failed: KeyError" in line
 
 
-def test_a_handler_that_cannot_be_imported_does_not_stop_the_next_one(house: House) -> None:
+def test_a_handler_that_cannot_be_imported_does_not_stop_the_next_one(sandbox: Sandbox) -> None:
     def load(name: str) -> Handler:
         if name == "recall_for_prompt":
             raise ImportError("half an update")
         return saying("second")
 
-    assert context_of(answer(event("UserPromptSubmit"), house.environ, load).output) == "second"
-    assert "half an update" in house.log[0]
+    assert context_of(answer(event("UserPromptSubmit"), sandbox.environ, load).output) == "second"
+    assert "half an update" in sandbox.log[0]
 
 
-def test_a_passed_deadline_ends_the_event_with_a_line_in_the_log(house: House) -> None:
+def test_a_passed_deadline_ends_the_event_with_a_line_in_the_log(sandbox: Sandbox) -> None:
     def unreachable(event: Event, context: RequestContext) -> Reply | None:
         raise AssertionError("the time was over")
 
     load = loading(recall_for_prompt=failing(DeadlinePassed("late")), capture_intent=unreachable)
-    outcome = answer(event("UserPromptSubmit"), house.environ, load)
+    outcome = answer(event("UserPromptSubmit"), sandbox.environ, load)
     assert outcome.output == b""
     dispatcher._finish(outcome, delivered=True)
-    (line,) = house.log
+    (line,) = sandbox.log
     assert line.endswith("UserPromptSubmit: out of time: recall_for_prompt, capture_intent")
-    assert late_events([str(house.home / "logs")]) == {"UserPromptSubmit": 1}
+    assert late_events([str(sandbox.home / "logs")]) == {"UserPromptSubmit": 1}
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_a_passed_deadline_ends_the_event_with_a_line_in_the_log(house: House) -
     ],
 )
 def test_the_switch_turns_all_handlers_off(
-    house: House, variables: Mapping[str, str], ran: list[str]
+    sandbox: Sandbox, variables: Mapping[str, str], ran: list[str]
 ) -> None:
-    assert _ran(house, {**house.environ, **variables}) == ran
+    assert _ran(sandbox, {**sandbox.environ, **variables}) == ran
 
 
 @pytest.mark.parametrize(
@@ -180,24 +180,26 @@ def test_the_switch_turns_all_handlers_off(
         ("read = false\nwrite = false\n", []),
     ],
 )
-def test_reading_and_writing_are_switched_apart(house: House, table: str, ran: list[str]) -> None:
-    house.home.mkdir()
-    (house.home / "config.toml").write_text(table, "utf-8")
-    assert _ran(house, house.environ) == ran
+def test_reading_and_writing_are_switched_apart(
+    sandbox: Sandbox, table: str, ran: list[str]
+) -> None:
+    sandbox.home.mkdir()
+    (sandbox.home / "config.toml").write_text(table, "utf-8")
+    assert _ran(sandbox, sandbox.environ) == ran
 
 
-def test_a_project_is_switched_off_alone(house: House) -> None:
+def test_a_project_is_switched_off_alone(sandbox: Sandbox) -> None:
     from memory_fabric.config import read_settings
     from memory_fabric.store import switches
     from memory_fabric.store.memory import Memory
 
-    memory = Memory.open(read_settings(house.environ, {}))
+    memory = Memory.open(read_settings(sandbox.environ, {}))
     assert memory.project is not None
-    switches.turn(str(house.home), memory.project.id, ["write"], False)
-    assert _ran(house, house.environ) == ["recall_for_prompt"]
+    switches.turn(str(sandbox.home), memory.project.id, ["write"], False)
+    assert _ran(sandbox, sandbox.environ) == ["recall_for_prompt"]
 
 
-def _ran(house: House, environ: Mapping[str, str]) -> list[str]:
+def _ran(sandbox: Sandbox, environ: Mapping[str, str]) -> list[str]:
     ran: list[str] = []
 
     def load(name: str) -> Handler:
@@ -209,43 +211,43 @@ def _ran(house: House, environ: Mapping[str, str]) -> list[str]:
 
 
 def test_an_unreadable_config_leaves_the_defaults_and_says_so_at_session_start(
-    house: House,
+    sandbox: Sandbox,
 ) -> None:
-    house.home.mkdir()
-    (house.home / "config.toml").write_text("notices = = off", "utf-8")
+    sandbox.home.mkdir()
+    (sandbox.home / "config.toml").write_text("notices = = off", "utf-8")
     load = loading(load_context=saying("here"), restore_checkpoint=silent)
-    assert context_of(answer(event("SessionStart"), house.environ, load).output) == "here"
-    assert any("config.toml" in line for line in house.log)
+    assert context_of(answer(event("SessionStart"), sandbox.environ, load).output) == "here"
+    assert any("config.toml" in line for line in sandbox.log)
 
 
-def test_the_project_is_where_the_session_was_launched_not_where_cd_went(house: House) -> None:
+def test_the_project_is_where_the_session_was_launched_not_where_cd_went(sandbox: Sandbox) -> None:
     seen: list[str] = []
 
     def handle(event: Event, context: RequestContext) -> Reply | None:
         seen.append(context.memory.settings.project_dir)
         return None
 
-    cwd = str(house.project / "sub")
-    without_variable = {k: v for k, v in house.environ.items() if k != "CLAUDE_PROJECT_DIR"}
-    for environ in (house.environ, without_variable):
+    cwd = str(sandbox.project / "sub")
+    without_variable = {k: v for k, v in sandbox.environ.items() if k != "CLAUDE_PROJECT_DIR"}
+    for environ in (sandbox.environ, without_variable):
         answer(event("PreToolUse", cwd=cwd), environ, loading(note_task=handle))
-    assert seen == [str(house.project), cwd]
+    assert seen == [str(sandbox.project), cwd]
 
 
-def test_the_events_session_wins_over_the_variable(house: House) -> None:
+def test_the_events_session_wins_over_the_variable(sandbox: Sandbox) -> None:
     seen: list[str] = []
 
     def handle(event: Event, context: RequestContext) -> Reply | None:
         seen.append(context.memory.settings.session)
         return None
 
-    environ = {**house.environ, "CLAUDE_CODE_SESSION_ID": "of-the-variable"}
+    environ = {**sandbox.environ, "CLAUDE_CODE_SESSION_ID": "of-the-variable"}
     answer(event("PreToolUse"), environ, loading(note_task=handle))
     assert seen == ["s1"]
 
 
 def test_receipts_run_after_the_output_and_one_failing_does_not_stop_the_next(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
 
@@ -256,11 +258,11 @@ def test_receipts_run_after_the_output_and_one_failing_does_not_stop_the_next(
         return Reply(context="facts", receipts=(broken, lambda: done.append("second")))
 
     monkeypatch.setattr(dispatcher, "_load", lambda name: handle)
-    outcome = answer(event("SubagentStart"), house.environ)
+    outcome = answer(event("SubagentStart"), sandbox.environ)
     assert (context_of(outcome.output), done) == ("facts", [])
-    assert context_of(run(event("SubagentStart"), house.environ)) == "facts"
+    assert context_of(run(event("SubagentStart"), sandbox.environ)) == "facts"
     assert done == ["second"]
-    assert "disk I/O error" in house.log[0]
+    assert "disk I/O error" in sandbox.log[0]
 
 
 @pytest.mark.parametrize(
@@ -277,23 +279,23 @@ def test_receipts_run_after_the_output_and_one_failing_does_not_stop_the_next(
     ids=["empty", "broken", "list", "nameless", "unknown", "long name", "huge"],
 )
 def test_input_that_is_no_event_of_ours_gives_nothing_but_one_line_in_the_log(
-    house: House, data: bytes, said: str
+    sandbox: Sandbox, data: bytes, said: str
 ) -> None:
-    assert run(data, house.environ) == b""
-    (line,) = house.log
+    assert run(data, sandbox.environ) == b""
+    (line,) = sandbox.log
     assert said in line
     assert len(line) < 1200
 
 
 def test_a_memory_that_cannot_be_opened_gives_nothing_but_one_line(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(event_name: str, settings: object) -> None:
         raise StoreUnavailable("/x", "The store is away.")
 
     monkeypatch.setattr(dispatcher, "_open", refuse)
-    assert run(event("SessionStart"), house.environ) == b""
-    (line,) = house.log
+    assert run(event("SessionStart"), sandbox.environ) == b""
+    (line,) = sandbox.log
     assert "StoreUnavailable: The store is away." in line
 
 
@@ -306,7 +308,7 @@ def test_an_environment_without_a_usable_home_never_raises(environ: dict[str, st
 
 
 def test_every_event_has_a_deadline_and_those_that_nobody_waits_for_mend(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memory_fabric.store.memory import Memory
 
@@ -319,7 +321,7 @@ def test_every_event_has_a_deadline_and_those_that_nobody_waits_for_mend(
 
     monkeypatch.setattr(Memory, "open", spy)
     for name in HANDLERS:
-        answer(event(name), house.environ, lambda _: silent)
+        answer(event(name), sandbox.environ, lambda _: silent)
     assert set(opened) == set(HANDLERS)
     assert all(limit.is_limited for limit, _ in opened.values())
     assert {n for n, (limit, _) in opened.items() if limit.hurried} == {

@@ -15,7 +15,7 @@ import pytest
 from memory_fabric.dispatcher import FORWARDS, HANDLERS
 from memory_fabric.ids import new_id
 from memory_fabric.setup import packages
-from replay.door import ROOT, TESTS, Door
+from replay.hook_runner import ROOT, TESTS, HookRunner
 
 # Each costs half a bare start or more (design: start-up is the budget).
 SLOW = frozenset(
@@ -64,21 +64,21 @@ EVENTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Door:
-    """A house that remembers something, so that every stage of a recall has work."""
-    door = Door(tmp_path_factory.mktemp("hot"))
-    (door.project / ".git").mkdir()
-    (door.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+def hooks(tmp_path_factory: pytest.TempPathFactory) -> HookRunner:
+    """Hooks with a filled memory, so that every stage of a recall has work."""
+    hooks = HookRunner(tmp_path_factory.mktemp("hot"))
+    (hooks.project / ".git").mkdir()
+    (hooks.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     remote = '[remote "origin"]\n\turl = git@example.org:team/workers.git\n'
-    (door.project / ".git" / "config").write_text(remote)
-    door.say("We decided to use Redis for the workers because pagination was slow.", "earlier")
-    assert "Redis" in door.say("How do the workers use Redis for pagination?", "later").context
+    (hooks.project / ".git" / "config").write_text(remote)
+    hooks.say("We decided to use Redis for the workers because pagination was slow.", "earlier")
+    assert "Redis" in hooks.say("How do the workers use Redis for pagination?", "later").context
     # Else the first prompt would load what a session's start loads.
-    door.ring({"hook_event_name": "SessionStart", "session_id": "hot", **EVENTS["SessionStart"]})
-    return door
+    hooks.run({"hook_event_name": "SessionStart", "session_id": "hot", **EVENTS["SessionStart"]})
+    return hooks
 
 
-def modules_after(door: Door, name: str, tmp_path: Path, **fields: Any) -> set[str]:
+def modules_after(hooks: HookRunner, name: str, tmp_path: Path, **fields: Any) -> set[str]:
     event = {"hook_event_name": name, "session_id": "hot", **EVENTS[name], **fields}
     output = tmp_path / f"{name}.txt"
     script = str(TESTS / "replay" / "sys_modules.py")
@@ -92,7 +92,7 @@ def modules_after(door: Door, name: str, tmp_path: Path, **fields: Any) -> set[s
             str(output),
         ],
         input=json.dumps(event).encode(),
-        env=door.environ,
+        env=hooks.environ,
         stdout=subprocess.DEVNULL,
         check=True,
     )
@@ -105,26 +105,28 @@ def third_party(modules: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_a_hook_needs_nothing_but_python(door: Door, tmp_path: Path, name: str) -> None:
-    modules = modules_after(door, name, tmp_path)
+def test_a_hook_needs_nothing_but_python(hooks: HookRunner, tmp_path: Path, name: str) -> None:
+    modules = modules_after(hooks, name, tmp_path)
     assert third_party(modules) == set()
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_no_hook_loads_what_could_reach_a_network(door: Door, tmp_path: Path, name: str) -> None:
-    assert modules_after(door, name, tmp_path) & NETWORK == set()
+def test_no_hook_loads_what_could_reach_a_network(
+    hooks: HookRunner, tmp_path: Path, name: str
+) -> None:
+    assert modules_after(hooks, name, tmp_path) & NETWORK == set()
 
 
 @pytest.fixture
-def receiving(door: Door, monkeypatch: pytest.MonkeyPatch) -> Door:
-    """The same house where somebody named a receiver, at whom nobody listens."""
-    monkeypatch.setitem(door.environ, "MEMORY_FABRIC_FORWARD_URL", "http://127.0.0.1:9")
-    return door
+def receiving(hooks: HookRunner, monkeypatch: pytest.MonkeyPatch) -> HookRunner:
+    """The same hooks with the address of a receiver, on which nothing listens."""
+    monkeypatch.setitem(hooks.environ, "MEMORY_FABRIC_FORWARD_URL", "http://127.0.0.1:9")
+    return hooks
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
 def test_no_hook_loads_it_where_a_receiver_is_named_either(
-    receiving: Door, tmp_path: Path, name: str
+    receiving: HookRunner, tmp_path: Path, name: str
 ) -> None:
     modules = modules_after(receiving, name, tmp_path)
 
@@ -137,9 +139,9 @@ def test_no_hook_loads_it_where_a_receiver_is_named_either(
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
 def test_without_a_receiver_no_hook_loads_what_forwards(
-    door: Door, tmp_path: Path, name: str
+    hooks: HookRunner, tmp_path: Path, name: str
 ) -> None:
-    modules = modules_after(door, name, tmp_path)
+    modules = modules_after(hooks, name, tmp_path)
 
     forwarding = {f"memory_fabric.handlers.{handler}" for handler in FORWARDERS}
     forwarding |= {"memory_fabric.forwarding.trigger", "memory_fabric.forwarding.sender"}
@@ -148,9 +150,9 @@ def test_without_a_receiver_no_hook_loads_what_forwards(
 
 @pytest.mark.parametrize("name", DELAYING)
 def test_events_that_delay_a_person_import_nothing_slow(
-    door: Door, tmp_path: Path, name: str
+    hooks: HookRunner, tmp_path: Path, name: str
 ) -> None:
-    assert modules_after(door, name, tmp_path) & SLOW == set()
+    assert modules_after(hooks, name, tmp_path) & SLOW == set()
 
 
 @pytest.mark.parametrize(
@@ -162,44 +164,46 @@ def test_events_that_delay_a_person_import_nothing_slow(
     ],
 )
 def test_recall_for_a_prompt_spares_what_it_can_do_without(
-    door: Door, tmp_path: Path, prompt: str
+    hooks: HookRunner, tmp_path: Path, prompt: str
 ) -> None:
-    modules = modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt)
+    modules = modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt)
     assert "memory_fabric.recall.rank" in modules
     assert modules & SPARED == set()
 
 
-def test_recall_for_a_subagent_spares_what_it_can_do_without(door: Door, tmp_path: Path) -> None:
-    assert modules_after(door, "SubagentStart", tmp_path) & SPARED == set()
+def test_recall_for_a_subagent_spares_what_it_can_do_without(
+    hooks: HookRunner, tmp_path: Path
+) -> None:
+    assert modules_after(hooks, "SubagentStart", tmp_path) & SPARED == set()
 
 
 @pytest.mark.parametrize("name", ["SessionStart", "PreToolUse", "PostToolUse"])
 def test_what_writes_without_reading_language_spares_expressions(
-    door: Door, tmp_path: Path, name: str
+    hooks: HookRunner, tmp_path: Path, name: str
 ) -> None:
-    assert modules_after(door, name, tmp_path) & {"re", "enum", "json", "functools"} == set()
+    assert modules_after(hooks, name, tmp_path) & {"re", "enum", "json", "functools"} == set()
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_no_hook_loads_a_library_of_digests(door: Door, tmp_path: Path, name: str) -> None:
-    assert modules_after(door, name, tmp_path) & {"hashlib", "_hashlib", "hmac"} == set()
+def test_no_hook_loads_a_library_of_digests(hooks: HookRunner, tmp_path: Path, name: str) -> None:
+    assert modules_after(hooks, name, tmp_path) & {"hashlib", "_hashlib", "hmac"} == set()
 
 
 @pytest.mark.parametrize("name", ["UserPromptSubmit", "PreToolUse", "SubagentStart"])
 @pytest.mark.parametrize("agent", ["database-engineer", "Explore"])
 def test_native_notes_are_not_read_where_a_person_waits(
-    door: Door, tmp_path: Path, name: str, agent: str
+    hooks: HookRunner, tmp_path: Path, name: str, agent: str
 ) -> None:
-    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(door.project))
-    folder = door.user_home / ".claude" / "projects" / slug / "memory"
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(hooks.project))
+    folder = hooks.user_home / ".claude" / "projects" / slug / "memory"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "MEMORY.md").write_text("- The workers use Redis for pagination, by hand.\n")
     fields = {"agent_type": agent} if name == "SubagentStart" else {}
 
-    modules = modules_after(door, name, tmp_path, **fields)
+    modules = modules_after(hooks, name, tmp_path, **fields)
 
     touched = (tmp_path / f"{name}.txt.opened").read_text("utf-8").split("\n")
-    assert str(door.project / ".git") + "/config" in touched
+    assert str(hooks.project / ".git") + "/config" in touched
     assert [path for path in touched if str(folder) in path] == []
     assert "memory_fabric.store.tiers.client_memory_files" not in modules
 
@@ -207,29 +211,33 @@ def test_native_notes_are_not_read_where_a_person_waits(
 @pytest.mark.parametrize(
     "prompt", ["We decided to use Celery over RQ because it retries.", "I prefer tabs."]
 )
-def test_a_prompt_with_a_cue_imports_nothing_slow(door: Door, tmp_path: Path, prompt: str) -> None:
-    assert modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt) & SLOW == set()
+def test_a_prompt_with_a_cue_imports_nothing_slow(
+    hooks: HookRunner, tmp_path: Path, prompt: str
+) -> None:
+    assert modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt) & SLOW == set()
 
 
-def test_what_capture_compiled_once_is_not_compiled_again(door: Door, tmp_path: Path) -> None:
+def test_what_capture_compiled_once_is_not_compiled_again(
+    hooks: HookRunner, tmp_path: Path
+) -> None:
     prompt = "We decided to use Celery over RQ because it retries."
     for _ in range(2):  # what is said again is compared with what is known
-        modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt)
+        modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt)
 
-    modules = modules_after(door, "UserPromptSubmit", tmp_path, prompt=prompt)
+    modules = modules_after(hooks, "UserPromptSubmit", tmp_path, prompt=prompt)
 
     assert "memory_fabric.capture.remember" in modules
     assert modules & {"re", "enum", "json", "functools", "collections"} == set()
 
 
 def test_a_start_beside_another_session_loads_nothing_that_captures(
-    door: Door, tmp_path: Path
+    hooks: HookRunner, tmp_path: Path
 ) -> None:
     other = {"session_id": "beside", "transcript_path": str(tmp_path / "beside.jsonl")}
     Path(other["transcript_path"]).write_text("")
-    door.ring({"hook_event_name": "Stop", "last_assistant_message": "Done.", **other})
+    hooks.run({"hook_event_name": "Stop", "last_assistant_message": "Done.", **other})
 
-    modules = modules_after(door, "SessionStart", tmp_path)
+    modules = modules_after(hooks, "SessionStart", tmp_path)
 
     assert "memory_fabric.session.catch_up" in modules
     assert (
@@ -239,35 +247,35 @@ def test_a_start_beside_another_session_loads_nothing_that_captures(
 
 
 def test_a_start_that_takes_in_what_others_shared_imports_nothing_slow(
-    door: Door, tmp_path: Path
+    hooks: HookRunner, tmp_path: Path
 ) -> None:
-    [project] = (door.memory / "projects").iterdir()
+    [project] = (hooks.memory / "projects").iterdir()
     reading = "memory_fabric.store.sharing.claims_read"
-    assert reading not in modules_after(door, "SessionStart", tmp_path)
-    (door.memory / "share.json").write_text(json.dumps({project.name: True}))
+    assert reading not in modules_after(hooks, "SessionStart", tmp_path)
+    (hooks.memory / "share.json").write_text(json.dumps({project.name: True}))
     line = {"id": new_id(), "type": "decision", "what": "Use Kafka for the events", "author": "bob"}
-    (door.project / ".claude/memory").mkdir(parents=True, exist_ok=True)
-    journal = door.project / ".claude/memory/decisions.jsonl"
+    (hooks.project / ".claude/memory").mkdir(parents=True, exist_ok=True)
+    journal = hooks.project / ".claude/memory/decisions.jsonl"
     journal.write_text(json.dumps(line) + "\n")
 
-    modules = modules_after(door, "SessionStart", tmp_path)
+    modules = modules_after(hooks, "SessionStart", tmp_path)
 
     assert reading in modules and modules & SLOW == set()
-    assert "from bob as claimed" in door.say("Do the events use Kafka?", "theirs").context
+    assert "from bob as claimed" in hooks.say("Do the events use Kafka?", "theirs").context
 
 
 @pytest.mark.parametrize("name", ["SessionStart", "UserPromptSubmit"])
 def test_nothing_of_rooms_is_loaded_where_nobody_has_one(
-    door: Door, tmp_path: Path, name: str
+    hooks: HookRunner, tmp_path: Path, name: str
 ) -> None:
-    assert modules_after(door, name, tmp_path) & OF_ROOMS == set()
+    assert modules_after(hooks, name, tmp_path) & OF_ROOMS == set()
 
 
-def test_what_notes_a_call_is_loaded_for_agents_only(door: Door, tmp_path: Path) -> None:
+def test_what_notes_a_call_is_loaded_for_agents_only(hooks: HookRunner, tmp_path: Path) -> None:
     recall = {"tool_name": "mcp__plugin_memory-fabric_memory__recall", "tool_use_id": "toolu_1"}
 
-    own = modules_after(door, "PreToolUse", tmp_path, **recall)
-    by_agent = modules_after(door, "PreToolUse", tmp_path, agent_type="poem-writer", **recall)
+    own = modules_after(hooks, "PreToolUse", tmp_path, **recall)
+    by_agent = modules_after(hooks, "PreToolUse", tmp_path, agent_type="poem-writer", **recall)
 
     assert own & OF_ROOMS == set()
     assert by_agent & OF_ROOMS == {"memory_fabric.store.domains.callers"}
@@ -275,9 +283,11 @@ def test_what_notes_a_call_is_loaded_for_agents_only(door: Door, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_only_the_events_own_handlers_are_loaded(door: Door, tmp_path: Path, name: str) -> None:
+def test_only_the_events_own_handlers_are_loaded(
+    hooks: HookRunner, tmp_path: Path, name: str
+) -> None:
     prefix = "memory_fabric.handlers."
-    loaded = {m.removeprefix(prefix) for m in modules_after(door, name, tmp_path) if prefix in m}
+    loaded = {m.removeprefix(prefix) for m in modules_after(hooks, name, tmp_path) if prefix in m}
     others = {other for names in NAMES.values() for other in names} - NAMES[name]
     assert loaded >= NAMES[name] - FORWARDERS
     assert loaded & others == set()
@@ -289,10 +299,10 @@ def test_the_second_hook_compiles_nothing(tmp_path: Path) -> None:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, root / name, ignore=ignored)
     shutil.copy(ROOT / "hooks.json", root)
-    door = Door(tmp_path / "world", root)
+    hooks = HookRunner(tmp_path / "world", root)
     for _ in range(2):
-        assert door.say("How do the workers use Redis?").status == 0
-    said = _said_of_imports(door, root)
+        assert hooks.say("How do the workers use Redis?").status == 0
+    said = _said_of_imports(hooks, root)
     read_by_python = re.findall(r"# code object from '?([^'\n]+)'?", said)
     assert [path for path in read_by_python if str(root) in path and path[-4:] != ".pyc"] == []
     # The package and the finder itself; the finder reads all others.
@@ -300,12 +310,12 @@ def test_the_second_hook_compiles_nothing(tmp_path: Path) -> None:
     assert len(re.findall(r"import 'memory_fabric\.\S+ # <memory_fabric\.compiled_", said)) > 10
 
 
-def _said_of_imports(door: Door, root: Path) -> str:
+def _said_of_imports(hooks: HookRunner, root: Path) -> str:
     """The interpreter's own account of from where a prompt's hook took our modules."""
     done = subprocess.run(
         [packages.base_interpreter(), "-I", "-S", "-v", str(root / "hooks/dispatch.py")],
         input=b'{"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Redis?"}',
-        env=door.environ,
+        env=hooks.environ,
         capture_output=True,
         check=True,
     )

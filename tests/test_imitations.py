@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from house import House
 from memory_fabric import imitations
 from memory_fabric.cli.show import printable
 from memory_fabric.models import Hit
 from memory_fabric.recall.render import render
 from memory_fabric.text import FENCE_TAGS, GUARDED_TAGS, HIDDEN, neutralised
 from recall.given import NOW
+from simulated_client import SimulatedClient
 
 TAGS = sorted({*GUARDED_TAGS, *FENCE_TAGS, "antml:invoke", "system_reminder", "function_results"})
 ALIKE = {
@@ -106,13 +106,13 @@ def test_no_block_and_no_line_holds_one() -> None:
 
 
 def test_sessions_and_memory_md_are_given_it_harmless(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    house.prompt(SAID)
-    house.fire("Stop")
+    client = SimulatedClient(tmp_path)
+    client.prompt(SAID)
+    client.fire("Stop")
 
-    given_ = house.context("SessionStart", "session-2", source="startup")
-    given_ += house.prompt("What do we use Kafka for: which events?", "session-3")
-    kept = house.native_notes().read_text("utf-8")
+    given_ = client.context("SessionStart", "session-2", source="startup")
+    given_ += client.prompt("What do we use Kafka for: which events?", "session-3")
+    kept = client.memory_md_file().read_text("utf-8")
 
     for shown in (given_, kept):
         assert "Kafka" in shown

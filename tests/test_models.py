@@ -1,4 +1,4 @@
-"""The words of the house and the limits that the design gives them."""
+"""The values of the models and the limits that the design gives them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the house prints: one JSON object within the client's rules, or nothing."""
+"""The output of a hook: one JSON object within the client's rules, or nothing."""
 
 from __future__ import annotations
 

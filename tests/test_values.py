@@ -1,4 +1,4 @@
-"""The house's named tuples: the syntax of typing.NamedTuple without its start-up."""
+"""Named tuples with the syntax of typing.NamedTuple, without its start-up time."""
 
 from __future__ import annotations
 

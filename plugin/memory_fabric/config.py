@@ -18,10 +18,22 @@ HOME_NAME = "memory-fabric"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
 # The switches, each of them independent.
 PARTS = ("read", "write")
+# Values of the setting `notes`.
+NOTES = ("auto", "on", "off")
 # Every top-level key of config.toml.
 KNOWN = (
     *PARTS,
-    *("notices", "semantic", "capture", "episodes", "serve", "agent_terms", "domains", "agents"),
+    *(
+        "notices",
+        "notes",
+        "semantic",
+        "capture",
+        "episodes",
+        "serve",
+        "agent_terms",
+        "domains",
+        "agents",
+    ),
     "projects",
 )
 # Variables that the client sets for its hooks and for the commands of its model, surest first.
@@ -53,6 +65,10 @@ class Settings(Value):
     max_reply_chars: int = 40_000
     episodes_keep_days: int = 90
     notices: str = "all"
+    # "auto": the assistant is asked for notes where a person reads its answers.
+    notes: str = "auto"
+    # How the client was started: "cli", "sdk-py", …
+    entrypoint: str = ""
     semantic: bool = True
     native_memory: bool = True
     memory_file_path: str = ""
@@ -145,6 +161,8 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
         ),
         episodes_keep_days=_days(episodes, complaints),
         notices=_choice(file, "notices", ("all", "problems", "off"), complaints),
+        notes=_notes(environ, file, complaints),
+        entrypoint=environ.get("CLAUDE_CODE_ENTRYPOINT", ""),
         semantic=file.get("semantic", True) is not False,
         native_memory=environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower()
         not in ("1", "true"),
@@ -188,6 +206,15 @@ def captures(settings: Settings) -> bool:
     if settings.ci or not settings.writes:
         return False
     return settings.attended or settings.capture_unattended != "off"
+
+
+def _notes(environ: Mapping[str, str], file: Mapping[str, Any], complaints: list[str]) -> str:
+    stated = environ.get("MEMORY_FABRIC_NOTES", "")
+    if stated.lower() in NOTES:
+        return stated.lower()
+    if stated:
+        complaints.append(f"MEMORY_FABRIC_NOTES must be {', '.join(NOTES)}, not {stated!r}")
+    return _choice(file, "notes", NOTES, complaints)
 
 
 def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[str]) -> str:

@@ -84,7 +84,7 @@ HANDLERS: Mapping[str, Entry] = {
     ),
     # A person has typed a command that merges two projects, and waits for it. Both recall and
     # capture depend on the project.
-    "UserPromptExpansion": Entry((("settle_project", EITHER),), wall_s=55.0, lock_s=5.0),
+    "UserPromptExpansion": Entry((("link_project", EITHER),), wall_s=55.0, lock_s=5.0),
     "PreToolUse": Entry(
         (
             # It only keeps the task for the subagent that recall_for_agent answers next.

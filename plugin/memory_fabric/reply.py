@@ -32,10 +32,14 @@ class Reply(Value):
     """The output of a handler: `context` for the model, `notice` for the person.
 
     `receipts` run after the output was written: the ledger must only list what was delivered.
+    `stop` ends a prompt that was a command, and is shown to the person; `plain` is for the
+    summariser of a compaction.
     """
 
     context: str = ""
     notice: str = ""
+    stop: str = ""
+    plain: str = ""
     receipts: tuple[Callable[[], None], ...] = ()
 
 
@@ -44,13 +48,22 @@ def merge(replies: Sequence[Reply]) -> Reply:
     return Reply(
         context="\n\n".join(r.context for r in replies if r.context),
         notice=" · ".join(r.notice for r in replies if r.notice),
+        stop=" · ".join(r.stop for r in replies if r.stop),
+        plain="\n".join(r.plain for r in replies if r.plain),
         receipts=tuple(receipt for r in replies for receipt in r.receipts),
     )
 
 
 def encode(event_name: str, reply: Reply) -> bytes:
-    """Encode a reply for stdout: one JSON object in ASCII, or nothing if it is empty."""
+    """Encode a reply for stdout: one JSON object in ASCII, or nothing if it is empty.
+
+    What PreCompact prints is text: the client hands it to the summariser as it is.
+    """
+    if event_name == "PreCompact":
+        return reply.plain.encode("utf-8")
     output: dict[str, object] = {}
+    if event_name == "UserPromptSubmit" and reply.stop:
+        return jsontext.dumps({"decision": "block", "reason": fitted(reply.stop)}).encode("ascii")
     if event_name in NOTICE_EVENTS and reply.notice.strip():
         output["systemMessage"] = fitted(reply.notice)
     if event_name in CONTEXT_EVENTS and reply.context.strip():

@@ -1,4 +1,4 @@
-"""The house in which the brief's examples are played."""
+"""A simulated client for the examples of the brief."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from house import House
+from simulated_client import SimulatedClient
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    """A house that nobody has lived in yet."""
-    return House(Path(os.path.realpath(tmp_path)))
+def client(tmp_path: Path) -> SimulatedClient:
+    """A client in a new project with an empty memory."""
+    return SimulatedClient(Path(os.path.realpath(tmp_path)))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from house import House
+from simulated_client import SimulatedClient
 
 
 def entities(*items: tuple[str, str, list[str]]) -> dict[str, Any]:
@@ -37,9 +37,9 @@ def relations(*items: tuple[str, str, str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def pagination(house: House) -> House:
+def pagination(client: SimulatedClient) -> SimulatedClient:
     """The graph of the brief's pagination example."""
-    house.fire(
+    client.fire(
         "PostToolUse",
         **entities(
             ("database-engineer", "agent", ["Looks after schemas"]),
@@ -47,18 +47,20 @@ def pagination(house: House) -> House:
             ("opaque-tokens", "pattern", ["Base64 of the last key"]),
         ),
     )
-    house.fire(
+    client.fire(
         "PostToolUse",
         **relations(
             ("database-engineer", "recommends", "cursor-pagination"),
             ("cursor-pagination", "uses", "opaque-tokens"),
         ),
     )
-    return house
+    return client
 
 
-def test_br1_a_question_finds_the_entity_that_holds_its_words_apart(house: House) -> None:
-    house.fire(
+def test_br1_a_question_finds_the_entity_that_holds_its_words_apart(
+    client: SimulatedClient,
+) -> None:
+    client.fire(
         "PostToolUse",
         **entities(
             (
@@ -69,12 +71,12 @@ def test_br1_a_question_finds_the_entity_that_holds_its_words_apart(house: House
         ),
     )
 
-    answer = house.recall("What pagination approach did database-engineer recommend?")
+    answer = client.recall("What pagination approach did database-engineer recommend?")
 
     assert "api-guidelines" in [name for hit in answer["results"] for name in hit["entities"]]
 
 
-def test_br2_br6_an_answer_has_the_form_of_the_brief(pagination: House) -> None:
+def test_br2_br6_an_answer_has_the_form_of_the_brief(pagination: SimulatedClient) -> None:
     answer = pagination.recall("cursor-pagination scalability")
 
     best = answer["results"][0]
@@ -97,29 +99,31 @@ def test_br2_br6_an_answer_has_the_form_of_the_brief(pagination: House) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_br3_two_sessions_that_say_the_same_give_one_cross_validated_hit(house: House) -> None:
+def test_br3_two_sessions_that_say_the_same_give_one_cross_validated_hit(
+    client: SimulatedClient,
+) -> None:
     text = "Use cursor based pagination for every list endpoint of the public API"
-    house.fire("PostToolUse", "session-1", **entities(("paging-a", "pattern", [text])))
-    house.fire("PostToolUse", "session-2", **entities(("paging-b", "pattern", [text + "!"])))
+    client.fire("PostToolUse", "session-1", **entities(("paging-a", "pattern", [text])))
+    client.fire("PostToolUse", "session-2", **entities(("paging-b", "pattern", [text + "!"])))
 
-    answer = house.recall("cursor pagination list endpoint")
+    answer = client.recall("cursor pagination list endpoint")
 
     (hit,) = [h for h in answer["results"] if "list endpoint" in h["text"]]
     assert hit["metadata"]["cross_validated"] is True
     assert {"paging-a", "paging-b"} <= set(hit["entities"])
 
 
-def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(house: House) -> None:
-    house.fire(
+def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(client: SimulatedClient) -> None:
+    client.fire(
         "PostToolUse",
         **entities(
             ("import-job", "component", ["The import job writes to pgvector in batches"]),
             ("pgvector", "technology", ["supports HNSW indexing"]),
         ),
     )
-    house.fire("PostToolUse", **relations(("pgvector", "requires", "PostgreSQL")))
+    client.fire("PostToolUse", **relations(("pgvector", "requires", "PostgreSQL")))
 
-    answer = house.recall("how does the import job write in batches")
+    answer = client.recall("how does the import job write in batches")
 
     best = answer["results"][0]
     assert best["metadata"]["cross_referenced"] is True
@@ -128,11 +132,13 @@ def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(house: House)
     ]
 
 
-def test_br5_of_two_equal_memories_the_cross_validated_one_stands_first(house: House) -> None:
+def test_br5_of_two_equal_memories_the_cross_validated_one_stands_first(
+    client: SimulatedClient,
+) -> None:
     shared = "The nightly export compresses its archives with zstd before upload"
-    house.fire("PostToolUse", "session-1", **entities(("export-a", "component", [shared])))
-    house.fire("PostToolUse", "session-2", **entities(("export-b", "component", [shared + "."])))
-    house.fire(
+    client.fire("PostToolUse", "session-1", **entities(("export-a", "component", [shared])))
+    client.fire("PostToolUse", "session-2", **entities(("export-b", "component", [shared + "."])))
+    client.fire(
         "PostToolUse",
         "session-3",
         **entities(
@@ -144,13 +150,13 @@ def test_br5_of_two_equal_memories_the_cross_validated_one_stands_first(house: H
         ),
     )
 
-    answer = house.recall("nightly export zstd archives")
+    answer = client.recall("nightly export zstd archives")
 
     assert answer["results"][0]["metadata"].get("cross_validated") is True
 
 
-def test_br7_a_sentence_becomes_entities_and_relations(house: House) -> None:
-    done = house.command(
+def test_br7_a_sentence_becomes_entities_and_relations(client: SimulatedClient) -> None:
+    done = client.command(
         "remember", "--json", "database-engineer uses pgvector for RAG applications"
     )
 
@@ -167,7 +173,9 @@ def test_br7_a_sentence_becomes_entities_and_relations(house: House) -> None:
     }
 
 
-def test_br8_a_relationship_question_walks_the_graph_and_shows_the_path(pagination: House) -> None:
+def test_br8_a_relationship_question_walks_the_graph_and_shows_the_path(
+    pagination: SimulatedClient,
+) -> None:
     answer = pagination.recall("What did database-engineer recommend about pagination?")
 
     assert [
@@ -176,15 +184,17 @@ def test_br8_a_relationship_question_walks_the_graph_and_shows_the_path(paginati
     ] in answer["paths"]
 
 
-def test_br9_variants_of_a_name_are_one_entity_and_relations_never_dangle(house: House) -> None:
-    house.fire("PostToolUse", **entities(("cursor_pagination", "pattern", ["known already"])))
-    house.fire("PostToolUse", **relations(("list-api", "uses", "cursor_pagination")))
-    house.fire(
+def test_br9_variants_of_a_name_are_one_entity_and_relations_never_dangle(
+    client: SimulatedClient,
+) -> None:
+    client.fire("PostToolUse", **entities(("cursor_pagination", "pattern", ["known already"])))
+    client.fire("PostToolUse", **relations(("list-api", "uses", "cursor_pagination")))
+    client.fire(
         "UserPromptSubmit",
         prompt="We decided to use cursor-pagination for the list API because offsets time out.",
     )
 
-    memory = house.memory()
+    memory = client.memory()
     (project,) = [db for db in memory.databases() if db.kind == "project"]
     names = [row[0] for row in project.rows("SELECT name FROM entities")]
     dangling = project.rows(
@@ -198,15 +208,15 @@ def test_br9_variants_of_a_name_are_one_entity_and_relations_never_dangle(house:
     assert dangling == []
 
 
-def test_br10_an_old_decision_is_marked_stale_and_not_hidden(house: House) -> None:
-    house.fire("UserPromptSubmit", prompt="We decided to use Kafka for events because it scales.")
-    memory = house.memory()
+def test_br10_an_old_decision_is_marked_stale_and_not_hidden(client: SimulatedClient) -> None:
+    client.fire("UserPromptSubmit", prompt="We decided to use Kafka for events because it scales.")
+    memory = client.memory()
     (project,) = [db for db in memory.databases() if db.kind == "project"]
     with project.transaction() as connection:
         connection.execute("UPDATE records SET created_at = '2020-01-01T00:00:00.000Z'")
     memory.close()
 
-    answer = house.recall("Kafka events type:decision")
+    answer = client.recall("Kafka events type:decision")
 
     best = answer["results"][0]
     assert "Kafka" in best["text"]
@@ -214,14 +224,14 @@ def test_br10_an_old_decision_is_marked_stale_and_not_hidden(house: House) -> No
     assert best["metadata"]["days_since"] > 90
 
 
-def test_br15_remember_takes_success_failure_and_global(house: House) -> None:
-    success = house.command(
+def test_br15_remember_takes_success_failure_and_global(client: SimulatedClient) -> None:
+    success = client.command(
         "remember", "--json", "--success", "Cursor-based pagination scales for 2M+ rows"
     )
-    failed = house.command(
+    failed = client.command(
         "remember", "--json", "--failed", "Offset pagination caused timeouts at 1M rows"
     )
-    everywhere = house.command(
+    everywhere = client.command(
         "remember", "--json", "--global", "Always validate input at API boundaries"
     )
 
@@ -237,13 +247,13 @@ def test_br15_remember_takes_success_failure_and_global(house: House) -> None:
     assert kinds[2][2] == "global"
 
 
-def test_br16_a_choice_names_what_was_chosen_and_what_was_rejected(house: House) -> None:
-    house.fire(
+def test_br16_a_choice_names_what_was_chosen_and_what_was_rejected(client: SimulatedClient) -> None:
+    client.fire(
         "UserPromptSubmit",
         prompt="We chose PostgreSQL over MongoDB because we need transactions.",
     )
 
-    (record,) = house.records()
+    (record,) = client.records()
     assert record.type == "decision"
     assert record.alternatives == ("MongoDB",)
     assert "transactions" in record.why
@@ -252,13 +262,13 @@ def test_br16_a_choice_names_what_was_chosen_and_what_was_rejected(house: House)
     assert ("PostgreSQL", "technology") in [(e.name, e.type) for e in record.entities]
 
 
-def test_br17_status_tells_of_each_tier_and_of_a_corrupt_line(house: House) -> None:
-    house.fire("UserPromptSubmit", prompt="We decided to use Redis for sessions because of speed.")
-    house.fire("Stop", last_assistant_message="ok")
-    healthy = json.loads(house.command("status", "--json").stdout)
-    with (house.project / ".claude" / "memory" / "decisions.jsonl").open("a") as stream:
+def test_br17_status_tells_of_each_tier_and_of_a_corrupt_line(client: SimulatedClient) -> None:
+    client.fire("UserPromptSubmit", prompt="We decided to use Redis for sessions because of speed.")
+    client.fire("Stop", last_assistant_message="ok")
+    healthy = json.loads(client.command("status", "--json").stdout)
+    with (client.project / ".claude" / "memory" / "decisions.jsonl").open("a") as stream:
         stream.write("{torn\n")
-    degraded = json.loads(house.command("status", "--json").stdout)
+    degraded = json.loads(client.command("status", "--json").stdout)
 
     def states(status: dict[str, Any]) -> dict[str, str]:
         tiers = status["tiers"]
@@ -269,28 +279,32 @@ def test_br17_status_tells_of_each_tier_and_of_a_corrupt_line(house: House) -> N
     assert "degraded" in states(degraded).values()
 
 
-def test_br18_a_reasoned_choice_of_a_known_technology_is_generalizable(house: House) -> None:
-    house.fire(
+def test_br18_a_reasoned_choice_of_a_known_technology_is_generalizable(
+    client: SimulatedClient,
+) -> None:
+    client.fire(
         "UserPromptSubmit",
         prompt="We decided to use Redis instead of Memcached for caching because it persists.",
     )
 
-    (record,) = house.records()
+    (record,) = client.records()
     assert record.generalizable
     assert record.scope == "team"
 
 
-def test_br19_a_filtered_recall_stands_under_its_label_and_never_falls_back(house: House) -> None:
+def test_br19_a_filtered_recall_stands_under_its_label_and_never_falls_back(
+    client: SimulatedClient,
+) -> None:
     for domain, text in (
         ("code_reviewer", "Always name branches after their issue"),
         ("legal_advisor", "Always name the clause that a branch of a contract rests on"),
     ):
-        assert house.command("remember", text, "--domain", domain).returncode == 0
+        assert client.command("remember", text, "--domain", domain).returncode == 0
 
     asked = ("recall", "--json", "how to name a branch", "--expert-domain", "code_reviewer")
-    answer = json.loads(house.command(*asked).stdout)
-    named = house.recall("how to name a branch in the legal_advisor domain")
-    tagged = house.command(*asked, "--project", "frontend")
+    answer = json.loads(client.command(*asked).stdout)
+    named = client.recall("how to name a branch in the legal_advisor domain")
+    tagged = client.command(*asked, "--project", "frontend")
 
     label = "[Domain-Filtered Memory (expert_domain={})]"
     assert answer["label"] == label.format("code_reviewer")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from house import House
 from memory_fabric.capture.identifying_names import for_everybody
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Provenance, Record, Relation
 from memory_fabric.store.memory import Memory
+from simulated_client import SimulatedClient
 
 # Best practice in the words of the trade: nothing of it names anybody.
 HARMLESS = """
@@ -200,11 +200,11 @@ TELLING = {
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     """The memory of somebody whose git knows a name."""
-    house = House(tmp_path)
-    (house.home / ".gitconfig").write_text(
+    client = SimulatedClient(tmp_path)
+    (client.home / ".gitconfig").write_text(
         "[user]\n\tname = Quill Varga\n\temail = qv@x.example\n", "utf-8"
     )
-    opened = house.memory()
+    opened = client.memory()
     yield opened
     opened.close()
 

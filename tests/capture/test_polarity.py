@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from house import House
 from memory_fabric.capture import remember
 from memory_fabric.capture.extract import extract
 from memory_fabric.capture.polarity import is_denied, is_left
 from memory_fabric.models import Entity, Record
 from memory_fabric.recall.pipeline import Fabric
 from recall.given import NOW, USER, open_memory
+from simulated_client import SimulatedClient
 
 DENIED = [
     "We decided not to use GraphQL",
@@ -160,10 +160,10 @@ def chosen(memory: object) -> set[str]:
 
 
 def test_hooks_never_push_the_opposite_of_what_was_decided(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    house.prompt("We decided not to use GraphQL because the clients cannot cache it.")
+    client = SimulatedClient(tmp_path)
+    client.prompt("We decided not to use GraphQL because the clients cannot cache it.")
 
-    told = house.prompt("Should the shop use GraphQL for its API?", "session-2")
+    told = client.prompt("Should the shop use GraphQL for its API?", "session-2")
 
     assert "not to use GraphQL" in told
     assert "chose GraphQL" not in told

@@ -13,7 +13,7 @@ from cli.doctoring import (
     look,
 )
 from cli.shell import ROOT, Shell
-from door.support import PYTHON, make_root, old_python, python_without_fts5, until
+from launchers.support import PYTHON, make_root, old_python, python_without_fts5, until
 from memory_fabric.setup import packages
 
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from house import House
 from memory_fabric.cli.main import main
 from memory_fabric.store.projects import identity
 from memory_fabric.store.sharing import switch
+from simulated_client import SimulatedClient
 
 SAID = "Use cursor-based pagination for all list endpoints"
 
 
-class Desk(House):
-    """A house whose commands run in this process."""
+class Desk(SimulatedClient):
+    """A client in a new project."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         super().__init__(folder)

@@ -22,7 +22,7 @@ MEMORY = "record:00000000-0000-7000-8000-00001a2b3c4d"
 
 
 def at(second: int) -> str:
-    """A moment of one session."""
+    """A delivery of one session."""
     return f"2026-03-01T10:00:{second:02d}.000Z"
 
 
@@ -143,7 +143,7 @@ def test_the_ledger_is_held_against_what_arrived() -> None:
     )
     lost = "record:00000000-0000-7000-8000-00009f9f9f9f"
 
-    found = receipts.moments(
+    found = receipts.deliveries(
         [Entry("s-1", MEMORY, "prompt", at(2)), Entry("s-1", lost, "prompt", at(5))], [shown]
     )
 
@@ -157,9 +157,9 @@ def test_one_line_of_what_a_hook_gave_is_enough() -> None:
         Entry("s-1", MEMORY, "session", at(1)),
     ]
 
-    (moment,) = receipts.moments(ledger, [shown])
+    (delivery,) = receipts.deliveries(ledger, [shown])
 
-    assert moment.arrived and len(moment.memories) == 2
+    assert delivery.arrived and len(delivery.memories) == 2
 
 
 def test_an_observation_and_an_edge_are_named_by_their_entity() -> None:
@@ -171,7 +171,7 @@ def test_an_observation_and_an_edge_are_named_by_their_entity() -> None:
         Entry("s-1", "graph:billing#3", "prompt", at(3)),
     ]
 
-    assert [m.arrived for m in receipts.moments(ledger, [shown])] == [True, True, False]
+    assert [m.arrived for m in receipts.deliveries(ledger, [shown])] == [True, True, False]
 
 
 def test_what_no_transcript_must_show_is_not_judged() -> None:
@@ -183,7 +183,7 @@ def test_what_no_transcript_must_show_is_not_judged() -> None:
         Entry("s-2", MEMORY, "prompt", at(5)),  # its transcript is gone
     ]
 
-    assert receipts.moments(ledger, [shown]) == []
+    assert receipts.deliveries(ledger, [shown]) == []
 
 
 def test_of_a_long_transcript_the_end_is_read_and_bad_lines_are_passed_over(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from servers.doors import Process
+from servers.mcp_clients import Process
 
 MODULES = Path(__file__).parents[1] / "e2e" / "node_modules"
 SERVER = MODULES / "@modelcontextprotocol" / "server-memory" / "dist" / "index.js"

@@ -13,7 +13,7 @@ import pytest
 from contract.sides import MODULES, installed, node
 from memory_fabric.servers.mcp.schema import TOOLS
 from memory_fabric.store.memory import Memory
-from servers.doors import SAID_BY, environment, settings
+from servers.mcp_clients import SAID_BY, environment, settings
 
 INSPECTOR = MODULES / "@modelcontextprotocol" / "inspector-cli" / "build" / "cli.js"
 API = [{"name": "api", "entityType": "service", "observations": ["written in Go"]}]

@@ -37,7 +37,7 @@ from contract.stories import (
     unsay,
 )
 from memory_fabric.store.graph_file.own_writes import WINDOW_S
-from servers.doors import Process
+from servers.mcp_clients import Process
 
 PATIENCE_S = 20
 # So many times a test asks whether the file has followed; each is a call to the server.

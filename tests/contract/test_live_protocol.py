@@ -14,7 +14,7 @@ import pytest
 
 from contract.sides import Reference, answer, flood
 from contract.stories import API, OWNS, create, relate
-from servers.doors import Process
+from servers.mcp_clients import Process
 
 GRAPH = {"uri": "memory://knowledge-graph"}
 UPDATED = {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": GRAPH}

@@ -16,7 +16,7 @@ import pytest
 
 from contract.sides import Answer, Reference, answer, clear
 from contract.stories import STORIES, Step, Story, entity, relation
-from servers.doors import Process
+from servers.mcp_clients import Process
 
 
 class Sides(NamedTuple):

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from contract.stories import entity, relation
-from servers.doors import connected
+from servers.mcp_clients import connected
 from thorough import examples
 
 NAMES = st.sampled_from(["api", "Redis", "redis", "", "job queue", "a\nb", "nul\0in", "🎉", "Ä"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,17 +34,17 @@ def empty_home(tmp_path: Path) -> Iterator[Home]:
     home.close()
 
 
-@pytest.fixture
-def new_home(tmp_path: Path, installed_home: Home) -> Iterator[Callable[[], Home]]:
-    """Makes homes with the plugin installed, which installs its packages by itself.
+@contextmanager
+def homes(folder: Path, installed: Home) -> Iterator[Callable[[], Home]]:
+    """Make homes with the plugin installed; close them at the end.
 
     A hook fails open, so a broken one looks like a silent one: afterwards the logs must be empty.
     """
     made: list[Home] = []
 
     def make() -> Home:
-        home = Home(tmp_path / f"machine-{len(made)}")
-        home.copy_from(installed_home)
+        home = Home(folder / f"machine-{len(made)}")
+        home.copy_from(installed)
         made.append(home)
         return home
 
@@ -54,8 +55,30 @@ def new_home(tmp_path: Path, installed_home: Home) -> Iterator[Callable[[], Home
 
 
 @pytest.fixture
+def new_home(tmp_path: Path, installed_home: Home) -> Iterator[Callable[[], Home]]:
+    """Makes homes with the plugin installed, which installs its packages by itself."""
+    with homes(tmp_path, installed_home) as make:
+        yield make
+
+
+@pytest.fixture
 def home(new_home: Callable[[], Home]) -> Home:
     """A home with the plugin installed and its packages at hand: no test waits for PyPI."""
     home = new_home()
     home.bring_packages()
     return home
+
+
+@pytest.fixture(scope="module")
+def shared_home(
+    tmp_path_factory: pytest.TempPathFactory, installed_home: Home
+) -> Iterator[Callable[[], Home]]:
+    """Makes homes like `home` for fixtures whose sessions several tests of a module ask about."""
+    with homes(tmp_path_factory.mktemp("shared"), installed_home) as make:
+
+        def ready() -> Home:
+            home = make()
+            home.bring_packages()
+            return home
+
+        yield ready

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from e2e.harness.home import Home
-from e2e.harness.result import blocks, injected
+from e2e.harness.result import Result, blocks, injected
 from e2e.harness.script import Script, call
 
 pytestmark = pytest.mark.e2e
@@ -15,49 +17,66 @@ TASK = "Please build an importer that loads the uploaded CSV files into the ware
 COMPACT = "/compact keep it short"
 
 
-def test_the_task_comes_back_and_not_the_nod_after_it(home: Home) -> None:
-    script = Script(prompts=(TASK, "continue", "And the tests?", "yes", COMPACT, "Go on."))
+LONG = TASK + " Mind all of these points. " + "Read row by row and column by column. " * 200
 
+
+@pytest.fixture(scope="module")
+def importer(shared_home: Callable[[], Home]) -> Result:
+    """A session that writes a file for its task, is nodded to, and is compacted."""
+    home = shared_home()
+    path = home.project / "importer.py"
+    script = Script(
+        prompts=(TASK, "continue", "And the tests?", "yes", COMPACT, "Go on."),
+        main=(call("Write", {"file_path": str(path), "content": "rows = []\n"}), "Written."),
+    )
     session = home.session(script)
+    assert path.exists()
+    return session
 
-    [restored] = injected(session.main_texts[-1], "SessionStart")
+
+@pytest.fixture(scope="module")
+def compacted(shared_home: Callable[[], Home]) -> list[str]:
+    """The last request after each of three compactions, the third after a long task."""
+    again = (COMPACT, "Go on.")
+    with shared_home().open() as session:
+        for prompt in (DECISION, TASK):
+            session.say(prompt)
+        texts = []
+        for prompts in (again, again, (LONG, *again)):
+            *_, last = [session.say(prompt) for prompt in prompts]
+            texts.append(last[-1].text)
+        result = session.end()
+    assert len(result.requests("compact")) == 3
+    return texts
+
+
+def test_the_task_comes_back_and_not_the_nod_after_it(importer: Result) -> None:
+    [restored] = injected(importer.main_texts[-1], "SessionStart")
+
     assert f"Task the user had asked for: {TASK}" in restored
     assert "Asked after that: And the tests?" in restored
     assert len(restored) <= 3000
 
 
-def test_files_in_work_come_back(home: Home) -> None:
-    path = home.project / "importer.py"
-    script = Script(
-        prompts=(TASK, COMPACT, "Go on."),
-        main=(call("Write", {"file_path": str(path), "content": "rows = []\n"}), "Written."),
-    )
+def test_files_in_work_come_back(importer: Result) -> None:
+    [restored] = injected(importer.main_texts[-1], "SessionStart")
 
-    session = home.session(script)
-
-    assert path.exists()
-    [restored] = injected(session.main_texts[-1], "SessionStart")
     assert "importer.py" in restored
 
 
-def test_a_long_task_leaves_the_decision_its_room(home: Home) -> None:
-    long = TASK + " Mind all of these points. " + "Read row by row and column by column. " * 200
-    script = Script(prompts=(DECISION, long, COMPACT, "Go on."))
+def test_a_long_task_leaves_the_decision_its_room(compacted: list[str]) -> None:
+    [restored] = injected(compacted[2], "SessionStart")
 
-    session = home.session(script)
-
-    [restored] = injected(session.main_texts[-1], "SessionStart")
-    assert "importer" in restored
+    assert "Mind all of these points" in restored
     assert "PostgreSQL" in restored
     assert len(restored) <= 3000
 
 
-def test_two_compactions_in_a_row_each_give_back_task_and_decision_once(home: Home) -> None:
-    prompts = (DECISION, TASK, COMPACT, "Go on.", COMPACT, "Go on.")
+@pytest.mark.parametrize("number", [0, 1])
+def test_two_compactions_in_a_row_each_give_back_task_and_decision_once(
+    compacted: list[str], number: int
+) -> None:
+    told = [block for block in blocks(compacted[number]) if "PostgreSQL" in block]
 
-    session = home.session(Script(prompts=prompts))
-
-    assert len(session.requests("compact")) == 2
-    told = [block for block in blocks(session.main_texts[-1]) if "PostgreSQL" in block]
     assert len(told) == 1
     assert TASK in told[0]

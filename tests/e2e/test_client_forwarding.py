@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from door.support import until
 from e2e.harness.home import Home
 from e2e.harness.result import blocks
 from e2e.harness.script import Script
+from launchers.support import until
 from memory_fabric.store import spool
 
 pytestmark = pytest.mark.e2e

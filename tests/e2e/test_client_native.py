@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from e2e.harness.home import Home
 from e2e.harness.result import blocks, injected
 from e2e.harness.script import Script, delegate
+from e2e.harness.stub import Request
 
 pytestmark = pytest.mark.e2e
 
@@ -14,18 +17,36 @@ DECISION = "let's use PostgreSQL for the analytics DB because it handles our que
 QUESTION = "Which database should the analytics service talk to?"
 
 
-@pytest.fixture
-def promoted(home: Home) -> Home:
+TASK = "Review the schema of the analytics DB."
+AGENT_TYPES = ("general-purpose", "Explore", "Plan")
+
+
+@pytest.fixture(scope="module")
+def promoted(shared_home: Callable[[], Home]) -> Home:
     """A home whose MEMORY.md holds the decision of an earlier session.
 
     Print mode is unattended, and such a session promotes nothing unless the user's settings say so.
     """
-    home.memory.mkdir(parents=True)
-    (home.memory / "config.toml").write_text('[capture]\nunattended = "full"\n', encoding="utf-8")
+    home = shared_home()
+    home.attend()
     home.session(Script(prompts=(DECISION,)))
     [native] = home.config.glob("projects/*/memory/MEMORY.md")
     assert "PostgreSQL" in native.read_text(encoding="utf-8")
     return home
+
+
+@pytest.fixture(scope="module")
+def reviewed(promoted: Home) -> dict[str, list[Request]]:
+    """The requests of prompts after each of which a subagent of another type has a review."""
+    with promoted.open() as session:
+        sent = {
+            agent_type: session.say(
+                "Please have the schema reviewed.", delegate(TASK, agent_type), "Reviewed."
+            )
+            for agent_type in AGENT_TYPES
+        }
+        session.end()
+    return sent
 
 
 def test_a_decision_that_memory_md_shows_is_in_the_request_once(promoted: Home) -> None:
@@ -36,28 +57,27 @@ def test_a_decision_that_memory_md_shows_is_in_the_request_once(promoted: Home) 
 
 
 # The client gives MEMORY.md to some kinds of subagents and not to others.
-@pytest.mark.parametrize("agent_type", ["general-purpose", "Explore", "Plan"])
+@pytest.mark.parametrize("agent_type", AGENT_TYPES)
 def test_a_subagent_knows_the_decision_whether_or_not_it_gets_memory_md(
-    promoted: Home, agent_type: str
+    reviewed: dict[str, list[Request]], agent_type: str
 ) -> None:
-    script = Script(
-        prompts=("Please have the schema reviewed.",),
-        main=(delegate("Review the schema of the analytics DB.", agent_type), "Reviewed."),
-        subagent=("Looks fine.",),
-    )
+    sent = reviewed[agent_type]
 
-    later = promoted.session(script)
-
-    [subagent] = later.requests("subagent")
+    [subagent] = [request for request in sent if request.kind == "subagent"]
     assert subagent.text.count("PostgreSQL") == 1
     assert len(injected(subagent.text, "SubagentStart")) == (agent_type != "general-purpose")
-    assert later.main_texts[-1].count("PostgreSQL") == 1
+    *_, last = [request for request in sent if request.kind == "main"]
+    assert last.text.count("PostgreSQL") == 1
 
 
-def test_uninstalling_leaves_the_decision_in_memory_md(promoted: Home) -> None:
-    promoted.claude("plugin", "uninstall", "memory-fabric@memory-fabric")
+def test_uninstalling_leaves_the_decision_in_memory_md(
+    promoted: Home, new_home: Callable[[], Home]
+) -> None:
+    home = new_home()
+    home.copy_with_project(promoted)
+    home.claude("plugin", "uninstall", "memory-fabric@memory-fabric")
 
-    later = promoted.session(Script(prompts=(QUESTION,)))
+    later = home.session(Script(prompts=(QUESTION,)))
 
     assert "PostgreSQL" in later.main_texts[0]
     assert later.hooks == []

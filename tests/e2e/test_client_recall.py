@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import pytest
 
@@ -15,12 +17,42 @@ pytestmark = pytest.mark.e2e
 
 DECISION = "let's use PostgreSQL for the analytics DB because it handles our query load"
 QUESTION = "Which database should the analytics service talk to?"
+WHERE = "And where does the analytics DB run?"
+UNRELATED = "Please rename the button on the login page to Continue."
 COMPACT = "/compact keep it short"
 
 
-def state(home: Home, *decisions: str) -> Result:
-    """A session in which the user states decisions and the model only acknowledges."""
-    return home.session(Script(prompts=decisions, main=("Understood.",) * len(decisions)))
+@dataclass(frozen=True, slots=True)
+class Days:
+    """A home, the session in which its user decided, and one that asks about it."""
+
+    home: Home
+    first: Result
+    later: Result
+
+
+@pytest.fixture(scope="module")
+def days(shared_home: Callable[[], Home]) -> Days:
+    """Nothing that the user or the model says in the later session names the decision."""
+    home = shared_home()
+    script = Script(
+        prompts=(DECISION, "Please have it planned.", COMPACT, "Go on."),
+        main=("Understood.", delegate("Plan the migration of the analytics DB."), "Done."),
+        subagent=("We decided to use Flyway for migrations because it is plain SQL.",),
+    )
+    first = home.session(script)
+    return Days(home, first, ask(home, QUESTION, QUESTION, WHERE, COMPACT, "Go on."))
+
+
+@pytest.fixture(scope="module")
+def beside(days: Days) -> Result:
+    """A session that begins with something else, and then has a subagent review the schema."""
+    script = Script(
+        prompts=(UNRELATED, "Please have the schema reviewed."),
+        main=("Done.", delegate("Review the schema of the analytics DB."), "It was reviewed."),
+        subagent=("Looks fine.",),
+    )
+    return days.home.session(script)
 
 
 def ask(home: Home, *prompts: str) -> Result:
@@ -28,37 +60,32 @@ def ask(home: Home, *prompts: str) -> Result:
     return home.session(Script(prompts=prompts))
 
 
-def test_a_decision_stated_in_one_session_is_in_the_first_request_of_the_next(home: Home) -> None:
-    state(home, DECISION)
-
-    later = ask(home, QUESTION)
-
-    assert any("PostgreSQL" in block for block in blocks(later.main_texts[0]))
+def told_of(text: str) -> list[str]:
+    """The blocks of ours that name the decision."""
+    return [block for block in blocks(text) if "PostgreSQL" in block]
 
 
-def test_the_reason_comes_along_with_the_decision(home: Home) -> None:
-    state(home, DECISION)
-
-    later = ask(home, QUESTION)
-
-    assert any("handles our query load" in block for block in blocks(later.main_texts[0]))
+def test_a_decision_stated_in_one_session_is_in_the_first_request_of_the_next(days: Days) -> None:
+    assert told_of(days.later.main_texts[0])
 
 
-def test_one_session_is_told_a_decision_once(home: Home) -> None:
-    state(home, DECISION)
+def test_the_reason_comes_along_with_the_decision(days: Days) -> None:
+    assert any("handles our query load" in block for block in blocks(days.later.main_texts[0]))
 
-    later = ask(home, QUESTION, QUESTION, "And where does the analytics DB run?")
 
-    told = [block for block in blocks(later.main_texts[-1]) if "PostgreSQL" in block]
-    assert len(told) == 1
+def test_one_session_is_told_a_decision_once(days: Days) -> None:
+    third = days.later.main_texts[2]
+
+    assert WHERE in third
+    assert len(told_of(third)) == 1
 
 
 def test_a_decision_that_the_session_block_leaves_out_comes_with_a_paraphrased_prompt(
     home: Home,
 ) -> None:
     things = "billing shipping catalogue checkout loyalty pricing search basket stock refunds"
-    newer = (f"We decided to use queue-{t} for the {t} worker." for t in things.split())
-    state(home, DECISION, *newer)
+    newer = [f"We decided to use queue-{t} for the {t} worker." for t in things.split()]
+    home.session(Script(prompts=(DECISION, "\n".join(newer)), main=("Understood.",) * 2))
 
     later = ask(home, "Please rename the login button.", QUESTION, QUESTION)
 
@@ -68,98 +95,75 @@ def test_a_decision_that_the_session_block_leaves_out_comes_with_a_paraphrased_p
     assert injected(third, "UserPromptSubmit") == injected(second, "UserPromptSubmit")
 
 
-def test_a_subagent_is_told_and_its_parent_not_twice(home: Home) -> None:
-    state(home, DECISION)
-    script = Script(
-        prompts=("Please have the schema reviewed.",),
-        main=(delegate("Review the schema of the analytics DB."), "It was reviewed."),
-        subagent=("Looks fine.",),
-    )
-
-    later = home.session(script)
-
-    [subagent] = later.requests("subagent")
+def test_a_subagent_is_told_and_its_parent_not_twice(beside: Result) -> None:
+    [subagent] = beside.requests("subagent")
     briefed = injected(subagent.text, "SubagentStart")
     assert any("PostgreSQL" in block for block in briefed)
-    told = [block for block in blocks(later.main_texts[-1]) if "PostgreSQL" in block]
+    told = told_of(beside.main_texts[-1])
     assert len(told) == 1
     assert not set(told) & set(briefed)
 
 
-def test_a_decision_of_this_session_is_back_after_compaction(home: Home) -> None:
-    script = Script(prompts=(DECISION, COMPACT, "Go on."), main=("Understood.",))
+def test_a_decision_of_this_session_is_back_after_compaction(days: Days) -> None:
+    restored = injected(days.first.main_texts[-1], "SessionStart")
 
-    session = home.session(script)
-
-    restored = injected(session.main_texts[-1], "SessionStart")
-    assert len(session.requests("compact")) == 1
+    assert len(days.first.requests("compact")) == 1
     assert any("PostgreSQL" in block for block in restored)
 
 
-def test_a_decision_of_an_earlier_session_is_back_after_compaction(home: Home) -> None:
-    state(home, DECISION)
-
-    later = ask(home, QUESTION, COMPACT, "Go on.")
-
-    told = [block for block in blocks(later.main_texts[-1]) if "PostgreSQL" in block]
-    assert len(later.requests("compact")) == 1
-    assert len(told) == 1
+def test_a_decision_of_an_earlier_session_is_back_after_compaction(days: Days) -> None:
+    assert len(days.later.requests("compact")) == 1
+    assert len(told_of(days.later.main_texts[-1])) == 1
 
 
-def test_compaction_is_asked_for_in_the_users_words_alone(home: Home) -> None:
-    state(home, DECISION)
-
-    later = ask(home, QUESTION, COMPACT, "Go on.")
-
-    [summary] = later.requests("compact")
+def test_compaction_is_asked_for_in_the_users_words_alone(days: Days) -> None:
+    [summary] = days.later.requests("compact")
     instructions = summary.text.rpartition("Additional Instructions:")[2]
     assert instructions.strip().startswith("keep it short")
     assert blocks(instructions) == []
 
 
-def test_an_unrelated_prompt_receives_nothing_beyond_the_session_block(home: Home) -> None:
-    state(home, DECISION)
+def test_an_unrelated_prompt_receives_nothing_beyond_the_session_block(beside: Result) -> None:
+    first = beside.main_texts[0]
 
-    later = ask(home, "Please rename the button on the login page to Continue.")
-
-    assert injected(later.main_texts[0], "UserPromptSubmit") == []
-    assert len(blocks(later.main_texts[0])) == 1
+    assert injected(first, "UserPromptSubmit") == []
+    assert len(blocks(first)) == 1
 
 
-def test_another_project_in_the_same_home_is_told_nothing(home: Home) -> None:
-    state(home, DECISION)
-    home.project = home.root / "another-project"
-    home.project.mkdir()
+def test_another_project_in_the_same_home_is_told_nothing(
+    days: Days, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(days.home, "project", days.home.root / "another-project")
+    days.home.project.mkdir()
 
-    later = ask(home, QUESTION)
+    later = ask(days.home, QUESTION)
 
     assert "PostgreSQL" not in later.all_text
 
 
-def test_a_forked_session_remembers(home: Home) -> None:
-    first = state(home, DECISION)
-    fork = ("--resume", first.session_id, "--fork-session")
+def test_a_forked_session_remembers(days: Days) -> None:
+    fork = ("--resume", days.first.session_id, "--fork-session")
 
-    later = home.session(Script(prompts=("Go on.", COMPACT, QUESTION), arguments=fork))
+    later = days.home.session(Script(prompts=("Go on.", COMPACT, QUESTION), arguments=fork))
 
-    assert later.session_id != first.session_id
-    assert any("PostgreSQL" in block for block in blocks(later.main_texts[-1]))
+    assert later.session_id != days.first.session_id
+    assert told_of(later.main_texts[-1])
 
 
-def test_notices_for_the_user_are_in_no_request(home: Home) -> None:
-    first = home.session(
-        Script(
-            prompts=(DECISION, COMPACT, "Go on."),
-            main=(delegate("Plan the migration of the analytics DB."), "Done."),
-            subagent=("We decided to use Flyway for migrations because it is plain SQL.",),
-        )
-    )
-    later = ask(home, QUESTION)
+def test_notices_for_the_user_are_in_no_request(days: Days) -> None:
+    said = days.first.own_notices + days.later.own_notices
 
-    said = first.own_notices + later.own_notices
     assert said
     for notice in said:
-        assert notice not in first.all_text + later.all_text
+        assert notice not in days.first.all_text + days.later.all_text
+
+
+def test_every_hook_of_an_ordinary_day_ends_well(days: Days) -> None:
+    for session in (days.first, days.later):
+        assert session.hooks
+        assert [hook for hook in session.hooks if hook.exit_code != 0 or hook.stderr] == []
+        assert session.complaints == []
+        assert session.exit_code == 0
 
 
 def test_two_sessions_at_once_both_remember_and_nothing_is_lost(home: Home) -> None:
@@ -176,17 +180,3 @@ def test_two_sessions_at_once_both_remember_and_nothing_is_lost(home: Home) -> N
     [block] = blocks(ask(home, "Hello there.").main_texts[0])
     missing = [c for c in left + right if c.split()[0] not in block]
     assert missing == []
-
-
-def test_every_hook_of_an_ordinary_day_ends_well(home: Home) -> None:
-    script = Script(
-        prompts=(DECISION, "Please have it reviewed.", COMPACT, "Go on."),
-        main=("Understood.", delegate("Review the analytics DB."), "Reviewed."),
-        subagent=("Looks fine.",),
-    )
-
-    session = home.session(script)
-
-    assert [hook for hook in session.hooks if hook.exit_code != 0 or hook.stderr] == []
-    assert session.complaints == []
-    assert session.exit_code == 0

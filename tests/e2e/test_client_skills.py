@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from e2e.harness.home import Home
-from e2e.harness.result import Result
 from e2e.harness.script import Script, call
-from e2e.harness.tiers import rows, tiers
+from e2e.harness.stub import Request
+from e2e.harness.tiers import Tiers, rows, tiers
 from e2e.harness.wire import Turn
 
 pytestmark = pytest.mark.e2e
@@ -21,6 +23,27 @@ REFUSED = "requires approval"
 RULE = "Use cursor-based pagination for all list endpoints"
 QUOTED = 'We chose "X" over `Y`, because $Z costs too much.'
 HERE_DOCUMENT = f"memory-fabric remember - <<'END'\n{QUOTED}\nEND"
+DECISION = "We decided to use Solr for the search because it scales."
+# The client asks before it runs what nobody allowed; nobody answers.
+ASKING = Script(asks_first=True, env={"ENABLE_TOOL_SEARCH": "false"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One prompt: what the model read in each request, and what its tools gave back, in order."""
+
+    texts: list[str]
+    answers: list[str]
+
+
+def answered(requests: list[Request]) -> Answered:
+    """One prompt's part of a session."""
+    main = [request for request in requests if request.kind == "main"]
+    before, last = (main[n].body["messages"] for n in (0, -1))
+    parts = [p for m in last[len(before) :] if isinstance(m["content"], list) for p in m["content"]]
+    found = [part["content"] for part in parts if part.get("type") == "tool_result"]
+    told = [one if isinstance(one, str) else json.dumps(one) for one in found]
+    return Answered([request.text for request in main], told)
 
 
 def shell(command: str) -> Turn:
@@ -28,206 +51,35 @@ def shell(command: str) -> Turn:
     return call("Bash", {"command": command, "description": "use the memory"})
 
 
-def typed(home: Home, prompt: str, *turns: Turn) -> Result:
-    """A session with one prompt, in which the client asks before it runs what nobody allowed."""
-    script = Script(
-        prompts=(prompt,),
-        main=(*turns, "OK."),
-        asks_first=True,
-        env={"ENABLE_TOOL_SEARCH": "false"},
-    )
-    return home.session(script)
+def skill(arguments: str) -> Turn:
+    """A turn in which the model takes up the skill for remembering."""
+    return call("Skill", {"skill": "memory-fabric:remember", "args": arguments})
 
 
-def answers(result: Result) -> list[str]:
-    """What the tools gave back to the model, in order."""
-    last = result.requests("main")[-1].body["messages"]
-    parts = [part for m in last if isinstance(m["content"], list) for part in m["content"]]
-    found = [part["content"] for part in parts if part.get("type") == "tool_result"]
-    return [one if isinstance(one, str) else json.dumps(one) for one in found]
-
-
-def test_a_typed_remember_tells_the_model_how_and_stores_what_the_user_said(home: Home) -> None:
-    prompt = f"/memory-fabric:remember --category api --agent database-engineer {RULE}"
-    command = f"memory-fabric remember --category api --agent database-engineer '{RULE}'"
-
-    session = typed(home, prompt, shell(command))
-    later = home.session(Script(prompts=("Hello.",)))
-
-    assert f"The request: --category api --agent database-engineer {RULE}" in session.main_texts[0]
-    assert "Before anything is stored, ask the user" in session.main_texts[0]
-    [told] = answers(session)
-    assert told.startswith("Remembered: decision ")
-    assert "list-endpoints (component)" in told
-    [record] = tiers(home).records
-    assert (record.what, record.source, record.trust) == (RULE, "cli", "user")
-    # By MEMORY.md, which the client loads itself: no hook gives it a second time.
-    assert RULE in later.main_texts[0]
-    assert RULE in tiers(home).fence
-
-
-def test_a_typed_memory_answers_from_memory(home: Home) -> None:
-    home.fabric("remember", "--why", "offsets time out", RULE)
-
-    session = typed(
-        home, "/memory-fabric:memory why cursors?", shell("memory-fabric recall 'why cursors?'")
-    )
-
-    assert "The request: why cursors?" in session.main_texts[0]
-    [told] = answers(session)
-    assert f"{RULE} — because offsets time out" in told
-
-
-@pytest.mark.parametrize(
-    ("prompt", "turn"),
-    [
-        ("/memory-fabric:remember x", shell(HERE_DOCUMENT)),
-        (
-            "/memory-fabric:remember x",
-            shell("memory-fabric remember 'It'\\''s \"X\"; not `Y` | $Z'"),
-        ),
-        ("/memory-fabric:remember x", call(f"{TOOLS}remember", {"text": "We use pnpm."})),
-        ("/memory-fabric:memory x", shell("memory-fabric load && memory-fabric status")),
-        ("/memory-fabric:memory x", call(f"{TOOLS}recall", {"query": ""})),
-        ("/memory-fabric:memory-fabric x", shell("memory-fabric doctor")),
-    ],
-    ids=["here-document", "quotes", "remember tool", "memory", "recall tool", "doctor"],
-)
-def test_what_a_typed_skill_is_for_runs_without_a_question(
-    home: Home, prompt: str, turn: Turn
-) -> None:
-    home.fabric("remember", RULE)
-
-    [told] = answers(typed(home, prompt, turn))
-
-    assert REFUSED not in told
-    assert "haven't granted" not in told
-    assert any(sign in told for sign in ("Remembered", RULE, "python"))
-
-
-@pytest.mark.parametrize(
-    ("prompt", "command"),
-    [
-        ("/memory-fabric:remember x", "memory-fabric forget cursor-pagination --yes"),
-        ("/memory-fabric:memory x", "memory-fabric forget cursor-pagination --yes"),
-        ("/memory-fabric:memory-fabric x", "memory-fabric uninstall --purge --yes"),
-        ("/memory-fabric:memory-fabric x", "memory-fabric undo --last"),
-    ],
-)
-def test_what_the_user_decides_is_asked_for_also_in_a_skill(
-    home: Home, prompt: str, command: str
-) -> None:
-    home.fabric("remember", RULE)
-
-    [told] = answers(typed(home, prompt, shell(command)))
-
-    assert REFUSED in told
-    assert tiers(home).told == [RULE]
-
-
-def test_without_a_skill_the_same_command_is_asked_for(home: Home) -> None:
-    [told] = answers(typed(home, "Hello.", shell(f"memory-fabric remember '{RULE}'")))
-
-    assert REFUSED in told
-    assert tiers(home).told == []
-
-
-def test_a_typed_skill_is_no_memory_itself(home: Home) -> None:
-    home.attend()
-    decision = "We decided to use Solr for the search because it scales."
-
-    session = home.session(Script(prompts=(f"/memory-fabric:memory {decision}",), main=("OK.",)))
-    home.session(Script(prompts=("Hello.",)))
-
-    assert f"The request: {decision}" in session.main_texts[0]
-    kept = tiers(home)
-    assert (kept.told, kept.entities) == ([], {})
-    assert not any("Solr" in turn or "Ask the memory" in turn for turn in kept.turns)
-
-
-def test_the_three_skills_are_offered_with_when_to_use_them(home: Home) -> None:
-    [first, *_] = home.session(Script(prompts=("Hello.",))).main_texts
-
-    for name in ("memory", "remember", "memory-fabric"):
-        page = (SKILLS / name / "SKILL.md").read_text(encoding="utf-8")
-        description = page.partition("\ndescription: ")[2].partition("\n")[0]
-        assert f"- memory-fabric:{name}: {description}" in first
-
-
-def test_the_model_can_call_a_skill_by_itself(home: Home) -> None:
-    script = Script(
-        prompts=("How should lists be paged?",),
-        main=(
-            call("Skill", {"skill": "memory-fabric:remember", "args": f"--success {RULE}"}),
-            shell(f"memory-fabric remember --success '{RULE}'"),
-            "OK.",
-        ),
-    )
-
-    session = home.session(script)
-
-    assert f"The request: --success {RULE}" in session.main_texts[1]
-    [record] = tiers(home).records
-    assert (record.type, record.what) == ("pattern", RULE)
-
-
-@pytest.mark.parametrize("allowed", [False, True])
-def test_a_skill_that_the_model_takes_up_is_asked_for_unless_a_rule_allows_it(
-    home: Home, allowed: bool
-) -> None:
-    rules = {"permissions": {"allow": ["Skill(memory-fabric:remember)"] if allowed else []}}
-    script = Script(
-        prompts=("How should lists be paged?",),
-        main=(
-            call("Skill", {"skill": "memory-fabric:remember", "args": RULE}),
-            shell(f"memory-fabric remember '{RULE}'"),
-            "OK.",
-        ),
-        asks_first=True,
-        arguments=("--settings", json.dumps(rules)),
-    )
-
-    home.session(script)
-
-    assert tiers(home).told == ([RULE] if allowed else [])
-
-
-def test_only_a_person_says_whose_memory_a_folder_has(home: Home) -> None:
-    """A hook does what is typed, where somebody sits; the model's shell and its skills do not."""
-    command = "memory-fabric project split --yes"
-    session = home.session(
-        Script(
-            prompts=("/memory-fabric:project split",),
-            main=(call("Skill", {"skill": "memory-fabric:project", "args": "split"}),
-                  shell(command), "OK."),
-        )
-    )  # fmt: skip
-
-    assert "memory-fabric project split: Nothing was changed: nobody" in session.main_texts[0]
-    by_skill, by_shell = answers(session)
-    assert "disable-model-invocation" in by_skill
-    assert "only the user may decide which project" in by_shell
-    registry = json.loads((home.memory / "registry.json").read_text("utf-8"))
-    assert "settled" not in registry
-
-
-def test_a_request_that_cannot_be_meant_comes_back_to_be_asked(home: Home) -> None:
-    session = typed(
-        home,
+REMEMBER = {
+    "the rule": (
+        f"/memory-fabric:remember --category api --agent database-engineer {RULE}",
+        shell(f"memory-fabric remember --category api --agent database-engineer '{RULE}'"),
+    ),
+    "here-document": ("/memory-fabric:remember x", shell(HERE_DOCUMENT)),
+    "quotes": (
+        "/memory-fabric:remember x",
+        shell("memory-fabric remember 'It'\\''s \"X\"; not `Y` | $Z'"),
+    ),
+    "remember tool": (
+        "/memory-fabric:remember x",
+        call(f"{TOOLS}remember", {"text": "We use pnpm."}),
+    ),
+    "forget": (
+        "/memory-fabric:remember x",
+        shell("memory-fabric forget cursor-pagination --yes"),
+    ),
+    "contradiction": (
         "/memory-fabric:remember --success --failed Offset pagination",
         shell("memory-fabric remember --success --failed 'Offset pagination'"),
         shell("memory-fabric remember ''"),
-    )
-
-    both, nothing = answers(session)
-    assert "contradict each other" in both
-    assert "The text is empty" in nothing
-    assert tiers(home).told == []
-
-
-def test_what_failed_is_told_with_what_it_lacks_and_what_speaks_against_it(home: Home) -> None:
-    session = typed(
-        home,
+    ),
+    "failure": (
         "/memory-fabric:remember --failed Offset pagination caused timeouts",
         shell("memory-fabric remember 'Use offset pagination for the exports'"),
         shell("memory-fabric remember --failed 'Offset pagination caused timeouts'"),
@@ -235,11 +87,269 @@ def test_what_failed_is_told_with_what_it_lacks_and_what_speaks_against_it(home:
             "memory-fabric remember --failed --instead 'use cursors' "
             "'Offset pagination caused timeouts'"
         ),
+    ),
+}
+MEMORY = {
+    "recall": ("/memory-fabric:memory why cursors?", shell("memory-fabric recall 'why cursors?'")),
+    "memory": ("/memory-fabric:memory x", shell("memory-fabric load && memory-fabric status")),
+    "recall tool": ("/memory-fabric:memory x", call(f"{TOOLS}recall", {"query": ""})),
+    "forget": ("/memory-fabric:memory x", shell("memory-fabric forget cursor-pagination --yes")),
+}
+MEMORY_FABRIC = {
+    "doctor": ("/memory-fabric:memory-fabric x", shell("memory-fabric doctor")),
+    "uninstall": (
+        "/memory-fabric:memory-fabric x",
+        shell("memory-fabric uninstall --purge --yes"),
+    ),
+    "undo": ("/memory-fabric:memory-fabric x", shell("memory-fabric undo --last")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """Sessions in which skills were typed, one session for each skill; what they left behind.
+
+    A skill may leave its permissions behind in its session, so that each skill has its own.
+    """
+
+    home: Home
+    parts: dict[str, Answered]
+    told: dict[str, list[str]]
+
+
+def typed(home: Home, cases: Mapping[str, tuple[str | Turn, ...]]) -> Typed:
+    """A session in which the client asks before it runs what nobody allowed."""
+    parts, told = {}, {}
+    with home.open(ASKING) as session:
+        for name, (prompt, *turns) in cases.items():
+            parts[name] = answered(session.say(str(prompt), *turns, "OK."))
+            told[name] = tiers(home).told
+        session.end()
+    return Typed(home, parts, told)
+
+
+@pytest.fixture(scope="module")
+def remember(shared_home: Callable[[], Home]) -> Typed:
+    """A session in which nothing was allowed at first, and then `remember` was typed."""
+    refused = {
+        "no skill": ("Hello.", shell(f"memory-fabric remember '{RULE}'")),
+        "by the model": (
+            "How should lists be paged?",
+            skill(RULE),
+            shell(f"memory-fabric remember '{RULE}'"),
+        ),
+    }
+    return typed(shared_home(), {**refused, **REMEMBER})
+
+
+@pytest.fixture(scope="module")
+def memory(shared_home: Callable[[], Home]) -> Typed:
+    """A session in which `memory` was typed."""
+    home = shared_home()
+    home.fabric("remember", "--why", "offsets time out", RULE)
+    return typed(home, MEMORY)
+
+
+@pytest.fixture(scope="module")
+def memory_fabric(shared_home: Callable[[], Home]) -> Typed:
+    """A session in which `memory-fabric` was typed."""
+    home = shared_home()
+    home.fabric("remember", RULE)
+    return typed(home, MEMORY_FABRIC)
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """A session in which everything was allowed, by prompt, and what it left behind."""
+
+    parts: dict[str, Answered]
+    kept: Tiers
+    types: dict[str, str]
+    registry: dict[str, object]
+
+
+@pytest.fixture(scope="module")
+def unasked(shared_home: Callable[[], Home]) -> Unasked:
+    """A session with prompts to which skills belong, and a later one."""
+    home = shared_home()
+    home.attend()
+    with home.open() as session:
+        parts = {
+            "memory": answered(session.say(f"/memory-fabric:memory {DECISION}")),
+            "project": answered(
+                session.say(
+                    "/memory-fabric:project split",
+                    call("Skill", {"skill": "memory-fabric:project", "args": "split"}),
+                    shell("memory-fabric project split --yes"),
+                    "OK.",
+                )
+            ),
+            "remember": answered(
+                session.say(
+                    "How should lists be paged?",
+                    skill(f"--success {RULE}"),
+                    shell(f"memory-fabric remember --success '{RULE}'"),
+                    "OK.",
+                )
+            ),
+        }
+        session.end()
+    home.session(Script(prompts=("Hello.",)))
+    kept = tiers(home)
+    registry = json.loads((home.memory / "registry.json").read_text("utf-8"))
+    return Unasked(parts, kept, {r.what: r.type for r in kept.records}, registry)
+
+
+def test_a_typed_remember_tells_the_model_how_and_stores_what_the_user_said(
+    remember: Typed,
+) -> None:
+    part = remember.parts["the rule"]
+
+    later = remember.home.session(Script(prompts=("Hello.",)))
+
+    assert f"The request: --category api --agent database-engineer {RULE}" in part.texts[0]
+    assert "Before anything is stored, ask the user" in part.texts[0]
+    [told] = part.answers
+    assert told.startswith("Remembered: decision ")
+    assert "list-endpoints (component)" in told
+    [record] = [record for record in tiers(remember.home).records if record.what == RULE]
+    assert (record.source, record.trust) == ("cli", "user")
+    assert remember.told["the rule"] == [RULE]
+    # By MEMORY.md, which the client loads itself: no hook gives it a second time.
+    assert RULE in later.main_texts[0]
+    assert RULE in tiers(remember.home).fence
+
+
+def test_a_typed_memory_answers_from_memory(memory: Typed) -> None:
+    part = memory.parts["recall"]
+
+    assert "The request: why cursors?" in part.texts[0]
+    [told] = part.answers
+    assert f"{RULE} — because offsets time out" in told
+
+
+@pytest.mark.parametrize(
+    ("session", "case"),
+    [
+        ("remember", "here-document"),
+        ("remember", "quotes"),
+        ("remember", "remember tool"),
+        ("memory", "memory"),
+        ("memory", "recall tool"),
+        ("memory_fabric", "doctor"),
+    ],
+)
+def test_what_a_typed_skill_is_for_runs_without_a_question(
+    request: pytest.FixtureRequest, session: str, case: str
+) -> None:
+    typed: Typed = request.getfixturevalue(session)
+
+    [told] = typed.parts[case].answers
+
+    assert REFUSED not in told
+    assert "haven't granted" not in told
+    assert any(sign in told for sign in ("Remembered", RULE, "python"))
+
+
+@pytest.mark.parametrize(
+    ("session", "case"),
+    [
+        ("remember", "forget"),
+        ("memory", "forget"),
+        ("memory_fabric", "uninstall"),
+        ("memory_fabric", "undo"),
+    ],
+)
+def test_what_the_user_decides_is_asked_for_also_in_a_skill(
+    request: pytest.FixtureRequest, session: str, case: str
+) -> None:
+    typed: Typed = request.getfixturevalue(session)
+
+    [told] = typed.parts[case].answers
+
+    assert REFUSED in told
+    assert RULE in typed.told[case]
+
+
+def test_without_a_skill_the_same_command_is_asked_for(remember: Typed) -> None:
+    [told] = remember.parts["no skill"].answers
+
+    assert REFUSED in told
+    assert remember.told["no skill"] == []
+
+
+def test_a_typed_skill_is_no_memory_itself(unasked: Unasked) -> None:
+    kept = unasked.kept
+
+    assert f"The request: {DECISION}" in unasked.parts["memory"].texts[0]
+    assert kept.told == [RULE]
+    assert not any("solr" in name.lower() for name in kept.entities)
+    assert not any("Solr" in turn or "Ask the memory" in turn for turn in kept.turns)
+
+
+def test_the_three_skills_are_offered_with_when_to_use_them(unasked: Unasked) -> None:
+    first = unasked.parts["memory"].texts[0]
+
+    for name in ("memory", "remember", "memory-fabric"):
+        page = (SKILLS / name / "SKILL.md").read_text(encoding="utf-8")
+        description = page.partition("\ndescription: ")[2].partition("\n")[0]
+        assert f"- memory-fabric:{name}: {description}" in first
+
+
+def test_the_model_can_call_a_skill_by_itself(unasked: Unasked) -> None:
+    part = unasked.parts["remember"]
+
+    assert f"The request: --success {RULE}" in part.texts[1]
+    assert f"The request: --success {RULE}" not in part.texts[0]
+    assert unasked.types == {RULE: "pattern"}
+    _, told = part.answers
+    assert told.startswith("Remembered: pattern ")
+
+
+def test_a_skill_that_the_model_takes_up_is_asked_for(remember: Typed) -> None:
+    assert remember.told["by the model"] == []
+
+
+def test_a_skill_that_the_model_takes_up_is_not_asked_for_if_a_rule_allows_it(home: Home) -> None:
+    rules = {"permissions": {"allow": ["Skill(memory-fabric:remember)"]}}
+    script = Script(
+        prompts=("How should lists be paged?",),
+        main=(skill(RULE), shell(f"memory-fabric remember '{RULE}'"), "OK."),
+        asks_first=True,
+        arguments=("--settings", json.dumps(rules)),
     )
 
-    _, failed, completed = answers(session)
+    home.session(script)
+
+    assert tiers(home).told == [RULE]
+
+
+def test_only_a_person_says_whose_memory_a_folder_has(unasked: Unasked) -> None:
+    """A hook does what is typed, where somebody sits; the model's shell and its skills do not."""
+    part = unasked.parts["project"]
+
+    assert "memory-fabric project split: Nothing was changed: nobody" in part.texts[0]
+    by_skill, by_shell = part.answers
+    assert "disable-model-invocation" in by_skill
+    assert "only the user may decide which project" in by_shell
+    assert "settled" not in unasked.registry
+
+
+def test_a_request_that_cannot_be_meant_comes_back_to_be_asked(remember: Typed) -> None:
+    both, nothing = remember.parts["contradiction"].answers
+
+    assert "contradict each other" in both
+    assert "The text is empty" in nothing
+    assert remember.told["contradiction"] == remember.told["forget"]
+
+
+def test_what_failed_is_told_with_what_it_lacks_and_what_speaks_against_it(
+    remember: Typed,
+) -> None:
+    _, failed, completed = remember.parts["failure"].answers
+
     assert "It has no lesson yet." in failed
     assert ": Use offset pagination for the exports (" in failed
     assert "No lesson" not in completed
-    [(why,)] = rows(home, "SELECT why FROM records WHERE type = 'antipattern'")
+    [(why,)] = rows(remember.home, "SELECT why FROM records WHERE type = 'antipattern'")
     assert why == "instead: use cursors"

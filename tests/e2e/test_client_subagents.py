@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 
 from e2e.harness.home import Home
-from e2e.harness.result import Result, injected
+from e2e.harness.result import injected
 from e2e.harness.script import Script, delegate
+from e2e.harness.stub import Request
 from e2e.harness.wire import Turn
 
 pytestmark = pytest.mark.e2e
@@ -30,8 +33,8 @@ EXPIRY = "Users are logged out too early. Find out when session tokens expire, a
 LOGO = "Rename the logo file to brand.svg."
 
 
-def state(home: Home, *decisions: str) -> None:
-    home.session(Script(prompts=decisions, main=("Understood.",) * len(decisions)))
+WHERE = "Where does the code read the session tokens?"
+OVERVIEW = "Describe the overall structure of this repository."
 
 
 def at_once(*calls: Turn) -> Turn:
@@ -39,76 +42,62 @@ def at_once(*calls: Turn) -> Turn:
     return {"blocks": ["Several at once.", *calls]}
 
 
-def work(home: Home, *calls: Turn) -> Result:
-    """A session in which the model delegates all this in one turn."""
-    script = Script(
-        prompts=("Please have it all done.",),
-        main=(at_once(*calls), "It was done."),
-        subagent=("Done.",) * len(calls),
-    )
-    return home.session(script)
+@pytest.fixture(scope="module")
+def work(shared_home: Callable[[], Home]) -> dict[str, list[Request]]:
+    """What subagents read first that a session delegated to, after another had decided."""
+    home = shared_home()
+    home.session(Script(prompts=(ANALYTICS, TOKENS), main=("Understood.",) * 2))
+    turns = {
+        "one type": [at_once(delegate(TUNING), delegate(EXPIRY))],
+        "two types": [at_once(delegate(TUNING), delegate(EXPIRY, "claude"))],
+        "in turn": [delegate(TUNING), delegate(EXPIRY)],
+        "searching": [delegate(WHERE, "Explore"), delegate(OVERVIEW, "Explore")],
+        "unrelated": [delegate(LOGO)],
+    }
+    with home.open() as session:
+        sent = {
+            name: session.say("Please have it all done.", *calls, "It was done.")
+            for name, calls in turns.items()
+        }
+        session.end()
+    return sent
 
 
-def briefing(session: Result, task: str) -> str:
+def briefing(sent: Sequence[Request], task: str) -> str:
     """What the subagent with this task was told by us."""
-    [request] = [r for r in session.requests("subagent") if task[-40:] in r.text]
+    subagents = [request for request in sent if request.kind == "subagent"]
+    [request] = [request for request in subagents if task[-40:] in request.text]
     return "\n".join(injected(request.text, "SubagentStart"))
 
 
 def test_two_parallel_subagents_of_one_type_are_each_given_what_their_task_needs(
-    home: Home,
+    work: dict[str, list[Request]],
 ) -> None:
-    state(home, ANALYTICS, TOKENS)
+    told = {task: briefing(work["one type"], task) for task in (TUNING, EXPIRY)}
 
-    later = work(home, delegate(TUNING), delegate(EXPIRY))
-
-    assert "PostgreSQL" in briefing(later, TUNING)
-    assert "Redis" in briefing(later, EXPIRY)
-    assert max(len(briefing(later, task)) for task in (TUNING, EXPIRY)) <= 1200
+    assert "PostgreSQL" in told[TUNING]
+    assert "Redis" in told[EXPIRY]
+    assert max(len(text) for text in told.values()) <= 1200
 
 
-def test_two_parallel_subagents_of_two_types_are_given_their_own_memories(home: Home) -> None:
-    state(home, ANALYTICS, TOKENS)
+@pytest.mark.parametrize("way", ["two types", "in turn"])
+def test_subagents_of_two_types_or_one_after_the_other_are_given_their_own_memories(
+    work: dict[str, list[Request]], way: str
+) -> None:
+    tuning, expiry = (briefing(work[way], task) for task in (TUNING, EXPIRY))
 
-    later = work(home, delegate(TUNING), delegate(EXPIRY, "claude"))
-
-    assert "PostgreSQL" in briefing(later, TUNING)
-    assert "Redis" not in briefing(later, TUNING)
-    assert "Redis" in briefing(later, EXPIRY)
-    assert "PostgreSQL" not in briefing(later, EXPIRY)
-
-
-def test_one_after_the_other_each_subagent_is_given_its_own_memories(home: Home) -> None:
-    state(home, ANALYTICS, TOKENS)
-    script = Script(
-        prompts=("Please have it all done.",),
-        main=(delegate(TUNING), delegate(EXPIRY), "It was done."),
-        subagent=("Done.", "Done."),
-    )
-
-    later = home.session(script)
-
-    assert "PostgreSQL" in briefing(later, TUNING)
-    assert "Redis" not in briefing(later, TUNING)
-    assert "Redis" in briefing(later, EXPIRY)
-    assert "PostgreSQL" not in briefing(later, EXPIRY)
+    assert "PostgreSQL" in tuning
+    assert "Redis" not in tuning
+    assert "Redis" in expiry
+    assert "PostgreSQL" not in expiry
 
 
-def test_a_searching_subagent_is_given_what_is_surely_meant_and_else_nothing(home: Home) -> None:
-    state(home, ANALYTICS, TOKENS)
-    where = "Where does the code read the session tokens?"
-    overview = "Describe the overall structure of this repository."
-
-    told = work(home, delegate(where, "Explore"))
-    silent = work(home, delegate(overview, "Explore"))
-
-    assert "Redis" in briefing(told, where)
-    assert briefing(silent, overview) == ""
+def test_a_searching_subagent_is_given_what_is_surely_meant_and_else_nothing(
+    work: dict[str, list[Request]],
+) -> None:
+    assert "Redis" in briefing(work["searching"], WHERE)
+    assert briefing(work["searching"], OVERVIEW) == ""
 
 
-def test_a_subagent_with_an_unrelated_task_is_given_nothing(home: Home) -> None:
-    state(home, ANALYTICS, TOKENS)
-
-    later = work(home, delegate(LOGO))
-
-    assert briefing(later, LOGO) == ""
+def test_a_subagent_with_an_unrelated_task_is_given_nothing(work: dict[str, list[Request]]) -> None:
+    assert briefing(work["unrelated"], LOGO) == ""

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from house import House
 from memory_fabric.cli.main import main
 from memory_fabric.store import signing
+from simulated_client import SimulatedClient
 
 GIANT_BYTES = 1_500_000_000
 DECIDED = "We decided to use PostgreSQL for the shop because SQLite locks."
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def client(tmp_path: Path) -> SimulatedClient:
+    return SimulatedClient(tmp_path)
 
 
 def giant(path: Path) -> None:
@@ -34,13 +34,13 @@ def pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
-def a_day(house: House) -> str:
+def a_day(client: SimulatedClient) -> str:
     """A session with a decision, and one that asks for it; what the second was given."""
-    house.fire("SessionStart", source="startup")
-    house.prompt(DECIDED)
-    house.fire("Stop", last_assistant_message="Done.")
-    house.fire("SessionEnd", reason="other")
-    return house.prompt("Which database does the shop use, PostgreSQL?", "session-2")
+    client.fire("SessionStart", source="startup")
+    client.prompt(DECIDED)
+    client.fire("Stop", last_assistant_message="Done.")
+    client.fire("SessionEnd", reason="other")
+    return client.prompt("Which database does the shop use, PostgreSQL?", "session-2")
 
 
 @pytest.mark.parametrize(
@@ -58,71 +58,75 @@ def a_day(house: House) -> str:
 )
 @pytest.mark.parametrize("bring", [giant, pipe])
 def test_a_file_of_a_repository_that_must_not_be_read_costs_nothing_else(
-    house: House, path: str, bring: object
+    client: SimulatedClient, path: str, bring: object
 ) -> None:
     assert callable(bring)
-    bring(house.project / path)
-    assert "PostgreSQL" in a_day(house)
+    bring(client.project / path)
+    assert "PostgreSQL" in a_day(client)
 
 
 @pytest.mark.parametrize(
     "pointer", [b"gitdir: a\0b", b"gitdir: " + b"../x" * 250_000, b"gitdir: \xff\n", b"\0"]
 )
-def test_a_git_file_that_is_none_leaves_a_project_of_its_own(house: House, pointer: bytes) -> None:
-    (house.project / ".git").rmdir()
-    (house.project / ".git").write_bytes(pointer)
-    assert "PostgreSQL" in a_day(house)
+def test_a_git_file_that_is_none_leaves_a_project_of_its_own(
+    client: SimulatedClient, pointer: bytes
+) -> None:
+    (client.project / ".git").rmdir()
+    (client.project / ".git").write_bytes(pointer)
+    assert "PostgreSQL" in a_day(client)
 
 
-def test_a_memory_md_that_is_a_pipe_is_named_and_the_rest_works(house: House) -> None:
-    assert "PostgreSQL" in a_day(house)
-    (notes,) = house.home.rglob("MEMORY.md")
+def test_a_memory_md_that_is_a_pipe_is_named_and_the_rest_works(client: SimulatedClient) -> None:
+    assert "PostgreSQL" in a_day(client)
+    (notes,) = client.home.rglob("MEMORY.md")
     pipe(notes)
-    notice = house.fire("Stop", "session-3", last_assistant_message="Done.")["systemMessage"]
+    notice = client.fire("Stop", "session-3", last_assistant_message="Done.")["systemMessage"]
     assert "MEMORY.md" in notice and "no regular file" in notice
-    assert "PostgreSQL" in house.context("SessionStart", "session-4", source="startup")
+    assert "PostgreSQL" in client.context("SessionStart", "session-4", source="startup")
 
 
-def test_a_key_that_is_a_pipe_is_refused_and_not_replaced(house: House) -> None:
-    a_day(house)
-    key = house.fabric_home / signing.KEY
+def test_a_key_that_is_a_pipe_is_refused_and_not_replaced(client: SimulatedClient) -> None:
+    a_day(client)
+    key = client.fabric_home / signing.KEY
     pipe(key)
-    house.fire("Stop", "session-3", last_assistant_message="Done.")
+    client.fire("Stop", "session-3", last_assistant_message="Done.")
     assert key.is_fifo()
 
 
-def test_a_database_that_is_a_pipe_is_named_and_waited_for_by_nobody(house: House) -> None:
-    assert "PostgreSQL" in a_day(house)
-    (database,) = house.fabric_home.rglob("graph.db")
+def test_a_database_that_is_a_pipe_is_named_and_waited_for_by_nobody(
+    client: SimulatedClient,
+) -> None:
+    assert "PostgreSQL" in a_day(client)
+    (database,) = client.fabric_home.rglob("graph.db")
     pipe(database)
-    notice = house.fire("Stop", "session-3", last_assistant_message="Done.")["systemMessage"]
+    notice = client.fire("Stop", "session-3", last_assistant_message="Done.")["systemMessage"]
     assert "no regular file" in notice
-    assert house.prompt("Which database is it, PostgreSQL?", "session-4") == ""
+    assert client.prompt("Which database is it, PostgreSQL?", "session-4") == ""
     assert database.is_fifo()
 
 
 def test_a_registry_that_leads_to_a_pipe_is_refused_and_not_replaced(
-    house: House,
+    client: SimulatedClient,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     pipe(tmp_path / "there")
-    house.fabric_home.mkdir(parents=True)
-    (house.fabric_home / "registry.json").symlink_to(tmp_path / "there")
-    for name, value in house.environ.items():
+    client.fabric_home.mkdir(parents=True)
+    (client.fabric_home / "registry.json").symlink_to(tmp_path / "there")
+    for name, value in client.environ.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.chdir(house.project)
+    monkeypatch.chdir(client.project)
     assert main(["remember", DECIDED]) == 0
     assert "registry.json is no regular file" in capsys.readouterr().err
     assert (tmp_path / "there").is_fifo()
-    assert (house.fabric_home / "registry.json").is_symlink()
-    assert a_day(house)
-    assert "registry.json is no regular file" in house.log
+    assert (client.fabric_home / "registry.json").is_symlink()
+    assert a_day(client)
+    assert "registry.json is no regular file" in client.log
 
 
 def test_a_folder_of_the_local_tier_that_is_a_pipe_keeps_nothing_from_the_graph(
-    house: House,
+    client: SimulatedClient,
 ) -> None:
-    pipe(house.project / ".claude" / "memory")
-    assert "PostgreSQL" in a_day(house)
+    pipe(client.project / ".claude" / "memory")
+    assert "PostgreSQL" in a_day(client)

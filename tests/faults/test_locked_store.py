@@ -7,7 +7,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from replay.door import Door
+from replay.hook_runner import HookRunner
 
 DECIDED = "We decided to use PostgreSQL for the shop because SQLite locks."
 SAID = {
@@ -20,20 +20,20 @@ SAID = {
 
 
 def test_hooks_end_in_their_time_while_another_process_holds_the_store(tmp_path: Path) -> None:
-    door = Door(tmp_path)
+    hooks = HookRunner(tmp_path)
     transcript = tmp_path / "transcript.jsonl"
-    door.say(DECIDED)
+    hooks.say(DECIDED)
     transcript.write_text(json.dumps(SAID) + "\n", "utf-8")
     event = {"session_id": "s1", "transcript_path": str(transcript), "reason": "other"}
-    held = [sqlite3.connect(path, isolation_level=None) for path in door.memory.rglob("*.db")]
+    held = [sqlite3.connect(path, isolation_level=None) for path in hooks.memory.rglob("*.db")]
     for connection in held:
         connection.execute("BEGIN EXCLUSIVE")
     began_s = time.monotonic()
-    door.ring({"hook_event_name": "Stop", **event})
-    door.ring({"hook_event_name": "SessionEnd", **event})
+    hooks.run({"hook_event_name": "Stop", **event})
+    hooks.run({"hook_event_name": "SessionEnd", **event})
     assert time.monotonic() - began_s < 5  # it was 15; the limits of both are 5 s and 1.2 s
     for connection in held:
         connection.execute("ROLLBACK")
         connection.close()
-    door.ring({"hook_event_name": "Stop", **event})
-    assert "Redis" in door.say("What do the workers use, Redis?", "s2").context
+    hooks.run({"hook_event_name": "Stop", **event})
+    assert "Redis" in hooks.say("What do the workers use, Redis?", "s2").context

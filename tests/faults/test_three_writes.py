@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from command_line import run_here
-from replay.door import ROOT, Door, Rang
-from replay.door import command as hook_command
+from replay.hook_runner import ROOT, HookResult, HookRunner
+from replay.hook_runner import command as hook_command
 
 POSTGRES = "We decided to use PostgreSQL for the analytics database because it handles JSON well."
 REDIS = "We decided to use Redis for the job queue because it is simple."
@@ -25,48 +25,48 @@ QUESTION = "What do we use for the job queue, Redis?"
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Door:
-    """A door whose memory holds the first decision in all three tiers."""
-    door = Door(tmp_path)
-    (door.project / ".git").mkdir()
-    door.say(POSTGRES)
-    stop(door)
-    assert "PostgreSQL" in notes(door).read_text()
-    return door
+def hooks(tmp_path: Path) -> HookRunner:
+    """Hooks with a memory that holds the first decision in all three tiers."""
+    hooks = HookRunner(tmp_path)
+    (hooks.project / ".git").mkdir()
+    hooks.say(POSTGRES)
+    stop(hooks)
+    assert "PostgreSQL" in notes(hooks).read_text()
+    return hooks
 
 
-def stop(door: Door, prepare: Callable[[], None] | None = None, **fields: Any) -> Rang:
+def stop(hooks: HookRunner, prepare: Callable[[], None] | None = None, **fields: Any) -> HookResult:
     event = {"hook_event_name": "Stop", "session_id": "s1", "last_assistant_message": "Done."}
-    rang = door.ring({**event, **fields}, prepare=prepare)
-    assert rang.status == 0 and "Traceback" not in rang.stderr
-    return rang
+    result = hooks.run({**event, **fields}, prepare=prepare)
+    assert result.status == 0 and "Traceback" not in result.stderr
+    return result
 
 
-def start(door: Door, session: str) -> Rang:
+def start(hooks: HookRunner, session: str) -> HookResult:
     event = {"hook_event_name": "SessionStart", "session_id": session, "source": "startup"}
-    return door.ring(event)
+    return hooks.run(event)
 
 
-def told(rang: Rang) -> str:
-    return str((rang.reply or {}).get("systemMessage", ""))
+def told(result: HookResult) -> str:
+    return str((result.reply or {}).get("systemMessage", ""))
 
 
-def notes(door: Door) -> Path:
-    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(door.project))
-    return door.user_home / ".claude" / "projects" / slug / "memory" / "MEMORY.md"
+def notes(hooks: HookRunner) -> Path:
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(hooks.project))
+    return hooks.user_home / ".claude" / "projects" / slug / "memory" / "MEMORY.md"
 
 
-def journal(door: Door) -> Path:
-    return door.project / ".claude" / "memory" / "decisions.jsonl"
+def journal(hooks: HookRunner) -> Path:
+    return hooks.project / ".claude" / "memory" / "decisions.jsonl"
 
 
-def graph(door: Door) -> Path:
-    (path,) = door.memory.glob("projects/*/graph.db")
+def graph(hooks: HookRunner) -> Path:
+    (path,) = hooks.memory.glob("projects/*/graph.db")
     return path
 
 
-def command(door: Door, *words: str) -> subprocess.CompletedProcess[str]:
-    done = run_here(words, door.environ, door.project)
+def command(hooks: HookRunner, *words: str) -> subprocess.CompletedProcess[str]:
+    done = run_here(words, hooks.environ, hooks.project)
     return subprocess.CompletedProcess(words, done.status, done.out, done.err)
 
 
@@ -85,43 +85,45 @@ def limited(most_bytes: int) -> Callable[[], None]:
 
 @pytest.mark.parametrize("most_bytes", [0, 100, 3000, 9000, 40_000, 140_000])
 def test_a_disk_that_fills_up_anywhere_in_the_writes_loses_nothing_acknowledged(
-    door: Door, most_bytes: int
+    hooks: HookRunner, most_bytes: int
 ) -> None:
     """The limit falls into the commit, its log, the queue, the journal or MEMORY.md."""
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": REDIS}
-    said = door.ring(prompt, prepare=limited(most_bytes))
-    stops = [told(stop(door, limited(most_bytes))) for _ in range(3)]
+    said = hooks.run(prompt, prepare=limited(most_bytes))
+    stops = [told(stop(hooks, limited(most_bytes))) for _ in range(3)]
 
-    after = stop(door)
-    start(door, "s2")
-    stop(door, session_id="s2")
+    after = stop(hooks)
+    start(hooks, "s2")
+    stop(hooks, session_id="s2")
 
     acknowledged = "remembered" in told(said)
     assert said.status == 0
-    assert ("Redis" in door.say(QUESTION, "s3").context) >= acknowledged
+    assert ("Redis" in hooks.say(QUESTION, "s3").context) >= acknowledged
     if not acknowledged:
         assert "nothing was stored" in told(said)
     assert sum("cannot be" in text or "nothing was stored" in text for text in stops) <= 1
     assert "cannot be" not in told(after)
-    assert "PostgreSQL" in notes(door).read_text()
+    assert "PostgreSQL" in notes(hooks).read_text()
     if acknowledged:
-        assert any("Redis" in what for what in lines(journal(door)))
-        assert "Redis" in notes(door).read_text()
+        assert any("Redis" in what for what in lines(journal(hooks)))
+        assert "Redis" in notes(hooks).read_text()
 
 
 @pytest.mark.parametrize("tier", ["decisions.jsonl", "operations.jsonl"])
-def test_a_journal_that_takes_nothing_is_told_once_and_follows_later(door: Door, tier: str) -> None:
-    path = journal(door) if tier == "decisions.jsonl" else graph(door).with_name(tier)
+def test_a_journal_that_takes_nothing_is_told_once_and_follows_later(
+    hooks: HookRunner, tier: str
+) -> None:
+    path = journal(hooks) if tier == "decisions.jsonl" else graph(hooks).with_name(tier)
     before = path.read_bytes()
     path.unlink()
     path.mkdir()
 
-    door.say(REDIS)
-    tellings = [told(stop(door)) for _ in range(3)]
-    native = notes(door).read_text()
+    hooks.say(REDIS)
+    tellings = [told(stop(hooks)) for _ in range(3)]
+    native = notes(hooks).read_text()
     path.rmdir()
     path.write_bytes(before)
-    after = stop(door)
+    after = stop(hooks)
 
     assert ["journal" in text for text in tellings] == [True, False, False]
     assert "Redis" in native
@@ -129,66 +131,68 @@ def test_a_journal_that_takes_nothing_is_told_once_and_follows_later(door: Door,
     assert "journal" not in told(after)
 
 
-def test_memory_md_that_cannot_be_replaced_stays_whole_and_follows_later(door: Door) -> None:
-    before = notes(door).read_bytes()
-    door.say(REDIS)
+def test_memory_md_that_cannot_be_replaced_stays_whole_and_follows_later(hooks: HookRunner) -> None:
+    before = notes(hooks).read_bytes()
+    hooks.say(REDIS)
 
-    tellings = [told(stop(door, limited(len(before)))) for _ in range(3)]
-    whole = notes(door).read_bytes()
-    beside = os.listdir(notes(door).parent)
-    stop(door)
+    tellings = [told(stop(hooks, limited(len(before)))) for _ in range(3)]
+    whole = notes(hooks).read_bytes()
+    beside = os.listdir(notes(hooks).parent)
+    stop(hooks)
 
     assert whole == before and beside == ["MEMORY.md"]
     assert sum("MEMORY.md cannot be written" in text for text in tellings) <= 1
-    assert "Redis" in notes(door).read_text()
+    assert "Redis" in notes(hooks).read_text()
 
 
-def test_a_read_only_memory_md_is_told_once_and_again_after_it_had_worked(door: Door) -> None:
+def test_a_read_only_memory_md_is_told_once_and_again_after_it_had_worked(
+    hooks: HookRunner,
+) -> None:
     seen = []
     for decision in (REDIS, KAFKA):
-        notes(door).chmod(0o444)
-        door.say(decision)
-        seen += [told(stop(door)), told(stop(door))]
-        notes(door).chmod(0o600)
-        stop(door)
+        notes(hooks).chmod(0o444)
+        hooks.say(decision)
+        seen += [told(stop(hooks)), told(stop(hooks))]
+        notes(hooks).chmod(0o600)
+        stop(hooks)
 
     assert ["MEMORY.md cannot be written" in text for text in seen] == [True, False, True, False]
-    assert "Redis" in notes(door).read_text() and "Kafka" in notes(door).read_text()
+    assert "Redis" in notes(hooks).read_text() and "Kafka" in notes(hooks).read_text()
 
 
-def test_a_database_deleted_in_use_comes_back_with_all_that_was_said(door: Door) -> None:
-    for path in graph(door).parent.glob("graph.db*"):
+def test_a_database_deleted_in_use_comes_back_with_all_that_was_said(hooks: HookRunner) -> None:
+    for path in graph(hooks).parent.glob("graph.db*"):
         path.unlink()
 
-    said = door.say(REDIS)
-    starts = [told(start(door, session)) for session in ("s2", "s3")]
+    said = hooks.say(REDIS)
+    starts = [told(start(hooks, session)) for session in ("s2", "s3")]
 
     assert "nothing was stored" not in told(said)
     assert ["rebuilt" in text for text in starts] == [True, False]
     given = (
-        door.say(QUESTION, "s4").context + door.say("Why PostgreSQL for analytics?", "s5").context
+        hooks.say(QUESTION, "s4").context + hooks.say("Why PostgreSQL for analytics?", "s5").context
     )
     assert "Redis" in given and "PostgreSQL" in given
 
 
-def test_a_project_folder_deleted_in_use_is_written_again(door: Door) -> None:
-    shutil.rmtree(door.project / ".claude")
+def test_a_project_folder_deleted_in_use_is_written_again(hooks: HookRunner) -> None:
+    shutil.rmtree(hooks.project / ".claude")
 
-    door.say(REDIS)
-    stop(door)
-    status = json.loads(command(door, "status", "--json").stdout)["tiers"][1]
-    command(door, "repair")
+    hooks.say(REDIS)
+    stop(hooks)
+    status = json.loads(command(hooks, "status", "--json").stdout)["tiers"][1]
+    command(hooks, "repair")
 
     assert "1 record is in the graph" in status["findings"][0]["reason"]
-    assert sorted("PostgreSQL" in what for what in lines(journal(door))) == [False, True]
+    assert sorted("PostgreSQL" in what for what in lines(journal(hooks))) == [False, True]
 
 
-def test_a_folder_of_notes_deleted_in_use_is_made_again(door: Door) -> None:
-    shutil.rmtree(notes(door).parent)
+def test_a_folder_of_notes_deleted_in_use_is_made_again(hooks: HookRunner) -> None:
+    shutil.rmtree(notes(hooks).parent)
 
-    stop(door)
+    stop(hooks)
 
-    assert "PostgreSQL" in notes(door).read_text()
+    assert "PostgreSQL" in notes(hooks).read_text()
 
 
 EDITOR = """
@@ -205,35 +209,37 @@ for number in range(rounds):
 """
 
 
-def test_a_person_who_edits_the_notes_at_the_same_moment_loses_nothing_by_us(door: Door) -> None:
+def test_a_person_who_edits_the_notes_at_the_same_moment_loses_nothing_by_us(
+    hooks: HookRunner,
+) -> None:
     """What the editor wrote last stays; it may itself overwrite our fence, which comes back."""
     editor = subprocess.Popen(
-        [sys.executable, "-c", EDITOR, str(notes(door)), "60"], stdout=subprocess.PIPE
+        [sys.executable, "-c", EDITOR, str(notes(hooks)), "60"], stdout=subprocess.PIPE
     )
     number = 0
     while editor.poll() is None:
-        door.say(f"We decided to use library{number} for part{number} because it is small.")
-        stop(door)
+        hooks.say(f"We decided to use library{number} for part{number} because it is small.")
+        stop(hooks)
         number += 1
     editor.communicate()
-    stop(door)
+    stop(hooks)
 
-    text = notes(door).read_text()
+    text = notes(hooks).read_text()
     assert editor.returncode == 0 and number > 1
     assert [f"- mine {n}\n" in text for n in range(60)] == [True] * 60
     assert text.count("<!-- memory-fabric:begin -->") == 1
     assert f"library{number - 1}" in text
 
 
-def test_two_sessions_at_once_leave_one_fence_with_both(door: Door) -> None:
+def test_two_sessions_at_once_leave_one_fence_with_both(hooks: HookRunner) -> None:
     events = []
     for session, text in (("a", REDIS), ("b", KAFKA)):
-        door.say(text, session)
+        hooks.say(text, session)
         events.append({"hook_event_name": "Stop", "session_id": session})
     command_line = hook_command("Stop", ROOT)
     processes = [
         subprocess.Popen(
-            command_line, env=door.environ, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+            command_line, env=hooks.environ, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
         )
         for _ in events * 4
     ]
@@ -243,7 +249,7 @@ def test_two_sessions_at_once_leave_one_fence_with_both(door: Door) -> None:
         process.stdin.close()
     assert [process.wait(60) for process in processes] == [0] * 8
 
-    text = notes(door).read_text()
+    text = notes(hooks).read_text()
     assert (
         text.count("<!-- memory-fabric:begin -->") == text.count("<!-- memory-fabric:end -->") == 1
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from house import House
+from simulated_client import SimulatedClient
 
 ENTITY = {"name": "Billing", "entityType": "service", "observations": ["written in Go"]}
 LINK = {"from": "Billing", "to": "Ledger", "relationType": "writes"}
@@ -18,13 +18,15 @@ MORE = {"entityName": "Billing", "contents": ["has two owners"]}
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def client(tmp_path: Path) -> SimulatedClient:
+    return SimulatedClient(tmp_path)
 
 
-def call(house: House, tool: str, asked: dict[str, Any], server: str = "notes") -> dict[str, Any]:
+def call(
+    client: SimulatedClient, tool: str, asked: dict[str, Any], server: str = "notes"
+) -> dict[str, Any]:
     slug = server.replace(":", "_")
-    return house.fire(
+    return client.fire(
         "PostToolUse",
         tool_name=f"mcp__{slug}__{tool}",
         tool_input=asked,
@@ -33,14 +35,14 @@ def call(house: House, tool: str, asked: dict[str, Any], server: str = "notes") 
     )
 
 
-def all_three(house: House, server: str = "notes") -> None:
-    call(house, "create_entities", {"entities": [ENTITY]}, server)
-    call(house, "create_relations", {"relations": [LINK]}, server)
-    call(house, "add_observations", {"observations": [MORE]}, server)
+def all_three(client: SimulatedClient, server: str = "notes") -> None:
+    call(client, "create_entities", {"entities": [ENTITY]}, server)
+    call(client, "create_relations", {"relations": [LINK]}, server)
+    call(client, "add_observations", {"observations": [MORE]}, server)
 
 
-def rows(house: House, query: str) -> list[tuple[Any, ...]]:
-    memory = house.memory()
+def rows(client: SimulatedClient, query: str) -> list[tuple[Any, ...]]:
+    memory = client.memory()
     try:
         return [row for db in memory.databases() for row in db.rows(query)]
     finally:
@@ -57,56 +59,56 @@ LINKED = (
 
 
 def test_entities_relations_and_observations_come_over_with_the_trust_of_a_tool(
-    house: House,
+    client: SimulatedClient,
 ) -> None:
-    all_three(house)
+    all_three(client)
 
-    assert rows(house, OBSERVED) == [
+    assert rows(client, OBSERVED) == [
         ("Billing", "written in Go", "tool"),
         ("Billing", "has two owners", "tool"),
     ]
-    assert rows(house, LINKED) == [("Billing", "writes", "Ledger")]
+    assert rows(client, LINKED) == [("Billing", "writes", "Ledger")]
 
 
-def test_what_comes_over_twice_is_there_once(house: House) -> None:
-    all_three(house)
+def test_what_comes_over_twice_is_there_once(client: SimulatedClient) -> None:
+    all_three(client)
     changes = "SELECT count(*) FROM operations"
-    before = rows(house, OBSERVED), rows(house, LINKED), rows(house, changes)
+    before = rows(client, OBSERVED), rows(client, LINKED), rows(client, changes)
 
     for _ in range(3):
-        all_three(house)
+        all_three(client)
 
-    assert (rows(house, OBSERVED), rows(house, LINKED), rows(house, changes)) == before
+    assert (rows(client, OBSERVED), rows(client, LINKED), rows(client, changes)) == before
 
 
-def test_what_is_new_beside_what_is_known_comes_over(house: House) -> None:
-    all_three(house)
+def test_what_is_new_beside_what_is_known_comes_over(client: SimulatedClient) -> None:
+    all_three(client)
 
     more = {**ENTITY, "observations": ["written in Go", "runs in Frankfurt"]}
-    call(house, "create_entities", {"entities": [more, {**ENTITY, "name": "Cart"}]})
+    call(client, "create_entities", {"entities": [more, {**ENTITY, "name": "Cart"}]})
 
-    assert {row[:2] for row in rows(house, OBSERVED)} >= {("Cart", "written in Go")}
+    assert {row[:2] for row in rows(client, OBSERVED)} >= {("Cart", "written in Go")}
 
 
-def test_deletions_on_the_other_side_take_nothing_away_here(house: House) -> None:
-    all_three(house)
+def test_deletions_on_the_other_side_take_nothing_away_here(client: SimulatedClient) -> None:
+    all_three(client)
 
-    call(house, "delete_entities", {"entityNames": ["Billing"]})
+    call(client, "delete_entities", {"entityNames": ["Billing"]})
     gone = {"entityName": "Billing", "observations": ["written in Go"]}
-    call(house, "delete_observations", {"deletions": [gone]})
-    call(house, "delete_relations", {"relations": [LINK]})
+    call(client, "delete_observations", {"deletions": [gone]})
+    call(client, "delete_relations", {"relations": [LINK]})
 
-    assert len(rows(house, OBSERVED)) == 2 and len(rows(house, LINKED)) == 1
+    assert len(rows(client, OBSERVED)) == 2 and len(rows(client, LINKED)) == 1
 
 
-def test_a_secret_does_not_come_over(house: House) -> None:
+def test_a_secret_does_not_come_over(client: SimulatedClient) -> None:
     letters = string.ascii_letters + string.digits
     secret = "gh" + "p_" + "".join(secrets.choice(letters) for _ in range(36))
     entity = {"name": "api", "entityType": "x", "observations": [f"uses {secret}"]}
 
-    call(house, "create_entities", {"entities": [entity]})
+    call(client, "create_entities", {"entities": [entity]})
 
-    assert rows(house, OBSERVED) == [("api", "uses [redacted: token]", "tool")]
+    assert rows(client, OBSERVED) == [("api", "uses [redacted: token]", "tool")]
 
 
 OURS = [
@@ -120,16 +122,18 @@ OURS = [
 @pytest.mark.parametrize("name", ["memory", "my graph"])
 @pytest.mark.parametrize("place", ["project", "user", "user and project"])
 def test_our_own_server_under_another_name_has_no_echo(
-    house: House, server: dict[str, Any], name: str, place: str
+    client: SimulatedClient, server: dict[str, Any], name: str, place: str
 ) -> None:
     servers = {"mcpServers": {"other": {"command": "x"}, name: server}}
-    path = house.project / ".mcp.json" if place == "project" else house.home / ".claude.json"
-    nested = {"projects": {str(house.project): servers}} if place == "user and project" else servers
+    path = client.project / ".mcp.json" if place == "project" else client.home / ".claude.json"
+    nested = (
+        {"projects": {str(client.project): servers}} if place == "user and project" else servers
+    )
     path.write_text(json.dumps(nested))
 
-    all_three(house, name)
+    all_three(client, name)
 
-    assert rows(house, OBSERVED) == []
+    assert rows(client, OBSERVED) == []
 
 
 @pytest.mark.parametrize(
@@ -144,10 +148,10 @@ def test_our_own_server_under_another_name_has_no_echo(
         '{"mcpServers": {"other": {"command": "memory-fabric"}}}',
     ],
 )
-def test_a_strangers_server_named_memory_is_mirrored(house: House, config: str) -> None:
-    (house.project / ".mcp.json").write_text(config)
+def test_a_strangers_server_named_memory_is_mirrored(client: SimulatedClient, config: str) -> None:
+    (client.project / ".mcp.json").write_text(config)
 
-    all_three(house, "memory")
+    all_three(client, "memory")
 
-    assert len(rows(house, OBSERVED)) == 2
-    assert house.log == ""
+    assert len(rows(client, OBSERVED)) == 2
+    assert client.log == ""

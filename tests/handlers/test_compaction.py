@@ -1,4 +1,4 @@
-"""Compactions through the door: what a session was at comes back, once and within the budget."""
+"""Compactions: the working state of a session comes back, once and within the budget."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import json
 from pathlib import Path
 from typing import Any
 
-from house import House
 from memory_fabric.clients.claude_code.transcript import ToolResult, ToolUse, Turn, read_turns
 from memory_fabric.models import Provenance, Record
 from memory_fabric.session.working_state import changed_files, open_items, read_files
+from simulated_client import SimulatedClient
 
 EVENTS = Path(__file__).resolve().parents[1] / "events"
 DECISION = "Let's use PostgreSQL for the analytics DB because the team knows it."
 TASK = "Build the analytics importer for CSV uploads, please"
 
 
-def recorded(house: House, name: str, session: str = "session-1", **fields: Any) -> str:
+def recorded(client: SimulatedClient, name: str, session: str = "session-1", **fields: Any) -> str:
     """What a recorded event of this session is answered with."""
     event: dict[str, Any] = json.loads((EVENTS / f"variants/{name}.json").read_text("utf-8"))
     for known in ("session_id", "transcript_path", "cwd"):
         event.pop(known)
-    return house.context(event.pop("hook_event_name"), session, **event | fields)
+    return client.context(event.pop("hook_event_name"), session, **event | fields)
 
 
-def compacted(house: House, session: str = "session-1") -> str:
+def compacted(client: SimulatedClient, session: str = "session-1") -> str:
     """What a session is given after a compaction, in the order of the client's events."""
-    assert recorded(house, "PreCompact.auto", session) == ""
-    assert recorded(house, "SubagentStop.compaction_fork", session) == ""
-    return recorded(house, "SessionStart.compact", session)
+    assert recorded(client, "PreCompact.auto", session) == ""
+    assert recorded(client, "SubagentStop.compaction_fork", session) == ""
+    return recorded(client, "SessionStart.compact", session)
 
 
 def call(tool: str, id_: str = "t1", **arguments: object) -> dict[str, Any]:
@@ -39,124 +39,126 @@ def answer(id_: str, text: str = "ok", *, failed: bool = False) -> dict[str, Any
     return {"type": "tool_result", "tool_use_id": id_, "content": text, "is_error": failed}
 
 
-def test_the_last_real_prompt_comes_back_with_what_followed_it(house: House) -> None:
+def test_the_last_real_prompt_comes_back_with_what_followed_it(client: SimulatedClient) -> None:
     for prompt in (TASK, "yes", "And the tests?", "continue"):
-        house.say("user", prompt)
-        house.say("assistant", "Working on it.")
+        client.say("user", prompt)
+        client.say("assistant", "Working on it.")
 
-    restored = compacted(house)
+    restored = compacted(client)
 
     assert f"Task the user had asked for: {TASK}" in restored
     assert "Asked after that: And the tests?" in restored
     assert "continue" not in restored
 
 
-def test_a_compaction_without_a_stop_before_it_loses_no_decision(house: House) -> None:
-    house.say("user", TASK)
-    house.say("assistant", "We decided to use Celery for the importer because it retries.")
+def test_a_compaction_without_a_stop_before_it_loses_no_decision(client: SimulatedClient) -> None:
+    client.say("user", TASK)
+    client.say("assistant", "We decided to use Celery for the importer because it retries.")
 
-    assert "Celery" in compacted(house)
+    assert "Celery" in compacted(client)
 
 
-def test_this_sessions_decisions_come_before_those_of_others(house: House) -> None:
-    house.fire("UserPromptSubmit", "earlier", prompt="We decided to use Redis for the cache.")
-    house.fire("UserPromptSubmit", prompt="I prefer tabs over spaces in every file.")
-    house.fire("UserPromptSubmit", prompt=DECISION)
+def test_this_sessions_decisions_come_before_those_of_others(client: SimulatedClient) -> None:
+    client.fire("UserPromptSubmit", "earlier", prompt="We decided to use Redis for the cache.")
+    client.fire("UserPromptSubmit", prompt="I prefer tabs over spaces in every file.")
+    client.fire("UserPromptSubmit", prompt=DECISION)
 
-    restored = compacted(house)
+    restored = compacted(client)
 
     assert restored.index("PostgreSQL") < restored.index("tabs") < restored.index("Redis")
 
 
-def test_a_long_task_does_not_push_the_decisions_out(house: House) -> None:
-    house.fire("UserPromptSubmit", prompt=DECISION)
-    house.say("user", TASK + " and mind all of this: " + "row by row, column by column. " * 300)
-    house.say("assistant", "I have read it all. " * 200)
+def test_a_long_task_does_not_push_the_decisions_out(client: SimulatedClient) -> None:
+    client.fire("UserPromptSubmit", prompt=DECISION)
+    client.say("user", TASK + " and mind all of this: " + "row by row, column by column. " * 300)
+    client.say("assistant", "I have read it all. " * 200)
 
-    restored = compacted(house)
+    restored = compacted(client)
 
     assert len(restored) <= 3000
     assert "PostgreSQL" in restored
 
 
-def test_two_compactions_in_a_row_each_give_it_back(house: House) -> None:
-    house.fire("UserPromptSubmit", prompt=DECISION)
-    house.say("user", TASK)
-    house.say("assistant", "Started.", call("Write", file_path=str(house.project / "importer.py")))
+def test_two_compactions_in_a_row_each_give_it_back(client: SimulatedClient) -> None:
+    client.fire("UserPromptSubmit", prompt=DECISION)
+    client.say("user", TASK)
+    client.say(
+        "assistant", "Started.", call("Write", file_path=str(client.project / "importer.py"))
+    )
 
-    first, second = compacted(house), compacted(house)
+    first, second = compacted(client), compacted(client)
 
     assert first == second
     for part in (TASK, "PostgreSQL", "importer.py"):
         assert part in first
-    assert str(house.project) not in first
+    assert str(client.project) not in first
 
 
-def test_a_task_far_above_the_end_of_the_transcript_is_remembered(house: House) -> None:
-    house.say("user", TASK)
-    house.say("assistant", "Started.")
-    compacted(house)
+def test_a_task_far_above_the_end_of_the_transcript_is_remembered(client: SimulatedClient) -> None:
+    client.say("user", TASK)
+    client.say("assistant", "Started.")
+    compacted(client)
     for number in range(40):
-        house.say("assistant", f"Row {number} " + "x" * (60 << 10))
+        client.say("assistant", f"Row {number} " + "x" * (60 << 10))
 
-    assert TASK in compacted(house)
+    assert TASK in compacted(client)
 
 
-def test_open_items_of_a_list_come_back_and_done_ones_do_not(house: House) -> None:
+def test_open_items_of_a_list_come_back_and_done_ones_do_not(client: SimulatedClient) -> None:
     todos = [
         {"content": "Parse the header", "status": "completed", "activeForm": "Parsing"},
         {"content": "Write the rows", "status": "pending", "activeForm": "Writing"},
         {"content": "Stream the file", "status": "in_progress", "activeForm": "Streaming"},
     ]
-    house.say("user", TASK)
-    house.say("assistant", call("TodoWrite", todos=todos))
+    client.say("user", TASK)
+    client.say("assistant", call("TodoWrite", todos=todos))
 
-    restored = compacted(house)
+    restored = compacted(client)
 
     assert "Still to do: Stream the file (in progress); Write the rows" in restored
     assert "Parse the header" not in restored
 
 
-def test_a_subagents_own_compaction_is_not_the_sessions(house: House) -> None:
-    house.fire("UserPromptSubmit", prompt=DECISION)
-    house.say("user", TASK)
+def test_a_subagents_own_compaction_is_not_the_sessions(client: SimulatedClient) -> None:
+    client.fire("UserPromptSubmit", prompt=DECISION)
+    client.say("user", TASK)
     agent = {"agent_id": "a1", "agent_type": "general-purpose"}
-    compacted(house)
-    recorded(house, "PreCompact.auto", **agent)
+    compacted(client)
+    recorded(client, "PreCompact.auto", **agent)
 
-    assert recorded(house, "SessionStart.compact", **agent) == ""
-    assert house.prompt("Which database did we pick for analytics?") == ""
-    assert house.log == ""
+    assert recorded(client, "SessionStart.compact", **agent) == ""
+    assert client.prompt("Which database did we pick for analytics?") == ""
+    assert client.log == ""
 
 
 def test_a_subagent_whose_context_was_compacted_may_be_given_its_memories_again(
-    house: House,
+    client: SimulatedClient,
 ) -> None:
-    house.fire("UserPromptSubmit", "earlier", prompt=DECISION)
+    client.fire("UserPromptSubmit", "earlier", prompt=DECISION)
     agent = {"agent_id": "a1", "agent_type": "database-engineer"}
     task = {"prompt": "Tune the analytics DB", "subagent_type": "database-engineer"}
     given = []
     for number in range(3):
         id_ = f"t{number}"
-        house.fire("PreToolUse", tool_name="Agent", tool_use_id=id_, tool_input=task)
-        given.append("PostgreSQL" in house.context("SubagentStart", **agent))
+        client.fire("PreToolUse", tool_name="Agent", tool_use_id=id_, tool_input=task)
+        given.append("PostgreSQL" in client.context("SubagentStart", **agent))
         if number == 1:
-            recorded(house, "SessionStart.compact", **agent)
+            recorded(client, "SessionStart.compact", **agent)
 
     assert given == [True, False, True]
 
 
-def test_what_was_superseded_or_forgotten_does_not_come_back(house: House) -> None:
-    house.fire("UserPromptSubmit", prompt=DECISION)
-    memory = house.memory()
+def test_what_was_superseded_or_forgotten_does_not_come_back(client: SimulatedClient) -> None:
+    client.fire("UserPromptSubmit", prompt=DECISION)
+    memory = client.memory()
     by = Provenance("prompt", trust="user", session="session-1")
     over = Record("decision", "Use MongoDB for the archive", valid_to="2026-01-01T00:00:00.000Z")
     memory.remember(over, by)
-    memory.forget([record.id for record in house.records() if "PostgreSQL" in record.what], by)
+    memory.forget([record.id for record in client.records() if "PostgreSQL" in record.what], by)
     memory.close()
-    house.say("user", TASK)
+    client.say("user", TASK)
 
-    restored = compacted(house)
+    restored = compacted(client)
 
     assert TASK in restored
     assert "PostgreSQL" not in restored

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from house import House
 from memory_fabric.clients.claude_code import transcript
 from memory_fabric.forwarding import sender
 from memory_fabric.handlers.forward_session import BETWEEN
 from memory_fabric.store import files, spool
 from memory_fabric.store.forget import purge
+from simulated_client import SimulatedClient
 
 URL = "http://127.0.0.1:9/v1/memory/ingest"
 TOKEN = "ghp_" + "A1b2C3d4E5f6" * 3
@@ -24,38 +24,38 @@ SUMMARY = "We moved the orders to PostgreSQL because analytics needs window func
 
 
 @pytest.fixture
-def named(house: House) -> Iterator[House]:
-    """A house with a receiver; its senders find another one at work, so that items stay."""
-    house.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
-    house.fire("SessionStart", source="startup")  # tells of the receiver
-    with files.Locked(str(house.fabric_home / "forward" / sender.LOCK)):
-        yield house
+def named(client: SimulatedClient) -> Iterator[SimulatedClient]:
+    """A client with a receiver; another sender holds the lock, so that items stay in the spool."""
+    client.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
+    client.fire("SessionStart", source="startup")  # tells of the receiver
+    with files.Locked(str(client.fabric_home / "forward" / sender.LOCK)):
+        yield client
 
 
-def letters(house: House) -> list[dict[str, Any]]:
+def letters(client: SimulatedClient) -> list[dict[str, Any]]:
     """What waits, as it lies in the spool."""
-    return [spool.read(item) for item in spool.waiting(str(house.fabric_home))]
+    return [spool.read(item) for item in spool.waiting(str(client.fabric_home))]
 
 
-def bodies(house: House) -> list[dict[str, Any]]:
-    return [letter["body"] for letter in letters(house)]
+def bodies(client: SimulatedClient) -> list[dict[str, Any]]:
+    return [letter["body"] for letter in letters(client)]
 
 
-def stop(house: House, said: str = "", prompt: str = "p1", **fields: Any) -> str:
+def stop(client: SimulatedClient, said: str = "", prompt: str = "p1", **fields: Any) -> str:
     """The notice of a turn's end."""
-    reply = house.fire("Stop", last_assistant_message=said, prompt_id=prompt, **fields)
+    reply = client.fire("Stop", last_assistant_message=said, prompt_id=prompt, **fields)
     return str(reply.get("systemMessage", ""))
 
 
-def messages(house: House) -> list[str]:
+def messages(client: SimulatedClient) -> list[str]:
     """The messages of the one item that waits."""
-    [body] = bodies(house)
+    [body] = bodies(client)
     return str(body["session_summary"]).split(BETWEEN)
 
 
 class TestWhatIsSent:
     def test_the_last_ten_messages_as_one_text_with_the_fields_of_the_endpoint(
-        self, named: House
+        self, named: SimulatedClient
     ) -> None:
         for number in range(14):
             named.say("user", f"Question {number}")
@@ -96,7 +96,7 @@ class TestWhatIsSent:
         ids=["by its agent", "by its folder", "by the variable"],
     )
     def test_what_an_isolated_session_said_goes_into_its_own_domain(
-        self, named: House, event: str, config: str, variable: str, fields: dict[str, str]
+        self, named: SimulatedClient, event: str, config: str, variable: str, fields: dict[str, str]
     ) -> None:
         (named.fabric_home / "config.toml").write_text(config)
         named.environ["MEMORY_FABRIC_DOMAIN"] = variable
@@ -107,7 +107,7 @@ class TestWhatIsSent:
         assert [body["domain"] for body in bodies(named)] == ["legal"]
 
     def test_a_session_in_a_domain_without_a_wall_goes_where_sessions_go(
-        self, named: House
+        self, named: SimulatedClient
     ) -> None:
         (named.fabric_home / "config.toml").write_text('[domains.legal]\npaths = ["."]\n')
 
@@ -115,27 +115,29 @@ class TestWhatIsSent:
 
         assert [body["domain"] for body in bodies(named)] == ["session"]
 
-    def test_fewer_messages_are_all_sent(self, named: House) -> None:
+    def test_fewer_messages_are_all_sent(self, named: SimulatedClient) -> None:
         named.say("assistant", "First.")
         named.say("assistant", "Second.")
         stop(named, "Second.")
 
         assert messages(named) == ["First.", "Second."]
 
-    def test_a_message_that_the_transcript_lacks_still_comes_last(self, named: House) -> None:
+    def test_a_message_that_the_transcript_lacks_still_comes_last(
+        self, named: SimulatedClient
+    ) -> None:
         for number in range(10):
             named.say("assistant", f"Answer {number}")
         stop(named, "The newest answer.")
 
         assert messages(named) == [*(f"Answer {n}" for n in range(1, 10)), "The newest answer."]
 
-    def test_without_a_transcript_the_events_message_is_sent(self, named: House) -> None:
+    def test_without_a_transcript_the_events_message_is_sent(self, named: SimulatedClient) -> None:
         stop(named, "Only this.")
 
         assert messages(named) == ["Only this."]
 
     def test_messages_without_words_side_chains_and_the_clients_own_entries_do_not_count(
-        self, named: House
+        self, named: SimulatedClient
     ) -> None:
         named.say("assistant", "Kept.")
         tool = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls secret"}}
@@ -152,7 +154,7 @@ class TestWhatIsSent:
 
         assert messages(named) == ["Kept.", "Kept, too."]
 
-    def test_the_blocks_of_one_message_are_one_message(self, named: House) -> None:
+    def test_the_blocks_of_one_message_are_one_message(self, named: SimulatedClient) -> None:
         for text in ("First part.", "Second part."):
             entry: Any = {"message": {"id": "m1", "content": [{"type": "text", "text": text}]}}
             named.say("assistant", **entry)
@@ -160,7 +162,9 @@ class TestWhatIsSent:
 
         assert messages(named) == ["First part.\nSecond part."]
 
-    def test_after_a_compaction_what_was_said_before_it_counts_as_well(self, named: House) -> None:
+    def test_after_a_compaction_what_was_said_before_it_counts_as_well(
+        self, named: SimulatedClient
+    ) -> None:
         named.say("assistant", "Before.")
         with named.transcript.open("a") as file:
             file.write(json.dumps({"type": "system", "subtype": "compact_boundary"}) + "\n")
@@ -169,7 +173,7 @@ class TestWhatIsSent:
 
         assert messages(named) == ["Before.", "After."]
 
-    def test_a_summary_is_sent_without_its_analysis(self, named: House) -> None:
+    def test_a_summary_is_sent_without_its_analysis(self, named: SimulatedClient) -> None:
         summary = f"<analysis>thinking aloud</analysis>\n<summary>\n{SUMMARY}\n</summary>"
         named.fire("PostCompact", trigger="manual", compact_summary=summary)
 
@@ -177,14 +181,16 @@ class TestWhatIsSent:
         assert body["session_summary"] == SUMMARY
         assert body["domain"] == "session"
 
-    def test_what_an_agents_own_context_was_compacted_to_stays_here(self, named: House) -> None:
+    def test_what_an_agents_own_context_was_compacted_to_stays_here(
+        self, named: SimulatedClient
+    ) -> None:
         named.fire("PostCompact", compact_summary=SUMMARY, agent_id="a1", agent_type="Explore")
 
         assert bodies(named) == []
 
     @pytest.mark.parametrize("event", ["Stop", "PostCompact"])
     def test_secrets_private_parts_and_our_own_blocks_stay_here(
-        self, named: House, event: str
+        self, named: SimulatedClient, event: str
     ) -> None:
         said = (
             f"The token is {TOKEN}. <private>Ann is ill.</private> Done. "
@@ -203,7 +209,7 @@ class TestWhatIsSent:
         for gone in (TOKEN, "Ann is ill", "recalled words", "reminder words"):
             assert gone not in kept
 
-    def test_nothing_said_is_nothing_sent(self, named: House) -> None:
+    def test_nothing_said_is_nothing_sent(self, named: SimulatedClient) -> None:
         stop(named, "")
         stop(named, "<memory-fabric>an echo</memory-fabric>", prompt="p2")
         named.fire("PostCompact", compact_summary="<analysis>only this</analysis>")
@@ -211,7 +217,7 @@ class TestWhatIsSent:
         assert bodies(named) == []
 
     def test_a_long_message_is_cut_and_the_oldest_stay_out_of_a_body_beyond_a_megabyte(
-        self, named: House
+        self, named: SimulatedClient
     ) -> None:
         named.say("assistant", "word " * 20_000)
         for _ in range(10):
@@ -225,21 +231,23 @@ class TestWhatIsSent:
 
 
 class TestOnce:
-    def test_the_same_stop_twice_is_kept_once(self, named: House) -> None:
+    def test_the_same_stop_twice_is_kept_once(self, named: SimulatedClient) -> None:
         named.say("assistant", "Done.")
         stop(named, "Done.")
         stop(named, "Done.")
 
         assert len(bodies(named)) == 1
 
-    def test_two_turns_that_end_in_the_same_words_are_two(self, named: House) -> None:
+    def test_two_turns_that_end_in_the_same_words_are_two(self, named: SimulatedClient) -> None:
         for number in range(2):
             named.say("assistant", "Done.")
             stop(named, "Done.", prompt=f"p{number}")
 
         assert len({body["idempotency_key"] for body in bodies(named)}) == 2
 
-    def test_without_prompt_ids_turns_are_told_apart_by_the_transcript(self, named: House) -> None:
+    def test_without_prompt_ids_turns_are_told_apart_by_the_transcript(
+        self, named: SimulatedClient
+    ) -> None:
         for _ in range(2):
             named.say("assistant", "Done.")
             stop(named, "Done.", prompt="")
@@ -247,7 +255,7 @@ class TestOnce:
 
         assert len(bodies(named)) == 2
 
-    def test_the_same_words_in_two_sessions_are_two(self, named: House) -> None:
+    def test_the_same_words_in_two_sessions_are_two(self, named: SimulatedClient) -> None:
         for session in ("s1", "s2"):
             named.fire("Stop", session, last_assistant_message="Done.", prompt_id="p1")
 
@@ -255,36 +263,36 @@ class TestOnce:
 
 
 class TestTold:
-    def test_a_start_tells_of_each_receiver_once(self, house: House) -> None:
+    def test_a_start_tells_of_each_receiver_once(self, client: SimulatedClient) -> None:
         told = []
         for url in ("http://127.0.0.1:9", "http://127.0.0.1:9", "http://127.0.0.1:8"):
-            house.environ["MEMORY_FABRIC_FORWARD_URL"] = url
-            reply = house.fire("SessionStart", source="startup")
+            client.environ["MEMORY_FABRIC_FORWARD_URL"] = url
+            reply = client.fire("SessionStart", source="startup")
             told.append("forwarded to " + url in str(reply.get("systemMessage")))
 
         assert told == [True, False, True]
 
-    def test_a_turns_end_tells_of_it_where_no_start_has(self, house: House) -> None:
-        house.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
+    def test_a_turns_end_tells_of_it_where_no_start_has(self, client: SimulatedClient) -> None:
+        client.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
 
-        assert f"forwarded to {URL}" in stop(house, "Done.")
-        assert stop(house, "Done again.", prompt="p2") == ""
+        assert f"forwarded to {URL}" in stop(client, "Done.")
+        assert stop(client, "Done again.", prompt="p2") == ""
 
-    def test_the_welcome_claims_no_more_than_is_true(self, house: House) -> None:
-        house.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
-        reply = house.fire("SessionStart", source="startup")
+    def test_the_welcome_claims_no_more_than_is_true(self, client: SimulatedClient) -> None:
+        client.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
+        reply = client.fire("SessionStart", source="startup")
 
         assert "memory-fabric is on" in reply["systemMessage"]
         assert "this machine only" not in reply["systemMessage"]
 
 
 class TestOff:
-    def test_without_a_receiver_there_is_no_spool(self, house: House) -> None:
-        house.say("assistant", "Done.")
-        stop(house, "Done.")
-        house.fire("PostCompact", compact_summary=SUMMARY)
+    def test_without_a_receiver_there_is_no_spool(self, client: SimulatedClient) -> None:
+        client.say("assistant", "Done.")
+        stop(client, "Done.")
+        client.fire("PostCompact", compact_summary=SUMMARY)
 
-        assert not (house.fabric_home / "forward").exists()
+        assert not (client.fabric_home / "forward").exists()
 
     @pytest.mark.parametrize(
         "variables",
@@ -297,7 +305,7 @@ class TestOff:
         ids=str,
     )
     def test_where_memory_is_off_nothing_is_kept(
-        self, named: House, variables: dict[str, str]
+        self, named: SimulatedClient, variables: dict[str, str]
     ) -> None:
         named.environ |= variables
         stop(named, "Done.")
@@ -308,7 +316,9 @@ class TestOff:
     @pytest.mark.parametrize(
         "file", ["write = false\n", '[capture]\nunattended = "off"\n', "write = nonsense\n"]
     )
-    def test_what_config_toml_turns_off_is_off_here_too(self, named: House, file: str) -> None:
+    def test_what_config_toml_turns_off_is_off_here_too(
+        self, named: SimulatedClient, file: str
+    ) -> None:
         named.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
         (named.fabric_home / "config.toml").write_text(file)
         stop(named, "Done.")
@@ -316,19 +326,19 @@ class TestOff:
 
         assert bodies(named) == []
 
-    def test_a_project_that_is_switched_off_forwards_nothing(self, named: House) -> None:
+    def test_a_project_that_is_switched_off_forwards_nothing(self, named: SimulatedClient) -> None:
         assert named.command("off", "--here", "--write").returncode == 0
         stop(named, "Done.")
 
         assert bodies(named) == []
 
-    def test_recall_alone_switched_off_changes_nothing(self, named: House) -> None:
+    def test_recall_alone_switched_off_changes_nothing(self, named: SimulatedClient) -> None:
         (named.fabric_home / "config.toml").write_text("read = false\n")
         stop(named, "Done.")
 
         assert len(bodies(named)) == 1
 
-    def test_an_unattended_session_forwards_as_it_captures(self, named: House) -> None:
+    def test_an_unattended_session_forwards_as_it_captures(self, named: SimulatedClient) -> None:
         named.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
         stop(named, "Done.")
 
@@ -337,7 +347,7 @@ class TestOff:
 
 class TestNoRoom:
     def test_a_full_spool_is_said_once_and_counted(
-        self, named: House, monkeypatch: pytest.MonkeyPatch
+        self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(spool, "MAX_ITEMS", 1)
         told = [stop(named, f"Answer {n}", prompt=f"p{n}") for n in range(4)]
@@ -348,7 +358,7 @@ class TestNoRoom:
         assert named.log.count("forward:") == 3
 
     def test_after_a_compaction_it_is_said_at_the_next_turns_end(
-        self, named: House, monkeypatch: pytest.MonkeyPatch
+        self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(spool, "MAX_ITEMS", 0)
         assert named.fire("PostCompact", compact_summary=SUMMARY) == {}
@@ -356,21 +366,21 @@ class TestNoRoom:
         assert "no space for more" in stop(named, "Done.")
 
     def test_a_spool_that_cannot_be_written_stops_nothing_and_stands_in_the_log(
-        self, house: House
+        self, client: SimulatedClient
     ) -> None:
-        house.environ["MEMORY_FABRIC_FORWARD_URL"] = URL
-        house.fabric_home.mkdir(parents=True)
-        (house.fabric_home / "forward").write_text("in the way")
-        house.say("assistant", "We decided to use PostgreSQL because analytics needs it.")
-        notice = stop(house, "Done.")
+        client.environ["MEMORY_FABRIC_FORWARD_URL"] = URL
+        client.fabric_home.mkdir(parents=True)
+        (client.fabric_home / "forward").write_text("in the way")
+        client.say("assistant", "We decided to use PostgreSQL because analytics needs it.")
+        notice = stop(client, "Done.")
 
         assert "PostgreSQL" in notice
-        assert "not forwarded" in house.log
+        assert "not forwarded" in client.log
 
 
 class TestCost:
     def test_a_transcript_of_8_mb_is_read_from_its_end_alone(
-        self, named: House, monkeypatch: pytest.MonkeyPatch
+        self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         padding = json.dumps({"type": "api-request-blob", "pad": "x" * 4000}) + "\n"
         with named.transcript.open("w", encoding="utf-8") as file:
@@ -385,7 +395,7 @@ class TestCost:
         assert read.bytes <= transcript.TAIL_BYTES and read.calls == 1
 
     def test_where_nobody_spoke_for_long_reading_ends_at_the_limit(
-        self, named: House, monkeypatch: pytest.MonkeyPatch
+        self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         named.say("assistant", "Long ago.")
         with named.transcript.open("a", encoding="utf-8") as file:
@@ -397,21 +407,23 @@ class TestCost:
         assert read.said == [] and read.bytes == 1 << 20
 
     def test_a_stop_with_a_receiver_forces_two_writes_more_to_the_disk(
-        self, house: House, monkeypatch: pytest.MonkeyPatch
+        self, client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         counts = []
         for url in ("", URL):
-            house.environ["MEMORY_FABRIC_FORWARD_URL"] = url
-            with files.Locked(str(house.fabric_home / "forward" / sender.LOCK)):
-                stop(house, "Warm.", prompt=f"warm{url}")
-                turn = partial(stop, house, "Done.", f"p{url}")
+            client.environ["MEMORY_FABRIC_FORWARD_URL"] = url
+            with files.Locked(str(client.fabric_home / "forward" / sender.LOCK)):
+                stop(client, "Warm.", prompt=f"warm{url}")
+                turn = partial(stop, client, "Done.", f"p{url}")
                 counts.append(fsyncs(monkeypatch, turn))
 
         assert counts[1] - counts[0] == 2
 
 
 class TestPurging:
-    def test_what_is_erased_goes_from_what_waits_and_what_was_refused(self, named: House) -> None:
+    def test_what_is_erased_goes_from_what_waits_and_what_was_refused(
+        self, named: SimulatedClient
+    ) -> None:
         fact = "Use PostgreSQL for the ledger of Ann Smith"
         record = json.loads(named.command("remember", fact, "--json").stdout)["id"]
         stop(named, f"Noted: {fact}.", prompt="p1")

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from house import House
 from memory_fabric.models import Provenance, Record
+from simulated_client import SimulatedClient
 
 DECISION = "Let's use PostgreSQL for the analytics DB because the team knows it."
 
@@ -28,10 +28,12 @@ def edit(path: str, id_: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": "Edit", "input": {"file_path": path}}
 
 
-def test_a_decision_in_a_prompt_is_stored_at_once_with_the_users_trust(house: House) -> None:
-    reply = house.fire("UserPromptSubmit", prompt=DECISION)
+def test_a_decision_in_a_prompt_is_stored_at_once_with_the_users_trust(
+    client: SimulatedClient,
+) -> None:
+    reply = client.fire("UserPromptSubmit", prompt=DECISION)
 
-    (record,) = house.records()
+    (record,) = client.records()
     assert record.type == "decision"
     assert record.trust == "user"
     assert record.confidence >= 0.7
@@ -40,10 +42,10 @@ def test_a_decision_in_a_prompt_is_stored_at_once_with_the_users_trust(house: Ho
     assert record.id[-8:] in reply["systemMessage"]
 
 
-def test_a_request_for_work_is_not_stored(house: House) -> None:
-    reply = house.fire("UserPromptSubmit", prompt="I want you to fix the React bug")
+def test_a_request_for_work_is_not_stored(client: SimulatedClient) -> None:
+    reply = client.fire("UserPromptSubmit", prompt="I want you to fix the React bug")
 
-    assert house.records("1") == []
+    assert client.records("1") == []
     assert reply == {}
 
 
@@ -58,36 +60,36 @@ def test_a_request_for_work_is_not_stored(house: House) -> None:
         "Should we use PostgreSQL for the analytics DB?",
     ],
 )
-def test_what_the_user_did_not_decide_is_not_captured(house: House, prompt: str) -> None:
-    house.fire("UserPromptSubmit", prompt=prompt)
+def test_what_the_user_did_not_decide_is_not_captured(client: SimulatedClient, prompt: str) -> None:
+    client.fire("UserPromptSubmit", prompt=prompt)
 
-    assert house.records("1") == []
+    assert client.records("1") == []
 
 
 def test_stop_reads_the_transcript_and_stores_what_the_prompt_hook_stored_only_once(
-    house: House,
+    client: SimulatedClient,
 ) -> None:
-    house.fire("UserPromptSubmit", prompt=DECISION)
-    house.say("user", DECISION)
-    house.say("assistant", "Done. The root cause was that the pool size was never configured.")
-    house.fire("Stop", last_assistant_message="Done.", stop_hook_active=False)
-    house.fire("Stop", last_assistant_message="Done.", stop_hook_active=False)
+    client.fire("UserPromptSubmit", prompt=DECISION)
+    client.say("user", DECISION)
+    client.say("assistant", "Done. The root cause was that the pool size was never configured.")
+    client.fire("Stop", last_assistant_message="Done.", stop_hook_active=False)
+    client.fire("Stop", last_assistant_message="Done.", stop_hook_active=False)
 
-    decisions = [r for r in house.records() if r.type == "decision"]
+    decisions = [r for r in client.records() if r.type == "decision"]
     assert len(decisions) == 1
-    assert any(r.type == "problem" for r in house.records())
+    assert any(r.type == "problem" for r in client.records())
 
 
-def test_br11_one_decision_lands_in_three_places(house: House) -> None:
-    house.fire(
+def test_br11_one_decision_lands_in_three_places(client: SimulatedClient) -> None:
+    client.fire(
         "UserPromptSubmit",
         prompt="We decided: use cursor-based pagination for all list endpoints, because offsets "
         "time out.",
     )
-    house.fire("Stop", last_assistant_message="Noted.", stop_hook_active=False)
+    client.fire("Stop", last_assistant_message="Noted.", stop_hook_active=False)
 
-    (record,) = [r for r in house.records() if r.type == "decision"]
-    memory = house.memory()
+    (record,) = [r for r in client.records() if r.type == "decision"]
+    memory = client.memory()
     (database,) = [db for db in memory.databases() if db.kind == "project"]
     names = {row[0] for row in database.rows("SELECT name FROM entities")}
     chosen = database.rows(
@@ -95,37 +97,37 @@ def test_br11_one_decision_lands_in_three_places(house: House) -> None:
         "JOIN entities AS t ON t.id = r.target WHERE r.type = 'chose'"
     )
     memory.close()
-    journal = (house.project / ".claude" / "memory" / "decisions.jsonl").read_text().splitlines()
+    journal = (client.project / ".claude" / "memory" / "decisions.jsonl").read_text().splitlines()
     assert {"cursor-pagination", "list-endpoints"} <= names
     assert chosen == [("shop", "cursor-pagination")]
     assert [json.loads(line)["id"] for line in journal] == [record.id]
-    assert record.id in house.native_notes().read_text()
-    assert (house.project / ".claude" / "memory" / ".gitignore").read_text() == "*\n"
+    assert record.id in client.memory_md_file().read_text()
+    assert (client.project / ".claude" / "memory" / ".gitignore").read_text() == "*\n"
 
 
 def test_a_command_that_failed_and_passed_after_a_change_is_a_solution_with_evidence(
-    house: House,
+    client: SimulatedClient,
 ) -> None:
-    house.say("assistant", bash("pytest tests/test_cart.py", "t1"))
-    house.say("user", result("t1", "E   KeyError: 'total'\n1 failed", failed=True))
-    house.say("assistant", edit(str(house.project / "cart.py"), "t2"))
-    house.say("assistant", bash("pytest tests/test_cart.py", "t3"))
-    house.say("user", result("t3", "1 passed"))
-    house.fire("Stop", last_assistant_message="Fixed.", stop_hook_active=False)
+    client.say("assistant", bash("pytest tests/test_cart.py", "t1"))
+    client.say("user", result("t1", "E   KeyError: 'total'\n1 failed", failed=True))
+    client.say("assistant", edit(str(client.project / "cart.py"), "t2"))
+    client.say("assistant", bash("pytest tests/test_cart.py", "t3"))
+    client.say("user", result("t3", "1 passed"))
+    client.fire("Stop", last_assistant_message="Fixed.", stop_hook_active=False)
 
-    (solution,) = [r for r in house.records() if r.type == "solution"]
+    (solution,) = [r for r in client.records() if r.type == "solution"]
     assert solution.outcome == "success"
     assert solution.evidence["command"] == "pytest tests/test_cart.py"
     assert solution.evidence["files"] == ["cart.py"]
 
 
-def test_turns_are_kept_as_episodes_each_once(house: House) -> None:
-    house.say("user", "The export is slow on Mondays.")
-    house.say("assistant", "I looked at the export job.")
+def test_turns_are_kept_as_episodes_each_once(client: SimulatedClient) -> None:
+    client.say("user", "The export is slow on Mondays.")
+    client.say("assistant", "I looked at the export job.")
     for _ in range(2):
-        house.fire("Stop", last_assistant_message="I looked at the export job.")
+        client.fire("Stop", last_assistant_message="I looked at the export job.")
 
-    memory = house.memory()
+    memory = client.memory()
     (database,) = memory.databases()
     rows = database.rows("SELECT role, text FROM episodes ORDER BY id")
     memory.close()
@@ -135,15 +137,15 @@ def test_turns_are_kept_as_episodes_each_once(house: House) -> None:
     ]
 
 
-def test_a_subagents_finding_is_stored_in_its_domain(house: House) -> None:
-    house.fire(
+def test_a_subagents_finding_is_stored_in_its_domain(client: SimulatedClient) -> None:
+    client.fire(
         "SubagentStop",
         agent_id="a1",
         agent_type="code-reviewer",
         last_assistant_message="We decided to use Redis for rate limiting because it is shared.",
     )
 
-    (record,) = house.records()
+    (record,) = client.records()
     assert (record.agent, record.domain, record.source) == (
         "code-reviewer",
         "code_reviewer",
@@ -152,26 +154,26 @@ def test_a_subagents_finding_is_stored_in_its_domain(house: House) -> None:
     assert record.trust == "assistant"
 
 
-def test_the_compaction_fork_is_no_subagent(house: House) -> None:
-    house.fire(
+def test_the_compaction_fork_is_no_subagent(client: SimulatedClient) -> None:
+    client.fire(
         "SubagentStop",
         agent_id="a1",
         agent_type="",
         last_assistant_message="We decided to use Redis for rate limiting because it is shared.",
     )
 
-    assert house.records("1") == []
+    assert client.records("1") == []
 
 
-def test_a_compaction_summary_gives_records_and_prints_nothing(house: House) -> None:
-    reply = house.fire(
+def test_a_compaction_summary_gives_records_and_prints_nothing(client: SimulatedClient) -> None:
+    reply = client.fire(
         "PostCompact",
         trigger="auto",
         compact_summary="<analysis>We decided to use MySQL because it is old.</analysis>\n"
         "<summary>\n1. The user decided to use Redis for sessions because it is fast.\n</summary>",
     )
 
-    texts = [r.what for r in house.records("1")]
+    texts = [r.what for r in client.records("1")]
     assert reply == {}
     assert not any("MySQL" in t for t in texts)
     assert any("Redis" in t for t in texts)
@@ -187,8 +189,8 @@ class TestBridge:
         "tool_response": "{}",
     }
 
-    def graph(self, house: House) -> list[tuple[str, str]]:
-        memory = house.memory()
+    def graph(self, client: SimulatedClient) -> list[tuple[str, str]]:
+        memory = client.memory()
         found = [
             (row[0], row[1])
             for db in memory.databases()
@@ -199,88 +201,92 @@ class TestBridge:
         memory.close()
         return found
 
-    def test_what_another_server_creates_is_mirrored_once(self, house: House) -> None:
-        house.fire("PostToolUse", **self.CALL)
-        house.fire("PostToolUse", **self.CALL)
+    def test_what_another_server_creates_is_mirrored_once(self, client: SimulatedClient) -> None:
+        client.fire("PostToolUse", **self.CALL)
+        client.fire("PostToolUse", **self.CALL)
 
-        assert self.graph(house) == [("Billing", "in Go")]
+        assert self.graph(client) == [("Billing", "in Go")]
 
-    def test_an_observation_of_an_entity_unknown_here_makes_the_entity(self, house: House) -> None:
-        house.fire(
+    def test_an_observation_of_an_entity_unknown_here_makes_the_entity(
+        self, client: SimulatedClient
+    ) -> None:
+        client.fire(
             "PostToolUse",
             tool_name="mcp__other__add_observations",
             tool_input={"observations": [{"entityName": "Cart", "contents": ["holds items"]}]},
         )
 
-        assert self.graph(house) == [("Cart", "holds items")]
+        assert self.graph(client) == [("Cart", "holds items")]
 
-    def test_our_own_echo_is_not_stored(self, house: House) -> None:
+    def test_our_own_echo_is_not_stored(self, client: SimulatedClient) -> None:
         call = {**self.CALL, "tool_name": "mcp__plugin_memory-fabric_memory__create_entities"}
-        house.fire("PostToolUse", **call)
+        client.fire("PostToolUse", **call)
 
-        assert self.graph(house) == []
+        assert self.graph(client) == []
 
-    def test_a_malformed_call_is_ignored(self, house: House) -> None:
+    def test_a_malformed_call_is_ignored(self, client: SimulatedClient) -> None:
         call = {**self.CALL, "tool_input": {"entities": [{"name": 7}, "x", None]}}
 
-        assert house.fire("PostToolUse", **call) == {}
-        assert self.graph(house) == []
+        assert client.fire("PostToolUse", **call) == {}
+        assert self.graph(client) == []
 
 
 class TestUnattended:
     def test_an_unattended_session_speaks_with_the_assistants_trust_and_is_not_promoted(
-        self, house: House
+        self, client: SimulatedClient
     ) -> None:
-        house.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
-        house.fire("UserPromptSubmit", prompt=DECISION)
-        house.fire("Stop", last_assistant_message="ok")
+        client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
+        client.fire("UserPromptSubmit", prompt=DECISION)
+        client.fire("Stop", last_assistant_message="ok")
 
-        assert [r.trust for r in house.records()] == ["assistant"]
-        assert not house.native_notes().exists()
+        assert [r.trust for r in client.records()] == ["assistant"]
+        assert not client.memory_md_file().exists()
 
-    def test_in_ci_nothing_is_captured(self, house: House) -> None:
-        house.environ["CI"] = "true"
-        house.say("user", DECISION)
-        house.fire("UserPromptSubmit", prompt=DECISION)
-        house.fire("Stop", last_assistant_message=DECISION)
+    def test_in_ci_nothing_is_captured(self, client: SimulatedClient) -> None:
+        client.environ["CI"] = "true"
+        client.say("user", DECISION)
+        client.fire("UserPromptSubmit", prompt=DECISION)
+        client.fire("Stop", last_assistant_message=DECISION)
 
-        assert house.records("1") == []
+        assert client.records("1") == []
 
-    def test_switched_off_nothing_is_stored_and_nothing_recalled(self, house: House) -> None:
-        house.fire("UserPromptSubmit", prompt=DECISION)
-        house.environ["MEMORY_FABRIC"] = "off"
+    def test_switched_off_nothing_is_stored_and_nothing_recalled(
+        self, client: SimulatedClient
+    ) -> None:
+        client.fire("UserPromptSubmit", prompt=DECISION)
+        client.environ["MEMORY_FABRIC"] = "off"
 
-        assert house.fire("UserPromptSubmit", "session-2", prompt="We decided to use Redis.") == {}
-        assert house.fire("SessionStart", "session-2", source="startup") == {}
-        assert len(house.records()) == 1
+        assert client.fire("UserPromptSubmit", "session-2", prompt="We decided to use Redis.") == {}
+        assert client.fire("SessionStart", "session-2", source="startup") == {}
+        assert len(client.records()) == 1
 
 
-def test_c10_a_secret_in_a_prompt_is_in_no_file_afterwards(house: House) -> None:
+def test_c10_a_secret_in_a_prompt_is_in_no_file_afterwards(client: SimulatedClient) -> None:
     secret = "sk-" + string.ascii_letters[:24] + "1234"
     text = f"We decided to use Stripe because the API key is {secret} and works."
-    house.say("user", text)
-    house.fire("UserPromptSubmit", prompt=text)
-    house.fire("PreToolUse", tool_name="Agent", tool_use_id="t", tool_input={"prompt": text})
-    house.fire("PreCompact", trigger="auto", custom_instructions=None)
-    house.fire("Stop", last_assistant_message=text)
-    house.fire("SessionEnd", reason="other")
+    client.say("user", text)
+    client.fire("UserPromptSubmit", prompt=text)
+    client.fire("PreToolUse", tool_name="Agent", tool_use_id="t", tool_input={"prompt": text})
+    client.fire("PreCompact", trigger="auto", custom_instructions=None)
+    client.fire("Stop", last_assistant_message=text)
+    client.fire("SessionEnd", reason="other")
 
-    assert house.records()
-    for folder, _, names in os.walk(house.home.parent):
+    assert client.records()
+    for folder, _, names in os.walk(client.home.parent):
         for name in names:
             path = Path(folder) / name
-            if path != house.transcript:
+            if path != client.transcript:
                 assert secret.encode() not in path.read_bytes(), path
 
 
-def test_local_records_go_with_their_session(house: House) -> None:
-    memory = house.memory()
+def test_local_records_go_with_their_session(client: SimulatedClient) -> None:
+    memory = client.memory()
     memory.remember(
         Record("note", "The staging password rotates today", confidence=0.8, scope="local"),
         Provenance("cli", trust="user", session="session-1"),
     )
     memory.close()
 
-    assert len(house.records()) == 1
-    house.fire("SessionEnd", reason="other")
-    assert house.records() == []
+    assert len(client.records()) == 1
+    client.fire("SessionEnd", reason="other")
+    assert client.records() == []

@@ -9,62 +9,62 @@ from typing import Any
 
 import pytest
 
-from house import House
 from memory_fabric.ids import timestamp
 from memory_fabric.models import Entity, Provenance, Record, Relation
 from memory_fabric.store.health import maintenance
+from simulated_client import SimulatedClient
 
 LOCAL = "The staging freeze of the invoice exporter ends on Friday"
 USERS = "Always write commit messages in the imperative mood"
 ASKED = "When does the staging freeze of the invoice exporter end?"
 
 
-def remember(house: House, *words: str, session: str = "") -> dict[str, Any]:
+def remember(client: SimulatedClient, *words: str, session: str = "") -> dict[str, Any]:
     if session:
-        house.environ["CLAUDE_CODE_SESSION_ID"] = session
-    done = house.command("remember", "--json", *words)
-    house.environ.pop("CLAUDE_CODE_SESSION_ID", None)
+        client.environ["CLAUDE_CODE_SESSION_ID"] = session
+    done = client.command("remember", "--json", *words)
+    client.environ.pop("CLAUDE_CODE_SESSION_ID", None)
     assert done.returncode == 0, done.stderr
     record: dict[str, Any] = json.loads(done.stdout)
     return record
 
 
-def move_to(house: House, name: str) -> None:
-    other = house.project.parent / name
+def move_to(client: SimulatedClient, name: str) -> None:
+    other = client.project.parent / name
     (other / ".git").mkdir(parents=True)
-    house.project = other
-    house.environ["CLAUDE_PROJECT_DIR"] = str(other)
+    client.project = other
+    client.environ["CLAUDE_PROJECT_DIR"] = str(other)
 
 
 # --- local -------------------------------------------------------------------------------------
 
 
-def test_local_is_known_to_its_session_and_to_no_other(house: House) -> None:
-    house.fire("SessionStart", "session-1", source="startup")
-    remember(house, LOCAL, "--scope", "local", session="session-1")
+def test_local_is_known_to_its_session_and_to_no_other(client: SimulatedClient) -> None:
+    client.fire("SessionStart", "session-1", source="startup")
+    remember(client, LOCAL, "--scope", "local", session="session-1")
 
-    assert "Friday" in house.prompt(ASKED, "session-1")
-    assert "Friday" not in house.prompt(ASKED, "session-2")
-    assert "Friday" not in house.context("SessionStart", "session-2", source="startup")
+    assert "Friday" in client.prompt(ASKED, "session-1")
+    assert "Friday" not in client.prompt(ASKED, "session-2")
+    assert "Friday" not in client.context("SessionStart", "session-2", source="startup")
 
 
-def test_local_goes_with_its_session_and_was_in_no_other_tier(house: House) -> None:
-    house.fire("SessionStart", "session-1", source="startup")
-    remember(house, LOCAL, "--scope", "local", session="session-1")
-    house.fire("Stop", last_assistant_message="Done.")
-    journal = house.project / ".claude" / "memory" / "decisions.jsonl"
-    notes = house.native_notes()
+def test_local_goes_with_its_session_and_was_in_no_other_tier(client: SimulatedClient) -> None:
+    client.fire("SessionStart", "session-1", source="startup")
+    remember(client, LOCAL, "--scope", "local", session="session-1")
+    client.fire("Stop", last_assistant_message="Done.")
+    journal = client.project / ".claude" / "memory" / "decisions.jsonl"
+    notes = client.memory_md_file()
     assert not journal.exists() or "Friday" not in journal.read_text()
     assert not notes.exists() or "Friday" not in notes.read_text()
 
-    house.fire("SessionEnd", reason="other")
+    client.fire("SessionEnd", reason="other")
 
-    assert house.records("1") == []
-    assert "Friday" not in house.command("history").stdout
+    assert client.records("1") == []
+    assert "Friday" not in client.command("history").stdout
 
 
-def ended_days_ago(house: House, days: float) -> None:
-    memory = house.memory()
+def ended_days_ago(client: SimulatedClient, days: float) -> None:
+    memory = client.memory()
     then = timestamp(time.time() - days * 24 * 3600)
     with memory.session_database().transaction() as c:
         c.execute("UPDATE sessions SET seen_at = ?, started_at = ?", (then, then))
@@ -74,27 +74,27 @@ def ended_days_ago(house: House, days: float) -> None:
 
 @pytest.mark.parametrize(("days", "left"), [(0.5, 1), (2, 0)])
 def test_local_goes_a_day_after_a_session_that_broke_off(
-    house: House, days: float, left: int
+    client: SimulatedClient, days: float, left: int
 ) -> None:
-    house.fire("SessionStart", "session-1", source="startup")
-    remember(house, LOCAL, "--scope", "local", session="session-1")
-    ended_days_ago(house, days)
-    house.fire("SessionStart", "session-2", source="startup")
+    client.fire("SessionStart", "session-1", source="startup")
+    remember(client, LOCAL, "--scope", "local", session="session-1")
+    ended_days_ago(client, days)
+    client.fire("SessionStart", "session-2", source="startup")
 
-    memory = house.memory()
+    memory = client.memory()
     maintenance.run(memory, keep_days=90)
 
-    assert len(house.records("scope = 'local'")) == left
+    assert len(client.records("scope = 'local'")) == left
 
 
-def test_no_backup_keeps_what_a_broken_session_had_for_itself(house: House) -> None:
-    house.fire("SessionStart", "session-1", source="startup")
-    remember(house, LOCAL, "--scope", "local", session="session-1")
-    ended_days_ago(house, 2)
+def test_no_backup_keeps_what_a_broken_session_had_for_itself(client: SimulatedClient) -> None:
+    client.fire("SessionStart", "session-1", source="startup")
+    remember(client, LOCAL, "--scope", "local", session="session-1")
+    ended_days_ago(client, 2)
 
-    maintenance.run(house.memory(), keep_days=90)
+    maintenance.run(client.memory(), keep_days=90)
 
-    copies = [p for p in house.fabric_home.rglob("backups/*") if p.is_file()]
+    copies = [p for p in client.fabric_home.rglob("backups/*") if p.is_file()]
     assert copies
     assert not any(b"staging freeze" in p.read_bytes() for p in copies)
 
@@ -102,15 +102,17 @@ def test_no_backup_keeps_what_a_broken_session_had_for_itself(house: House) -> N
 # --- user --------------------------------------------------------------------------------------
 
 
-def test_user_scope_is_known_in_another_project_and_team_scope_is_not(house: House) -> None:
-    remember(house, USERS, "--scope", "user")
-    remember(house, "Always write commit messages behind the ticket number")
-    move_to(house, "other")
+def test_user_scope_is_known_in_another_project_and_team_scope_is_not(
+    client: SimulatedClient,
+) -> None:
+    remember(client, USERS, "--scope", "user")
+    remember(client, "Always write commit messages behind the ticket number")
+    move_to(client, "other")
 
-    start = house.context("SessionStart", "session-2", source="startup")
-    given = house.prompt("How do I write commit messages?", "session-3")
+    start = client.context("SessionStart", "session-2", source="startup")
+    given = client.prompt("How do I write commit messages?", "session-3")
 
-    for shown in (start, given, house.command("recall", "commit messages").stdout):
+    for shown in (start, given, client.command("recall", "commit messages").stdout):
         assert "imperative mood" in " ".join(shown.split())
         assert "ticket number" not in shown
 
@@ -119,21 +121,21 @@ def test_user_scope_is_known_in_another_project_and_team_scope_is_not(house: Hou
 
 
 @pytest.fixture
-def told(house: House) -> House:
+def told(client: SimulatedClient) -> SimulatedClient:
     """A project with a remote of a company's own, and a machine and a person with names."""
-    config = house.project / ".git" / "config"
+    config = client.project / ".git" / "config"
     config.write_text(
         '[core]\n\tbare = false\n[remote "origin"]\n'
         "\turl = git@git.acme-corp.example:payments-guild/ledgerly.git\n"
     )
-    house.environ |= {"USER": "annabel"}
-    return house
+    client.environ |= {"USER": "annabel"}
+    return client
 
 
 TELLING = ("ledgerly", "payments-guild", "acme-corp", "annabel", "shop")
 
 
-def test_global_tells_nothing_of_where_it_comes_from(told: House) -> None:
+def test_global_tells_nothing_of_where_it_comes_from(told: SimulatedClient) -> None:
     secret_path = told.project / "src" / "pool.py"
     text = (
         f"Ledgerly of payments-guild uses PgBouncer, see {secret_path} on {os.uname().nodename}, "
@@ -151,7 +153,7 @@ def test_global_tells_nothing_of_where_it_comes_from(told: House) -> None:
         assert name not in whole, name
 
 
-def test_neither_do_its_entities_relations_alternatives_and_evidence(told: House) -> None:
+def test_neither_do_its_entities_relations_alternatives_and_evidence(told: SimulatedClient) -> None:
     memory = told.memory()
     record = Record(
         "decision",
@@ -182,25 +184,25 @@ def test_neither_do_its_entities_relations_alternatives_and_evidence(told: House
     assert [name for name in TELLING if name in graph] == []
 
 
-def test_global_is_shown_elsewhere_without_host_person_and_company(house: House) -> None:
+def test_global_is_shown_elsewhere_without_host_person_and_company(client: SimulatedClient) -> None:
     said = ("--type", "decision", "--global")
-    remember(house, *said, "Copy dumps off host build7.acme.internal, says user Bob Smith")
-    remember(house, *said, "Acme Corp wants cursor-based pagination for list endpoints")
-    move_to(house, "second")
+    remember(client, *said, "Copy dumps off host build7.acme.internal, says user Bob Smith")
+    remember(client, *said, "Acme Corp wants cursor-based pagination for list endpoints")
+    move_to(client, "second")
 
-    start = house.context("SessionStart", "elsewhere", source="startup")
+    start = client.context("SessionStart", "elsewhere", source="startup")
 
     assert "Copy dumps off a host" in start and "pagination" in start
     for name in ("build7", "acme", "Bob", "Smith", "Acme"):
         assert name not in start
 
 
-def test_a_word_that_may_name_somebody_is_refused_with_exit_code_2(house: House) -> None:
-    done = house.command("remember", "--global", "The Tyrell team owns the queue")
+def test_a_word_that_may_name_somebody_is_refused_with_exit_code_2(client: SimulatedClient) -> None:
+    done = client.command("remember", "--global", "The Tyrell team owns the queue")
 
     assert done.returncode == 2 and "may name somebody: Tyrell" in done.stderr
-    assert house.records("1") == []
-    assert house.command("remember", "The Tyrell team owns the queue").returncode == 0
+    assert client.records("1") == []
+    assert client.command("remember", "The Tyrell team owns the queue").returncode == 0
 
 
 # --- generalizable -----------------------------------------------------------------------------
@@ -216,24 +218,24 @@ def test_a_word_that_may_name_somebody_is_refused_with_exit_code_2(house: House)
     ],
 )
 def test_generalizable_needs_sureness_a_reason_and_a_known_thing(
-    house: House, words: list[str], marked: bool
+    client: SimulatedClient, words: list[str], marked: bool
 ) -> None:
-    record = remember(house, *words)
+    record = remember(client, *words)
 
     assert record.get("generalizable", False) is marked
     assert record["scope"] == "team"
-    move_to(house, "other")
-    assert house.command("recall", "PostgreSQL analytics table").returncode == 3
+    move_to(client, "other")
+    assert client.command("recall", "PostgreSQL analytics table").returncode == 3
 
 
-def test_a_reason_that_stands_in_the_sentence_is_not_said_twice(house: House) -> None:
-    remember(house, "Use PostgreSQL for analytics because it has window functions")
+def test_a_reason_that_stands_in_the_sentence_is_not_said_twice(client: SimulatedClient) -> None:
+    remember(client, "Use PostgreSQL for analytics because it has window functions")
 
-    assert "— because" not in house.command("export").stdout
+    assert "— because" not in client.command("export").stdout
 
 
-def test_a_prompt_marks_it_too_and_keeps_it_here(house: House) -> None:
-    house.prompt("We decided to use PostgreSQL over MySQL because it has window functions.")
+def test_a_prompt_marks_it_too_and_keeps_it_here(client: SimulatedClient) -> None:
+    client.prompt("We decided to use PostgreSQL over MySQL because it has window functions.")
 
-    (record,) = house.records()
+    (record,) = client.records()
     assert (record.generalizable, record.scope) == (True, "team")

@@ -1,4 +1,4 @@
-"""A subagent's start, through the door: its task noted, its memories given, others left alone."""
+"""The start of a subagent: its task is noted, and it gets its own memories only."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ import json
 from pathlib import Path
 from typing import Any
 
-from house import House
+from simulated_client import SimulatedClient
 
 EVENTS = Path(__file__).resolve().parents[1] / "events"
 ANALYTICS = "Let's use PostgreSQL for the analytics DB because the team knows it."
 TOKENS = "We decided to use Redis for session tokens because it is fast."
 
 
-def remembering(house: House, *texts: str) -> None:
-    """A house in which these were said in a session that has not stopped."""
-    house.fire("SessionStart", "earlier", source="startup")
+def remembering(client: SimulatedClient, *texts: str) -> None:
+    """A client whose user said these sentences in a session that has not stopped."""
+    client.fire("SessionStart", "earlier", source="startup")
     for text in texts:
-        house.fire("UserPromptSubmit", "earlier", prompt=text)
+        client.fire("UserPromptSubmit", "earlier", prompt=text)
 
 
-def delegate(house: House, task: str, prompt: str, kind: str = "general-purpose") -> dict[str, Any]:
+def delegate(
+    client: SimulatedClient, task: str, prompt: str, kind: str = "general-purpose"
+) -> dict[str, Any]:
     """The reply to the recorded call of the Agent tool, with this task."""
     event = recorded("variants/PreToolUse.Agent")
     event["tool_input"] |= {"description": "a task", "prompt": prompt, "subagent_type": kind}
-    return house.fire(event.pop("hook_event_name"), "s", **event | {"tool_use_id": task})
+    return client.fire(event.pop("hook_event_name"), "s", **event | {"tool_use_id": task})
 
 
-def start(house: House, agent: str, kind: str = "general-purpose") -> str:
+def start(client: SimulatedClient, agent: str, kind: str = "general-purpose") -> str:
     """What the recorded start of a subagent is answered with."""
     event = recorded("SubagentStart") | {"agent_id": agent, "agent_type": kind}
-    return house.context(event.pop("hook_event_name"), "s", **event)
+    return client.context(event.pop("hook_event_name"), "s", **event)
 
 
 def recorded(name: str) -> dict[str, Any]:
@@ -40,142 +42,148 @@ def recorded(name: str) -> dict[str, Any]:
     return event
 
 
-def has_started(house: House, agent: str, task: str) -> None:
+def has_started(client: SimulatedClient, agent: str, task: str) -> None:
     """What the client writes beside a subagent's transcript soon after its start (measured)."""
-    folder = house.transcript.with_suffix("") / "subagents"
+    folder = client.transcript.with_suffix("") / "subagents"
     folder.mkdir(parents=True, exist_ok=True)
     noted = {"agentType": "general-purpose", "description": "a task", "toolUseId": task}
     (folder / f"agent-{agent}.meta.json").write_text(json.dumps(noted), "utf-8")
 
 
-def test_a_task_is_noted_in_silence(house: House) -> None:
-    remembering(house, ANALYTICS)
+def test_a_task_is_noted_in_silence(client: SimulatedClient) -> None:
+    remembering(client, ANALYTICS)
 
-    assert delegate(house, "t1", "Tune the analytics DB") == {}
-    assert "PostgreSQL" in start(house, "a1")
+    assert delegate(client, "t1", "Tune the analytics DB") == {}
+    assert "PostgreSQL" in start(client, "a1")
 
 
-def test_the_description_counts_as_well(house: House) -> None:
-    remembering(house, ANALYTICS)
+def test_the_description_counts_as_well(client: SimulatedClient) -> None:
+    remembering(client, ANALYTICS)
     event = recorded("variants/PreToolUse.Agent")
     event["tool_input"] |= {"description": "Tune analytics DB", "prompt": "Do what I told you."}
-    house.fire(event.pop("hook_event_name"), "s", **event)
+    client.fire(event.pop("hook_event_name"), "s", **event)
 
-    assert "PostgreSQL" in start(house, "a1")
+    assert "PostgreSQL" in start(client, "a1")
 
 
-def test_two_agents_of_one_type_at_once_are_each_given_what_both_need(house: House) -> None:
-    remembering(house, ANALYTICS, TOKENS)
-    delegate(house, "t1", "Tune the analytics DB")
-    delegate(house, "t2", "Expire session tokens earlier")
+def test_two_agents_of_one_type_at_once_are_each_given_what_both_need(
+    client: SimulatedClient,
+) -> None:
+    remembering(client, ANALYTICS, TOKENS)
+    delegate(client, "t1", "Tune the analytics DB")
+    delegate(client, "t2", "Expire session tokens earlier")
 
-    given = [start(house, "a1"), start(house, "a2")]
+    given = [start(client, "a1"), start(client, "a2")]
 
     assert all("PostgreSQL" in text and "Redis" in text for text in given)
     assert all(len(text) <= 1200 for text in given)
 
 
-def test_once_the_client_says_who_has_which_task_the_other_gets_its_own_only(house: House) -> None:
-    remembering(house, ANALYTICS, TOKENS)
-    delegate(house, "t1", "Tune the analytics DB")
-    delegate(house, "t2", "Expire session tokens earlier")
-    start(house, "a1")
-    has_started(house, "a1", "t2")
+def test_once_the_client_says_who_has_which_task_the_other_gets_its_own_only(
+    client: SimulatedClient,
+) -> None:
+    remembering(client, ANALYTICS, TOKENS)
+    delegate(client, "t1", "Tune the analytics DB")
+    delegate(client, "t2", "Expire session tokens earlier")
+    start(client, "a1")
+    has_started(client, "a1", "t2")
 
-    given = start(house, "a2")
+    given = start(client, "a2")
 
     assert "PostgreSQL" in given
     assert "Redis" not in given
 
 
-def test_two_agents_of_two_types_are_given_their_own(house: House) -> None:
-    remembering(house, ANALYTICS, TOKENS)
-    delegate(house, "t1", "Tune the analytics DB", "poem-writer")
-    delegate(house, "t2", "Expire session tokens earlier", "general-purpose")
+def test_two_agents_of_two_types_are_given_their_own(client: SimulatedClient) -> None:
+    remembering(client, ANALYTICS, TOKENS)
+    delegate(client, "t1", "Tune the analytics DB", "poem-writer")
+    delegate(client, "t2", "Expire session tokens earlier", "general-purpose")
 
-    assert "Redis" not in start(house, "a1", "poem-writer")
-    assert "PostgreSQL" not in start(house, "a2", "general-purpose")
-
-
-def test_one_after_the_other_each_gets_its_own(house: House) -> None:
-    remembering(house, ANALYTICS, TOKENS)
-    delegate(house, "t1", "Tune the analytics DB")
-    assert "Redis" not in start(house, "a1")
-    delegate(house, "t2", "Expire session tokens earlier")
-
-    given = start(house, "a2")
-
-    assert "Redis" in given
-    assert "PostgreSQL" not in given
+    assert "Redis" not in start(client, "a1", "poem-writer")
+    assert "PostgreSQL" not in start(client, "a2", "general-purpose")
 
 
-def test_a_task_whose_agent_never_started_ends_with_the_next_prompt(house: House) -> None:
-    remembering(house, ANALYTICS, TOKENS)
-    delegate(house, "denied", "Tune the analytics DB")
-    house.prompt("No, leave that alone, please.", "s")
-    delegate(house, "t2", "Expire session tokens earlier")
+def test_one_after_the_other_each_gets_its_own(client: SimulatedClient) -> None:
+    remembering(client, ANALYTICS, TOKENS)
+    delegate(client, "t1", "Tune the analytics DB")
+    assert "Redis" not in start(client, "a1")
+    delegate(client, "t2", "Expire session tokens earlier")
 
-    given = start(house, "a2")
+    given = start(client, "a2")
 
     assert "Redis" in given
     assert "PostgreSQL" not in given
 
 
-def test_eight_tasks_of_one_type_share_the_room(house: House) -> None:
+def test_a_task_whose_agent_never_started_ends_with_the_next_prompt(
+    client: SimulatedClient,
+) -> None:
+    remembering(client, ANALYTICS, TOKENS)
+    delegate(client, "denied", "Tune the analytics DB")
+    client.prompt("No, leave that alone, please.", "s")
+    delegate(client, "t2", "Expire session tokens earlier")
+
+    given = start(client, "a2")
+
+    assert "Redis" in given
+    assert "PostgreSQL" not in given
+
+
+def test_eight_tasks_of_one_type_share_the_room(client: SimulatedClient) -> None:
     things = "billing shipping catalogue checkout returns loyalty reviews pricing".split()
-    remembering(house, *(f"We decided to use queue-{t} for the {t} worker." for t in things))
+    remembering(client, *(f"We decided to use queue-{t} for the {t} worker." for t in things))
     for thing in things:
-        delegate(house, thing, f"Speed up the {thing} worker")
+        delegate(client, thing, f"Speed up the {thing} worker")
 
-    given = start(house, "a1")
+    given = start(client, "a1")
 
     assert [thing for thing in things if f"queue-{thing}" not in given] == []
     assert len(given) <= 1200
 
 
-def test_an_agent_without_a_task_or_a_kind_is_given_nothing(house: House) -> None:
-    remembering(house, ANALYTICS)
+def test_an_agent_without_a_task_or_a_kind_is_given_nothing(client: SimulatedClient) -> None:
+    remembering(client, ANALYTICS)
 
-    assert start(house, "a1") == ""
-    assert start(house, "a2", "") == ""
+    assert start(client, "a1") == ""
+    assert start(client, "a2", "") == ""
 
 
-def test_an_agent_is_told_once_and_its_parent_is_not_meant(house: House) -> None:
-    remembering(house, ANALYTICS)
-    house.fire("SessionStart", "s", source="startup")
-    delegate(house, "t1", "Tune the analytics DB")
-    first = start(house, "a1")
-    delegate(house, "t2", "Tune the analytics DB again")
-    again = start(house, "a1")
-    delegate(house, "t3", "Tune the analytics DB once more")
+def test_an_agent_is_told_once_and_its_parent_is_not_meant(client: SimulatedClient) -> None:
+    remembering(client, ANALYTICS)
+    client.fire("SessionStart", "s", source="startup")
+    delegate(client, "t1", "Tune the analytics DB")
+    first = start(client, "a1")
+    delegate(client, "t2", "Tune the analytics DB again")
+    again = start(client, "a1")
+    delegate(client, "t3", "Tune the analytics DB once more")
 
     assert "PostgreSQL" in first
     assert again == ""
-    assert "PostgreSQL" in start(house, "a2")
+    assert "PostgreSQL" in start(client, "a2")
 
 
-def test_the_kind_is_turned_off_in_the_configuration(house: House) -> None:
-    remembering(house, "We decided to use one schema migration a release because it is safe.")
-    (house.fabric_home / "config.toml").write_text('[agent_terms]\n"database-engineer" = ""\n')
+def test_the_kind_is_turned_off_in_the_configuration(client: SimulatedClient) -> None:
+    remembering(client, "We decided to use one schema migration a release because it is safe.")
+    (client.fabric_home / "config.toml").write_text('[agent_terms]\n"database-engineer" = ""\n')
 
-    assert start(house, "a1", "database-engineer") == ""
-    assert "migration" in start(house, "a2", "migration-writer")
+    assert start(client, "a1", "database-engineer") == ""
+    assert "migration" in start(client, "a2", "migration-writer")
 
 
-def test_what_a_reviewer_found_the_next_reviewer_knows(house: House) -> None:
+def test_what_a_reviewer_found_the_next_reviewer_knows(client: SimulatedClient) -> None:
     event = recorded("SubagentStop") | {"agent_id": "a1", "agent_type": "shop:code-critic"}
     event["last_assistant_message"] = "We decided to use snake_case for topics because Go needs it."
-    house.fire(event.pop("hook_event_name"), "s", **event)
+    client.fire(event.pop("hook_event_name"), "s", **event)
 
-    assert "snake_case" in start(house, "a2", "code-critic")
-    assert start(house, "a3", "poem-writer") == ""
+    assert "snake_case" in start(client, "a2", "code-critic")
+    assert start(client, "a3", "poem-writer") == ""
 
 
-def test_nothing_here_is_noted_as_a_failure(house: House) -> None:
-    remembering(house, ANALYTICS)
-    delegate(house, "t1", "Tune the analytics DB")
-    delegate(house, "t2", "Tune the analytics DB, too")
-    start(house, "../../a1")
-    start(house, "a2")
+def test_nothing_here_is_noted_as_a_failure(client: SimulatedClient) -> None:
+    remembering(client, ANALYTICS)
+    delegate(client, "t1", "Tune the analytics DB")
+    delegate(client, "t2", "Tune the analytics DB, too")
+    start(client, "../../a1")
+    start(client, "a2")
 
-    assert house.log == ""
+    assert client.log == ""

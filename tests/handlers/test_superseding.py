@@ -1,19 +1,19 @@
-"""Through the front door: what was replaced is not given any more, and what is open stays asked."""
+"""Superseded records are not given any more, and open questions stay open."""
 
 from __future__ import annotations
 
 import pytest
 
-from house import House
 from memory_fabric.models import Entity, Provenance, Record
+from simulated_client import SimulatedClient
 
 OLD = "We use MongoDB for the order archive."
 NEW = "We moved the order archive from MongoDB to Postgres because reports need joins."
 ASKED = "Which database holds the order archive?"
 
 
-def told(house: House, record: Record, *, trust: str = "user") -> None:
-    memory = house.memory()
+def told(client: SimulatedClient, record: Record, *, trust: str = "user") -> None:
+    memory = client.memory()
     by = Provenance("cli", trust=trust, session="session-9")
     from memory_fabric.capture.remember import store
 
@@ -21,71 +21,73 @@ def told(house: House, record: Record, *, trust: str = "user") -> None:
     memory.close()
 
 
-def moved(house: House) -> tuple[Record, Record]:
-    house.prompt(OLD, "session-1")
-    house.prompt(NEW, "session-2")
-    new, old = house.records("type = 'decision'")
+def moved(client: SimulatedClient) -> tuple[Record, Record]:
+    client.prompt(OLD, "session-1")
+    client.prompt(NEW, "session-2")
+    new, old = client.records("type = 'decision'")
     return old, new
 
 
-def test_a_later_session_gets_the_newer_and_not_the_older(house: House) -> None:
-    old, new = moved(house)
+def test_a_later_session_gets_the_newer_and_not_the_older(client: SimulatedClient) -> None:
+    old, new = moved(client)
 
-    context = house.prompt(ASKED, "session-3")
+    context = client.prompt(ASKED, "session-3")
 
     assert old.superseded_by == new.id
     assert "from MongoDB to Postgres" in context
     assert "We use MongoDB" not in context
 
 
-def test_its_turns_and_its_place_in_the_graph_do_not_come_back_either(house: House) -> None:
-    house.say("user", OLD, session="session-1")
-    house.fire("Stop", "session-1")
-    moved(house)
+def test_its_turns_and_its_place_in_the_graph_do_not_come_back_either(
+    client: SimulatedClient,
+) -> None:
+    client.say("user", OLD, session="session-1")
+    client.fire("Stop", "session-1")
+    moved(client)
 
     for prompt in (ASKED, "Tell me about MongoDB in the order archive", "What uses MongoDB?"):
-        assert "We use MongoDB" not in house.prompt(prompt, f"later {prompt}")
+        assert "We use MongoDB" not in client.prompt(prompt, f"later {prompt}")
 
 
-def test_the_transcript_read_at_stop_does_not_open_it_again(house: House) -> None:
-    house.say("user", OLD)
-    house.say("user", NEW)
-    house.prompt(OLD)
-    house.prompt(NEW)
-    house.fire("Stop", last_assistant_message="")
+def test_the_transcript_read_at_stop_does_not_open_it_again(client: SimulatedClient) -> None:
+    client.say("user", OLD)
+    client.say("user", NEW)
+    client.prompt(OLD)
+    client.prompt(NEW)
+    client.fire("Stop", last_assistant_message="")
 
-    assert [r.superseded_by == "" for r in house.records("type = 'decision'")] == [True, False]
+    assert [r.superseded_by == "" for r in client.records("type = 'decision'")] == [True, False]
 
 
-def test_the_session_block_and_memory_md_drop_it(house: House) -> None:
-    moved(house)
-    house.fire("Stop", "session-2", last_assistant_message="")
+def test_the_session_block_and_memory_md_drop_it(client: SimulatedClient) -> None:
+    moved(client)
+    client.fire("Stop", "session-2", last_assistant_message="")
 
-    block = house.context("SessionStart", "session-3", source="startup")
-    notes = house.native_notes().read_text()
+    block = client.context("SessionStart", "session-3", source="startup")
+    notes = client.memory_md_file().read_text()
 
     assert "We use MongoDB" not in block + notes
     assert "from MongoDB to Postgres" in block + notes
 
 
-def test_the_assistant_does_not_close_what_the_user_said(house: House) -> None:
-    house.prompt(OLD)
-    house.say("assistant", "We decided: " + NEW)
-    house.fire("Stop", last_assistant_message="")
+def test_the_assistant_does_not_close_what_the_user_said(client: SimulatedClient) -> None:
+    client.prompt(OLD)
+    client.say("assistant", "We decided: " + NEW)
+    client.fire("Stop", last_assistant_message="")
 
-    (said,) = [r for r in house.records() if r.trust == "user"]
+    (said,) = [r for r in client.records() if r.trust == "user"]
     assert said.superseded_by == ""
 
 
-def test_a_question_about_the_past_finds_it_with_its_link(house: House) -> None:
-    old, new = moved(house)
+def test_a_question_about_the_past_finds_it_with_its_link(client: SimulatedClient) -> None:
+    old, new = moved(client)
 
-    (first, *_) = house.recall("What did we use for the order archive before Postgres?")["results"]
+    (first, *_) = client.recall("What did we use for the order archive before Postgres?")["results"]
     assert {first["id"]} <= {f"record:{old.id}", f"record:{new.id}"}
-    found = house.recall("What did we use for the order archive before Postgres?")["results"]
+    found = client.recall("What did we use for the order archive before Postgres?")["results"]
     (mine,) = [hit for hit in found if hit["id"] == f"record:{old.id}"]
     assert mine["metadata"]["superseded_by"] == new.id
-    text = house.command("recall", "order archive").stdout
+    text = client.command("recall", "order archive").stdout
     assert f"superseded by {new.id.replace('-', '')[-8:]}"[:13] in " ".join(text.split())
 
 
@@ -101,73 +103,77 @@ def test_a_question_about_the_past_finds_it_with_its_link(house: House) -> None:
         "We replaced npm with pnpm.",
     ],
 )
-def test_what_was_left_behind_is_captured_and_closed(house: House, sentence: str) -> None:
-    house.prompt("We decided to use npm for packages.", "session-1")
-    house.prompt(sentence, "session-2")
+def test_what_was_left_behind_is_captured_and_closed(
+    client: SimulatedClient, sentence: str
+) -> None:
+    client.prompt("We decided to use npm for packages.", "session-1")
+    client.prompt(sentence, "session-2")
 
-    new, old = house.records("type = 'decision'")
+    new, old = client.records("type = 'decision'")
     assert new.alternatives == ("npm",)
     assert old.superseded_by == new.id
 
 
-def test_a_correction_closes_what_it_corrects(house: House) -> None:
-    house.prompt("We use spaces in Makefiles for every project.", "session-1")
-    house.prompt("No, we use tabs in Makefiles for every project.", "session-1")
+def test_a_correction_closes_what_it_corrects(client: SimulatedClient) -> None:
+    client.prompt("We use spaces in Makefiles for every project.", "session-1")
+    client.prompt("No, we use tabs in Makefiles for every project.", "session-1")
 
-    new, old = house.records()
+    new, old = client.records()
     assert old.superseded_by == new.id
 
 
-def test_an_open_question_is_asked_at_each_start_until_it_is_answered(house: House) -> None:
+def test_an_open_question_is_asked_at_each_start_until_it_is_answered(
+    client: SimulatedClient,
+) -> None:
     question = Record("question", "Which region hosts the order archive?", confidence=0.8)
-    told(house, question)
-    house.prompt(OLD)
-    starts = [house.context("SessionStart", f"s{n}", source="startup") for n in range(2)]
+    told(client, question)
+    client.prompt(OLD)
+    starts = [client.context("SessionStart", f"s{n}", source="startup") for n in range(2)]
     assert starts[0] == starts[1]
     assert "## Open Questions\n- [question" in starts[0]
     assert starts[0].index("We use MongoDB") < starts[0].index("Open Questions")
 
-    told(house, Record("decision", "The order archive is purged yearly", confidence=0.8))
-    assert "Open Questions" in house.context("SessionStart", "s3", source="startup")
+    told(client, Record("decision", "The order archive is purged yearly", confidence=0.8))
+    assert "Open Questions" in client.context("SessionStart", "s3", source="startup")
 
     answer = Record("decision", "The order archive is hosted in the region Frankfurt")
-    told(house, answer._replace(confidence=0.8), trust="assistant")
-    assert "Open Questions" in house.context("SessionStart", "s4", source="startup")
+    told(client, answer._replace(confidence=0.8), trust="assistant")
+    assert "Open Questions" in client.context("SessionStart", "s4", source="startup")
 
-    told(house, answer._replace(confidence=0.8, what=answer.what + " (hosts agree)"))
-    assert "Open Questions" not in house.context("SessionStart", "s5", source="startup")
+    told(client, answer._replace(confidence=0.8, what=answer.what + " (hosts agree)"))
+    assert "Open Questions" not in client.context("SessionStart", "s5", source="startup")
 
 
-def test_a_pinned_record_stays_first_however_many_came_later(house: House) -> None:
-    told(house, Record("note", "Deploys need two approvals", confidence=0.6, pinned=True))
+def test_a_pinned_record_stays_first_however_many_came_later(client: SimulatedClient) -> None:
+    told(client, Record("note", "Deploys need two approvals", confidence=0.6, pinned=True))
     for n in range(70):
-        told(house, Record("decision", f"Service {n} is owned by team {n}", confidence=0.6))
+        told(client, Record("decision", f"Service {n} is owned by team {n}", confidence=0.6))
 
-    start = house.context("SessionStart", "s1", source="startup").splitlines()
-    again = house.context("SessionStart", "s1", source="compact")
+    start = client.context("SessionStart", "s1", source="startup").splitlines()
+    again = client.context("SessionStart", "s1", source="compact")
 
     assert "Deploys need two approvals" in next(line for line in start if line.startswith("- ["))
     assert "Deploys need two approvals" in again
 
 
-def test_a_question_with_entities_keeps_within_the_block(house: House) -> None:
+def test_a_question_with_entities_keeps_within_the_block(client: SimulatedClient) -> None:
     for n in range(12):
         names = tuple(Entity(f"part-{n}-{i}-{'x' * 40}", "component") for i in range(4))
-        told(house, Record("question", f"Why does {n} {'so ' * 200}", entities=names))
-        told(house, Record("decision", f"Rule {n}: {'because ' * 60}", confidence=0.8))
+        told(client, Record("question", f"Why does {n} {'so ' * 200}", entities=names))
+        told(client, Record("decision", f"Rule {n}: {'because ' * 60}", confidence=0.8))
 
-    block = house.context("SessionStart", "s1", source="startup")
+    block = client.context("SessionStart", "s1", source="startup")
 
     assert len(block) <= 3000
     assert block.count("[question") == 3
 
 
-def test_the_command_says_what_the_new_one_stands_for(house: House) -> None:
-    house.command("remember", "Use MongoDB for the order archive")
-    done = house.command("remember", "We moved the order archive from MongoDB to Postgres")
+def test_the_command_says_what_the_new_one_stands_for(client: SimulatedClient) -> None:
+    client.command("remember", "Use MongoDB for the order archive")
+    done = client.command("remember", "We moved the order archive from MongoDB to Postgres")
 
     assert "replaces" in done.stdout
     assert "Use MongoDB for the order archive" in " ".join(done.stdout.split())
-    then = house.command("recall", "order archive", "--as-of", "2020-01-01")
+    then = client.command("recall", "order archive", "--as-of", "2020-01-01")
     assert then.returncode == 3
-    assert house.command("recall", "order archive", "--as-of", "soon").returncode == 2
+    assert client.command("recall", "order archive", "--as-of", "soon").returncode == 2

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from house import House
 from memory_fabric.store.domains import callers
+from simulated_client import SimulatedClient
 
 EVENTS = Path(__file__).resolve().parents[1] / "events"
 WALLS = """
@@ -32,15 +32,15 @@ LEGAL = {"agent_type": "legal-advisor"}
 
 
 @pytest.fixture
-def walled(house: House) -> House:
-    """A house whose configuration isolates a type of agent and a folder, and maps another type."""
-    configure(house, WALLS)
-    return house
+def walled(client: SimulatedClient) -> SimulatedClient:
+    """A client whose configuration isolates a type of agent and a folder, and maps another type."""
+    configure(client, WALLS)
+    return client
 
 
-def configure(house: House, text: str) -> None:
-    house.fabric_home.mkdir(parents=True, exist_ok=True)
-    (house.fabric_home / "config.toml").write_text(text, "utf-8")
+def configure(client: SimulatedClient, text: str) -> None:
+    client.fabric_home.mkdir(parents=True, exist_ok=True)
+    (client.fabric_home / "config.toml").write_text(text, "utf-8")
 
 
 def recorded(name: str, **fields: Any) -> dict[str, Any]:
@@ -50,34 +50,34 @@ def recorded(name: str, **fields: Any) -> dict[str, Any]:
     return event | fields
 
 
-def rang(house: House, name: str, session: str = "s", **fields: Any) -> str:
+def fire(client: SimulatedClient, name: str, session: str = "s", **fields: Any) -> str:
     """What the model is given for a recorded event, with these fields changed."""
     event = recorded(name, **fields)
-    return house.context(event.pop("hook_event_name"), session, **event)
+    return client.context(event.pop("hook_event_name"), session, **event)
 
 
-def ended(house: House, kind: str, found: str, session: str = "s") -> None:
+def ended(client: SimulatedClient, kind: str, found: str, session: str = "s") -> None:
     """A subagent of this type has ended with these words."""
     fields = {"agent_id": "a1", "agent_type": kind, "last_assistant_message": found}
-    rang(house, "SubagentStop", session, **fields)
+    fire(client, "SubagentStop", session, **fields)
 
 
-def started(house: House, kind: str, agent: str = "a2", task: str = QUESTION) -> str:
+def started(client: SimulatedClient, kind: str, agent: str = "a2", task: str = QUESTION) -> str:
     """What a subagent of this type is given that starts for a task."""
     asked = {"description": "a task", "prompt": task, "subagent_type": kind}
-    rang(house, "variants/PreToolUse.Agent", tool_input=asked, tool_use_id=f"t-{agent}")
-    return rang(house, "SubagentStart", agent_id=agent, agent_type=kind)
+    fire(client, "variants/PreToolUse.Agent", tool_input=asked, tool_use_id=f"t-{agent}")
+    return fire(client, "SubagentStart", agent_id=agent, agent_type=kind)
 
 
-def moved_to(house: House, folder: str) -> None:
+def moved_to(client: SimulatedClient, folder: str) -> None:
     """The next sessions are started in this folder of the project."""
-    place = house.project / folder
+    place = client.project / folder
     place.mkdir(parents=True, exist_ok=True)
-    house.environ["CLAUDE_PROJECT_DIR"] = str(place)
+    client.environ["CLAUDE_PROJECT_DIR"] = str(place)
 
 
-def rows(house: House, query: str) -> list[Any]:
-    [path] = house.fabric_home.glob("projects/*/graph.db")
+def rows(client: SimulatedClient, query: str) -> list[Any]:
+    [path] = client.fabric_home.glob("projects/*/graph.db")
     connection = sqlite3.connect(path)
     try:
         return connection.execute(query).fetchall()
@@ -95,7 +95,7 @@ def rows(house: House, query: str) -> list[Any]:
     ],
 )
 def test_what_a_subagent_found_lies_in_the_domain_of_its_type(
-    walled: House, kind: str, domain: str
+    walled: SimulatedClient, kind: str, domain: str
 ) -> None:
     ended(walled, kind, TOKENS)
 
@@ -106,7 +106,7 @@ def test_what_a_subagent_found_lies_in_the_domain_of_its_type(
 
 
 def test_a_broken_configuration_that_may_isolate_somebody_gives_and_keeps_nothing(
-    walled: House,
+    walled: SimulatedClient,
 ) -> None:
     ended(walled, "legal-advisor", YEARS)
     ended(walled, "code-critic", DAYS)
@@ -114,7 +114,7 @@ def test_a_broken_configuration_that_may_isolate_somebody_gives_and_keeps_nothin
 
     configure(walled, WALLS + "notices = [\n")
     given = [
-        rang(walled, "SessionStart", source="startup"),
+        fire(walled, "SessionStart", source="startup"),
         started(walled, "legal-advisor"),
         started(walled, "code-critic", "a3"),
         walled.prompt(QUESTION),
@@ -130,7 +130,9 @@ def test_a_broken_configuration_that_may_isolate_somebody_gives_and_keeps_nothin
     assert "ten years" in started(walled, "legal-advisor", "a4")
 
 
-def test_two_isolated_agents_are_given_their_own_for_the_same_words(walled: House) -> None:
+def test_two_isolated_agents_are_given_their_own_for_the_same_words(
+    walled: SimulatedClient,
+) -> None:
     configure(walled, WALLS + "isolate = true\n")
     ended(walled, "legal-advisor", YEARS)
     ended(walled, "code-critic", DAYS)
@@ -143,7 +145,9 @@ def test_two_isolated_agents_are_given_their_own_for_the_same_words(walled: Hous
     assert max(len(legal), len(review)) <= 1200
 
 
-def test_an_agent_of_a_mapped_type_is_given_its_domain_under_its_label(walled: House) -> None:
+def test_an_agent_of_a_mapped_type_is_given_its_domain_under_its_label(
+    walled: SimulatedClient,
+) -> None:
     walled.prompt(YEARS, "earlier")
     ended(walled, "code-critic", DAYS)
 
@@ -153,7 +157,9 @@ def test_an_agent_of_a_mapped_type_is_given_its_domain_under_its_label(walled: H
     assert "ten days" in given and "ten years" not in given
 
 
-def test_an_agent_that_nobody_mapped_is_given_what_its_task_asks_for(walled: House) -> None:
+def test_an_agent_that_nobody_mapped_is_given_what_its_task_asks_for(
+    walled: SimulatedClient,
+) -> None:
     walled.prompt(YEARS, "earlier")
 
     given = started(walled, "poem-writer")
@@ -161,14 +167,16 @@ def test_an_agent_that_nobody_mapped_is_given_what_its_task_asks_for(walled: Hou
     assert "ten years" in given and "Domain-Filtered" not in given
 
 
-def test_a_mapped_agent_finds_nothing_of_others_and_is_given_nothing(walled: House) -> None:
+def test_a_mapped_agent_finds_nothing_of_others_and_is_given_nothing(
+    walled: SimulatedClient,
+) -> None:
     walled.prompt(YEARS, "earlier")
 
     assert started(walled, "code-critic") == ""
     assert walled.log == ""
 
 
-def test_what_an_isolated_agent_says_closes_nothing_of_others(walled: House) -> None:
+def test_what_an_isolated_agent_says_closes_nothing_of_others(walled: SimulatedClient) -> None:
     walled.prompt("We decided to use Redis for the session tokens.", "earlier")
     ended(walled, "legal-advisor", "We decided to use Redis for the session tokens.")
     ended(walled, "legal-advisor", "We switched from Redis to PostgreSQL for the session tokens.")
@@ -179,7 +187,9 @@ def test_what_an_isolated_agent_says_closes_nothing_of_others(walled: House) -> 
     assert records["legal", True] != ""
 
 
-def test_a_session_that_runs_as_an_isolated_agent_is_given_its_domain_only(walled: House) -> None:
+def test_a_session_that_runs_as_an_isolated_agent_is_given_its_domain_only(
+    walled: SimulatedClient,
+) -> None:
     ended(walled, "legal-advisor", YEARS, "earlier")
     walled.prompt(DAYS, "earlier")
 
@@ -191,7 +201,7 @@ def test_a_session_that_runs_as_an_isolated_agent_is_given_its_domain_only(walle
     assert "ten days" in walled.prompt(QUESTION, "s3")
 
 
-def test_what_such_a_session_says_lies_in_its_domain_its_notes_too(walled: House) -> None:
+def test_what_such_a_session_says_lies_in_its_domain_its_notes_too(walled: SimulatedClient) -> None:
     walled.say("user", "Please look after retention in the tax code of the shop.")
     edit = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": "tax.py"}}
     walled.say("assistant", YEARS, edit)
@@ -207,29 +217,29 @@ def test_what_such_a_session_says_lies_in_its_domain_its_notes_too(walled: House
 
 
 def test_what_hooks_save_of_a_session_as_a_whole_is_in_the_domain_of_sessions(
-    house: House,
+    client: SimulatedClient,
 ) -> None:
-    house.say("user", "Please look after retention in the tax code of the shop.")
+    client.say("user", "Please look after retention in the tax code of the shop.")
     edit = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": "tax.py"}}
-    house.say("assistant", YEARS, edit)
-    house.fire("Stop", last_assistant_message=YEARS)
-    house.fire("PostCompact", compact_summary="We decided that scans are grey.")
-    house.fire("SessionEnd", reason="other")
+    client.say("assistant", YEARS, edit)
+    client.fire("Stop", last_assistant_message=YEARS)
+    client.fire("PostCompact", compact_summary="We decided that scans are grey.")
+    client.fire("SessionEnd", reason="other")
 
-    found = {(r.domain, r.type, "scans" in r.what) for r in house.records()}
+    found = {(r.domain, r.type, "scans" in r.what) for r in client.records()}
     assert found >= {("session", "session", False), ("session", "decision", True)}
     assert ("general", "decision", False) in found
 
 
-def test_a_summary_that_repeats_what_was_decided_doubles_nothing(house: House) -> None:
-    house.prompt(DAYS)
+def test_a_summary_that_repeats_what_was_decided_doubles_nothing(client: SimulatedClient) -> None:
+    client.prompt(DAYS)
 
-    house.fire("PostCompact", compact_summary=DAYS)
+    client.fire("PostCompact", compact_summary=DAYS)
 
-    assert [record.domain for record in house.records()] == ["general"]
+    assert [record.domain for record in client.records()] == ["general"]
 
 
-def test_in_an_isolated_folder_every_session_has_its_domain_alone(walled: House) -> None:
+def test_in_an_isolated_folder_every_session_has_its_domain_alone(walled: SimulatedClient) -> None:
     walled.prompt(DAYS, "earlier")
     moved_to(walled, "services/legal")
     walled.prompt(YEARS, "inside")
@@ -243,18 +253,20 @@ def test_in_an_isolated_folder_every_session_has_its_domain_alone(walled: House)
     assert {r.domain for r in walled.records()} == {"general", "legal"}
 
 
-def test_a_folder_that_is_not_isolated_gives_its_domain_and_hides_nothing(house: House) -> None:
-    configure(house, '[domains.billing]\npaths = ["services/billing"]\n')
-    house.prompt(DAYS, "earlier")
-    moved_to(house, "services/billing")
+def test_a_folder_that_is_not_isolated_gives_its_domain_and_hides_nothing(
+    client: SimulatedClient,
+) -> None:
+    configure(client, '[domains.billing]\npaths = ["services/billing"]\n')
+    client.prompt(DAYS, "earlier")
+    moved_to(client, "services/billing")
 
-    house.prompt("We decided that invoices are blue.", "inside")
+    client.prompt("We decided that invoices are blue.", "inside")
 
-    assert {r.domain for r in house.records()} == {"general", "billing"}
-    assert "ten days" in house.prompt(QUESTION, "s2")
+    assert {r.domain for r in client.records()} == {"general", "billing"}
+    assert "ten days" in client.prompt(QUESTION, "s2")
 
 
-def test_after_a_compaction_an_isolated_session_gets_back_its_own(walled: House) -> None:
+def test_after_a_compaction_an_isolated_session_gets_back_its_own(walled: SimulatedClient) -> None:
     walled.prompt(DAYS, "earlier")
     walled.context("UserPromptSubmit", "s", prompt=YEARS, **LEGAL)
     walled.fire("PreCompact", "s", trigger="auto", **LEGAL)
@@ -264,22 +276,22 @@ def test_after_a_compaction_an_isolated_session_gets_back_its_own(walled: House)
     assert "ten years" in given and "ten days" not in given
 
 
-def broke_off(house: House) -> None:
+def broke_off(client: SimulatedClient) -> None:
     """No session was seen for long."""
-    [path] = house.fabric_home.glob("projects/*/graph.db")
+    [path] = client.fabric_home.glob("projects/*/graph.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE sessions SET seen_at = '2020-01-01T00:00:00.000Z'")
     connection.close()
-    os.utime(house.transcript, (0, 0))
+    os.utime(client.transcript, (0, 0))
 
 
-def next_start(house: House) -> str:
+def next_start(client: SimulatedClient) -> str:
     """What another session is given at its start, which catches up on what broke off."""
-    other = str(house.transcript.with_name("other.jsonl"))
-    return house.context("SessionStart", "next", source="startup", transcript_path=other)
+    other = str(client.transcript.with_name("other.jsonl"))
+    return client.context("SessionStart", "next", source="startup", transcript_path=other)
 
 
-def test_a_session_that_broke_off_is_caught_up_in_its_own_domain(walled: House) -> None:
+def test_a_session_that_broke_off_is_caught_up_in_its_own_domain(walled: SimulatedClient) -> None:
     walled.fire("SessionStart", "broken", source="startup", **LEGAL)
     walled.say("assistant", YEARS, session="broken")
     broke_off(walled)
@@ -290,7 +302,7 @@ def test_a_session_that_broke_off_is_caught_up_in_its_own_domain(walled: House) 
 
 
 def test_who_starts_in_an_isolated_folder_is_told_nothing_of_what_broke_off_outside(
-    walled: House,
+    walled: SimulatedClient,
 ) -> None:
     walled.fire("SessionStart", "broken", source="startup")
     walled.say("assistant", YEARS, session="broken")
@@ -304,7 +316,7 @@ def test_who_starts_in_an_isolated_folder_is_told_nothing_of_what_broke_off_outs
     assert {row[0] for row in rows(walled, "SELECT domain FROM episodes")} == {"general"}
 
 
-def test_what_broke_off_in_an_isolated_folder_stays_in_it(walled: House) -> None:
+def test_what_broke_off_in_an_isolated_folder_stays_in_it(walled: SimulatedClient) -> None:
     outside = walled.environ["CLAUDE_PROJECT_DIR"]
     moved_to(walled, "services/legal")
     walled.fire("SessionStart", "broken", source="startup")
@@ -317,24 +329,28 @@ def test_what_broke_off_in_an_isolated_folder_stays_in_it(walled: House) -> None
     assert {record.domain for record in walled.records("type = 'decision'")} == {"legal"}
 
 
-def test_what_nobody_knows_the_folder_of_waits_for_who_is_not_isolated(house: House) -> None:
-    house.prompt("hello there", "broken")
-    house.say("assistant", YEARS, session="broken")
-    broke_off(house)
-    configure(house, WALLS)
-    outside = house.environ["CLAUDE_PROJECT_DIR"]
-    moved_to(house, "services/legal")
+def test_what_nobody_knows_the_folder_of_waits_for_who_is_not_isolated(
+    client: SimulatedClient,
+) -> None:
+    client.prompt("hello there", "broken")
+    client.say("assistant", YEARS, session="broken")
+    broke_off(client)
+    configure(client, WALLS)
+    outside = client.environ["CLAUDE_PROJECT_DIR"]
+    moved_to(client, "services/legal")
 
-    next_start(house)
-    assert house.records("type = 'decision'") == []
+    next_start(client)
+    assert client.records("type = 'decision'") == []
 
-    house.environ["CLAUDE_PROJECT_DIR"] = outside
-    broke_off(house)
-    house.context("SessionStart", "last", source="startup", transcript_path="")
-    assert {record.domain for record in house.records("type = 'decision'")} == {"general"}
+    client.environ["CLAUDE_PROJECT_DIR"] = outside
+    broke_off(client)
+    client.context("SessionStart", "last", source="startup", transcript_path="")
+    assert {record.domain for record in client.records("type = 'decision'")} == {"general"}
 
 
-def test_a_session_that_goes_on_behind_a_wall_has_a_record_on_each_side(walled: House) -> None:
+def test_a_session_that_goes_on_behind_a_wall_has_a_record_on_each_side(
+    walled: SimulatedClient,
+) -> None:
     edit = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": "tax.py"}}
     walled.say("user", "Please look after retention in the tax code of the shop.")
     walled.say("assistant", YEARS, edit)
@@ -349,15 +365,15 @@ def test_a_session_that_goes_on_behind_a_wall_has_a_record_on_each_side(walled: 
     assert kept == {"session", "legal"}
 
 
-def test_a_wall_that_is_misspelt_is_told_at_the_start(house: House) -> None:
-    configure(house, "[domains.legal]\nisolated = true\n")
+def test_a_wall_that_is_misspelt_is_told_at_the_start(client: SimulatedClient) -> None:
+    configure(client, "[domains.legal]\nisolated = true\n")
 
-    told = str(house.fire("SessionStart", "s", source="startup")["systemMessage"])
+    told = str(client.fire("SessionStart", "s", source="startup")["systemMessage"])
 
     assert "domains.legal.isolated is unknown" in told
 
 
-def test_tools_of_other_servers_are_known_in_the_callers_domain(walled: House) -> None:
+def test_tools_of_other_servers_are_known_in_the_callers_domain(walled: SimulatedClient) -> None:
     asked = {"entities": [{"name": "disk", "entityType": "part", "observations": ["is small"]}]}
     fields = {"tool_name": "mcp__other__create_entities", "tool_input": asked}
     walled.fire("PostToolUse", "s", agent_id="a1", tool_use_id="t", **fields, **LEGAL)
@@ -365,30 +381,32 @@ def test_tools_of_other_servers_are_known_in_the_callers_domain(walled: House) -
     assert rows(walled, "SELECT domain, agent FROM observations") == [("legal", "legal-advisor")]
 
 
-def called(house: House, tool: str = "recall", **fields: Any) -> callers.Caller | None:
+def called(client: SimulatedClient, tool: str = "recall", **fields: Any) -> callers.Caller | None:
     """Who calls, as the hook before the call has noted it."""
     name = f"mcp__plugin_memory-fabric_memory__{tool}"
     event = recorded("variants/PreToolUse.mcp_in_subagent", tool_name=name, tool_use_id="toolu_1")
     event |= {"agent_id": "", "agent_type": ""} | fields
-    assert house.fire(event.pop("hook_event_name"), "s", **event) == {}
-    return callers.load(str(house.fabric_home), "toolu_1")
+    assert client.fire(event.pop("hook_event_name"), "s", **event) == {}
+    return callers.load(str(client.fabric_home), "toolu_1")
 
 
-def test_a_call_of_a_subagent_is_noted_as_its(house: House) -> None:
-    found = called(house, agent_id="a1", agent_type="poem-writer")
+def test_a_call_of_a_subagent_is_noted_as_its(client: SimulatedClient) -> None:
+    found = called(client, agent_id="a1", agent_type="poem-writer")
 
     assert found == callers.Caller("s", "a1", "poem-writer")
 
 
-def test_a_call_of_the_session_itself_is_noted_where_somebody_is_isolated(house: House) -> None:
-    assert called(house) is None
-    assert not (house.fabric_home / callers.FOLDER).exists()
-    configure(house, WALLS)
+def test_a_call_of_the_session_itself_is_noted_where_somebody_is_isolated(
+    client: SimulatedClient,
+) -> None:
+    assert called(client) is None
+    assert not (client.fabric_home / callers.FOLDER).exists()
+    configure(client, WALLS)
 
-    assert called(house) == callers.Caller("s")
+    assert called(client) == callers.Caller("s")
 
 
-def test_other_tools_and_ids_that_name_no_file_are_not_noted(walled: House) -> None:
+def test_other_tools_and_ids_that_name_no_file_are_not_noted(walled: SimulatedClient) -> None:
     called(walled, tool_name="Bash", **LEGAL)
     called(walled, tool_use_id="", **LEGAL)
     assert not (walled.fabric_home / callers.FOLDER).exists()
@@ -399,27 +417,27 @@ def test_other_tools_and_ids_that_name_no_file_are_not_noted(walled: House) -> N
     assert not (walled.fabric_home / callers.FOLDER).exists()
 
 
-def test_the_note_is_made_while_either_reading_or_writing_is_on(house: House) -> None:
+def test_the_note_is_made_while_either_reading_or_writing_is_on(client: SimulatedClient) -> None:
     for switch in ("read", "write"):
-        configure(house, f"{switch} = false\n")
-        assert called(house, agent_id="a1", **LEGAL) is not None
-        (house.fabric_home / callers.FOLDER / "toolu_1.json").unlink()
-    configure(house, "read = false\nwrite = false\n")
+        configure(client, f"{switch} = false\n")
+        assert called(client, agent_id="a1", **LEGAL) is not None
+        (client.fabric_home / callers.FOLDER / "toolu_1.json").unlink()
+    configure(client, "read = false\nwrite = false\n")
 
-    assert called(house, agent_id="a1", **LEGAL) is None
+    assert called(client, agent_id="a1", **LEGAL) is None
 
 
-def test_nothing_of_an_isolated_domain_is_given_outside_of_it(walled: House) -> None:
+def test_nothing_of_an_isolated_domain_is_given_outside_of_it(walled: SimulatedClient) -> None:
     """Hooks give it to none but its own agents: sessions, mapped and other agents are others."""
     ended(walled, "legal-advisor", YEARS, "earlier")
     walled.prompt(TOKENS, "earlier")
 
     given = {
-        "start": rang(walled, "SessionStart", source="startup"),
-        "prompt": rang(walled, "UserPromptSubmit", prompt=QUESTION),
+        "start": fire(walled, "SessionStart", source="startup"),
+        "prompt": fire(walled, "UserPromptSubmit", prompt=QUESTION),
         "poet": started(walled, "poem-writer", "a3"),
         "critic": started(walled, "code-critic", "a4"),
-        "compacted": rang(walled, "SessionStart", source="compact"),
+        "compacted": fire(walled, "SessionStart", source="compact"),
     }
 
     assert [name for name, text in given.items() if "ten years" in text] == []
@@ -428,16 +446,18 @@ def test_nothing_of_an_isolated_domain_is_given_outside_of_it(walled: House) -> 
     assert walled.log == ""
 
 
-def test_a_record_of_another_domain_is_given_beside_an_isolated_one(walled: House) -> None:
+def test_a_record_of_another_domain_is_given_beside_an_isolated_one(
+    walled: SimulatedClient,
+) -> None:
     ended(walled, "code-critic", DAYS, "earlier")
     ended(walled, "legal-advisor", YEARS, "earlier")
 
-    answer = rang(walled, "UserPromptSubmit", prompt=QUESTION)
+    answer = fire(walled, "UserPromptSubmit", prompt=QUESTION)
 
     assert "ten days" in answer and "ten years" not in answer
 
 
-def test_memory_md_holds_nothing_of_an_isolated_domain(walled: House) -> None:
+def test_memory_md_holds_nothing_of_an_isolated_domain(walled: SimulatedClient) -> None:
     moved_to(walled, "services/legal")
     walled.prompt(YEARS, "legal")
     walled.fire("Stop", "legal")
@@ -445,21 +465,23 @@ def test_memory_md_holds_nothing_of_an_isolated_domain(walled: House) -> None:
     walled.prompt(TOKENS, "shop")
     walled.fire("Stop", "shop")
 
-    notes = walled.native_notes().read_text("utf-8")
+    notes = walled.memory_md_file().read_text("utf-8")
 
     assert "Redis" in notes and "ten years" not in notes
     assert {r.domain for r in walled.records()} >= {"legal", "general"}
 
 
-def test_what_stood_in_memory_md_before_its_domain_was_isolated_leaves_it(house: House) -> None:
-    configure(house, WALLS.replace("isolate = true\n", ""))
-    moved_to(house, "services/legal")
-    house.prompt(YEARS, "legal")
-    house.fire("Stop", "legal")
-    assert "ten years" in house.native_notes().read_text("utf-8")
+def test_what_stood_in_memory_md_before_its_domain_was_isolated_leaves_it(
+    client: SimulatedClient,
+) -> None:
+    configure(client, WALLS.replace("isolate = true\n", ""))
+    moved_to(client, "services/legal")
+    client.prompt(YEARS, "legal")
+    client.fire("Stop", "legal")
+    assert "ten years" in client.memory_md_file().read_text("utf-8")
 
-    configure(house, WALLS)
-    moved_to(house, ".")
-    house.fire("Stop", "shop")
+    configure(client, WALLS)
+    moved_to(client, ".")
+    client.fire("Stop", "shop")
 
-    assert "ten years" not in house.native_notes().read_text("utf-8")
+    assert "ten years" not in client.memory_md_file().read_text("utf-8")

@@ -6,7 +6,7 @@ import os
 import re
 
 from cli.shell import ROOT
-from house import House
+from simulated_client import SimulatedClient
 
 SKILLS = {path.parent.name for path in ROOT.glob("skills/*/SKILL.md")}
 
@@ -18,10 +18,10 @@ def unreachable(notice: str) -> list[str]:
     return [text for text in named if not text.startswith((*skills, str(ROOT)))]
 
 
-def test_what_the_first_notice_names_works_where_it_is_read(house: House) -> None:
-    house.environ["CLAUDE_PLUGIN_ROOT"] = str(ROOT)
+def test_what_the_first_notice_names_works_where_it_is_read(client: SimulatedClient) -> None:
+    client.environ["CLAUDE_PLUGIN_ROOT"] = str(ROOT)
 
-    notice = house.fire("SessionStart", source="startup")["systemMessage"]
+    notice = client.fire("SessionStart", source="startup")["systemMessage"]
 
     assert "/memory-fabric:memory status" in notice
     [path] = re.findall(r"`(/\S+/bin/memory-fabric) off --here`", notice)
@@ -29,11 +29,11 @@ def test_what_the_first_notice_names_works_where_it_is_read(house: House) -> Non
     assert unreachable(notice) == []
 
 
-def test_what_a_notice_of_trouble_names_works_where_it_is_read(house: House) -> None:
-    (house.project / ".claude").write_text("no folder", "utf-8")
-    house.prompt("We decided to use PostgreSQL for the analytics DB because it is quick.")
+def test_what_a_notice_of_trouble_names_works_where_it_is_read(client: SimulatedClient) -> None:
+    (client.project / ".claude").write_text("no folder", "utf-8")
+    client.prompt("We decided to use PostgreSQL for the analytics DB because it is quick.")
 
-    notice = house.fire("Stop", last_assistant_message="Noted.")["systemMessage"]
+    notice = client.fire("Stop", last_assistant_message="Noted.")["systemMessage"]
 
     assert "/memory-fabric:memory status" in notice
     assert unreachable(notice) == []

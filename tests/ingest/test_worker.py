@@ -86,7 +86,7 @@ def accept(memory: Memory, *texts: str, **fields: Any) -> list[str]:
 
 
 def states(memory: Memory) -> list[str]:
-    return [passage.state for passage in ingest_queue.listed(memory, ingest_queue.STATES, 10_000)]
+    return [queued.state for queued in ingest_queue.listed(memory, ingest_queue.STATES, 10_000)]
 
 
 def wait_for(what: Callable[[], bool]) -> None:
@@ -182,9 +182,9 @@ def test_a_text_of_a_killed_worker_is_done_by_the_next_after_the_lease(
     assert Worker(world.settings()).run(once=True).done == 0
     later = Worker(world.settings(), now=lambda: time.time() + 31)
     assert later.run(once=True).done == 1
-    passage = ingest_queue.find(memory, id_)
-    assert passage is not None
-    assert passage.attempts == 2
+    queued = ingest_queue.find(memory, id_)
+    assert queued is not None
+    assert queued.attempts == 2
 
 
 def test_a_text_that_takes_too_long_fails_again_and_again_and_others_are_done(
@@ -196,10 +196,10 @@ def test_a_text_that_takes_too_long_fails_again_and_again_and_others_are_done(
         tally = Worker(world.settings(), now=lambda: clock[0], limit_s=1e-4).run(once=True)
         assert (tally.done, tally.failed) == (0, 1)
         clock[0] += ingest_queue.MOST_RETRY_S
-    passage = ingest_queue.find(memory, slow)
-    assert passage is not None
-    assert passage.state == "dead"
-    assert "longer than" in passage.error
+    queued = ingest_queue.find(memory, slow)
+    assert queued is not None
+    assert queued.state == "dead"
+    assert "longer than" in queued.error
     accept(memory, "a harmless text comes")
     assert Worker(world.settings(), now=lambda: clock[0]).run(once=True).done == 1
     assert slow in (world.home / "logs" / "memory-fabric.log").read_text("utf-8")
@@ -245,10 +245,10 @@ def test_on_a_full_disk_texts_wait_and_are_done_when_there_is_room(
     process = world.start(FULL, MOST=str(size + 16_384))
     log = world.home / "logs" / "memory-fabric.log"
     wait_for(lambda: log.exists() and "queue: " in log.read_text("utf-8"))
-    passage = ingest_queue.find(memory, id_)
-    assert passage is not None
-    assert passage.state in ("waiting", "working")
-    assert passage.attempts <= 1
+    queued = ingest_queue.find(memory, id_)
+    assert queued is not None
+    assert queued.state in ("waiting", "working")
+    assert queued.attempts <= 1
     unlimited = resource.RLIM_INFINITY
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
     wait_for(lambda: states(memory) == ["done"])
@@ -269,8 +269,8 @@ def test_a_disk_that_fails_costs_a_text_no_attempt(
     with pytest.raises(OSError, match="Input/output"):
         Worker(world.settings()).run(once=True)
 
-    passage = ingest_queue.find(memory, id_)
-    assert passage is not None and (passage.state, passage.attempts) == ("waiting", 0)
+    queued = ingest_queue.find(memory, id_)
+    assert queued is not None and (queued.state, queued.attempts) == ("waiting", 0)
 
 
 def test_a_database_that_is_replaced_is_opened_anew(world: World, memory: Memory) -> None:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from house import House
 from memory_fabric.capture import remember, unreadable
 from memory_fabric.capture.closing import supersede
 from memory_fabric.capture.closing.departures import something_stays
@@ -22,6 +21,7 @@ from memory_fabric.store.health import unreadable_counts as counted
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.settings_file import settings_of
 from recall.given import USER, open_memory
+from simulated_client import SimulatedClient
 
 # As records of decisions are written: an opening, a clause, a tail.
 OPENINGS = (
@@ -80,14 +80,14 @@ def test_the_command_remembers_a_sentence_that_begins_with_its_reason(
 
 
 def test_what_follows_such_a_sentence_in_a_transcript_is_remembered(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    house.say("assistant", "Since Redis is fast, we decided to use it for sessions.")
-    house.say("user", "We decided to use Kafka for events because it keeps them.")
+    client = SimulatedClient(tmp_path)
+    client.say("assistant", "Since Redis is fast, we decided to use it for sessions.")
+    client.say("user", "We decided to use Kafka for events because it keeps them.")
 
-    house.fire("Stop")
+    client.fire("Stop")
 
-    assert "We decided to use Kafka for events" in [record.what for record in house.records()]
-    assert house.log == ""
+    assert "We decided to use Kafka for events" in [record.what for record in client.records()]
+    assert client.log == ""
 
 
 def test_a_sentence_that_fails_is_set_aside_counted_and_named_without_its_words(

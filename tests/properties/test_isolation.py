@@ -346,7 +346,7 @@ def lists(room: Memory, ids: list[str]) -> Iterable[Any]:
         yield invariants.orphans(database), invariants.variants(database)
         yield invariants.alias_conflicts(database), counts.count_by_domain([database], 9).first
         aged = [*last_mentions.entities(database, "9"), *last_mentions.records(database, "9", NOW)]
-        yield [last_mentions.told(database, one, 200) for one in aged]
+        yield [last_mentions.with_text(database, one, 200) for one in aged]
         yield search.records_by_id(database, ids or ["x"]), search.recent(database, 99)
         yield search.episodes(database, '"redis"', 99, neighbours=True)
         for table in ("records", "episodes", "aliases", "operations", "intake"):

@@ -59,10 +59,10 @@ def test_the_undo_of_a_prune_gives_the_same_bytes_and_rows(
             change = changes.by_id(memory, pruned.undo)
             undo.undo(memory, changes.together(memory, change), BY)
 
-        gone = {s.aged for s in pruned.gone}
-        assert gone == {s.aged for s in report.shown} and not pruned.stayed
+        gone = {s.item for s in pruned.removed}
+        assert gone == {s.item for s in report.shown} and not pruned.kept
         assert not {(a.kind, a.store, a.id or a.name) for a in gone} & {
-            (s.aged.kind, s.aged.store, s.aged.id or s.aged.name) for s in left.shown
+            (s.item.kind, s.item.store, s.item.id or s.item.name) for s in left.shown
         }
         assert exchange.export_lines(memory.databases()) == before
         assert [seen(database) for database in memory.databases()] == rows
@@ -85,9 +85,9 @@ def test_nothing_pinned_and_nothing_younger_than_the_least_limit_is_stale(steps:
             for database in memory.databases()
             for row in database.rows("SELECT id FROM records WHERE pinned = 1")
         }
-        assert not pinned & {(s.aged.store, s.aged.id) for s in report.shown}
+        assert not pinned & {(s.item.store, s.item.id) for s in report.shown}
         assert all(s.days > s.limit_days - 1 and s.days >= 90 for s in report.shown)
-        assert [s.aged.last_at for s in report.shown] == sorted(
-            s.aged.last_at for s in report.shown
+        assert [s.item.last_at for s in report.shown] == sorted(
+            s.item.last_at for s in report.shown
         )
         memory.close()

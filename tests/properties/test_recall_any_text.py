@@ -21,7 +21,7 @@ from memory_fabric.recall.retrieve import GRAPH_MISSING, GRAPH_REQUIRED
 from memory_fabric.store import fts_query
 from memory_fabric.store.memory import Memory
 from recall.given import NOW, USER, open_memory, pagination_graph, remember
-from replay.door import Door
+from replay.hook_runner import HookRunner
 
 LIMIT = 7
 # Two databases with four sources each, near words, walks and cross references among them.
@@ -233,7 +233,7 @@ def test_a_prompt_of_a_megabyte_makes_a_bounded_number_of_calls(fabric: Fabric, 
 
 
 def test_the_real_door_answers_a_megabyte_with_nul_and_surrogates(tmp_path: Path) -> None:
-    door = Door(tmp_path)
+    hooks = HookRunner(tmp_path)
     unit = 'use cursor pagination \0 \ud83d and \udc00 in lists \\" 移行 '
     event = {
         "hook_event_name": "UserPromptSubmit",
@@ -244,11 +244,11 @@ def test_the_real_door_answers_a_megabyte_with_nul_and_surrogates(tmp_path: Path
     assert b"\\u0000" in data
     assert b"\\ud83d" in data
 
-    rang = door.ring(data)
+    result = hooks.run(data)
 
-    assert rang.status == 0
-    assert rang.stdout == b"" or rang.reply
-    assert not [line for line in door.log if "failed" in line or "not answered" in line]
+    assert result.status == 0
+    assert result.stdout == b"" or result.reply
+    assert not [line for line in hooks.log if "failed" in line or "not answered" in line]
 
 
 # What damage is like where SQLite can see it; the rest is found by the checks of the doctor only.
@@ -318,15 +318,15 @@ def test_where_the_one_graph_is_corrupt_the_answer_says_that_it_is_missing(tmp_p
 
 @pytest.mark.parametrize("index", SOURCES)
 def test_the_hook_goes_on_beside_a_corrupt_source(tmp_path: Path, index: str) -> None:
-    door = Door(tmp_path)
-    memory = Memory.open(read_settings(door.environ, {}))
+    hooks = HookRunner(tmp_path)
+    memory = Memory.open(read_settings(hooks.environ, {}))
     fill(memory)
     path = memory.path_of("project")
     memory.close()
     damage(path, index, DAMAGES[0])
 
-    rang = door.say("use cursor pagination for the lists of PostgreSQL")
+    result = hooks.say("use cursor pagination for the lists of PostgreSQL")
 
-    assert rang.status == 0
-    assert "agination" in rang.context
-    assert not [line for line in door.log if "not answered" in line]
+    assert result.status == 0
+    assert "agination" in result.context
+    assert not [line for line in hooks.log if "not answered" in line]

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.store.forget import scrub_log
-from memory_fabric.store.forget.scrub_log import Gone
+from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.operations import shapes
 from properties.test_store_operations import IDS, databases
 from properties.test_undo_properties import STEPS, Change, all_done, undone
 from thorough import examples
 
-GONE = Gone(
+TARGET = PurgeTarget(
     ids=frozenset(IDS[:2]),
     names=frozenset(("Redis",)),
     said=frozenset((("api", "is fast"),)),
@@ -41,14 +41,14 @@ def test_what_is_left_of_an_operation_has_its_shape_and_no_word_of_it(
         for id_ in all_done(db, changes):
             undone(db, id_)
         for kind, payload, inverse in db.rows("SELECT kind, payload, inverse FROM operations"):
-            left = scrub_log.without(kind, json.loads(payload), GONE)
-            steps = scrub_log.without_steps(json.loads(inverse), GONE)
+            left = scrub_log.without(kind, json.loads(payload), TARGET)
+            steps = scrub_log.without_steps(json.loads(inverse), TARGET)
             for kind_, part in [(kind, left)] * (left is not None) + [
                 (step["kind"], step["payload"]) for step in steps
             ]:
                 assert part is not None and shapes.problem(kind_, part) == ""
                 assert "Redis" not in names_in(part)
-                assert GONE.texts[0] not in json.dumps(part, ensure_ascii=False)
+                assert TARGET.texts[0] not in json.dumps(part, ensure_ascii=False)
 
 
 @settings(max_examples=examples(40))
@@ -56,18 +56,18 @@ def test_what_is_left_of_an_operation_has_its_shape_and_no_word_of_it(
 def test_what_is_left_of_an_operation_has_its_shape_and_none_of_the_words(
     changes: list[Change], words: str
 ) -> None:
-    gone = Gone(words=(words,))
+    target = PurgeTarget(words=(words,))
     with databases(1) as [db]:
         for id_ in all_done(db, changes):
             undone(db, id_)
         for kind, payload, inverse in db.rows("SELECT kind, payload, inverse FROM operations"):
-            left = scrub_log.without(kind, json.loads(payload), gone)
-            steps = scrub_log.without_steps(json.loads(inverse), gone)
+            left = scrub_log.without(kind, json.loads(payload), target)
+            steps = scrub_log.without_steps(json.loads(inverse), target)
             for kind_, part in [(kind, left)] * (left is not None) + [
                 (step["kind"], step["payload"]) for step in steps
             ]:
                 assert part is not None and shapes.problem(kind_, part) == ""
-                assert not gone.is_in(json.dumps(part))
+                assert not target.is_in(json.dumps(part))
 
 
 @settings(max_examples=examples(80))
@@ -76,4 +76,6 @@ def test_an_operation_that_does_not_concern_it_stays_the_same_object(
     changes: list[Change],
 ) -> None:
     for (kind, payload), _ in changes:
-        assert scrub_log.without(kind, payload, Gone(names=frozenset(("nobody",)))) is payload
+        assert (
+            scrub_log.without(kind, payload, PurgeTarget(names=frozenset(("nobody",)))) is payload
+        )

@@ -167,7 +167,7 @@ def test_a_word_of_most_observations_is_not_searched_for_and_nothing_is_lost(
     (database,) = memory.databases()
 
     asked = [["service"], ["invoices"]]
-    assert fts_query.telling(database, "observations_fts", asked, 5) == '"invoices"'
-    assert fts_query.telling(database, "observations_fts", asked[:1], 5) == '"service"'
+    assert fts_query.selective_query(database, "observations_fts", asked, 5) == '"invoices"'
+    assert fts_query.selective_query(database, "observations_fts", asked[:1], 5) == '"service"'
     found, _, _ = retrieve(parse("which service caches invoices"), memory)
     assert "the service caches invoices" in [candidate.text for candidate in found]

@@ -1,1 +1,1 @@
-"""Events through the front door as processes: recorded ones, made-up ones, and broken worlds."""
+"""Events run by real hook processes: recorded and generated ones, and in broken environments."""

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from replay.door import ROOT, TESTS, Door
+from replay.hook_runner import ROOT, TESTS, HookRunner
 
 REPLIES = TESTS / "replies"
 STATEMENTS = (
@@ -30,38 +30,38 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.opened = 0
-        door = self._clone()
+        hooks = self._clone()
         for statement in STATEMENTS:
-            door.say(statement, session="earlier")
+            hooks.say(statement, session="earlier")
         # No Stop and no SessionEnd: what MEMORY.md shows would not be given by a hook again.
-        self.memories: dict[str, Path | None] = {"empty": None, "seeded": door.memory}
+        self.memories: dict[str, Path | None] = {"empty": None, "seeded": hooks.memory}
 
-    def open(self, name: str) -> Door:
+    def open(self, name: str) -> HookRunner:
         """A fresh clone with a copy of that memory: what a detached flush does stays in its own."""
-        door, memory = self._clone(), self.memories[name]
+        hooks, memory = self._clone(), self.memories[name]
         if memory is not None:
-            shutil.copytree(memory, door.memory)
+            shutil.copytree(memory, hooks.memory)
             # A clone elsewhere, which a person would be asked about.
-            (door.memory / "config.toml").write_text('[projects]\nclaims = "trust"\n', "utf-8")
-        return door
+            (hooks.memory / "config.toml").write_text('[projects]\nclaims = "trust"\n', "utf-8")
+        return hooks
 
-    def _clone(self) -> Door:
+    def _clone(self) -> HookRunner:
         self.opened += 1
-        door = Door(self.folder / str(self.opened))
-        git = door.project / ".git"
+        hooks = HookRunner(self.folder / str(self.opened))
+        git = hooks.project / ".git"
         git.mkdir()
         (git / "config").write_text(REMOTE, "utf-8")
-        return door
+        return hooks
 
 
 def replayed(path: Path, world: World) -> dict[str, Any]:
     """What the recorded event prints over each memory; None where that is nothing."""
     found = {}
     for name in world.memories:
-        door = world.open(name)
-        rang = door.ring(door.recorded(path))
-        assert (rang.status, rang.stderr) == (0, "")
-        found[name] = _settled(rang.reply, door.folder)
+        hooks = world.open(name)
+        result = hooks.run(hooks.recorded(path))
+        assert (result.status, result.stderr) == (0, "")
+        found[name] = _settled(result.reply, hooks.folder)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Events that nobody recorded: every kind, any field of any type, through the real house."""
+"""Generated events of every kind, with any field of any type, through the real hooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memory_fabric.dispatcher import HANDLERS, run
 from memory_fabric.reply import CONTEXT_EVENTS, NOTICE_EVENTS
-from replay.door import Door, recordings
+from replay.hook_runner import HookRunner, recordings
 from thorough import examples
 
 # Each example opens databases: bounded, and no fault of the input when the machine is busy.
@@ -77,8 +77,8 @@ EVENTS = st.builds(
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Door:
-    return Door(tmp_path_factory.mktemp("any"))
+def hooks(tmp_path_factory: pytest.TempPathFactory) -> HookRunner:
+    return HookRunner(tmp_path_factory.mktemp("any"))
 
 
 def assert_contract(name: str, output: bytes) -> None:
@@ -97,23 +97,25 @@ def assert_contract(name: str, output: bytes) -> None:
 
 @IN_PROCESS
 @given(EVENTS)
-def test_any_event_gets_a_lawful_reply(door: Door, event: dict[str, Any]) -> None:
-    earlier = len(door.log)
-    output = run(json.dumps(event).encode(), door.environ)
+def test_any_event_gets_a_lawful_reply(hooks: HookRunner, event: dict[str, Any]) -> None:
+    earlier = len(hooks.log)
+    output = run(json.dumps(event).encode(), hooks.environ)
     assert_contract(event["hook_event_name"], output)
-    assert [line for line in door.log[earlier:] if " failed: " in line] == []
+    assert [line for line in hooks.log[earlier:] if " failed: " in line] == []
 
 
 @AS_PROCESS
 @given(EVENTS)
-def test_any_event_gets_a_lawful_reply_from_the_process(door: Door, event: dict[str, Any]) -> None:
-    rang = door.ring(event)
-    assert (rang.status, rang.stderr) == (0, "")
-    assert_contract(event["hook_event_name"], rang.stdout)
+def test_any_event_gets_a_lawful_reply_from_the_process(
+    hooks: HookRunner, event: dict[str, Any]
+) -> None:
+    result = hooks.run(event)
+    assert (result.status, result.stderr) == (0, "")
+    assert_contract(event["hook_event_name"], result.stdout)
 
 
 @pytest.mark.parametrize("path", recordings(), ids=lambda p: p.stem)
 def test_no_handler_fails_on_a_recorded_event(path: Path, tmp_path: Path) -> None:
-    door = Door(tmp_path)
-    run(json.dumps(door.recorded(path)).encode(), door.environ)
-    assert [line for line in door.log if " failed: " in line] == []
+    hooks = HookRunner(tmp_path)
+    run(json.dumps(hooks.recorded(path)).encode(), hooks.environ)
+    assert [line for line in hooks.log if " failed: " in line] == []

@@ -1,4 +1,4 @@
-"""Whatever is broken around it, the door leaves with 0, prints no noise, and says why in a log."""
+"""Hooks in a broken environment: each exits with 0, prints nothing, and logs the reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.dispatcher import HANDLERS
-from replay.door import ROOT, Door, Rang
+from replay.hook_runner import ROOT, HookResult, HookRunner
 
 DECISION = "We decided to use PostgreSQL for the analytics database because it handles JSON well."
 QUESTION = "Which database do we use for analytics, PostgreSQL or another?"
@@ -28,40 +28,40 @@ EVENTS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Door:
-    return Door(tmp_path)
+def hooks(tmp_path: Path) -> HookRunner:
+    return HookRunner(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("filled")
-    Door(folder).say(DECISION, session="earlier")
+    HookRunner(folder).say(DECISION, session="earlier")
     return folder / "memory"
 
 
 @pytest.fixture
-def remembering(tmp_path: Path) -> Door:
-    """A door whose memory holds the decision."""
-    door = Door(tmp_path)
-    door.say(DECISION, session="earlier")
-    return door
+def remembering(tmp_path: Path) -> HookRunner:
+    """Hooks with a memory that holds the decision."""
+    hooks = HookRunner(tmp_path)
+    hooks.say(DECISION, session="earlier")
+    return hooks
 
 
-def graph_of(door: Door) -> Path:
-    (path,) = door.memory.glob("projects/*/graph.db")
+def graph_of(hooks: HookRunner) -> Path:
+    (path,) = hooks.memory.glob("projects/*/graph.db")
     return path
 
 
-def assert_open(rang: Rang) -> None:
+def assert_open(result: HookResult) -> None:
     """The session goes on: status 0, one JSON object or nothing, nothing on stderr."""
-    assert rang.status == 0
-    assert rang.reply is None or rang.reply.keys() <= {"systemMessage", "hookSpecificOutput"}
-    assert "Traceback" not in rang.stderr
+    assert result.status == 0
+    assert result.reply is None or result.reply.keys() <= {"systemMessage", "hookSpecificOutput"}
+    assert "Traceback" not in result.stderr
 
 
-def assert_silent(rang: Rang) -> None:
-    assert (rang.status, rang.stdout) == (0, b"")
-    assert "Traceback" not in rang.stderr
+def assert_silent(result: HookResult) -> None:
+    assert (result.status, result.stdout) == (0, b"")
+    assert "Traceback" not in result.stderr
 
 
 def obey_permissions() -> None:
@@ -90,21 +90,21 @@ def write_nothing() -> None:
     ],
     ids=["nothing", "newline", "broken", "list", "nameless", "unknown", "9 MB", "binary"],
 )
-def test_input_that_is_no_event(door: Door, data: bytes, said: str) -> None:
-    assert_silent(door.ring(data))
-    (line,) = door.log
+def test_input_that_is_no_event(hooks: HookRunner, data: bytes, said: str) -> None:
+    assert_silent(hooks.run(data))
+    (line,) = hooks.log
     assert said in line
 
 
-def test_a_closed_stdin(door: Door) -> None:
-    assert_silent(door.ring(EVENTS[1], prepare=lambda: os.close(0)))
-    (line,) = door.log
+def test_a_closed_stdin(hooks: HookRunner) -> None:
+    assert_silent(hooks.run(EVENTS[1], prepare=lambda: os.close(0)))
+    (line,) = hooks.log
     assert "no input" in line
 
 
-def test_a_reply_that_nobody_takes_counts_as_not_given(remembering: Door) -> None:
+def test_a_reply_that_nobody_takes_counts_as_not_given(remembering: HookRunner) -> None:
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": QUESTION}
-    assert_silent(remembering.ring(prompt, prepare=_deaf))
+    assert_silent(remembering.run(prompt, prepare=_deaf))
     assert any("the client did not take the reply" in line for line in remembering.log)
     assert "PostgreSQL" in remembering.say(QUESTION, session="s").context
 
@@ -116,65 +116,65 @@ def _deaf() -> None:
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=list(HANDLERS))
-def test_a_home_that_is_a_file(door: Door, event: dict[str, Any]) -> None:
-    door.memory.write_text("not a folder", "utf-8")
-    assert_open(door.ring(event))
-    assert_open(door.ring({**event, "prompt": DECISION}))
-    assert door.memory.read_text("utf-8") == "not a folder"
+def test_a_home_that_is_a_file(hooks: HookRunner, event: dict[str, Any]) -> None:
+    hooks.memory.write_text("not a folder", "utf-8")
+    assert_open(hooks.run(event))
+    assert_open(hooks.run({**event, "prompt": DECISION}))
+    assert hooks.memory.read_text("utf-8") == "not a folder"
 
 
-def test_a_home_that_cannot_exist_is_named_in_the_log(door: Door) -> None:
+def test_a_home_that_cannot_exist_is_named_in_the_log(hooks: HookRunner) -> None:
     assert_open(
-        door.ring(
+        hooks.run(
             {**EVENTS[1], "prompt": DECISION}, {"MEMORY_FABRIC_HOME": "/dev/null/memory-fabric"}
         )
     )
-    assert door.log
+    assert hooks.log
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=list(HANDLERS))
-def test_an_empty_read_only_home(door: Door, event: dict[str, Any]) -> None:
-    door.memory.mkdir()
-    door.memory.chmod(0o500)
-    assert_open(door.ring(event, prepare=obey_permissions))
-    assert list(door.memory.iterdir()) == []
+def test_an_empty_read_only_home(hooks: HookRunner, event: dict[str, Any]) -> None:
+    hooks.memory.mkdir()
+    hooks.memory.chmod(0o500)
+    assert_open(hooks.run(event, prepare=obey_permissions))
+    assert list(hooks.memory.iterdir()) == []
 
 
-def test_a_filled_read_only_home_still_recalls(remembering: Door) -> None:
+def test_a_filled_read_only_home_still_recalls(remembering: HookRunner) -> None:
     for path in [remembering.memory, *remembering.memory.rglob("*")]:
         path.chmod(0o500 if path.is_dir() else 0o400)
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": QUESTION}
-    rang = remembering.ring(prompt, prepare=obey_permissions)
-    assert_open(rang)
-    assert "PostgreSQL" in rang.context
+    result = remembering.run(prompt, prepare=obey_permissions)
+    assert_open(result)
+    assert "PostgreSQL" in result.context
 
 
-def test_nothing_writable_at_all(door: Door) -> None:
-    for path in (door.folder, door.data, door.project, door.user_home):
+def test_nothing_writable_at_all(hooks: HookRunner) -> None:
+    for path in (hooks.folder, hooks.data, hooks.project, hooks.user_home):
         path.chmod(0o500)
     try:
         for event in EVENTS:
-            assert_open(door.ring(event, prepare=obey_permissions))
+            assert_open(hooks.run(event, prepare=obey_permissions))
     finally:
-        door.folder.chmod(0o700)
+        hooks.folder.chmod(0o700)
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=list(HANDLERS))
-def test_a_full_disk(remembering: Door, event: dict[str, Any]) -> None:
-    assert_open(remembering.ring(event, prepare=write_nothing))
-    assert_open(remembering.ring({**event, "prompt": DECISION}, prepare=write_nothing))
+def test_a_full_disk(remembering: HookRunner, event: dict[str, Any]) -> None:
+    assert_open(remembering.run(event, prepare=write_nothing))
+    assert_open(remembering.run({**event, "prompt": DECISION}, prepare=write_nothing))
     assert "PostgreSQL" in remembering.say(QUESTION, session="after").context
 
 
-def test_a_full_disk_under_the_log(door: Door) -> None:
-    (door.memory / "logs").mkdir(parents=True)
-    (door.memory / "logs" / "memory-fabric.log").symlink_to("/dev/full")
-    assert_silent(door.ring(b"{"))
+def test_a_full_disk_under_the_log(hooks: HookRunner) -> None:
+    (hooks.memory / "logs").mkdir(parents=True)
+    (hooks.memory / "logs" / "memory-fabric.log").symlink_to("/dev/full")
+    assert_silent(hooks.run(b"{"))
 
 
 @pytest.fixture
-def locked(remembering: Door) -> Iterator[Door]:
-    """A door whose database another process is writing."""
+def locked(remembering: HookRunner) -> Iterator[HookRunner]:
+    """Hooks whose database another process is writing."""
     holder = sqlite3.connect(graph_of(remembering), isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     yield remembering
@@ -183,52 +183,56 @@ def locked(remembering: Door) -> Iterator[Door]:
     holder.close()
 
 
-def test_a_database_locked_in_mid_session_still_recalls(remembering: Door) -> None:
+def test_a_database_locked_in_mid_session_still_recalls(remembering: HookRunner) -> None:
     start = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
-    assert "PostgreSQL" in remembering.ring(start).context
+    assert "PostgreSQL" in remembering.run(start).context
     remembering.say("We decided to use Redis for the job queue since it is simple.", "other")
     holder = sqlite3.connect(graph_of(remembering), isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     try:
-        rang = remembering.say("Do we use Redis for the job queue?", session="s")
+        result = remembering.say("Do we use Redis for the job queue?", session="s")
     finally:
         holder.close()
-    assert_open(rang)
-    assert "Redis" in rang.context
+    assert_open(result)
+    assert "Redis" in result.context
 
 
 @pytest.mark.parametrize("source", ["startup", "resume"])
 def test_a_session_that_starts_under_a_lock_is_given_its_decisions(
-    locked: Door, source: str
+    locked: HookRunner, source: str
 ) -> None:
     start = {"hook_event_name": "SessionStart", "session_id": "s", "source": source}
-    assert "PostgreSQL" in locked.ring(start).context
+    assert "PostgreSQL" in locked.run(start).context
 
 
-def test_a_locked_database_still_recalls(locked: Door) -> None:
-    rang = locked.say(QUESTION, session="s")
-    assert_open(rang)
-    assert "PostgreSQL" in rang.context
+def test_a_locked_database_still_recalls(locked: HookRunner) -> None:
+    result = locked.say(QUESTION, session="s")
+    assert_open(result)
+    assert "PostgreSQL" in result.context
     assert locked.log
 
 
-def test_what_is_said_while_the_database_is_locked_is_remembered_later(remembering: Door) -> None:
+def test_what_is_said_while_the_database_is_locked_is_remembered_later(
+    remembering: HookRunner,
+) -> None:
     holder = sqlite3.connect(graph_of(remembering), isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     assert_open(remembering.say("We decided to use Redis for the sessions, it is fast.", "s"))
     holder.execute("ROLLBACK")
     holder.close()
-    remembering.ring({"hook_event_name": "SessionStart", "session_id": "t", "source": "startup"})
+    remembering.run({"hook_event_name": "SessionStart", "session_id": "t", "source": "startup"})
     assert "Redis" in remembering.say("What did we decide about Redis and sessions?", "u").context
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=list(HANDLERS))
-def test_a_database_that_nobody_may_read_now(remembering: Door, event: dict[str, Any]) -> None:
+def test_a_database_that_nobody_may_read_now(
+    remembering: HookRunner, event: dict[str, Any]
+) -> None:
     holder = sqlite3.connect(graph_of(remembering), isolation_level=None)
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")
     holder.execute("BEGIN EXCLUSIVE")
     try:
-        assert_open(remembering.ring(event))
+        assert_open(remembering.run(event))
     finally:
         holder.close()
 
@@ -257,22 +261,22 @@ DAMAGES: list[Callable[[Path], None]] = [_junk, _torn, _half]
 @pytest.mark.parametrize("damage", [*DAMAGES, _emptied], ids=lambda d: d.__name__.strip("_"))
 @pytest.mark.parametrize("event", EVENTS, ids=list(HANDLERS))
 def test_a_corrupt_database(
-    door: Door, filled: Path, event: dict[str, Any], damage: Callable[[Path], None]
+    hooks: HookRunner, filled: Path, event: dict[str, Any], damage: Callable[[Path], None]
 ) -> None:
-    shutil.copytree(filled, door.memory)
-    _damaged(door, damage)
-    assert_open(door.ring(event))
+    shutil.copytree(filled, hooks.memory)
+    _damaged(hooks, damage)
+    assert_open(hooks.run(event))
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda d: d.__name__.strip("_"))
 def test_a_corrupt_database_is_set_aside_and_told_once(
-    remembering: Door, damage: Callable[[Path], None]
+    remembering: HookRunner, damage: Callable[[Path], None]
 ) -> None:
-    remembering.ring({"hook_event_name": "Stop", "session_id": "earlier"})
+    remembering.run({"hook_event_name": "Stop", "session_id": "earlier"})
     _damaged(remembering, damage)
     remembering.say(QUESTION, session="s")
     starts = [
-        remembering.ring({"hook_event_name": "SessionStart", "session_id": s, "source": "startup"})
+        remembering.run({"hook_event_name": "SessionStart", "session_id": s, "source": "startup"})
         for s in ("t", "u")
     ]
     told = ["set aside" in json.dumps(start.reply) for start in starts]
@@ -281,8 +285,8 @@ def test_a_corrupt_database_is_set_aside_and_told_once(
     assert "PostgreSQL" in remembering.say(QUESTION, session="v").context
 
 
-def _damaged(door: Door, damage: Callable[[Path], None]) -> None:
-    path = graph_of(door)
+def _damaged(hooks: HookRunner, damage: Callable[[Path], None]) -> None:
+    path = graph_of(hooks)
     database = sqlite3.connect(path)
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
@@ -292,11 +296,13 @@ def _damaged(door: Door, damage: Callable[[Path], None]) -> None:
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=list(HANDLERS))
-def test_a_newer_schema_is_read_but_not_written(remembering: Door, event: dict[str, Any]) -> None:
+def test_a_newer_schema_is_read_but_not_written(
+    remembering: HookRunner, event: dict[str, Any]
+) -> None:
     _make_newer(graph_of(remembering))
     before = _rows(graph_of(remembering))
-    assert_open(remembering.ring(event))
-    assert_open(remembering.ring({**event, "prompt": DECISION.replace("PostgreSQL", "MySQL")}))
+    assert_open(remembering.run(event))
+    assert_open(remembering.run({**event, "prompt": DECISION.replace("PostgreSQL", "MySQL")}))
     assert _rows(graph_of(remembering)) == before
 
 
@@ -328,32 +334,32 @@ def test_a_half_updated_plugin_says_so_in_the_log(tmp_path: Path, missing: str) 
         shutil.rmtree(path)
     else:
         path.unlink()
-    door = Door(tmp_path / "world", root)
+    hooks = HookRunner(tmp_path / "world", root)
     for event in EVENTS:
-        assert_silent(door.ring(event))
+        assert_silent(hooks.run(event))
 
 
 @pytest.mark.parametrize("folder", ["/nonexistent/project", "/dev/null", "relative", "", "/"])
-def test_a_project_folder_that_is_none(door: Door, folder: str) -> None:
+def test_a_project_folder_that_is_none(hooks: HookRunner, folder: str) -> None:
     for event in EVENTS:
-        assert_open(door.ring(event, {"CLAUDE_PROJECT_DIR": folder}))
+        assert_open(hooks.run(event, {"CLAUDE_PROJECT_DIR": folder}))
     assert not (Path("/") / ".claude").exists()
 
 
-def test_an_almost_empty_environment(door: Door) -> None:
-    kept = dict.fromkeys(door.environ, "")
+def test_an_almost_empty_environment(hooks: HookRunner) -> None:
+    kept = dict.fromkeys(hooks.environ, "")
     for event in EVENTS:
-        assert_open(door.ring(event, {**kept, "HOME": str(door.user_home)}))
+        assert_open(hooks.run(event, {**kept, "HOME": str(hooks.user_home)}))
 
 
 @pytest.mark.parametrize("name", ["Stop", "SubagentStop", "PreCompact"])
-def test_a_transcript_of_junk(door: Door, name: str) -> None:
-    junk = door.folder / "junk.jsonl"
+def test_a_transcript_of_junk(hooks: HookRunner, name: str) -> None:
+    junk = hooks.folder / "junk.jsonl"
     junk.write_bytes(os.urandom(1 << 16) + b"\n{}\n[]\n" + b'{"type":"user","message":{}}\n')
     paths = {"transcript_path": str(junk), "agent_transcript_path": str(junk)}
-    assert_open(door.ring({"hook_event_name": name, "session_id": "s", "agent_type": "x", **paths}))
+    assert_open(hooks.run({"hook_event_name": name, "session_id": "s", "agent_type": "x", **paths}))
 
 
-def test_a_prompt_of_seven_megabytes(remembering: Door) -> None:
-    rang = remembering.say(f"{DECISION} " + "word " * (7 << 20 >> 3), session="s")
-    assert_open(rang)
+def test_a_prompt_of_seven_megabytes(remembering: HookRunner) -> None:
+    result = remembering.say(f"{DECISION} " + "word " * (7 << 20 >> 3), session="s")
+    assert_open(result)

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from cli.shell import Shell
-from door.support import until
+from launchers.support import until
 from memory_fabric.store import spool
-from replay.door import TESTS, Door
-from servers.http_door import Serving, serving
+from replay.hook_runner import TESTS, HookRunner
+from servers.http_server import Serving, serving
 
 SAID = "We decided to use PostgreSQL for the ledger because analytics needs window functions."
 PRIVATE = "<private>Ann is ill.</private>"
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Door:
-    return Door(tmp_path / "sender")
+def hooks(tmp_path: Path) -> HookRunner:
+    return HookRunner(tmp_path / "sender")
 
 
 @pytest.fixture
@@ -27,22 +27,22 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "receiver")
 
 
-def forward(door: Door, server: Serving, key: str, **fields: str) -> dict[str, object]:
+def forward(hooks: HookRunner, server: Serving, key: str, **fields: str) -> dict[str, object]:
     """The status of forwarding when a turn has ended and nothing waits any more."""
-    stop = door.recorded(TESTS / "events" / "Stop.json")
+    stop = hooks.recorded(TESTS / "events" / "Stop.json")
     url = f"http://127.0.0.1:{server.port}"
     named = {"MEMORY_FABRIC_FORWARD_URL": url, "MEMORY_FABRIC_FORWARD_KEY": key}
-    rang = door.ring({**stop, "last_assistant_message": f"{SAID} {PRIVATE}", **fields}, named)
-    assert rang.status == 0
-    home = str(door.memory)
+    result = hooks.run({**stop, "last_assistant_message": f"{SAID} {PRIVATE}", **fields}, named)
+    assert result.status == 0
+    home = str(hooks.memory)
     until(lambda: not spool.waiting(home), "the item goes once it has arrived")
     return spool.backlog(home, f"{url}/v1/memory/ingest")._asdict()
 
 
-def test_it_arrives_there_and_is_recalled_there(door: Door, shell: Shell) -> None:
+def test_it_arrives_there_and_is_recalled_there(hooks: HookRunner, shell: Shell) -> None:
     key = shell.run("serve", "--new-key", "laptop").out.split()[-1]
     with serving(shell) as server:
-        noted = forward(door, server, key)
+        noted = forward(hooks, server, key)
         until(
             lambda: "The queue is empty" in shell.run("queue").out, "the worker has worked it off"
         )
@@ -56,26 +56,26 @@ def test_it_arrives_there_and_is_recalled_there(door: Door, shell: Shell) -> Non
     assert held == []
 
 
-def test_a_wrong_key_keeps_it_here_and_says_so(door: Door, shell: Shell) -> None:
+def test_a_wrong_key_keeps_it_here_and_says_so(hooks: HookRunner, shell: Shell) -> None:
     shell.run("serve", "--new-key", "laptop")
-    home = str(door.memory)
+    home = str(hooks.memory)
     with serving(shell) as server:
-        stop = door.recorded(TESTS / "events" / "Stop.json")
+        stop = hooks.recorded(TESTS / "events" / "Stop.json")
         url = f"http://127.0.0.1:{server.port}"
         named = {"MEMORY_FABRIC_FORWARD_URL": url, "MEMORY_FABRIC_FORWARD_KEY": "another"}
-        door.ring(stop, named)
+        hooks.run(stop, named)
         until(lambda: bool(spool.backlog(home, url).last_error), "the refusal is noted")
 
     assert "refuses the key (401)" in spool.backlog(home, url).last_error
     assert len(spool.waiting(home)) == 1
 
 
-def test_sent_twice_it_is_taken_once(door: Door, shell: Shell) -> None:
+def test_sent_twice_it_is_taken_once(hooks: HookRunner, shell: Shell) -> None:
     with serving(shell) as server:
-        forward(door, server, "")
-        [path] = [door.memory / "forward" / "state.json"]
+        forward(hooks, server, "")
+        [path] = [hooks.memory / "forward" / "state.json"]
         path.unlink()  # as a kill between the answer and the note of it leaves it
-        noted = forward(door, server, "")
+        noted = forward(hooks, server, "")
         until(
             lambda: "The queue is empty" in shell.run("queue").out, "the worker has worked it off"
         )

@@ -1,4 +1,4 @@
-"""C10: no file of ours ever holds a secret, by whichever door it came; proven on the bytes."""
+"""C10: no file that hooks write ever holds a secret, checked on the bytes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ import pytest
 from command_line import run_here
 from memory_fabric.config import read_settings
 from memory_fabric.store.memory import Memory
-from replay.door import ROOT, Door
+from replay.hook_runner import ROOT, HookRunner
 
-Way = Callable[[Door, str], None]
+Way = Callable[[HookRunner, str], None]
 DECISION = "We decided to use {} for the API key of Stripe because it works."
 SERVE = "from memory_fabric.servers.mcp.stdio_server import main; main()"
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Door:
-    door = Door(tmp_path)
-    (door.project / ".git").mkdir()
-    return door
+def hooks(tmp_path: Path) -> HookRunner:
+    hooks = HookRunner(tmp_path)
+    (hooks.project / ".git").mkdir()
+    return hooks
 
 
 def token() -> str:
@@ -40,19 +40,19 @@ def token() -> str:
     return "gh" + "p_" + "".join(secrets.choice(letters) for _ in range(36))
 
 
-def ring(door: Door, name: str, **fields: Any) -> None:
-    path = str(theirs(door))
+def run_hook(hooks: HookRunner, name: str, **fields: Any) -> None:
+    path = str(theirs(hooks))
     event = {"hook_event_name": name, "session_id": "s1", "transcript_path": path, **fields}
-    assert door.ring(event).status == 0
+    assert hooks.run(event).status == 0
 
 
-def theirs(door: Door) -> Path:
+def theirs(hooks: HookRunner) -> Path:
     """The client's own transcript: not ours, and allowed to hold what was said."""
-    return door.folder / "theirs" / "transcript.jsonl"
+    return hooks.folder / "theirs" / "transcript.jsonl"
 
 
-def say(door: Door, role: str, *blocks: dict[str, Any] | str) -> None:
-    path = theirs(door)
+def say(hooks: HookRunner, role: str, *blocks: dict[str, Any] | str) -> None:
+    path = theirs(hooks)
     path.parent.mkdir(exist_ok=True)
     content = [{"type": "text", "text": b} if isinstance(b, str) else b for b in blocks]
     entry = {
@@ -60,97 +60,99 @@ def say(door: Door, role: str, *blocks: dict[str, Any] | str) -> None:
         "uuid": secrets.token_hex(8),
         "sessionId": "s1",
         "timestamp": "2026-03-01T10:00:00.000Z",
-        "cwd": str(door.project),
+        "cwd": str(hooks.project),
         "message": {"role": role, "content": content},
     }
     with path.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(entry) + "\n")
 
 
-def prompt(door: Door, secret: str) -> None:
-    ring(door, "UserPromptSubmit", prompt=DECISION.format(secret))
+def prompt(hooks: HookRunner, secret: str) -> None:
+    run_hook(hooks, "UserPromptSubmit", prompt=DECISION.format(secret))
 
 
-def transcript(door: Door, secret: str) -> None:
+def transcript(hooks: HookRunner, secret: str) -> None:
     command = f"curl -H 'Authorization: Bearer {secret}' https://x.example"
-    say(door, "user", DECISION.format(secret))
+    say(hooks, "user", DECISION.format(secret))
     say(
-        door,
+        hooks,
         "assistant",
         f"The root cause was that {secret} had expired.",
         {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command}},
         {"type": "tool_use", "id": "t2", "name": "Edit", "input": {"file_path": f"/{secret}.py"}},
     )
     failed = {"type": "tool_result", "tool_use_id": "t1", "content": secret, "is_error": True}
-    say(door, "user", failed)
+    say(hooks, "user", failed)
     say(
-        door,
+        hooks,
         "assistant",
         {"type": "tool_use", "id": "t3", "name": "Bash", "input": {"command": command}},
     )
-    say(door, "user", {"type": "tool_result", "tool_use_id": "t3", "content": f"ok {secret}"})
-    ring(door, "Stop", last_assistant_message=DECISION.format(secret), stop_hook_active=False)
+    say(hooks, "user", {"type": "tool_result", "tool_use_id": "t3", "content": f"ok {secret}"})
+    run_hook(hooks, "Stop", last_assistant_message=DECISION.format(secret), stop_hook_active=False)
 
 
-def subagent(door: Door, secret: str) -> None:
+def subagent(hooks: HookRunner, secret: str) -> None:
     text = DECISION.format(secret)
-    ring(door, "SubagentStop", agent_id="a", agent_type="reviewer", last_assistant_message=text)
+    run_hook(
+        hooks, "SubagentStop", agent_id="a", agent_type="reviewer", last_assistant_message=text
+    )
 
 
-def summary(door: Door, secret: str) -> None:
+def summary(hooks: HookRunner, secret: str) -> None:
     text = f"<summary>\n1. {DECISION.format(secret)}\n</summary>"
-    ring(door, "PostCompact", trigger="auto", compact_summary=text)
+    run_hook(hooks, "PostCompact", trigger="auto", compact_summary=text)
 
 
-def checkpoint(door: Door, secret: str) -> None:
+def checkpoint(hooks: HookRunner, secret: str) -> None:
     todo = {"todos": [{"content": f"rotate {secret}", "status": "pending", "activeForm": secret}]}
-    say(door, "user", f"Rotate {secret} in the config, please.")
-    say(door, "assistant", {"type": "tool_use", "id": "t", "name": "TodoWrite", "input": todo})
-    ring(door, "PreCompact", trigger="auto")
+    say(hooks, "user", f"Rotate {secret} in the config, please.")
+    say(hooks, "assistant", {"type": "tool_use", "id": "t", "name": "TodoWrite", "input": todo})
+    run_hook(hooks, "PreCompact", trigger="auto")
 
 
-def task(door: Door, secret: str) -> None:
+def task(hooks: HookRunner, secret: str) -> None:
     asked = {"prompt": f"Log in with {secret}", "description": secret, "subagent_type": "tester"}
-    ring(door, "PreToolUse", tool_name="Agent", tool_use_id="t", tool_input=asked)
+    run_hook(hooks, "PreToolUse", tool_name="Agent", tool_use_id="t", tool_input=asked)
 
 
-def bridge(door: Door, secret: str) -> None:
+def bridge(hooks: HookRunner, secret: str) -> None:
     entity = {"name": f"api {secret}", "entityType": secret, "observations": [f"key {secret}"]}
-    ring(
-        door, "PostToolUse", tool_name="mcp__x__create_entities", tool_input={"entities": [entity]}
+    run_hook(
+        hooks, "PostToolUse", tool_name="mcp__x__create_entities", tool_input={"entities": [entity]}
     )
     link = {"from": secret, "to": f"b {secret}", "relationType": secret}
-    ring(
-        door, "PostToolUse", tool_name="mcp__x__create_relations", tool_input={"relations": [link]}
+    run_hook(
+        hooks, "PostToolUse", tool_name="mcp__x__create_relations", tool_input={"relations": [link]}
     )
     said = {"entityName": f"c {secret}", "contents": [secret]}
     asked = {"observations": [said]}
-    ring(door, "PostToolUse", tool_name="mcp__x__add_observations", tool_input=asked)
+    run_hook(hooks, "PostToolUse", tool_name="mcp__x__add_observations", tool_input=asked)
 
 
-def command(door: Door, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    done = run_here(words, {**door.environ, **more}, door.project)
+def command(hooks: HookRunner, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    done = run_here(words, {**hooks.environ, **more}, hooks.project)
     return subprocess.CompletedProcess(words, done.status, done.out, done.err)
 
 
-def remember(door: Door, secret: str) -> None:
-    done = command(door, "remember", f"Use {secret} for Stripe", "--category", secret)
+def remember(hooks: HookRunner, secret: str) -> None:
+    done = command(hooks, "remember", f"Use {secret} for Stripe", "--category", secret)
     assert done.returncode == 0, done.stderr
-    command(door, "alias", "stripe", secret)
+    command(hooks, "alias", "stripe", secret)
 
 
-def imported(door: Door, secret: str) -> None:
+def imported(hooks: HookRunner, secret: str) -> None:
     lines = [
         {"type": "entity", "name": f"n {secret}", "entityType": "x", "observations": [secret]},
         {"type": "relation", "from": f"n {secret}", "to": "b", "relationType": secret},
     ]
-    path = theirs(door).parent / "memory.jsonl"
+    path = theirs(hooks).parent / "memory.jsonl"
     path.parent.mkdir(exist_ok=True)
     path.write_text("\n".join(map(json.dumps, lines)) + f"\ntorn {secret}\n")
-    command(door, "import", str(path))
+    command(hooks, "import", str(path))
 
 
-def serve(door: Door, calls: list[tuple[str, dict[str, Any]]], **more: str) -> list[Any]:
+def serve(hooks: HookRunner, calls: list[tuple[str, dict[str, Any]]], **more: str) -> list[Any]:
     """The answers of the server to these calls of tools."""
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
     hello["clientInfo"] = {"name": "t", "version": "0"}
@@ -164,7 +166,7 @@ def serve(door: Door, calls: list[tuple[str, dict[str, Any]]], **more: str) -> l
     done = subprocess.run(
         [sys.executable, "-c", SERVE],
         input="\n".join(lines) + "\n",
-        env={**door.environ, "PYTHONPATH": str(ROOT / "plugin"), **more},
+        env={**hooks.environ, "PYTHONPATH": str(ROOT / "plugin"), **more},
         capture_output=True,
         text=True,
         check=True,
@@ -199,42 +201,42 @@ def tools(secret: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def server(door: Door, secret: str) -> None:
-    answers = serve(door, tools(secret))
+def server(hooks: HookRunner, secret: str) -> None:
+    answers = serve(hooks, tools(secret))
     failed = [a for a in answers[1:] if a["result"].get("isError")]
     assert len(failed) < len(answers) / 2, failed
 
 
-def served_file(door: Door, secret: str) -> None:
+def served_file(hooks: HookRunner, secret: str) -> None:
     """The file is the user's, what we keep beside it is ours."""
-    path = theirs(door).parent / "memory.jsonl"
+    path = theirs(hooks).parent / "memory.jsonl"
     path.parent.mkdir(exist_ok=True)
     line = {"type": "entity", "name": "theirs", "entityType": "x", "observations": [secret]}
     path.write_text(json.dumps(line) + "\n")
-    serve(door, tools(secret), MEMORY_FILE_PATH=str(path))
+    serve(hooks, tools(secret), MEMORY_FILE_PATH=str(path))
 
 
-def queued(door: Door, secret: str) -> None:
+def queued(hooks: HookRunner, secret: str) -> None:
     """While another process writes, what is said waits in a file."""
-    ring(door, "UserPromptSubmit", prompt="We decided to use Redis because it is fast.")
-    (path,) = door.memory.glob("projects/*/graph.db")
+    run_hook(hooks, "UserPromptSubmit", prompt="We decided to use Redis because it is fast.")
+    (path,) = hooks.memory.glob("projects/*/graph.db")
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    ring(door, "UserPromptSubmit", prompt=DECISION.format(secret))
-    assert list(door.project.rglob("graph-queue.jsonl"))
-    assert found_in(door, secret) == []
+    run_hook(hooks, "UserPromptSubmit", prompt=DECISION.format(secret))
+    assert list(hooks.project.rglob("graph-queue.jsonl"))
+    assert found_in(hooks, secret) == []
     holder.execute("ROLLBACK")
     holder.close()
 
 
-def complained(door: Door, secret: str) -> None:
+def complained(hooks: HookRunner, secret: str) -> None:
     """Errors and their log name what came in."""
-    ring(door, "Brewed", prompt=secret, source=secret)
-    door.ring(f'{{"hook_event_name": "Token {secret}"}}'.encode())
-    ring(door, "Stop", transcript_path=7, last_assistant_message=[secret])
-    command(door, "forget", secret)
-    command(door, "why", secret)
-    assert door.log
+    run_hook(hooks, "Brewed", prompt=secret, source=secret)
+    hooks.run(f'{{"hook_event_name": "Token {secret}"}}'.encode())
+    run_hook(hooks, "Stop", transcript_path=7, last_assistant_message=[secret])
+    command(hooks, "forget", secret)
+    command(hooks, "why", secret)
+    assert hooks.log
 
 
 WAYS: list[Way] = [
@@ -252,58 +254,58 @@ def forms(secret: str) -> Iterator[bytes]:
         yield whole[4:-4]
 
 
-def found_in(door: Door, secret: str) -> list[str]:
+def found_in(hooks: HookRunner, secret: str) -> list[str]:
     """Files of ours that hold the secret in any form."""
     wanted = list(forms(secret))
     found = []
-    for folder, _, names in os.walk(door.folder):
-        if Path(folder) == theirs(door).parent:
+    for folder, _, names in os.walk(hooks.folder):
+        if Path(folder) == theirs(hooks).parent:
             continue
         for name in names:
             path = Path(folder) / name
             if path.is_file() and any(form in path.read_bytes() for form in wanted):
-                found.append(str(path.relative_to(door.folder)))
+                found.append(str(path.relative_to(hooks.folder)))
     return found
 
 
-def everything(door: Door) -> bytes:
-    return b"\0".join(p.read_bytes() for p in door.folder.rglob("*") if p.is_file())
+def everything(hooks: HookRunner) -> bytes:
+    return b"\0".join(p.read_bytes() for p in hooks.folder.rglob("*") if p.is_file())
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_no_file_of_ours_holds_what_came_by(door: Door, way: Way) -> None:
+def test_no_file_of_ours_holds_what_came_by(hooks: HookRunner, way: Way) -> None:
     secret = token()
 
-    way(door, secret)
-    during = found_in(door, secret)
+    way(hooks, secret)
+    during = found_in(hooks, secret)
     for name in ("Stop", "SessionEnd"):
-        ring(door, name, last_assistant_message="Done.")
-    ring(door, "SessionStart", source="startup")
-    command(door, "backup")
-    command(door, "export", str(door.folder / "exported.jsonl"))
+        run_hook(hooks, name, last_assistant_message="Done.")
+    run_hook(hooks, "SessionStart", source="startup")
+    command(hooks, "backup")
+    command(hooks, "export", str(hooks.folder / "exported.jsonl"))
 
     assert during == []
-    assert found_in(door, secret) == []
-    assert b"[redacted: " in everything(door)
+    assert found_in(hooks, secret) == []
+    assert b"[redacted: " in everything(hooks)
 
 
-def test_the_search_would_see_it(door: Door) -> None:
+def test_the_search_would_see_it(hooks: HookRunner) -> None:
     secret = token()
     for number, form in enumerate(forms(secret)):
-        (door.folder / f"leak-{number}").write_bytes(b"..." + form + b"...")
+        (hooks.folder / f"leak-{number}").write_bytes(b"..." + form + b"...")
 
-    assert len(found_in(door, secret)) == 5
+    assert len(found_in(hooks, secret)) == 5
 
 
-def test_rows_of_an_older_release_are_shown_without_their_secret(door: Door) -> None:
+def test_rows_of_an_older_release_are_shown_without_their_secret(hooks: HookRunner) -> None:
     """They were stored before a rule knew them: neither a prompt nor recall gives them out."""
     secret = token()
-    ring(
-        door,
+    run_hook(
+        hooks,
         "UserPromptSubmit",
         prompt="We decided to use Stripe with the payment KEYTEXT because it works well.",
     )
-    memory = Memory.open(read_settings(door.environ, {}))
+    memory = Memory.open(read_settings(hooks.environ, {}))
     database = memory.database("project", create=False)
     assert database is not None
     with database.transaction() as c:
@@ -312,11 +314,11 @@ def test_rows_of_an_older_release_are_shown_without_their_secret(door: Door) -> 
     memory.close()
 
     asked = {"session_id": "s2", "prompt": "How do we use Stripe for payment?"}
-    given = door.ring({"hook_event_name": "UserPromptSubmit", **asked})
-    start = door.ring({"hook_event_name": "SessionStart", "session_id": "s3", "source": "startup"})
-    recalled = command(door, "recall", "Stripe payment", "--json")
-    loaded = command(door, "load")
-    by_tool = serve(door, [("recall", {"query": "Stripe payment"})])
+    given = hooks.run({"hook_event_name": "UserPromptSubmit", **asked})
+    start = hooks.run({"hook_event_name": "SessionStart", "session_id": "s3", "source": "startup"})
+    recalled = command(hooks, "recall", "Stripe payment", "--json")
+    loaded = command(hooks, "load")
+    by_tool = serve(hooks, [("recall", {"query": "Stripe payment"})])
 
     for said in (given.context, start.context, recalled.stdout, loaded.stdout, str(by_tool)):
         assert "[redacted: token]" in said

@@ -1,6 +1,6 @@
-"""Every recorded event through the front door, as a process, against replies that were reviewed.
+"""Every recorded event run by a real hook process, compared with reviewed replies.
 
-`tests/replies/<event>.json` holds what each prints in an empty house and in one that remembers two
+`tests/replies/<event>.json` holds what each prints with an empty memory and with one that holds two
 statements of an earlier session. After a wanted change write them anew
 (`replay/write_replies.py`) and read the difference before committing it.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.door import recordings
+from replay.hook_runner import recordings
 from replay.replies import REPLIES, World, replayed
 
 IDS = [path.stem for path in recordings()]

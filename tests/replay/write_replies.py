@@ -1,4 +1,4 @@
-"""Writes tests/replies anew from what the front door says now; read the difference afterwards.
+"""Rewrite tests/replies from the hooks' replies of today; read the difference afterwards.
 
 PYTHONPATH=plugin:tests python -m replay.write_replies
 """
@@ -9,7 +9,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from replay.door import recordings
+from replay.hook_runner import recordings
 from replay.replies import REPLIES, World, replayed
 
 

@@ -1,4 +1,4 @@
-"""The door of the extra: what is there, what is broken, what is turned off."""
+"""The optional semantic packages: installed, broken or turned off."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import Any
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from servers.doors import run, texts
+from servers.mcp_clients import run, texts
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/desktop.md").read_text("utf-8")

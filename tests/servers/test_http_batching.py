@@ -14,39 +14,41 @@ from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.ingest_protocol import Ingest
 from memory_fabric.servers.http import batching as group
-from memory_fabric.servers.http.batching import Intake
+from memory_fabric.servers.http.batching import BatchedWriter
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store import ingest_queue as queue
 from memory_fabric.store.database import Database
 from memory_fabric.store.ingest_queue import Accepted, IdempotencyConflict
 from memory_fabric.store.memory import Memory
-from servers.doors import settings
+from servers.mcp_clients import settings
 
 WAIT_S = 20
 
 
 def told(
     home: Path,
-    story: Callable[[Intake], Awaitable[None]],
+    story: Callable[[BatchedWriter], Awaitable[None]],
     most: int = 1000,
     opens: Callable[[Settings], Memory] = Memory.open,
 ) -> list[str]:
-    """Run a story with an intake of this home; what was accepted called this often."""
+    """Run a story with an writer of this home; what was accepted called this often."""
     called: list[str] = []
     store = StoreThread(lambda: Memory.open(settings(home)))
-    intake = Intake(lambda: opens(settings(home)), store, most, lambda: called.append("accepted"))
+    writer = BatchedWriter(
+        lambda: opens(settings(home)), store, most, lambda: called.append("accepted")
+    )
 
     async def whole() -> None:
-        await asyncio.wait_for(_told(story, intake), WAIT_S)
+        await asyncio.wait_for(_told(story, writer), WAIT_S)
 
     asyncio.run(whole())
-    intake.close(WAIT_S)
+    writer.close(WAIT_S)
     assert store.close(WAIT_S)
     return called
 
 
-async def _told(story: Callable[[Intake], Awaitable[None]], intake: Intake) -> None:
-    await story(intake)
+async def _told(story: Callable[[BatchedWriter], Awaitable[None]], writer: BatchedWriter) -> None:
+    await story(writer)
 
 
 def stored(home: Path) -> int:
@@ -58,9 +60,9 @@ def stored(home: Path) -> int:
 
 
 def test_what_waits_together_is_committed_together(tmp_path: Path) -> None:
-    async def story(intake: Intake) -> None:
+    async def story(writer: BatchedWriter) -> None:
         texts = [Ingest(f"Text {number}") for number in range(100)]
-        outcomes = await asyncio.gather(*map(intake.accept, texts))
+        outcomes = await asyncio.gather(*map(writer.accept, texts))
 
         assert len({outcome.id for outcome in outcomes}) == 100
 
@@ -72,9 +74,9 @@ def test_what_waits_together_is_committed_together(tmp_path: Path) -> None:
 
 
 def test_one_that_is_in_conflict_spoils_no_other(tmp_path: Path) -> None:
-    async def story(intake: Intake) -> None:
+    async def story(writer: BatchedWriter) -> None:
         texts = [Ingest("a", idempotency_key="k"), Ingest("b", idempotency_key="k"), Ingest("c")]
-        first, second, third = await asyncio.gather(*map(intake.accept, texts))
+        first, second, third = await asyncio.gather(*map(writer.accept, texts))
 
         assert isinstance(first, Accepted) and isinstance(third, Accepted)
         assert second == IdempotencyConflict(first.id)
@@ -85,9 +87,9 @@ def test_one_that_is_in_conflict_spoils_no_other(tmp_path: Path) -> None:
 
 
 def test_whoever_stops_waiting_leaves_his_text_and_the_others_go_on(tmp_path: Path) -> None:
-    async def story(intake: Intake) -> None:
-        gone = asyncio.create_task(intake.accept(Ingest("gone")))
-        stays = asyncio.create_task(intake.accept(Ingest("stays")))
+    async def story(writer: BatchedWriter) -> None:
+        gone = asyncio.create_task(writer.accept(Ingest("gone")))
+        stays = asyncio.create_task(writer.accept(Ingest("stays")))
         await asyncio.sleep(0)
         gone.cancel()
 
@@ -99,9 +101,9 @@ def test_whoever_stops_waiting_leaves_his_text_and_the_others_go_on(tmp_path: Pa
 
 
 def test_more_than_can_wait_are_refused_at_once(tmp_path: Path) -> None:
-    async def story(intake: Intake) -> None:
+    async def story(writer: BatchedWriter) -> None:
         texts = [Ingest(f"Text {number}") for number in range(group.MAX_WAITING + 5)]
-        outcomes = await asyncio.gather(*map(intake.accept, texts), return_exceptions=True)
+        outcomes = await asyncio.gather(*map(writer.accept, texts), return_exceptions=True)
 
         refused = [one for one in outcomes if isinstance(one, StoreUnavailable)]
         assert len(refused) == 5
@@ -124,9 +126,9 @@ def test_large_texts_wait_in_smaller_numbers(
 ) -> None:
     monkeypatch.setattr(group, "MAX_WAITING_BYTES", 25_000)
 
-    async def story(intake: Intake) -> None:
+    async def story(writer: BatchedWriter) -> None:
         texts = [ingest(str(number)) for number in range(3)]
-        outcomes = await asyncio.gather(*map(intake.accept, texts), return_exceptions=True)
+        outcomes = await asyncio.gather(*map(writer.accept, texts), return_exceptions=True)
 
         assert [type(one) for one in outcomes] == [Accepted, Accepted, StoreUnavailable]
 
@@ -134,13 +136,13 @@ def test_large_texts_wait_in_smaller_numbers(
 
 
 def test_a_backlog_that_is_too_long_takes_no_more(tmp_path: Path) -> None:
-    async def story(intake: Intake) -> None:
-        await intake.accept(Ingest("one"))
-        while not intake.is_full:
+    async def story(writer: BatchedWriter) -> None:
+        await writer.accept(Ingest("one"))
+        while not writer.is_full:
             await asyncio.sleep(0)
 
         with pytest.raises(StoreUnavailable, match="More than 1 texts wait to be worked off"):
-            await intake.accept(Ingest("two"))
+            await writer.accept(Ingest("two"))
 
     told(tmp_path, story, most=1)
 
@@ -152,15 +154,15 @@ def test_a_backlog_that_was_worked_off_is_seen_by_whoever_only_watches(
 ) -> None:
     monkeypatch.setattr(group, "LOOK_EVERY_S", 0.0)
 
-    async def story(intake: Intake) -> None:
-        accepted = await intake.accept(Ingest("one"))
+    async def story(writer: BatchedWriter) -> None:
+        accepted = await writer.accept(Ingest("one"))
         assert isinstance(accepted, Accepted)
-        while not intake.is_full:
+        while not writer.is_full:
             await asyncio.sleep(0)
         with closing(Memory.open(settings(tmp_path))) as memory:
             queue.drop(memory, [accepted.id], group.SAID_BY)
-        while intake.is_full:
-            assert await intake.complaint() == ""
+        while writer.is_full:
+            assert await writer.complaint() == ""
 
     told(tmp_path, story, most=1)
 
@@ -168,11 +170,11 @@ def test_a_backlog_that_was_worked_off_is_seen_by_whoever_only_watches(
 def test_a_memory_that_cannot_be_made_is_told_without_its_path(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where the folder should be")
 
-    async def story(intake: Intake) -> None:
-        before = await intake.complaint()
+    async def story(writer: BatchedWriter) -> None:
+        before = await writer.complaint()
         with pytest.raises(StoreUnavailable):
-            await intake.accept(Ingest("x"))
-        after = await intake.complaint()
+            await writer.accept(Ingest("x"))
+        after = await writer.complaint()
 
         assert before and after
         assert str(tmp_path) not in before + after
@@ -194,16 +196,16 @@ def test_after_a_refused_text_it_is_written_again_before_it_is_said_to_work(
         opened.append(database)
         return memory
 
-    async def story(intake: Intake) -> None:
+    async def story(writer: BatchedWriter) -> None:
         with pytest.raises(StoreUnavailable, match="The disk is full"):
-            await intake.accept(Ingest("many words " * 20_000))
-        full = [await intake.complaint() for _ in range(3)]
+            await writer.accept(Ingest("many words " * 20_000))
+        full = [await writer.complaint() for _ in range(3)]
         opened[0].connection.execute("PRAGMA max_page_count = 1000000")
-        later = [await intake.complaint() for _ in range(2)]
+        later = [await writer.complaint() for _ in range(2)]
 
         assert full == ["The disk is full."] * 3
         assert later == ["", ""]
-        assert isinstance(await intake.accept(Ingest("many words " * 20_000)), Accepted)
+        assert isinstance(await writer.accept(Ingest("many words " * 20_000)), Accepted)
 
     told(tmp_path, story, opens=opens)
 
@@ -217,16 +219,16 @@ def test_in_a_batch_with_a_text_of_no_shape_each_gets_its_own_outcome(tmp_path: 
         database.connection.execute(f"PRAGMA max_page_count = {pages + 10}")
         return memory
 
-    async def story(intake: Intake) -> None:
+    async def story(writer: BatchedWriter) -> None:
         shapeless = Ingest("No shape", key_decisions=(5,))  # type: ignore[arg-type]
         texts = [Ingest("First"), Ingest("Small"), shapeless, Ingest("many words " * 20_000)]
         outcomes = await asyncio.gather(
-            *map(intake.accept, [*texts, Ingest("Last")]), return_exceptions=True
+            *map(writer.accept, [*texts, Ingest("Last")]), return_exceptions=True
         )
 
         assert [type(one) for one in outcomes[:3]] == [Accepted, Accepted, BadInput]
         assert [isinstance(one, StoreUnavailable) for one in outcomes[3:]] == [True, True]
-        assert await intake.complaint() == "The disk is full."
+        assert await writer.complaint() == "The disk is full."
 
     told(tmp_path, story, opens=opens)
 
@@ -241,8 +243,8 @@ def test_a_full_disk_is_seen_before_the_first_text(tmp_path: Path) -> None:
         database.connection.execute("PRAGMA max_page_count = 1")
         return memory
 
-    async def story(intake: Intake) -> None:
-        assert await intake.complaint() == "The disk is full."
+    async def story(writer: BatchedWriter) -> None:
+        assert await writer.complaint() == "The disk is full."
 
     told(tmp_path, story, opens=opens)
 
@@ -253,8 +255,8 @@ def test_what_nobody_foresaw_is_a_complaint_too_and_told_once_without_its_name_t
     def opens(_: Settings) -> Memory:
         raise PermissionError(13, "Permission denied", str(tmp_path))
 
-    async def story(intake: Intake) -> None:
-        complaints = [await intake.complaint() for _ in range(2)]
+    async def story(writer: BatchedWriter) -> None:
+        complaints = [await writer.complaint() for _ in range(2)]
 
         assert complaints == ["The memory cannot be written."] * 2
 

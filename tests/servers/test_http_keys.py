@@ -20,7 +20,7 @@ from memory_fabric.servers.http.allowed_hosts import Names
 from memory_fabric.servers.http.keys import LOOK_EVERY_S, NOBODY, Keys
 from memory_fabric.servers.http.rate_limit import Rate
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
-from servers.http_door import GIVE_UP_S, INGEST, Reply, Serving, serving
+from servers.http_server import GIVE_UP_S, INGEST, Reply, Serving, serving
 
 LEGACY = "2025-06-18"
 BOTH = "application/json, text/event-stream"
@@ -98,7 +98,7 @@ def test_a_key_made_or_dropped_meanwhile_counts_soon(tmp_path: Path) -> None:
     assert [holder == NOBODY for holder in holders] == [False, True]
 
 
-def test_dropping_the_last_key_does_not_open_the_door(tmp_path: Path) -> None:
+def test_after_the_last_key_is_dropped_a_key_is_still_needed(tmp_path: Path) -> None:
     home, clock = str(tmp_path), Clock()
     kept_keys.make(home, "last")
     keys = Keys(home, clock=clock)

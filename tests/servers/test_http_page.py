@@ -19,7 +19,7 @@ import pytest
 
 from cli.shell import Shell
 from memory_fabric.viewer.page import content_security_policy
-from servers.http_door import GIVE_UP_S, Serving, serving
+from servers.http_server import GIVE_UP_S, Serving, serving
 from store.support import token
 
 OFFSETS = ("--why", "offsets are slow", "Use cursor-pagination for the orders-api")
@@ -472,12 +472,12 @@ def test_open_gives_the_browser_a_key_that_opens_once(shell: Shell, tmp_path: Pa
     while not given.exists():
         assert screen.isalive()
 
-    door = Serving.__new__(Serving)
-    door.host, door.port, door.key = "127.0.0.1", int(port), lasting
+    server = Serving.__new__(Serving)
+    server.host, server.port, server.key = "127.0.0.1", int(port), lasting
     path = given.read_text().partition(port)[2]
 
     assert lasting not in path
-    assert [door.get(path, key="none").status for _ in range(2)] == [303, 401]
+    assert [server.get(path, key="none").status for _ in range(2)] == [303, 401]
     screen.kill(signal.SIGTERM)
     screen.expect(pexpect.EOF)
     screen.close()

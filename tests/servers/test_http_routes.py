@@ -21,14 +21,14 @@ from memory_fabric.servers.http import auth
 from memory_fabric.servers.http import routes as app
 from memory_fabric.servers.http.allowed_hosts import Names
 from memory_fabric.servers.http.auth import Guard
-from memory_fabric.servers.http.batching import Intake
+from memory_fabric.servers.http.batching import BatchedWriter
 from memory_fabric.servers.http.ingest_process import WorkerChild
 from memory_fabric.servers.http.keys import Keys
 from memory_fabric.servers.http.rate_limit import Rate
 from memory_fabric.servers.http.routes import application
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
-from servers.doors import settings
+from servers.mcp_clients import settings
 
 WAIT_S = 20
 STAYS = (sys.executable, "-c", "import time\ntime.sleep(99)")
@@ -48,12 +48,12 @@ class World:
 
         self.worker = WorkerChild(own.project_dir, command=STAYS)
         self.store = StoreThread(opened)
-        self.intake = Intake(opened, self.store, 1000, self.worker.start)
+        self.writer = BatchedWriter(opened, self.store, 1000, self.worker.start)
         self.keys = Keys(own.home)
         self.app: Starlette = self._made(own)
 
     def _made(self, own: Settings) -> Starlette:
-        made = application(self.store, own, self.keys, self.intake, self.worker)
+        made = application(self.store, own, self.keys, self.writer, self.worker)
         made.router.routes.append(Route("/broken", self._broken))
         made.router.routes.append(Route("/half", self._half))
         return made
@@ -83,7 +83,7 @@ class World:
 
     def close(self) -> None:
         """End its threads."""
-        self.intake.close(WAIT_S)
+        self.writer.close(WAIT_S)
         self.store.close(WAIT_S)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.store.domains import callers
-from servers.doors import Process
+from servers.mcp_clients import Process
 
 WALLS = """
 [domains.legal]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.servers.store_thread import MIRROR_S
-from servers.doors import Process
+from servers.mcp_clients import Process
 
 # A second is promised; a loaded machine gets more.
 PATIENCE_S = 15.0

@@ -9,7 +9,7 @@ from typing import Any
 from mcp.client.client import Client
 
 from memory_fabric.servers.mcp import history_tools
-from servers.doors import connected, run, texts
+from servers.mcp_clients import connected, run, texts
 from store.support import TOOL, World, database
 
 CODE = re.compile(r'confirm "([0-9a-f]{8})"')

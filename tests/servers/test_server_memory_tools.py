@@ -13,7 +13,7 @@ from memory_fabric.models import Hit, Provenance, Record
 from memory_fabric.servers.mcp import memory_tools
 from memory_fabric.servers.mcp.result import MAX_ANSWER_CHARS
 from memory_fabric.store.memory import Memory
-from servers.doors import connected, run, settings, texts
+from servers.mcp_clients import connected, run, settings, texts
 
 PAGINATION = "We decided to use cursor-pagination for all list endpoints."
 USER = Provenance(source="cli", trust="user", session="s-0")

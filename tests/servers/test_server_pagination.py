@@ -10,7 +10,7 @@ import pytest
 
 from memory_fabric.models import Relation
 from memory_fabric.servers.mcp.pagination import RELATION_CHARS, Start, chars, start_of
-from servers.doors import connected, run, texts
+from servers.mcp_clients import connected, run, texts
 
 SMALL_REPLY = {"MEMORY_FABRIC_MAX_REPLY_CHARS": "1500"}
 NEXT = re.compile(r"call again with cursor (\S+)\.( |$)")

@@ -15,7 +15,7 @@ import pytest
 
 from memory_fabric.servers.mcp.protocol import INSTRUCTIONS
 from memory_fabric.servers.mcp.schema import TOOLS
-from servers.doors import BARE, PROTOCOL, Process, environment
+from servers.mcp_clients import BARE, PROTOCOL, Process, environment
 
 METHOD_NOT_FOUND = -32601
 SERVE = [sys.executable, "-c", "from memory_fabric.servers.mcp.stdio_server import main; main()"]

@@ -14,7 +14,7 @@ from mcp_types import INVALID_PARAMS, ResourceUpdatedNotification
 
 from memory_fabric.servers.mcp.change_notifications import EVERY_S
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
-from servers.doors import Process, connected, run
+from servers.mcp_clients import Process, connected, run
 
 API = {"entities": [{"name": "api", "entityType": "component", "observations": ["in Go"]}]}
 MODERN = "auto"

@@ -12,7 +12,7 @@ import pytest
 
 from memory_fabric.servers.mcp.protocol import INSTRUCTIONS
 from memory_fabric.servers.mcp.schema import NINE, TOOLS, Tool, listed
-from servers.doors import connected, run
+from servers.mcp_clients import connected, run
 
 RECORDED = json.loads(
     (Path(__file__).parents[1] / "contract" / "memory-server.tools.json").read_text("utf-8")

@@ -10,7 +10,7 @@ from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 
-from servers.doors import run
+from servers.mcp_clients import run
 
 
 def test_a_session_of_the_sdk_has_its_connection_as__connection() -> None:

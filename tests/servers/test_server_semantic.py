@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from memory_fabric.semantic import place
-from servers.doors import BARE, PROTOCOL, connected, environment, run, texts
+from servers.mcp_clients import BARE, PROTOCOL, connected, environment, run, texts
 
 CLIENT = {"name": "pipe", "version": "0"}
 

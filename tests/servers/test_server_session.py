@@ -24,8 +24,8 @@ from memory_fabric.servers.mcp.session import HANDSHAKE, MODERN, Session
 from memory_fabric.servers.mcp.stdio import Output, lines
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
-from servers import doors
-from servers.doors import SAID_BY, run
+from servers import mcp_clients
+from servers.mcp_clients import SAID_BY, run
 
 WAIT_S = 20
 CLIENT = {"name": "test", "version": "0"}
@@ -154,7 +154,7 @@ class Ours:
 
     def __init__(self, home: Path) -> None:
         home.parent.mkdir(exist_ok=True)
-        self.store = StoreThread(lambda: Memory.open(doors.settings(home)))
+        self.store = StoreThread(lambda: Memory.open(mcp_clients.settings(home)))
         self.said: list[Any] = []
         self.session = Session(
             self.store, SAID_BY, "", lambda line: self.said.append(json.loads(line))
@@ -185,7 +185,7 @@ def answers_of_the_sdk(
     folder: Path, requests: Sequence[tuple[str, dict[str, Any]]]
 ) -> list[dict[str, Any]]:
     folder.mkdir()
-    store = StoreThread(lambda: Memory.open(doors.settings(folder / "home")))
+    store = StoreThread(lambda: Memory.open(mcp_clients.settings(folder / "home")))
     server = MemoryServer(store, SAID_BY).server
     found: list[dict[str, Any]] = []
 

@@ -11,7 +11,7 @@ import pytest
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
-from servers.doors import SAID_BY, run, settings
+from servers.mcp_clients import SAID_BY, run, settings
 
 WAIT_S = 20
 ENTITY = {"entities": [{"name": "api", "entityType": "t", "observations": ["o"]}]}

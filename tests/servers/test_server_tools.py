@@ -15,7 +15,7 @@ from memory_fabric.servers.mcp import tools
 from memory_fabric.store import switches
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from servers.doors import SAID_BY, connected, run, settings, texts
+from servers.mcp_clients import SAID_BY, connected, run, settings, texts
 
 USER = Provenance(source="cli", trust="user")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from door.support import make_source_archive, make_wheel
+from launchers.support import make_source_archive, make_wheel
 from memory_fabric.errors import FabricError
 from memory_fabric.setup import extras, packages
 from memory_fabric.setup.packages import MARKER

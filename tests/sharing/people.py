@@ -12,7 +12,7 @@ from command_line import run_here
 from memory_fabric.config import read_settings
 from memory_fabric.models import Record
 from memory_fabric.store.memory import Memory
-from replay.door import Door
+from replay.hook_runner import HookRunner
 
 LOCAL = Path(".claude") / "memory"
 
@@ -22,9 +22,9 @@ class Person:
 
     def __init__(self, folder: Path, name: str, remote: Path | None = None) -> None:
         self.name = name
-        self.door = Door(folder / name)
-        self.project = self.door.project
-        self.door.environ |= {"USER": name, "CLAUDE_CODE_SESSION_ATTENDED": "1"}
+        self.hooks = HookRunner(folder / name)
+        self.project = self.hooks.project
+        self.hooks.environ |= {"USER": name, "CLAUDE_CODE_SESSION_ATTENDED": "1"}
         if remote is not None:
             self.git("clone", "-q", str(remote), ".")
 
@@ -44,7 +44,7 @@ class Person:
             cwd=self.project,
             env={
                 "PATH": os.environ["PATH"],
-                "HOME": str(self.door.user_home),
+                "HOME": str(self.hooks.user_home),
                 "GIT_CONFIG_NOSYSTEM": "1",
                 **who,
             },
@@ -57,7 +57,7 @@ class Person:
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         """The answer of `memory-fabric` in this person's shell."""
-        done = run_here(words, self.door.environ, self.project)
+        done = run_here(words, self.hooks.environ, self.project)
         return subprocess.CompletedProcess(words, done.status, done.out, done.err)
 
     def json(self, *words: str) -> dict[str, Any]:
@@ -69,23 +69,23 @@ class Person:
 
     def works(self, text: str, session: str = "work") -> None:
         """Say something to the client, and let the session stop."""
-        self.door.say(text, session)
-        self.door.ring({"hook_event_name": "Stop", "session_id": session})
+        self.hooks.say(text, session)
+        self.hooks.run({"hook_event_name": "Stop", "session_id": session})
 
     def isolates(self, domain: str) -> None:
         """Write a config.toml that isolates this domain."""
-        path = self.door.memory / "config.toml"
+        path = self.hooks.memory / "config.toml"
         path.write_text(f"[domains.{domain}]\nisolate = true\n", "utf-8")
 
     def starts(self, session: str) -> str:
         """What a new session is given at its start."""
-        return self.door.ring(
+        return self.hooks.run(
             {"hook_event_name": "SessionStart", "session_id": session, "source": "startup"}
         ).context
 
     def asks(self, prompt: str, session: str = "asking") -> str:
         """What a prompt is given."""
-        return self.door.say(prompt, session).context
+        return self.hooks.say(prompt, session).context
 
     def publishes(self) -> None:
         """Commit the folder, bring in what others pushed, and push."""
@@ -95,7 +95,7 @@ class Person:
         self.git("push", "-q")
 
     def memory(self) -> Memory:
-        return Memory.open(read_settings(self.door.environ, {}))
+        return Memory.open(read_settings(self.hooks.environ, {}))
 
     def records(self, where: str = "1") -> list[Record]:
         """Stored records, newest first."""

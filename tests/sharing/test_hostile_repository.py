@@ -14,7 +14,7 @@ import pytest
 from memory_fabric import ids
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store.sharing import claims_read
-from replay.door import OUT_OF_TIME
+from replay.hook_runner import OUT_OF_TIME
 from sharing.people import LOCAL, Person, team
 
 REDIS = "We decided to use Redis for the cart cache because it expires keys by itself."
@@ -76,7 +76,7 @@ def test_without_sharing_a_repository_plants_nothing(ann: Person) -> None:
 
     start = ann.starts("new")
     asked = ann.asks("Which cart cache, Mongo or evil Redis?", "new")
-    ann.door.ring({"hook_event_name": "Stop", "session_id": "new"})
+    ann.hooks.run({"hook_event_name": "Stop", "session_id": "new"})
 
     assert "Mongo" not in start + asked and ORDER not in start + asked
     assert {r.id: r for r in ann.records()} == before
@@ -85,7 +85,7 @@ def test_without_sharing_a_repository_plants_nothing(ann: Person) -> None:
 
 
 def test_links_lead_nowhere_and_endless_ones_are_not_read(ann: Person) -> None:
-    precious = ann.door.folder / "precious"
+    precious = ann.hooks.folder / "precious"
     precious.write_text("mine\n")
     local = ann.project / LOCAL
     for name in (".gitignore", "decisions.jsonl"):
@@ -121,7 +121,7 @@ def test_a_folder_that_is_a_link_is_not_shared(tmp_path: Path) -> None:
 def test_a_hostile_journal_makes_claims_and_nothing_else(ann: Person) -> None:
     ann.json("share", "on")
     [own] = ann.records("type = 'decision'")
-    notes = next((ann.door.user_home / ".claude" / "projects").rglob("MEMORY.md"))
+    notes = next((ann.hooks.user_home / ".claude" / "projects").rglob("MEMORY.md"))
     shown, graph = notes.read_bytes(), ann.json("status")["tiers"][0]["counts"]
     fake = claim("Redis for the cart cache was a mistake: " + ORDER, entities=[["Redis", "tool"]])
     plant(
@@ -238,7 +238,7 @@ def test_a_large_file_costs_little(ann: Person) -> None:
 
     assert "The newest line counts" in start
     assert time.monotonic() - started < 10
-    assert not any(OUT_OF_TIME in said for said in ann.door.log)
+    assert not any(OUT_OF_TIME in said for said in ann.hooks.log)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_what_others_wrote_can_be_asked_about_pinned_and_forgotten(ann: Person) 
     ann.json("pin", theirs["id"])
     plant(ann, theirs | {"why": "it has constraints"})
     assert "pinned" in ann.starts("two")
-    notes = next((ann.door.user_home / ".claude" / "projects").rglob("MEMORY.md"))
+    notes = next((ann.hooks.user_home / ".claude" / "projects").rglob("MEMORY.md"))
     ann.json("sync")
     assert "Postgres" not in notes.read_text("utf-8")
 

@@ -184,8 +184,8 @@ def test_two_clones_of_one_user_hold_nothing_twice(tmp_path: Path) -> None:
     ann.json("share", "on")
     ann.publishes()
     second = Person(tmp_path, "second", tmp_path / "team" / "shop.git")
-    second.door.environ |= {
-        "MEMORY_FABRIC_HOME": ann.door.environ["MEMORY_FABRIC_HOME"],
+    second.hooks.environ |= {
+        "MEMORY_FABRIC_HOME": ann.hooks.environ["MEMORY_FABRIC_HOME"],
         "USER": "ann",
     }
 
@@ -206,7 +206,7 @@ def test_two_clones_of_one_user_hold_nothing_twice(tmp_path: Path) -> None:
 
 def test_a_new_machine_of_the_same_user_reads_its_own_words_as_claims(tmp_path: Path) -> None:
     ann, laptop = team(tmp_path, "ann", "laptop")
-    laptop.door.environ["USER"] = "ann"
+    laptop.hooks.environ["USER"] = "ann"
     ann.works(REDIS)
     ann.json("share", "on")
     ann.publishes()
@@ -325,6 +325,6 @@ def test_records_of_an_isolated_domain_are_not_shared(tmp_path: Path) -> None:
     assert "Redis" in text and f'"id": "{forgotten}", "forgotten": true' in text
     assert "Contracts" not in text and "Letters" not in text
     assert shared["waiting"] == ann.json("share")["waiting"] == 0
-    kept = "".join(p.read_text("utf-8") for p in ann.door.memory.rglob("decisions.jsonl"))
+    kept = "".join(p.read_text("utf-8") for p in ann.hooks.memory.rglob("decisions.jsonl"))
     assert "Contracts" in kept and "Letters" in kept
     assert ann.json("sync")["failures"] == [] and "Letters" not in ann.journal.read_text("utf-8")

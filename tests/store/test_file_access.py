@@ -26,7 +26,7 @@ ALLOWED = {
     "store/files.py": "the one place",
     "store/database.py": OWN_DATABASE,
     "store/backup.py": OWN_DATABASE,
-    "store/repair.py": OWN_DATABASE,
+    "store/health/repair.py": OWN_DATABASE,
     "store/projects/link.py": OWN_DATABASE,
     "store/notices.py": MADE_NEW,
     "store/health/alerts.py": MADE_NEW,

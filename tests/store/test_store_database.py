@@ -386,8 +386,8 @@ def test_the_full_text_needs_its_module() -> None:
 def test_who_goes_first_asks_until_the_other_has_written(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     first, other = opened(path), opened(path)
-    first.go_first()
-    first.go_first()
+    first.prioritize_writes()
+    first.prioritize_writes()
     begun, done = threading.Event(), threading.Event()
 
     def write() -> None:
@@ -433,7 +433,7 @@ def test_who_goes_first_waits_for_a_reader_where_there_is_no_log(tmp_path: Path)
     path = tmp_path / "graph.db"
     without_a_log(path)
     first, reader = opened(path), opened(path)
-    first.go_first()
+    first.prioritize_writes()
     errors: list[Exception] = []
 
     def write() -> None:
@@ -457,7 +457,7 @@ def test_who_goes_first_waits_for_a_reader_where_there_is_no_log(tmp_path: Path)
 
 def test_who_goes_first_reads_as_patiently_as_others(tmp_path: Path) -> None:
     db = opened(tmp_path / "graph.db", busy_ms=1234)
-    db.go_first()
+    db.prioritize_writes()
     with db.transaction() as c:
         c.execute("INSERT INTO meta VALUES ('first', 'a')")
 
@@ -491,7 +491,7 @@ def test_who_goes_first_gives_up_in_time_too(
 ) -> None:
     monkeypatch.setattr(database, "BUSY_MS", 50)
     first, other = opened(tmp_path / "graph.db"), opened(tmp_path / "graph.db")
-    first.go_first()
+    first.prioritize_writes()
 
     with (
         other.transaction(),

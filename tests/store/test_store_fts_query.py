@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memory_fabric.models import Provenance
 from memory_fabric.store import fts_query
 from memory_fabric.store.database import Database
-from memory_fabric.store.fts_query import match_expression, telling
+from memory_fabric.store.fts_query import match_expression, selective_query
 from store.support import USER, World, create, database, decision, entity
 
 LETTERS = "abcdef"
@@ -78,7 +78,7 @@ class Large:
 
     def asked(self, index: str, groups: Sequence[Sequence[str]]) -> set[int]:
         """The rows that are worth ranking for these groups."""
-        return self.found(index, telling(self.db, index, groups, LIMIT))
+        return self.found(index, selective_query(self.db, index, groups, LIMIT))
 
     def holding(self, index: str, *words: str) -> set[int]:
         """The rows that hold all of the words."""
@@ -190,7 +190,7 @@ def test_frequent_things_that_never_meet_are_found_by_the_rarest(tmp_path: Path)
 
     found = db.rows(
         "SELECT text FROM observations_fts WHERE observations_fts MATCH ?",
-        (telling(db, "observations_fts", [["since"], ["before"], ["hence"]], LIMIT),),
+        (selective_query(db, "observations_fts", [["since"], ["before"], ["hence"]], LIMIT),),
     )
     memory.close()
 
@@ -203,16 +203,21 @@ def test_few_matches_are_all_ranked(
 ) -> None:
     asked = [["north"], ["south", "unheard"], [RARE]]
 
-    pruned = telling(large.db, index, asked, LIMIT)
+    pruned = selective_query(large.db, index, asked, LIMIT)
     monkeypatch.setattr(fts_query, "RANKED_ROWS", ROWS)
-    assert telling(large.db, index, asked, LIMIT) == '"north" OR "south" OR "gneiss"' != pruned
+    assert (
+        selective_query(large.db, index, asked, LIMIT) == '"north" OR "south" OR "gneiss"' != pruned
+    )
     monkeypatch.setattr(fts_query, "COMMON_FROM_ROWS", ROWS + 1)
-    assert telling(large.db, index, asked, LIMIT) == '"north" OR "south" OR "unheard" OR "gneiss"'
+    assert (
+        selective_query(large.db, index, asked, LIMIT)
+        == '"north" OR "south" OR "unheard" OR "gneiss"'
+    )
 
 
 def test_a_phrase_is_asked_for_as_it_is(large: Large) -> None:
     assert (
-        telling(large.db, INDEXES[0], [["north"]], LIMIT, ["stone7 obsidian"])
+        selective_query(large.db, INDEXES[0], [["north"]], LIMIT, ["stone7 obsidian"])
         == '"stone7 obsidian"'
     )
 
@@ -220,13 +225,13 @@ def test_a_phrase_is_asked_for_as_it_is(large: Large) -> None:
 def test_a_question_of_unheard_words_alone_matches_nothing(
     large: Large,
 ) -> None:
-    assert telling(large.db, INDEXES[0], [["unheard"], ["never"]], LIMIT) == ""
+    assert selective_query(large.db, INDEXES[0], [["unheard"], ["never"]], LIMIT) == ""
 
 
 def statements(db: Database, index: str, groups: Sequence[Sequence[str]]) -> int:
     made: list[str] = []
     db.connection.set_trace_callback(made.append)
-    telling(db, index, groups, LIMIT)
+    selective_query(db, index, groups, LIMIT)
     db.connection.set_trace_callback(None)
     return sum(not statement.startswith("--") for statement in made)
 

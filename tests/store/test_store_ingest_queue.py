@@ -369,7 +369,7 @@ def test_a_purge_reaches_texts_that_are_done_dead_waiting_and_in_work(
     memory.flush()
     backup.create(memory.path_of("project"))
     found = purge.find(memory, intake_record(memory, done))
-    assert purge.toll(memory, found).ingests == 3
+    assert purge.preview(memory, found).ingests == 3
     purge.purge(memory, found, Provenance("cli", trust="user"))
     assert PRIVATE.lower().encode() not in world.all_bytes().lower()
     assert not ingest_queue.finish(memory, at_work.id, "w1", {})

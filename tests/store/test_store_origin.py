@@ -1,4 +1,4 @@
-"""What a record brought into the graph."""
+"""The graph rows of a record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.models import Record
-from memory_fabric.store.history.origin import Brought, brought
+from memory_fabric.store.history.origin import GraphRows, graph_rows
 from memory_fabric.store.memory import Memory
 from store.support import USER, World, pagination
 
@@ -26,7 +26,7 @@ def remembered(memory: Memory, record: Record) -> Record:
 def test_entities_that_it_made_are_new_and_what_it_says_is_counted(memory: Memory) -> None:
     stored = remembered(memory, pagination())
 
-    assert brought(memory, stored, repeated=False) == Brought(
+    assert graph_rows(memory, stored, repeated=False) == GraphRows(
         ("cursor-pagination", "list-endpoints", "billing"), (), observations=3, relations=1
     )
 
@@ -35,7 +35,7 @@ def test_entities_that_others_made_are_known(memory: Memory) -> None:
     remembered(memory, pagination())
     second = remembered(memory, pagination()._replace(what="Cursors stay stable under inserts"))
 
-    found = brought(memory, second, repeated=False)
+    found = graph_rows(memory, second, repeated=False)
 
     assert found.new == ()
     assert found.known == ("cursor-pagination", "list-endpoints", "billing")
@@ -45,15 +45,15 @@ def test_entities_that_others_made_are_known(memory: Memory) -> None:
 def test_of_a_repeat_everything_is_known(memory: Memory) -> None:
     stored = remembered(memory, pagination())
 
-    assert brought(memory, stored, repeated=True).new == ()
-    assert len(brought(memory, stored, repeated=True).known) == 3
+    assert graph_rows(memory, stored, repeated=True).new == ()
+    assert len(graph_rows(memory, stored, repeated=True).known) == 3
 
 
 def test_what_is_local_brings_nothing_into_the_graph(memory: Memory) -> None:
     stored = remembered(memory, pagination()._replace(scope="local"))
 
-    assert brought(memory, stored, repeated=False) == Brought()
+    assert graph_rows(memory, stored, repeated=False) == GraphRows()
 
 
 def test_what_is_not_in_the_database_has_brought_nothing(memory: Memory) -> None:
-    assert brought(memory, pagination()._replace(id="elsewhere"), repeated=False) == Brought()
+    assert graph_rows(memory, pagination()._replace(id="elsewhere"), repeated=False) == GraphRows()

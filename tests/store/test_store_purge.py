@@ -20,13 +20,13 @@ from memory_fabric.store import (
     log,
     merge,
     notices,
-    repair,
     sessions,
     signing,
 )
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.graph_file.mirror import home_of, open_mirrored
+from memory_fabric.store.health import repair
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
 from store.support import (
@@ -105,7 +105,7 @@ def filled(world: World) -> str:
     sessions.save_task(db, "t1", "s1", "writer", f"Say that {SECRET}", now)
     memory.flush()
     backup.create(db.path)
-    notices.leave(memory.settings.home, f"Remembered: {SECRET}")
+    notices.add(memory.settings.home, f"Remembered: {SECRET}")
     log.note(memory.settings.home, "", f"could not read {SECRET}")
     log.note(memory.settings.home, "", "another line")
     for ending in ("", "-wal"):
@@ -223,10 +223,10 @@ def test_an_entity_is_purged_by_an_alias_and_not_where_others_speak_of_it(world:
     merge.add_aliases(memory, "Ann", ["Annabella"], BY)
     found = purging.find(memory, "Annabella")
 
-    toll = purging.toll(memory, found)
+    preview = purging.preview(memory, found)
     purging.purge(memory, found, BY)
 
-    assert toll.mentions == 1
+    assert preview.mentions == 1
     whole = graph.read_graph(database(memory))
     assert [(e.name, e.observations) for e in whole.entities] == [("Bob", ("Ann is his sister",))]
     assert whole.relations == ()
@@ -242,10 +242,10 @@ def test_a_text_that_others_hold_too_stays_there(world: World) -> None:
     create(memory, entity("api", slow, "is called by nobody"), entity("web", slow))
     found = purging.find(memory, "api", exact=True)
 
-    toll = purging.toll(memory, found)
+    preview = purging.preview(memory, found)
     purging.purge(memory, found, BY)
 
-    assert toll.shared == 1
+    assert preview.shared == 1
     assert observations_of(database(memory), "web") == (slow,)
     memory.close()
     assert b"is called by nobody" not in world.all_bytes()
@@ -255,10 +255,10 @@ def test_the_preview_says_what_goes_and_changes_nothing(world: World) -> None:
     id_ = filled(world)
     memory = world.memory()
 
-    toll = purging.toll(memory, purging.find(memory, id_))
+    preview = purging.preview(memory, purging.find(memory, id_))
 
-    assert (toll.turns, toll.tasks, toll.blocks) == (2, 1, 2)
-    assert (toll.backups, toll.set_aside) == (1, 2)
+    assert (preview.turns, preview.tasks, preview.blocks) == (2, 1, 2)
+    assert (preview.backups, preview.set_aside) == (1, 2)
     memory.close()
     assert SECRET.encode() in world.all_bytes()
 

@@ -13,10 +13,11 @@ from memory_fabric.clients.claude_code.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Entity, Provenance
 from memory_fabric.session.turn_dedup import sorted_out
-from memory_fabric.store import backup, graph, journal, log, merge, notices, repair, sessions, spool
+from memory_fabric.store import backup, graph, journal, log, merge, notices, sessions, spool
 from memory_fabric.store.forget import plan, purge_files, purge_rows
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.spellings import Needle, Sought
+from memory_fabric.store.health import repair
 from memory_fabric.store.memory import Memory
 from store.support import (
     TOOL,
@@ -96,7 +97,7 @@ def filled(world: World, words: str) -> None:
     memory.flush()
     backup.create(db.path)
     plan.forget(memory, plan.find(memory, "two wings"), BY)
-    notices.leave(memory.settings.home, f"Remembered: {words}")
+    notices.add(memory.settings.home, f"Remembered: {words}")
     log.note(memory.settings.home, "", f"could not read {words}")
     item = {"idempotency_key": "k1", "session_summary": f"We use {words}"}
     spool.add(memory.settings.home, "https://r.example", "p", item, 0.0)
@@ -196,11 +197,11 @@ def test_every_spelling_of_the_words_goes(world: World, spelled: str) -> None:
 def test_longer_words_keep_their_part_unless_it_is_asked_for(world: World) -> None:
     memory = world.memory()
     say(memory, "as -kbackwater", "the backwaters", "a backwater, yes")
-    toll = purging.toll(memory, purging.find(memory, "backwater"))
+    preview = purging.preview(memory, purging.find(memory, "backwater"))
 
     purge(memory, "backwater")
 
-    assert (toll.turns, toll.inside) == (1, 2)
+    assert (preview.turns, preview.inside) == (1, 2)
     assert turns(memory) == ["as -kbackwater", "the backwaters", "a [erased], yes"]
     purge(memory, "backwater", inside=True)
     assert turns(memory) == ["as -k[erased]", "the [erased]s", "a [erased], yes"]
@@ -404,11 +405,19 @@ def test_the_preview_counts_by_place_and_changes_nothing(world: World) -> None:
     before = held(world, PLAIN)
 
     found = purging.find(memory, PLAIN)
-    toll = purging.toll(memory, found)
+    preview = purging.preview(memory, found)
 
-    assert (toll.records, toll.entities, toll.turns, toll.blocks, toll.tasks) == (2, 1, 2, 2, 1)
-    assert (toll.forwarding, toll.pages, toll.backups, toll.set_aside) == (1, 1, 1, 1)
-    assert toll.logs == 3 and toll.queues == 1 and toll.history > 3 and toll.journals > 3
+    assert (preview.records, preview.entities, preview.turns, preview.blocks, preview.tasks) == (
+        2,
+        1,
+        2,
+        2,
+        1,
+    )
+    assert (preview.forwarding, preview.pages, preview.backups, preview.set_aside) == (1, 1, 1, 1)
+    assert (
+        preview.logs == 3 and preview.queues == 1 and preview.history > 3 and preview.journals > 3
+    )
     assert held(world, PLAIN) == before
     memory.close()
 

@@ -366,7 +366,7 @@ def test_a_removed_database_is_built_again_with_all_that_was_acknowledged(world:
     sync.drain(mending)
     found = graph.read_graph(database(mending)).entities
     assert [entity.name for entity in found] == ["journalled", "not yet", "after"]
-    assert "rebuilt from no backup and 2 journalled changes" in mending.told[0]
+    assert "rebuilt from no backup and 2 journalled changes" in mending.messages[0]
 
 
 def test_a_home_that_was_deleted_does_not_come_back_from_an_open_memory(world: World) -> None:
@@ -412,7 +412,7 @@ def test_repair_brings_back_what_only_the_journal_has(world: World) -> None:
 
     found = graph.read_graph(database(mending)).entities
     assert [entity.name for entity in found] == ["a", "b"]
-    assert mending.told == ["1 changes were restored from the journal."]
+    assert mending.messages == ["1 changes were restored from the journal."]
 
 
 def test_a_byte_order_mark_loses_no_line_of_the_queue(world: World) -> None:

@@ -65,7 +65,7 @@ def tasks_and_checkpoints(memory: Memory, secret: str) -> None:
 
 
 def said_to_the_user(memory: Memory, secret: str) -> None:
-    notices.leave(memory.settings.home, f"failed with {secret}")
+    notices.add(memory.settings.home, f"failed with {secret}")
     log.note(memory.settings.home, "", f"failed with {secret}")
 
 
@@ -134,7 +134,7 @@ def test_all_files_are_their_owners_only(tmp_path: Path) -> None:
     memory.remember(decision(confidence=0.9), USER)
     memory.flush()
     sync.backup_when_due(memory)
-    notices.leave(str(world.home), "x")
+    notices.add(str(world.home), "x")
     log.note(str(world.home), "", "x")
     ours = [world.home, *world.home.rglob("*"), world.local, *world.local.rglob("*")]
     for path in ours:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.store import backup, database, files, graph, repair
+from memory_fabric.store import backup, database, files, graph
+from memory_fabric.store.health import repair
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, create, entity, names, pagination
@@ -63,7 +64,7 @@ def test_a_damaged_database_is_rebuilt_from_the_journal_and_told_once(world: Wor
     damage(path)
     memory = world.memory(repair=True)
     assert graph.read_graph(opened(memory)) == before
-    [told] = memory.told
+    [told] = memory.messages
     assert "no backup and 2 journalled changes" in told
     [name] = aside(path)
     assert re.fullmatch(r"graph\.db\.corrupt-\d{8}T\d{6}", name) and name in told
@@ -71,7 +72,7 @@ def test_a_damaged_database_is_rebuilt_from_the_journal_and_told_once(world: Wor
     memory.close()
     again = world.memory(repair=True)
     assert graph.read_graph(opened(again)) == before
-    assert again.told == [] and aside(path) == [name]
+    assert again.messages == [] and aside(path) == [name]
 
 
 def test_the_newest_sound_backup_is_taken_first(world: World) -> None:
@@ -88,7 +89,7 @@ def test_the_newest_sound_backup_is_taken_first(world: World) -> None:
     damage(Path(newest))
     memory = world.memory(repair=True)
     assert entities(memory) == ["one", "two", "three"]
-    assert os.path.basename(first) in memory.told[0]
+    assert os.path.basename(first) in memory.messages[0]
 
 
 def test_what_no_journal_had_yet_is_read_out_of_the_damaged_file(world: World) -> None:
@@ -121,7 +122,7 @@ def test_a_false_suspicion_costs_nothing(world: World) -> None:
     path = closed(memory)
     database.mark_suspect(str(path))
     memory = world.memory(repair=True)
-    assert entities(memory) == ["api"] and memory.told == []
+    assert entities(memory) == ["api"] and memory.messages == []
     assert not database.is_suspect(str(path)) and aside(path) == []
 
 
@@ -138,7 +139,7 @@ def test_a_broken_full_text_index_is_made_again_in_place(world: World) -> None:
         "SELECT rowid FROM observations_fts WHERE observations_fts MATCH 'http'"
     )
     assert found == [(1,)]
-    assert memory.told == [] and entities(memory) == ["api"]
+    assert memory.messages == [] and entities(memory) == ["api"]
 
 
 def test_two_processes_rebuild_once(world: World) -> None:
@@ -153,7 +154,7 @@ from memory_fabric.config import read_settings
 from memory_fabric.store.memory import Memory
 memory = Memory.open(read_settings(os.environ, {}), repair=True)
 memory.database("project", create=True)
-print(len(memory.told))
+print(len(memory.messages))
 """
     processes = [world.start(script) for _ in range(3)]
     said = []
@@ -178,7 +179,7 @@ def test_a_journal_with_bad_lines_gives_the_rest(world: World) -> None:
     damage(closed(memory))
     memory = world.memory(repair=True)
     assert entities(memory) == ["one", "two"]
-    assert "1 lines could not be read" in memory.told[0]
+    assert "1 lines could not be read" in memory.messages[0]
 
 
 def test_damage_that_comes_while_it_is_open_queues_the_change(world: World) -> None:

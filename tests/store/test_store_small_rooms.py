@@ -20,7 +20,7 @@ from store.support import USER, World, create, database, decision, entity
 def test_a_notice_is_told_once(tmp_path: Path) -> None:
     home = str(tmp_path)
     for text in ("one", "two", "one"):
-        notices.leave(home, text)
+        notices.add(home, text)
     assert notices.take(home) == ["one", "two"]
     assert notices.take(home) == []
 
@@ -28,7 +28,7 @@ def test_a_notice_is_told_once(tmp_path: Path) -> None:
 def test_notices_never_fail_an_event(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     assert notices.take(home) == []
-    notices.leave(home, "x")
+    notices.add(home, "x")
     with Locked(os.path.join(home, notices.NOTICES + ".lock")):
         assert notices.take(home) == []
     assert notices.take(home) == ["x"]

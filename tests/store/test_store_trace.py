@@ -11,8 +11,7 @@ from memory_fabric.errors import NotFound
 from memory_fabric.models import Provenance
 from memory_fabric.store import merge, sessions
 from memory_fabric.store.forget import plan
-from memory_fabric.store.history import trace as tracing
-from memory_fabric.store.history import undo
+from memory_fabric.store.history import trace, undo
 from memory_fabric.store.history.trace import EntityTrace, RecordTrace
 from memory_fabric.store.memory import Memory
 from store.support import (
@@ -37,7 +36,7 @@ def memory(tmp_path: Path) -> Memory:
 
 
 def told(memory: Memory, name: str | None = None) -> list[str]:
-    return [one.what for one in tracing.history(memory, name, 50)]
+    return [one.what for one in trace.history(memory, name, 50)]
 
 
 def test_every_change_is_told_in_words_newest_first(memory: Memory) -> None:
@@ -78,7 +77,7 @@ def test_records_are_told_with_type_and_id(memory: Memory) -> None:
 
     assert lines[0] == f"undid: forgot {what}"
     assert lines[1:] == [f"forgot {what}", f"strengthened {what}", f"remembered {what}"]
-    changes = [one.change for one in tracing.history(memory, record.id, 50)]
+    changes = [one.change for one in trace.history(memory, record.id, 50)]
     assert [change.undone for change in changes] == [False, True, False, False]
     assert changes[0].by["author"] == "ann"
 
@@ -111,7 +110,7 @@ def test_all_changes_and_no_more_than_asked_for(memory: Memory) -> None:
     create(memory, entity("three"))
 
     assert told(memory) == [f"created {name} (component)" for name in ("three", "two", "one")]
-    assert len(tracing.history(memory, None, 2)) == 2
+    assert len(trace.history(memory, None, 2)) == 2
     assert told(memory, "nobody") == []
 
 
@@ -124,13 +123,15 @@ def test_why_of_a_record_says_who_saw_it_and_was_given_it(memory: Memory) -> Non
         database(memory), "s9", "a1", [f"record:{record.id}"], "subagent", NOW
     )
 
-    trace = tracing.why(memory, record.id[-8:])
+    origin = trace.why(memory, record.id[-8:])
 
-    assert isinstance(trace, RecordTrace)
-    assert (trace.record.id, trace.seen_in, trace.store) == (record.id, ("s1", "s2"), "project")
-    assert trace.tiers == ("graph", "decisions.jsonl", "MEMORY.md")
-    assert [(g.session, g.agent, g.channel) for g in trace.gifts] == [("s9", "a1", "subagent")]
-    assert trace.gone is None
+    assert isinstance(origin, RecordTrace)
+    assert (origin.record.id, origin.seen_in, origin.store) == (record.id, ("s1", "s2"), "project")
+    assert origin.tiers == ("graph", "decisions.jsonl", "MEMORY.md")
+    assert [(g.session, g.agent, g.channel) for g in origin.injections] == [
+        ("s9", "a1", "subagent")
+    ]
+    assert origin.deletion is None
 
 
 def test_why_of_an_entity_says_who_said_each_observation(memory: Memory) -> None:
@@ -142,16 +143,20 @@ def test_why_of_an_entity_says_who_said_each_observation(memory: Memory) -> None
     given = [f"graph:cursor-pagination#{number}", f"record:{record.id}", "graph:other#1"]
     sessions.record_injections(database(memory), "s9", "", given, "prompt", NOW)
 
-    trace = tracing.why(memory, "keyset")
+    origin = trace.why(memory, "keyset")
 
-    assert isinstance(trace, EntityTrace)
-    assert (trace.name, trace.type, trace.aliases) == ("cursor-pagination", "pattern", ("keyset",))
-    assert [(s.trust, s.source, s.record) for s in trace.said] == [
+    assert isinstance(origin, EntityTrace)
+    assert (origin.name, origin.type, origin.aliases) == (
+        "cursor-pagination",
+        "pattern",
+        ("keyset",),
+    )
+    assert [(s.trust, s.source, s.record) for s in origin.statements] == [
         ("user", "prompt", record.id),
         ("tool", "mcp", ""),
     ]
-    assert [[g.session for g in s.gifts] for s in trace.said] == [["s9"], ["s9"]]
-    assert trace.said[1].session == "s1"
+    assert [[g.session for g in s.injections] for s in origin.statements] == [["s9"], ["s9"]]
+    assert origin.statements[1].session == "s1"
 
 
 def test_why_of_what_was_forgotten_or_deleted_says_who_took_it(memory: Memory) -> None:
@@ -161,20 +166,20 @@ def test_why_of_what_was_forgotten_or_deleted_says_who_took_it(memory: Memory) -
     plan.forget(memory, plan.find(memory, record.id), BY)
     memory.write("delete_entities", {"entityNames": ["Redis"]}, TOOL)
 
-    gone, deleted = tracing.why(memory, record.id), tracing.why(memory, "Redis")
+    gone, deleted = trace.why(memory, record.id), trace.why(memory, "Redis")
 
-    assert isinstance(gone, RecordTrace) and gone.gone is not None
-    assert gone.record.what == record.what and gone.gone.what.startswith("forgot decision")
-    assert isinstance(deleted, EntityTrace) and deleted.gone is not None
-    assert [s.text for s in deleted.said] == ["is fast"]
-    assert deleted.gone.what == "deleted Redis with 1 observation"
+    assert isinstance(gone, RecordTrace) and gone.deletion is not None
+    assert gone.record.what == record.what and gone.deletion.what.startswith("forgot decision")
+    assert isinstance(deleted, EntityTrace) and deleted.deletion is not None
+    assert [s.text for s in deleted.statements] == ["is fast"]
+    assert deleted.deletion.what == "deleted Redis with 1 observation"
 
 
 def test_why_of_what_nobody_knows_is_said(memory: Memory) -> None:
     create(memory, entity("Redis"))
     for unknown in ("nobody", "0123456789abcdef"):
         with pytest.raises(NotFound):
-            tracing.why(memory, unknown)
+            trace.why(memory, unknown)
 
 
 def test_a_change_that_is_older_than_a_rule_of_redaction_is_not_told_as_it_is(
@@ -189,7 +194,7 @@ def test_a_change_that_is_older_than_a_rule_of_redaction_is_not_told_as_it_is(
             (secret, secret, secret),
         )
 
-    (change,) = tracing.history(memory, None, 10)
+    (change,) = trace.history(memory, None, 10)
 
-    assert secret not in json.dumps(tracing.as_json(change))
+    assert secret not in json.dumps(trace.as_json(change))
     assert "[redacted: " in change.what

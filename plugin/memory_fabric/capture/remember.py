@@ -20,7 +20,7 @@ from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
 from memory_fabric.store.operations.occurrences import CORRECTED
-from memory_fabric.store.records import key_of, say_the_same
+from memory_fabric.store.records import have_same_text, key_of
 from memory_fabric.text import cut, name_key, without_controls, without_injected, words
 
 TYPE_CHECKING = False
@@ -82,7 +82,7 @@ def _is_known(memory: Memory, record: Record, domain: str) -> bool:
     """Return True if a domain holds the record in the same words."""
     same = "key = ? AND scope = ? AND domain = ? AND superseded_by = '' AND valid_to = ''"
     found = memory.find_records(same, (key_of(record), record.scope, domain))
-    return any(say_the_same(known, record) for known in found)
+    return any(have_same_text(known, record) for known in found)
 
 
 def found_in(

@@ -42,7 +42,7 @@ def stands(memory: Memory, record: Record, by: Provenance) -> bool:
         (records.key_of(record), record.scope, by.session, record.type),
     )
     domain = record.domain if record.domain != "general" else by.domain
-    return any(k.domain == domain and records.say_the_same(k, record) for k in known)
+    return any(k.domain == domain and records.have_same_text(k, record) for k in known)
 
 
 def in_known_words(memory: Memory, record: Record, by: Provenance) -> Record:
@@ -97,10 +97,10 @@ def propose(memory: Memory, stored: Record, said_at: str) -> None:
         f"corrected twice: “{cut(one_line(stored.what), MAX_TOLD_CHARS)}”: to have it pinned, "
         f"ask Claude for memory-fabric pin {ids.short_id(stored.id)}"
     )
-    memory.told.append(sentence)
+    memory.messages.append(sentence)
     place = memory.project.id if memory.project else memory.settings.home
     try:
-        notices.leave(memory.settings.home, sentence, place=place, about=stored.id)
+        notices.add(memory.settings.home, sentence, place=place, about=stored.id)
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
 

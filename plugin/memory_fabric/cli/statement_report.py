@@ -11,7 +11,7 @@ from memory_fabric.cli import formatting, show
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record, stated_at
 from memory_fabric.store.history import resolve
-from memory_fabric.store.history.origin import Brought, brought
+from memory_fabric.store.history.origin import GraphRows, graph_rows
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
 
@@ -27,7 +27,7 @@ class Confirmation(NamedTuple):
 
     record: Record
     repeated: bool
-    brought: Brought
+    graph_rows: GraphRows
     tiers: list[str]
     replaced: list[Record]
     opposite: list[Record]
@@ -41,7 +41,7 @@ def confirmation(memory: Memory, stored: Record, *, repeated: bool) -> Confirmat
     return Confirmation(
         stored,
         repeated,
-        brought(memory, stored, repeated=repeated),
+        graph_rows(memory, stored, repeated=repeated),
         resolve.tiers_holding(memory, stored.id),
         memory.find_records("superseded_by = ?", (stored.id,)),
         contradicting(memory, stored),
@@ -53,9 +53,9 @@ def as_json(told: Confirmation) -> dict[str, Any]:
     """Return the record and the facts of its confirmation as a JSON object."""
     whole = formatting.as_json(told.record) | {
         "repeated": told.repeated,
-        "new_entities": list(told.brought.new),
-        "known_entities": list(told.brought.known),
-        "observations": told.brought.observations,
+        "new_entities": list(told.graph_rows.new),
+        "known_entities": list(told.graph_rows.known),
+        "observations": told.graph_rows.observations,
         "tiers": told.tiers,
         "replaces": [record.id for record in told.replaced],
         "opposite": [_opposite(record) for record in told.opposite],
@@ -74,10 +74,10 @@ def show_confirmation(told: Confirmation) -> None:
         (
             ("what", cut(stored.what, MAX_WHAT_CHARS)),
             ("why", cut(stored.why, MAX_WHAT_CHARS)),
-            ("new entities", _entities(told, told.brought.new)),
-            ("known entities", _entities(told, told.brought.known)),
+            ("new entities", _entities(told, told.graph_rows.new)),
+            ("known entities", _entities(told, told.graph_rows.known)),
             ("relations", "; ".join(f"{r.source} {r.type} {r.target}" for r in stored.relations)),
-            ("graph", _counted(told.brought)),
+            ("graph", _counted(told.graph_rows)),
             ("domain", stored.domain),
             ("scope", f"{stored.scope}, confidence {stored.confidence:.2f}"),
             ("replaces", "; ".join(f"{r.what} ({short_id(r.id)})" for r in told.replaced)),
@@ -112,8 +112,8 @@ def _entities(told: Confirmation, names: tuple[str, ...]) -> str:
     return ", ".join(f"{name} ({types.get(name, 'unknown')})" for name in names)
 
 
-def _counted(brought: Brought) -> str:
-    counts = (brought.observations, "observation"), (brought.relations, "relation")
+def _counted(graph_rows: GraphRows) -> str:
+    counts = (graph_rows.observations, "observation"), (graph_rows.relations, "relation")
     return ", ".join(many(count, what) for count, what in counts if count)
 
 

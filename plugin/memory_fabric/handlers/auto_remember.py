@@ -1,4 +1,4 @@
-"""Stop: save the turn's memories, then update tiers 2 and 3."""
+"""Stop: save the turn's notes, then update tiers 2 and 3."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts
 from memory_fabric.session.follow_transcript import TRANSCRIPT, follow
-from memory_fabric.session.remember_turn import speak
+from memory_fabric.session.turn_notes import end_turn, last_said, take
 from memory_fabric.store import notices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
-    from memory_fabric.models import Record
+    from memory_fabric.notes.keep import Kept
     from memory_fabric.recall.request_context import RequestContext
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires when a turn ends.
 
-    Reads the transcript's new part and the last message; stores records, solved problems and
-    episodes. Replies with a notice if something is new or wrong, never with context, which would
+    Reads the transcript's new part and the last message; stores notes, solved problems and
+    episodes. Replies with a notice of what was kept or is wrong, never with context, which would
     continue the turn.
     """
     memory = context.memory
-    new: list[Record] = []
+    kept: list[Kept] = []
     try:
-        new += follow(context, event.session, event.transcript_path)
+        before = last_said(memory, event.session)
         # The transcript may lag behind or be missing: the event's message is more reliable.
-        new += speak(context, event.session, "assistant", events.last_message(event))
+        kept += take(context, event.session, [events.last_message(event)])
+        kept += follow(context, event.session, event.transcript_path)
+        end_turn(context, event.session, noted=bool(kept), before=before)
     except StoreUnavailable as error:  # the next Stop reads the transcript again
         memory.fail(f"graph: {error}")
     except DeadlinePassed:  # the next Stop reads the rest
@@ -38,7 +40,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     # A turn that continues is not interrupted: waiting notices follow at its end.
     waiting = [] if events.stop_active(event) else _waiting(context)
     told = [notice_texts.problem(text, memory.settings) for text in waiting]
-    parts = [notice_texts.remembered(new, memory.settings), *told]
+    parts = [notice_texts.kept(kept, memory.settings), *told]
     notice = " · ".join(part for part in parts if part)
     return Reply(notice=notice) if notice else None
 
@@ -46,7 +48,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 def _waiting(context: RequestContext) -> list[str]:
     memory = context.memory
     try:
-        return [*memory.told, *notices.take(memory.settings.home)]
+        return [*memory.messages, *notices.take(memory.settings.home)]
     except (OSError, TimeoutError) as error:
         memory.fail(f"notices: {error}")
-        return list(memory.told)
+        return list(memory.messages)

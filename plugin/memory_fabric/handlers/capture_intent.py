@@ -1,35 +1,64 @@
-"""UserPromptSubmit: save the decisions, preferences, constraints and problems of a prompt."""
+"""UserPromptSubmit: keep the prompt for quotations, and notice what sounds worth noting."""
 
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.capture.correction_cues import may_correct
-from memory_fabric.capture.cues import has_cue
+from memory_fabric.capture.detector import may_hear
+from memory_fabric.capture.stated import may_state
+from memory_fabric.notes.commands import command_in
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from memory_fabric.events import Event
     from memory_fabric.recall.request_context import RequestContext
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Fires on each prompt; costs almost nothing unless the prompt contains a cue word.
+    """Fires on each prompt.
 
-    Reads the prompt, stores its records in tier 1, and replies with a notice if something is new.
-    Machine turns, typed commands and this plugin's own blocks are not the user's words.
+    Keeps what the user typed, with which the quotations of notes are compared. Stores what is
+    stated in so many words ("remember that …"), and replies with a cue beside a prompt that sounds
+    like a rule, a correction or a choice. A prompt that is only `undo ID`, `forget ID` or
+    `notes off` is done here. Machine turns and typed commands are not the user's words.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
-    prompt = events.prompt(event)
-    if not (has_cue(prompt) or may_correct(prompt)):
-        return None
-    from memory_fabric.session.remember_turn import speak  # late: only with a cue word
+    prompt, memory = events.prompt(event), context.memory
+    command = command_in(prompt)
+    if command is not None:
+        from memory_fabric.notes.commands import run
 
-    new = speak(context, event.session, "user", prompt)
-    settings = context.memory.settings
-    told = [notice_texts.remembered(new, settings)]
-    told += [notice_texts.problem(text, settings) for text in context.memory.told]
+        done = f"memory-fabric: {run(memory, *command, event.session)}"
+        return Reply(stop=done)
+    # late: what a session without a person says is not kept
+    from memory_fabric.capture.remember import trust_for
+
+    if not trust_for(memory.settings, "user"):
+        return None
+    told = [notice_texts.problem(text, memory.settings) for text in memory.messages]
+    context_text = ""
+    if may_hear(prompt) or may_state(prompt):
+        from memory_fabric.session.heard import listen  # late: most prompts say nothing lasting
+
+        context_text, new = listen(context, event.session, prompt)
+        told.insert(0, notice_texts.remembered(new, memory.settings))
     notice = " · ".join(part for part in told if part)
-    return Reply(notice=notice) if notice else None
+    return Reply(context_text, notice, receipts=(_keeping(event, context, prompt),))
+
+
+def _keeping(event: Event, context: RequestContext, prompt: str) -> Callable[[], None]:
+    def keep() -> None:
+        # late: after the reply is out
+        from memory_fabric.notes.quotation import typed_words
+        from memory_fabric.redaction.prefilter import without_secrets
+        from memory_fabric.store import prompts
+
+        text = without_secrets(typed_words(prompt))
+        if text:
+            prompts.add(context.memory.session_database(), event.session, text, context.now)
+
+    return keep

@@ -10,6 +10,7 @@ from memory_fabric.models import Provenance
 from memory_fabric.reply import Reply
 from memory_fabric.session.follow_transcript import TRANSCRIPT, follow, is_behind, read_to
 from memory_fabric.session.session_record import conclude
+from memory_fabric.session.turn_notes import end_turn, last_said
 from memory_fabric.store import sessions
 from memory_fabric.store.health import maintenance
 
@@ -32,7 +33,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     limit = deadline.current()
     before = read_to(memory, event.session)
     try:
-        follow(context, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS)
+        said = last_said(memory, event.session)
+        kept = follow(context, event.session, event.transcript_path, MAX_NEW_BYTES, MAX_NEW_CHARS)
+        end_turn(context, event.session, noted=bool(kept), before=said)
         conclude(context, event.session)
     except DeadlinePassed:
         limit.postpone(TRANSCRIPT)

@@ -113,7 +113,7 @@ def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
             told = f"{full.message} {SENT_BY}"
             if may_speak:
                 return told
-            notices.leave(settings.home, told)
+            notices.add(settings.home, told)
     except (OSError, TimeoutError) as error:
         memory.fail(f"forward: this turn is not forwarded, it could not be kept: {error}")
     return ""

@@ -14,12 +14,15 @@ from memory_fabric.session import notice_texts
 from memory_fabric.session.ledger import Ledger
 from memory_fabric.setup import packages
 from memory_fabric.store import notices, sessions
+from memory_fabric.store.history import demotion
 from memory_fabric.store.projects import identity
 from memory_fabric.store.sharing import switch
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from memory_fabric.events import Event
     from memory_fabric.models import Record
     from memory_fabric.recall.request_context import RequestContext
@@ -31,6 +34,8 @@ HOLDS = "status = 'active' AND superseded_by = '' AND valid_to = '' AND scope <>
 ORDER_SHARE = 0.5
 # Enough rows that ten remain after those that MEMORY.md shows anyway.
 MAX_READ = 60
+# Records of earlier releases that become candidates at one start; maintenance does the rest.
+MAX_UPGRADED = 100
 # A session that starts within this time gets the open points of the last one.
 HANDED_ON_FOR_S = 3 * 24 * 3600
 
@@ -86,6 +91,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
     fresh = [r for r in (*pinned, *ours, *theirs) if f"record:{r.id}" not in seen]
     asked = [r for r in open_points(memory) if r.id not in shown and f"record:{r.id}" not in seen]
     last = left_open(memory, event) if events.source(event) in ("startup", "clear") else None
+    more, told_ids = _notes(event, context, seen)
     text = render.recent_decisions(
         [r for r in fresh if not r.pinned],
         pinned=[r for r in fresh if r.pinned],
@@ -95,7 +101,24 @@ def session_block(event: Event, context: RequestContext) -> Block:
     lines = [(r, render.record_line(r)) for r in fresh] + [(r, render.open_line(r)) for r in asked]
     lines += [(last, render.left_open_line(last))] if last else []
     given = tuple(f"record:{r.id}" for r, line in lines if line in text)
-    return Block(Reply(text, receipts=ledger.receipt(given, "session", loaded=True)), given)
+    whole = "\n\n".join(part for part in (text, more) if part)
+    receipts = ledger.receipt((*given, *told_ids), "session", loaded=True)
+    return Block(Reply(whole, receipts=receipts), given)
+
+
+def _notes(event: Event, context: RequestContext, seen: Set[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the protocol of notes and the review debt, with the ledger's names for them.
+
+    A resumed or forked session has the protocol already.
+    """
+    from memory_fabric.notes import debt, protocol
+
+    settings = context.memory.settings
+    if not protocol.is_told(settings) or protocol.ID in seen or events.source(event) == "resume":
+        return "", ()
+    waiting = debt.of_session(context.memory) if events.source(event) in debt.SOURCES else []
+    text = "\n\n".join(part for part in (debt.text(waiting), protocol.PROTOCOL) if part)
+    return text, (protocol.ID, *(debt.ID + record.id for record in waiting))
 
 
 def standing(memory: Memory) -> list[Record]:
@@ -156,6 +179,7 @@ def _maintain(event: Event, context: RequestContext) -> None:
         _note_launch(memory, event, context.now)
     if any(os.path.exists(memory.queue_path(kind)) for kind in ("project", "user")):
         sync.drain(memory)
+    demotion.upgrade(memory, MAX_UPGRADED)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
         _read_shared(memory)
     database = memory.session_database()
@@ -204,9 +228,9 @@ def _report_missing(memory: Memory) -> None:
 
         found = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
         if found is not None:
-            memory.told.append(adoption.notice_text(found))
+            memory.messages.append(adoption.notice_text(found))
         if is_gone:
-            memory.told.append(adoption.restore_card(memory))
+            memory.messages.append(adoption.restore_card(memory))
         own_lines.save_stamp(memory)
     except OSError as error:
         memory.fail(f"journal (project): {error}")
@@ -223,7 +247,7 @@ def _notices(memory: Memory) -> list[str]:
     failed = packages.last_error(memory.settings.data_dir)
     # Parts of the isolation that are misspelt have no effect.
     wrong = memory.settings.complaints
-    return [*memory.told, *wrong, *waiting, *([failed] if failed else [])]
+    return [*memory.messages, *wrong, *waiting, *([failed] if failed else [])]
 
 
 def _inherit(ledger: Ledger, event: Event) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory_fabric.notes import protocol
 from memory_fabric.reply import Reply
 from memory_fabric.session.ledger import Ledger
 
@@ -38,7 +39,8 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
     receipt = ledger.receipt(
         injection.ids, "subagent", agent=event.agent_id, offered=[id_ for id_, _ in tasks]
     )
-    return Reply(injection.text, receipts=receipt)
+    asked = protocol.for_agent(fabric.memory.settings, [text for _, text in tasks])
+    return Reply("\n\n".join(part for part in (injection.text, asked) if part), receipts=receipt)
 
 
 def _in_domain(fabric: Fabric) -> Fabric:

@@ -1,10 +1,10 @@
-"""SubagentStop: save the findings of a subagent in the domain of its type."""
+"""SubagentStop: save the notes of a subagent in the domain of its type."""
 
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.capture import remember
-from memory_fabric.models import Provenance
+from memory_fabric.capture.remember import trust_for
+from memory_fabric.session.turn_notes import may_hold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,19 +13,25 @@ if TYPE_CHECKING:
 
 
 def handle(event: Event, context: RequestContext) -> None:
-    """Fires when a subagent ends. Reads its last message, stores its records. Does not reply.
+    """Fires when a subagent ends. Reads its last message, stores its notes. Does not reply.
 
-    A compaction runs as an agent without a type: its summary comes with PostCompact.
+    A compaction runs as an agent without a type: its summary comes with PostCompact. Nobody typed
+    a subagent's task, so that no quotation is checked.
     """
-    memory = context.memory
-    trust = remember.trust_for(memory.settings, "assistant")
-    if not event.agent_type or not trust:
+    message = events.last_message(event)
+    if not event.agent_type or not may_hold(message):
+        return
+    # late: most subagents note nothing
+    from memory_fabric.models import Provenance
+    from memory_fabric.notes.keep import Said, keep
+
+    if not trust_for(context.memory.settings, "assistant"):
         return
     by = Provenance(
         "subagent",
-        trust=trust,
+        trust="assistant",
         session=event.session,
         agent=event.agent_type,
         domain=context.domain.name,
     )
-    remember.remember_text(memory, events.last_message(event), "subagent", by)
+    keep(context.memory, [message], Said(checked=False), by)

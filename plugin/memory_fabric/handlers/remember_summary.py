@@ -1,36 +1,36 @@
-"""PostCompact: save records from the client's summary of the session."""
+"""PostCompact: save the notes in the client's summary of the session."""
 
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.capture import remember
-from memory_fabric.models import Provenance
-from memory_fabric.recall.agent_domains import SESSION
-from memory_fabric.session.compaction_summary import said_in
+from memory_fabric.session.turn_notes import may_hold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.events import Event
     from memory_fabric.recall.request_context import RequestContext
 
+# A summary is of the whole session.
+MAX_PROMPTS = 400
+
 
 def handle(event: Event, context: RequestContext) -> None:
     """Fires after a compaction.
 
-    Reads the summary without its analysis and stores its records in the domain of sessions. Prints
-    nothing, since the output of this event reaches the model as raw text.
+    Reads the summary without its analysis and stores its notes, which may quote any prompt of the
+    session; the next Stop or prompt tells what became of them. Prints nothing, since the output of
+    this event reaches the model as raw text.
     """
-    memory = context.memory
-    trust = remember.trust_for(memory.settings, "assistant")
-    if not trust:
+    summary = events.compact_summary(event)
+    if not may_hold(summary):
         return
-    domain = context.domain
-    by = Provenance(
-        "compaction",
-        trust=trust,
-        session=event.session,
-        agent=context.agent_type,
-        domain=domain.name if domain.isolated else SESSION,
+    # late: only for a summary with notes
+    from memory_fabric.session import notice_texts
+    from memory_fabric.session.compaction_summary import said_in
+    from memory_fabric.session.turn_notes import leave_notice, take
+
+    kept = take(
+        context, event.session, [said_in(summary)], source="compaction", quotable=MAX_PROMPTS
     )
-    said = said_in(events.compact_summary(event))
-    remember.remember_text(memory, said, "summary", by, known_in=domain.name)
+    text = notice_texts.kept(kept, context.memory.settings)
+    leave_notice(context.memory, text.removeprefix("memory-fabric "))

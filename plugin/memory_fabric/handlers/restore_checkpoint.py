@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import events
 from memory_fabric.handlers.load_context import standing
+from memory_fabric.notes import protocol
 from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import block
 from memory_fabric.session.ledger import Ledger
@@ -39,6 +40,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     own, pinned, others = _worth_restoring(context, event.session, ledger.started_at)
     text, records = block(ledger.checkpoint(), own, pinned, others)
     given = [f"record:{id_}" for id_ in records]
+    if protocol.is_told(context.memory.settings):
+        text = "\n\n".join(part for part in (text, protocol.PROTOCOL) if part)
+        given.append(protocol.ID)
     return Reply(text, receipts=ledger.receipt(given, "compact", loaded=True, anew=True))
 
 

@@ -6,6 +6,8 @@ import os
 
 from memory_fabric import ids
 from memory_fabric.clients.claude_code.transcript import read_turns
+from memory_fabric.notes import protocol
+from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import checkpoint
 from memory_fabric.session.follow_transcript import context_of, follow
 from memory_fabric.session.working_state import changed_files, open_items, read_files
@@ -20,16 +22,16 @@ if TYPE_CHECKING:
 TAIL_BYTES = 2 << 20
 
 
-def handle(event: Event, context: RequestContext) -> None:
+def handle(event: Event, context: RequestContext) -> Reply | None:
     """Fires before a compaction.
 
-    Reads the transcript's new part (saved as at Stop) and its end (the checkpoint). Never blocks
-    and prints nothing: that would reach the summariser. A compaction of a subagent's own context
-    saves nothing.
+    Reads the transcript's new part (saved as at Stop) and its end (the checkpoint). Never blocks;
+    replies with one sentence that asks the summariser for notes, where the assistant is asked for
+    them. A compaction of a subagent's own context saves nothing.
     """
     if event.agent_id:
         follow(context_of(context, event.session), event.session, event.transcript_path)
-        return
+        return None
     follow(context, event.session, event.transcript_path)
     turns, _, _ = read_turns(event.transcript_path, _tail_start(event.transcript_path))
     database = context.memory.session_database()
@@ -43,6 +45,8 @@ def handle(event: Event, context: RequestContext) -> None:
         before=sessions.load_checkpoint(database, event.session),
     )
     sessions.save_checkpoint(database, event.session, saved)
+    is_told = protocol.is_told(context.memory.settings)
+    return Reply(plain=protocol.SUMMARY_REQUEST) if is_told else None
 
 
 def _near(paths: list[str], folder: str) -> list[str]:

@@ -148,7 +148,7 @@ class Worker:
         for failure in self._memory.failures:
             self._note(failure)
         self._memory.failures.clear()
-        self._memory.told.clear()
+        self._memory.messages.clear()
 
     def _wait(self, alive: Callable[[], bool]) -> None:
         """Wait until another process has written, a text is due, or the worker must end."""

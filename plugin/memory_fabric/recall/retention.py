@@ -10,7 +10,7 @@ from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.language.time_hints import days_between, parsed
 from memory_fabric.recall import staleness
 from memory_fabric.store.history import last_mentions, resolve
-from memory_fabric.store.history.last_mentions import Aged, Voice
+from memory_fabric.store.history.last_mentions import AgedMemory, Mention
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ BATCH = 200
 class Stale(Value):
     """An entity or record that is old for its type: its age and its limit in days."""
 
-    aged: Aged
+    item: AgedMemory
     days: int
     limit_days: int
 
@@ -46,8 +46,8 @@ class Report(Value):
 class Pruned(Value):
     """The result of a prune: removed and changed things, and the id for `undo`."""
 
-    gone: tuple[Stale, ...] = ()
-    stayed: tuple[Stale, ...] = ()
+    removed: tuple[Stale, ...] = ()
+    kept: tuple[Stale, ...] = ()
     undo: str = ""
 
 
@@ -69,11 +69,11 @@ def stale(
     wanted = frozenset(kind.lower() for kind in types)
     for database in memory.databases():
         found += _in(database, now, older_than)
-    found = [s for s in found if not wanted or s.aged.type.lower() in wanted]
+    found = [s for s in found if not wanted or s.item.type.lower() in wanted]
     if named:
         found = _only(memory, found, named)
-    found.sort(key=lambda s: (s.aged.last_at, s.aged.kind, s.aged.store, s.aged.row))
-    return Report(tuple(_told(memory, s) for s in found[:limit]), len(found))
+    found.sort(key=lambda s: (s.item.last_at, s.item.kind, s.item.store, s.item.row))
+    return Report(tuple(_with_text(memory, s) for s in found[:limit]), len(found))
 
 
 def prune(
@@ -88,70 +88,72 @@ def prune(
     What was used, closed or pinned since then stays. Raises StoreUnavailable if it cannot be done
     now.
     """
-    tell = progress or (lambda done, of: None)
+    report = progress or (lambda done, of: None)
     batch = new_id()
-    gone: list[Stale] = []
+    removed: list[Stale] = []
     for database in memory.databases():
-        heard = last_mentions.voices(database, now)
+        mentions_by_row = last_mentions.mentions(database, now)
         # An entity's observations may belong to a record, so they are compared before the record is
         # removed.
-        mine = [s for s in shown if s.aged.store == database.kind]
-        mine.sort(key=lambda s: s.aged.kind != last_mentions.ENTITY)
+        mine = [s for s in shown if s.item.store == database.kind]
+        mine.sort(key=lambda s: s.item.kind != last_mentions.ENTITY)
         for at in range(0, len(mine), BATCH):
-            some = _unchanged(database, mine[at : at + BATCH], heard, now)
+            some = _unchanged(database, mine[at : at + BATCH], mentions_by_row, now)
             if some:
-                _forget(memory, database, some, by, batch, bool(gone))
-            gone += some
-            tell(len(gone), len(shown))
+                _forget(memory, database, some, by, batch, bool(removed))
+            removed += some
+            report(len(removed), len(shown))
     memory.flush()
-    taken = {_key(s.aged) for s in gone}
-    stayed = tuple(s for s in shown if _key(s.aged) not in taken)
-    return Pruned(tuple(gone), stayed, _first_of(memory, batch))
+    taken = {_key(s.item) for s in removed}
+    kept = tuple(s for s in shown if _key(s.item) not in taken)
+    return Pruned(tuple(removed), kept, _first_of(memory, batch))
 
 
 def _in(database: Database, now: str, own_limit: int | None) -> list[Stale]:
     before = _days_before(now, _youngest(own_limit))
-    heard = last_mentions.voices(database, now)
+    mentions_by_row = last_mentions.mentions(database, now)
     aged = [
         *last_mentions.entities(database, before),
         *last_mentions.records(database, before, now),
     ]
-    judged = (_judged(a, heard.get(a.row, ()), now, own_limit) for a in aged)
+    judged = (_judged(a, mentions_by_row.get(a.row, ()), now, own_limit) for a in aged)
     return [one for one in judged if one is not None]
 
 
-def _judged(aged: Aged, heard: Iterable[Voice], now: str, own_limit: int | None) -> Stale | None:
+def _judged(
+    item: AgedMemory, found: Iterable[Mention], now: str, own_limit: int | None
+) -> Stale | None:
     """Return the thing with its age if that is above its limit, else None.
 
     A record about an entity is also its observation, and keeps it while the record is pinned or not
     stale.
     """
-    voices = list(heard) if aged.kind == last_mentions.ENTITY else []
-    if any(voice.pinned for voice in voices):
+    mentions = list(found) if item.kind == last_mentions.ENTITY else []
+    if any(mention.pinned for mention in mentions):
         return None
-    for voice in voices:
-        if not staleness.is_stale(voice.type, days_between(voice.at, now), own_limit):
+    for mention in mentions:
+        if not staleness.is_stale(mention.type, days_between(mention.at, now), own_limit):
             return None
-    last = max([aged.last_at, *(voice.at for voice in voices)])
-    days, limit = days_between(last, now), staleness.limit_days(aged.type, own_limit)
-    if days is None or limit is None or not staleness.is_stale(aged.type, days, own_limit):
+    last = max([item.last_at, *(mention.at for mention in mentions)])
+    days, limit = days_between(last, now), staleness.limit_days(item.type, own_limit)
+    if days is None or limit is None or not staleness.is_stale(item.type, days, own_limit):
         return None
-    return Stale(aged._replace(last_at=last), int(days), limit)
+    return Stale(item._replace(last_at=last), int(days), limit)
 
 
 def _unchanged(
-    database: Database, shown: Sequence[Stale], heard: dict[int, list[Voice]], now: str
+    database: Database, shown: Sequence[Stale], mentions_by_row: dict[int, list[Mention]], now: str
 ) -> list[Stale]:
     """Return those that are unchanged since they were shown."""
-    fresh = last_mentions.again(database, [s.aged for s in shown], now)
+    fresh = last_mentions.reread(database, [s.item for s in shown], now)
     return [
         s
         for s, seen in zip(shown, fresh, strict=True)
-        if seen is not None and _is_same(s.aged, seen) and not _is_kept(s.aged, heard)
+        if seen is not None and _is_same(s.item, seen) and not _is_kept(s.item, mentions_by_row)
     ]
 
 
-def _is_same(shown: Aged, seen: Aged) -> bool:
+def _is_same(shown: AgedMemory, seen: AgedMemory) -> bool:
     same = ("type", "id", "newest", "observations")
     if any(getattr(shown, name) != getattr(seen, name) for name in same):
         return False
@@ -161,9 +163,9 @@ def _is_same(shown: Aged, seen: Aged) -> bool:
     return seen.linked <= shown.linked and seen.last_at <= shown.last_at
 
 
-def _is_kept(aged: Aged, heard: dict[int, list[Voice]]) -> bool:
-    voices = heard.get(aged.row, []) if aged.kind == last_mentions.ENTITY else []
-    return any(voice.pinned or voice.at > aged.last_at for voice in voices)
+def _is_kept(item: AgedMemory, mentions_by_row: dict[int, list[Mention]]) -> bool:
+    mentions = mentions_by_row.get(item.row, []) if item.kind == last_mentions.ENTITY else []
+    return any(mention.pinned or mention.at > item.last_at for mention in mentions)
 
 
 def _forget(
@@ -172,11 +174,11 @@ def _forget(
     some: Sequence[Stale],
     by: Provenance,
     batch: str,
-    some_went: bool,
+    some_removed: bool,
 ) -> None:
     payload = {
-        "ids": [s.aged.id for s in some if s.aged.kind == last_mentions.RECORD],
-        "entityNames": [s.aged.name for s in some if s.aged.kind == last_mentions.ENTITY],
+        "ids": [s.item.id for s in some if s.item.kind == last_mentions.RECORD],
+        "entityNames": [s.item.name for s in some if s.item.kind == last_mentions.ENTITY],
         "deletions": [],
         "batch": batch,
     }
@@ -186,8 +188,8 @@ def _forget(
         back = f" memory-fabric undo {_first_of(memory, batch)} brings back what went before."
         raise StoreUnavailable(
             database.path,
-            f"{'Not all of it' if some_went else 'Nothing'} was pruned: "
-            f"{error.message.rstrip('.')}.{back if some_went else ''}",
+            f"{'Not all of it' if some_removed else 'Nothing'} was pruned: "
+            f"{error.message.rstrip('.')}.{back if some_removed else ''}",
             remedy=error.remedy or "Try again.",
         ) from error
 
@@ -207,7 +209,7 @@ def _first_of(memory: Memory, batch: str) -> str:
 
 def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[Stale]:
     chosen: dict[tuple[str, ...], Stale] = {}
-    by_key = {_key(s.aged): s for s in found}
+    by_key = {_key(s.item): s for s in found}
     for text in named:
         keys = _meant(memory, text)
         hits = {key: by_key[key] for key in keys if key in by_key}
@@ -233,14 +235,14 @@ def _meant(memory: Memory, text: str) -> list[tuple[str, ...]]:
     return [(last_mentions.RECORD, store, record.id)]
 
 
-def _key(aged: Aged) -> tuple[str, ...]:
-    return aged.kind, aged.store, aged.id or aged.name
+def _key(item: AgedMemory) -> tuple[str, ...]:
+    return item.kind, item.store, item.id or item.name
 
 
-def _told(memory: Memory, one: Stale) -> Stale:
-    database = memory.database(one.aged.store, create=False)
-    aged = last_mentions.told(database, one.aged, MAX_TEXT_CHARS) if database else one.aged
-    return one._replace(aged=aged)
+def _with_text(memory: Memory, one: Stale) -> Stale:
+    database = memory.database(one.item.store, create=False)
+    item = last_mentions.with_text(database, one.item, MAX_TEXT_CHARS) if database else one.item
+    return one._replace(item=item)
 
 
 def _youngest(own_limit: int | None) -> int:

@@ -10,7 +10,7 @@ from memory_fabric.language import concepts
 from memory_fabric.models import Relation
 from memory_fabric.recall import boost, succession, traverse
 from memory_fabric.store import conditions, graph, search
-from memory_fabric.store.fts_query import match_expression, telling
+from memory_fabric.store.fts_query import match_expression, selective_query
 from memory_fabric.text import name_key, stem, words
 
 TYPE_CHECKING = False
@@ -264,7 +264,7 @@ def _sources(
     filters = query.filters
 
     def match(index: str) -> str:
-        return telling(database, index, groups, limit, query.phrases)
+        return selective_query(database, index, groups, limit, query.phrases)
 
     def observations() -> list[Candidate]:
         return search.observations(database, match("observations_fts"), limit, filters)

@@ -17,8 +17,8 @@ def renew(memory: Memory) -> None:
 
 def told(memory: Memory) -> list[str]:
     """Return messages about the opening of the memory, such as a rebuild, once each."""
-    sentences = list(memory.told)
-    memory.told.clear()
+    sentences = list(memory.messages)
+    memory.messages.clear()
     for sentence in sentences:
         print(f"memory-fabric: {sentence}", file=sys.stderr)  # noqa: T201
     return sentences

@@ -1,4 +1,4 @@
-"""Save the new part of a session's transcript: records, solved problems, episodes.
+"""Save the new part of a session's transcript: notes, solved problems, episodes.
 
 Work is proportional to what was added since the last time. A turn that is read twice is stored
 once, even if the offset was lost or another file repeats the turn, since saved turns are
@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric import deadline
 from memory_fabric.capture.remember import trust_for
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.clients.claude_code.transcript import (
     MISSING,
     REPLACED,
     UNREADABLE,
-    mark_at,
     read_on,
 )
-from memory_fabric.errors import DeadlinePassed
 from memory_fabric.models import Provenance
-from memory_fabric.session.remember_turn import speak
 from memory_fabric.session.turn_dedup import kept_text, sorted_out
+from memory_fabric.session.turn_notes import take
 from memory_fabric.store import notices, sessions
 
 TYPE_CHECKING = False
@@ -30,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from memory_fabric.clients.claude_code.transcript import Reading, Turn
+    from memory_fabric.clients.claude_code.transcript import Reading
     from memory_fabric.config import Settings
-    from memory_fabric.models import Record
+    from memory_fabric.notes.keep import Kept
     from memory_fabric.recall.request_context import RequestContext
     from memory_fabric.session.turn_dedup import Heard
     from memory_fabric.store.memory import Memory
@@ -42,10 +39,6 @@ MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 # Fields of a session's notes that determine its domain: the agent type that it runs as, the folder
 # in which it was launched, and the domain of its process.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
-# A field of the notes: the offset of a turn for which one event had no time.
-LATE = "late"
-# The rest of an event's time is for storing the turns, and for the other tiers.
-HEARING_SHARE = 0.6
 TRANSCRIPT = "the transcript"
 # Notices for the user, once a session.
 COMPLAINTS = {
@@ -64,8 +57,8 @@ def follow(
     max_chars: int = MAX_NEW_CHARS,
     *,
     is_here: bool = True,
-) -> list[Record]:
-    """Save the new part of the transcript; return the records that are new.
+) -> list[Kept]:
+    """Save the new part of the transcript; return what became of the notes in it.
 
     Reads about `max_bytes`, and about `max_chars` of messages, which take a hundred times longer.
     The offset moves only after everything read was stored or queued. `is_here` means that the
@@ -86,17 +79,12 @@ def follow(
         if notes.pop("presumed", False):
             notes["revived"] = True  # it was presumed ended, but was not
     _complain(memory, path, offset, reading, notes)
-    new: list[Record] = []
-    reached = reading.offset
-    trust = trust_for(memory.settings, "assistant")
-    if trust and reading.turns:
-        new, notes, done = _remember(context, session, reading, notes)
-        if done < len(reading.turns):  # a later event reads the rest
-            reached = reading.ends[done]
-            notes["mark"] = mark_at(path, reached)
-    if reached != offset or notes != before:
-        sessions.save_notes(database, session, notes, offset=reached)
-    return new
+    kept: list[Kept] = []
+    if trust_for(memory.settings, "assistant") and reading.turns:
+        kept, notes = _remember(context, session, reading, notes)
+    if reading.offset != offset or notes != before:
+        sessions.save_notes(database, session, notes, offset=reading.offset)
+    return kept
 
 
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
@@ -142,63 +130,39 @@ def read_to(memory: Memory, session: str) -> int:
 
 def _remember(
     context: RequestContext, session: str, reading: Reading, notes: dict[str, Any]
-) -> tuple[list[Record], dict[str, Any], int]:
-    """Return the new records, the notes after these turns, and the number of turns processed."""
-    memory, turns = context.memory, reading.turns
-    # A session that catches up cannot know whether a person was present: prompts were stored by
-    # their own hook, with its own trust.
-    trust = "" if notes.get("attended") else "assistant"
+) -> tuple[list[Kept], dict[str, Any]]:
+    """Return what became of the notes in these turns, and the session's notes after them."""
+    memory = context.memory
     # It may have run in another domain before.
-    heard = sorted_out(memory.whole.session_database(), turns, session)
+    heard = sorted_out(memory.whole.session_database(), reading.turns, session)
     unread = Unread()
-    tried = notes.pop(LATE, -1) == reading.ends[0]
-    new, done = _store_turns(context, heard, trust, unread, tried=tried)
-    if not done:
-        deadline.current().postpone(TRANSCRIPT)
-        unread.tell(memory)
-        return new, {**notes, LATE: reading.ends[0]}, 0
-    heard = heard[:done]
     own = [h.turn for h in heard if h.is_own]
+    kept = unread.attempt([], _take_notes, context, heard)
     if any(turn.tools or turn.results for turn in own):
         # late: only if work was done
         from memory_fabric.session.store_incidents import keep_incidents
 
-        found, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes)
-        new += found
+        _, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes)
     _store_episodes(context, heard)
     from memory_fabric.session.session_record import taken
 
     notes = unread.attempt(notes, taken, notes, own, memory.settings.project_dir)
     unread.tell(memory)
-    return new, notes, done
+    return kept, notes
 
 
-def _store_turns(
-    context: RequestContext, heard: Sequence[Heard], trust: str, unread: Unread, *, tried: bool
-) -> tuple[list[Record], int]:
-    """Return the new records, and the number of turns that were processed in time.
-
-    A turn that was `tried` before as the first, and alone takes more time than there is, is
-    skipped: otherwise nothing after it would ever be read.
-    """
-    new: list[Record] = []
-    limit = deadline.current()
-    with limit.part(HEARING_SHARE):
-        for place, (turn, owner, is_new, _) in enumerate(heard):
-            try:
-                limit.check("the last turn")
-                if is_new:
-                    new += unread.attempt([], _spoken, context, turn, owner, trust)
-            except DeadlinePassed:
-                if place or not tried:
-                    limit.postpone(TRANSCRIPT)
-                    return new, place
-                limit.postpone("a turn that takes too long")
-    return new, len(heard)
-
-
-def _spoken(context: RequestContext, turn: Turn, owner: str, trust: str) -> list[Record]:
-    return speak(context, owner, turn.role, turn.text, said_at=turn.created_at, trust=trust)
+def _take_notes(context: RequestContext, heard: Sequence[Heard]) -> list[Kept]:
+    """Store the notes in the assistant's new turns, those of one turn of the user together."""
+    kept: list[Kept] = []
+    texts: list[str] = []
+    for place, (turn, owner, is_new, _) in enumerate(heard):
+        if is_new and turn.role == "assistant":
+            texts.append(turn.text)
+        is_last = place + 1 == len(heard)
+        if texts and (is_last or (turn.role == "user" and turn.text)):
+            kept += take(context, owner, texts, until="" if is_last else turn.created_at)
+            texts = []
+    return kept
 
 
 def _store_episodes(context: RequestContext, heard: Sequence[Heard]) -> None:
@@ -246,6 +210,6 @@ def _complain(
         count = f" ({reading.bad} lines)" if kind == "bad" else ""
         memory.fail(f"transcript {path}: {COMPLAINTS[kind]}{count}")
         try:
-            notices.leave(memory.settings.home, COMPLAINTS[kind])
+            notices.add(memory.settings.home, COMPLAINTS[kind])
         except (OSError, TimeoutError) as error:
             memory.fail(f"notices: {error}")

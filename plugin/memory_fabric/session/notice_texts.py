@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.config import Settings
     from memory_fabric.models import Record
+    from memory_fabric.notes.keep import Kept
 
 MAX_SHOWN = 3
 MAX_SHOWN_CHARS = 80
@@ -18,14 +19,42 @@ MAX_SHOWN_CHARS = 80
 
 def remembered(records: Sequence[Record], settings: Settings) -> str:
     """Return the notice of new records; '' if there are none or such notices are off."""
-    if not records or settings.notices != "all":
+    return _notice([_named(record) for record in records], settings)
+
+
+def kept(found: Sequence[Kept], settings: Settings) -> str:
+    """Return the notice of what became of notes; '' if nothing is new or such notices are off."""
+    parts = []
+    for one in found:
+        closed = "; ".join(_short(old) for old in one.replaced)
+        against = "; ".join(_short(old) for old in one.contradicted)
+        if one.record is None:
+            parts.append(f"dropped {closed}")
+        elif one.is_new:
+            parts.append(
+                _named(one.record)
+                + (" for every project" if one.record.scope == "user" else "")
+                + (f", replaces {closed}" if closed else "")
+                + (f", contradicts {against}" if against else "")
+            )
+    return _notice(parts, settings)
+
+
+def _notice(parts: Sequence[str], settings: Settings) -> str:
+    if not parts or settings.notices != "all":
         return ""
-    shown = "; ".join(
-        f"{r.type} “{cut(neutralised(one_line(r.what)), MAX_SHOWN_CHARS)}” ({short_id(r.id)})"
-        for r in records[:MAX_SHOWN]
-    )
-    more = f" and {len(records) - MAX_SHOWN} more" if len(records) > MAX_SHOWN else ""
-    return f"memory-fabric remembered {shown}{more}"
+    more = f" and {len(parts) - MAX_SHOWN} more" if len(parts) > MAX_SHOWN else ""
+    return f"memory-fabric remembered {'; '.join(parts[:MAX_SHOWN])}{more}"
+
+
+def _named(record: Record) -> str:
+    what = cut(neutralised(one_line(record.what)), MAX_SHOWN_CHARS)
+    return f"{record.type} “{what}” ({short_id(record.id)})"
+
+
+def _short(record: Record) -> str:
+    what = cut(neutralised(one_line(record.what)), MAX_SHOWN_CHARS)
+    return f"{short_id(record.id)}: {what}"
 
 
 def problem(text: str, settings: Settings) -> str:
@@ -40,9 +69,11 @@ def welcome(settings: Settings, local: str) -> str:
     places = f"{settings.home}" + (f" and {local}" if local else "")
     only = "machine" if settings.forward_url else "machine only"
     return (
-        "memory-fabric is on: decisions, preferences, problems and what was said are kept on this "
-        f"{only}, in {places}. `/memory-fabric:memory status` shows what is kept; in a shell, in "
-        f"the project's folder, `{command(settings)} off --here` stops it for this project."
+        "memory-fabric is on: what is settled and what was said is kept on this "
+        f"{only}, in {places}. Claude ends a message with lines such as “Noted rule: …” to have "
+        "them remembered; the prompt `notes off` stops these lines. "
+        "`/memory-fabric:memory status` shows what is kept; in a shell, in "
+        f"the project's folder, `{command(settings)} off --here` stops all of it for this project."
     )
 
 

@@ -33,7 +33,7 @@ BACK_OFF_S = 600
 # The user sees the message and may press Ctrl-C.
 COMMAND_WAIT_S = 300
 POLL_S = 0.05
-# Measured by tests/door/test_installation.py; shown to users who wait.
+# Measured by tests/launchers/test_installation.py; shown to users who wait.
 SIZE_MB = 20
 NOT_STARTED, ANOTHER_RUNS = 0, -1
 ENTRY = (

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # How long to wait for another writer's lock; a hook waits no longer than its event allows.
 BUSY_MS = 5000
-# Pause between attempts to get the lock with priority (`go_first`), and the size of the write-ahead
-# log, in pages, that is then left for others to check-point.
+# Pause between attempts to get the lock with priority (`prioritize_writes`), and the size of the
+# write-ahead log, in pages, that is then left for others to check-point.
 ASK_S, PAGES_OF_OTHERS = 0.0005, 16_000
 # Key of the row in `meta` that is written to find out if the database can be changed.
 PROOF = "proof"
@@ -51,8 +51,8 @@ class Database:
         self.path, self.kind, self.connection = path, kind, connection
         self.newer = False
         self.read_only = False
-        # True if views hide some of it (store.domains.views).
-        self.confined = False
+        # True if views hide some rows (store.domains.views).
+        self.is_scoped = False
         # Why it could only be opened for reading, for now; it will be opened again.
         self.stopgap = ""
         self.synchronous = ""
@@ -61,8 +61,8 @@ class Database:
         self.waits_for_last = False
         # The whole graph and the state of the file when it was read (graph.read_if_small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
-        # True if the write lock is polled instead of waiting as SQLite does: see `go_first`.
-        self.first = False
+        # True if the write lock is polled instead of waiting as SQLite does (`prioritize_writes`).
+        self.prioritized = False
         # Limits of the event that opened it; time spent waiting for locks counts against them.
         self.deadline = deadline.current()
         self.busy_ms = -1
@@ -76,16 +76,16 @@ class Database:
                 self.connection.execute(f"PRAGMA busy_timeout = {busy_ms}")
                 self.busy_ms = busy_ms
 
-    def go_first(self) -> None:
+    def prioritize_writes(self) -> None:
         """Give changes here priority: they wait for at most one transaction of another process.
 
         SQLite waits longer and longer between its attempts to get the lock; a process that writes
         all the time would get it again and again. Check-points of the write-ahead log are left to
         the others.
         """
-        if not self.first:
+        if not self.prioritized:
             self.connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_OF_OTHERS}")
-            self.first = True
+            self.prioritized = True
 
     def is_current(self) -> bool:
         """True if its path still leads to the opened file, which may have been removed or replaced
@@ -196,7 +196,7 @@ class Transaction:
             raise translated(self.database.path, error) from error
 
     def _begin(self, connection: sqlite3.Connection) -> None:
-        if not self.database.first:
+        if not self.database.prioritized:
             self._begin_within_limits(connection)
             return
         # Only around BEGIN: without a write-ahead log a commit has to wait for readers.

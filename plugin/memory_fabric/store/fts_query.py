@@ -53,7 +53,7 @@ def match_expression(terms: Iterable[str], phrases: Iterable[str] = ()) -> str:
     return " OR ".join(quoted)
 
 
-def telling(
+def selective_query(
     db: Database, index: str, groups: Sequence[Group], limit: int, phrases: Sequence[str] = ()
 ) -> str:
     """Return an FTS5 query for the rows of an index that are worth ranking.

@@ -58,7 +58,7 @@ class IdempotencyConflict(Value):
     id: str
 
 
-class Passage(Value):
+class QueuedText(Value):
     """State of one text in the queue; `records` are the ids of records it created or confirmed."""
 
     id: str
@@ -111,7 +111,7 @@ def accept(
     return [_outcome(result) for result in told]
 
 
-def find(memory: Memory, id_: str) -> Passage | None:
+def find(memory: Memory, id_: str) -> QueuedText | None:
     """Return the state of the text with this id; None if it is not in the queue."""
     found = _queued_texts(_database(memory), "id = ?", (id_,), 1)
     return found[0] if found else None
@@ -149,18 +149,18 @@ def backlog(memory: Memory) -> Backlog:
     )
 
 
-def listed(memory: Memory, states: Sequence[str], limit: int = 100) -> list[Passage]:
+def listed(memory: Memory, states: Sequence[str], limit: int = 100) -> list[QueuedText]:
     """Return the texts in these states, oldest first."""
     marks = ", ".join("?" * len(states))
     return _queued_texts(_database(memory), f"state IN ({marks})", tuple(states), limit)
 
 
-def newest_done(memory: Memory, limit: int) -> list[Passage]:
+def newest_done(memory: Memory, limit: int) -> list[QueuedText]:
     """Return the texts that were processed last, newest first."""
     return _queued_texts(_database(memory), "state = 'done'", (), limit, "ended_at DESC, seq DESC")
 
 
-def find_by_short_id(memory: Memory, text: str) -> Passage:
+def find_by_short_id(memory: Memory, text: str) -> QueuedText:
     """Return the text whose id is, begins or ends with `text`. Raises NotFound, BadInput."""
     part = text.strip().lower().replace("%", "").replace("_", "")
     found = []
@@ -439,7 +439,7 @@ def _queued_texts(
     values: tuple[Any, ...],
     limit: int,
     order: str = "seq",
-) -> list[Passage]:
+) -> list[QueuedText]:
     if database is None:
         return []
     return [
@@ -452,10 +452,10 @@ def _queued_texts(
     ]
 
 
-def _queued_text(row: tuple[Any, ...]) -> Passage:
+def _queued_text(row: tuple[Any, ...]) -> QueuedText:
     id_, state, body, attempts, error, created_at, ended_at, result = row
     ingest, left = _ingest(body), json.loads(result) if result else {}
-    return Passage(
+    return QueuedText(
         *(id_, state, ingest.domain),
         # The words of a text that is done may have expired.
         len(ingest.session_summary) or int(left.get("length", 0)),

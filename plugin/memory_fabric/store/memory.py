@@ -39,6 +39,11 @@ KINDS = ("project", "user")
 # queue.
 QUEUE_S = 5.0
 USER_SCOPES = frozenset(("user", "global"))
+# Of what the user said: what may be in MEMORY.md.
+_LASTING = (
+    "(type IN ('constraint', 'preference') OR sightings > 1 "
+    "OR json_extract(body, '$.evidence.noted') IS NULL)"
+)
 
 
 class Memory:
@@ -53,7 +58,7 @@ class Memory:
     ) -> None:
         self.settings, self.project = settings, project
         self.failures: list[str] = []
-        self.told: list[str] = []
+        self.messages: list[str] = []
         self.unavailable: set[str] = set()
         self.mirror: Mirror | None = None
         # Changes made while it is set are undone together.
@@ -95,7 +100,9 @@ class Memory:
         here = switches.state(*self.switched_by)
         reads, writes = self._stated
         self.settings = self.settings._replace(
-            reads=reads and here["read"], writes=writes and here["write"]
+            reads=reads and here["read"],
+            writes=writes and here["write"],
+            notes=self.settings.notes if here[switches.NOTES] else "off",
         )
 
     def follow_settings(self) -> None:
@@ -364,6 +371,8 @@ class Memory:
     def promotable(self) -> list[Record]:
         """Return the records that belong in MEMORY.md: pinned first, then newest.
 
+        By themselves rules and preferences do; anything else if it was stated on purpose, kept by
+        the user, or noted again in another session.
         None of an isolated domain: the client shows the file to every session and subagent.
         """
         apart = sorted(self.settings.domains.isolated)
@@ -373,7 +382,9 @@ class Memory:
             f"AND domain NOT IN ({', '.join('?' * len(apart))}) AND "
         )
         pinned = self.find_records(fit + "pinned = 1", (*apart,))
-        sure = self.find_records(fit + "pinned = 0 AND confidence >= ?", (*apart, PROMOTED_FROM))
+        sure = self.find_records(
+            f"{fit} pinned = 0 AND confidence >= ? AND {_LASTING}", (*apart, PROMOTED_FROM)
+        )
         return pinned + sure
 
     def close(self) -> None:
@@ -422,13 +433,13 @@ class Memory:
             raise
 
     def _rebuilt(self, path: str, kind: str) -> Database:
-        from memory_fabric.store import repair  # only for a damaged file
+        from memory_fabric.store.health import repair  # only for a damaged file
 
         # without a limit, as half a rebuild would be repeated every time
         with deadline.running(deadline.Deadline()):
             database, sentence = repair.rebuild(path, kind, self.journal_of(kind), self.progress)
         if sentence:
-            self.told.append(sentence)
+            self.messages.append(sentence)
         return database
 
     def _stamped(self, provenance: Provenance) -> Provenance:

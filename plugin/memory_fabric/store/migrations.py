@@ -206,5 +206,16 @@ V4 = (
     "CREATE INDEX intake_open ON intake (state, due_at, seq) WHERE state <> 'done'",
 )
 
-MIGRATIONS = (V1, V2, V3, V4)
+V5 = (
+    # Prompts as typed, for the check of quotations; `answered` once their turn has ended.
+    """CREATE TABLE prompts (
+        seq INTEGER PRIMARY KEY, session TEXT NOT NULL, created_at TEXT NOT NULL,
+        text TEXT NOT NULL, answered INTEGER NOT NULL DEFAULT 0)""",
+    "CREATE INDEX prompts_by_session ON prompts (session, answered)",
+    # Records of earlier releases become candidates (store.history.demotion).
+    """INSERT INTO meta SELECT 'upgrade to notes', '' WHERE EXISTS (SELECT 1 FROM records
+        WHERE source IN ('prompt', 'assistant', 'subagent', 'compaction'))""",
+)
+
+MIGRATIONS = (V1, V2, V3, V4, V5)
 LATEST = len(MIGRATIONS)

@@ -16,7 +16,7 @@ NOTICES = "notices.jsonl"
 LOCK_S = 0.2
 
 
-def leave(home: str, text: str, *, place: str = "", about: str = "") -> None:
+def add(home: str, text: str, *, place: str = "", about: str = "") -> None:
     """Save a notice for the next event that can show one. Raises OSError, TimeoutError.
 
     With `place` (a project's id) it waits for the start of a session there. `about` is the id of

@@ -20,7 +20,7 @@ class Memory(Protocol):
     settings: Settings
     project: Project | None
     failures: list[str]
-    told: list[str]
+    messages: list[str]
     unavailable: set[str]
     switched_by: tuple[str, str]
 

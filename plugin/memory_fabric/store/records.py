@@ -70,7 +70,7 @@ def from_object(value: Mapping[str, Any]) -> Record:
     )
 
 
-def say_the_same(one: Record, other: Record) -> bool:
+def have_same_text(one: Record, other: Record) -> bool:
     """True if two records hold the same text; records with the same `key_of` need not."""
     return same_form(one.what) == same_form(other.what)
 
@@ -79,7 +79,7 @@ def key_of(record: Record) -> str:
     """Return a lookup key that all records with the same text share.
 
     The key is the stemmed words of `what`, cut with a checksum if long. Records with other texts
-    may have it, too; `say_the_same` decides.
+    may have it, too; `have_same_text` decides.
     """
     key = " ".join(loose_stem(w) for w in words(record.what))
     if len(key) <= MAX_KEY_CHARS:

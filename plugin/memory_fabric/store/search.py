@@ -281,7 +281,7 @@ def _ranked(
     scored = f"SELECT t.rowid, bm25({table}, {weights}) AS score FROM {table} AS t "
     chosen = f"WHERE {table} MATCH ? "
     best = "ORDER BY score LIMIT ?"
-    enough = 4 * limit + 100 if wanted.sql or db.confined else limit
+    enough = 4 * limit + 100 if wanted.sql or db.is_scoped else limit
     found = db.rows(scored + chosen + best, (match, enough))
     rows = _fetched(db, found, source, wanted, limit)
     if len(rows) < limit and len(found) == enough:

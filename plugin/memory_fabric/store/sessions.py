@@ -152,6 +152,7 @@ def expire(db: Database, before: str) -> None:
     with db.transaction() as c:
         c.execute(f"DELETE FROM injections WHERE session IN ({old})", (before,))
         c.execute(f"DELETE FROM tasks WHERE session IN ({old})", (before,))
+        c.execute(f"DELETE FROM prompts WHERE session IN ({old})", (before,))
         c.execute("DELETE FROM sessions WHERE seen_at < ?", (before,))
 
 

@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
 SWITCHES = "switches.json"
 EVERYWHERE = "*"
+# The switch of the notes that the assistant is asked for.
+NOTES = "notes"
 
 
 def state(home: str, project_id: str) -> dict[str, bool]:
-    """Return whether reading and writing are on; off everywhere or for the project means off."""
+    """Return whether reading, writing and notes are on: everywhere, and for the project."""
     switches = files.read_json(os.path.join(home, SWITCHES))
-    result = dict.fromkeys(PARTS, True)
+    result = dict.fromkeys((*PARTS, NOTES), True)
     for place in (EVERYWHERE, project_id):
         own = switches.get(place)
         if isinstance(own, dict):
-            result = {part: result[part] and own.get(part) is not False for part in PARTS}
+            result = {part: result[part] and own.get(part) is not False for part in result}
     return result
 
 

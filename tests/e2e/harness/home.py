@@ -146,6 +146,12 @@ class Home:
         for path in (self.config / "plugins").glob("*.json"):
             _replace(path, str(installed.root), str(self.root))
 
+    def copy_with_project(self, original: Home) -> None:
+        """Become a copy of a home that has sessions, and share its project."""
+        self.copy_from(original)
+        self.project = original.project
+        self.extra.update(original.extra)
+
     def bring_packages(self) -> None:
         """Give the server this interpreter's packages, and keep the hooks from installing any.
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import IO
 
 from e2e.harness.result import Result
-from e2e.harness.stub import StubAPI
+from e2e.harness.stub import Request, StubAPI
 from e2e.harness.wire import Cue, Json
 
 # A session of a few prompts takes one to four seconds; one that hangs fails its test here.
@@ -46,12 +46,14 @@ class Session:
         self._drain = threading.Thread(target=self._read_errors)
         self._drain.start()
 
-    def say(self, prompt: str) -> None:
-        """Send one prompt and wait until the turn is over."""
+    def say(self, prompt: str, *turns: Cue) -> list[Request]:
+        """Send one prompt, which the model answers with these turns; return the turn's requests."""
+        before = len(self._stub.requests)
+        self.queue(*turns)
         self.send(prompt)
         for line in _open(self._process.stdout):
             if self._take(line).get("type") == "result":
-                return
+                return self._stub.requests[before:]
         raise AssertionError(f"the client ended during {prompt!r}: {''.join(self._errors)}")
 
     def send(self, prompt: str) -> None:

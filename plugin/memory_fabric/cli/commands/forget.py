@@ -14,7 +14,7 @@ from memory_fabric.ids import short_id
 from memory_fabric.store.forget import plan
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.plan import Found
-from memory_fabric.store.forget.purge import Purged, Toll
+from memory_fabric.store.forget.purge import Purged, PurgePreview
 from memory_fabric.store.forget.purge_files import is_of_memories
 from memory_fabric.store.forget.scrub_log import marked
 from memory_fabric.store.forget.spellings import Needle, Sought
@@ -105,7 +105,7 @@ def forget(
             found = purging.find(memory, text, exact=exact, inside=inside, everywhere=everywhere)
         else:
             found = plan.find(memory, text)
-        toll = purging.toll(memory, found) if purge else None
+        preview = purging.preview(memory, found) if purge else None
         if confirm:
             _check_code(found, confirm)
         elif yes and len(found) > 1 and not everything:
@@ -116,10 +116,10 @@ def forget(
             )
         gone, purged = _forget(memory, found, purge) if yes or confirm else (0, None)
     if as_json:
-        show.json_out(_as_json(found, gone, toll, purged))
+        show.json_out(_as_json(found, gone, preview, purged))
     else:
         _show(found)
-        _say(found, gone if yes or confirm else None, toll, purged)
+        _say(found, gone if yes or confirm else None, preview, purged)
     return 1 if purged and purged.ours else 0
 
 
@@ -155,7 +155,9 @@ def _resume(memory: Memory, text: str, as_json: bool) -> bool:
     return True
 
 
-def _as_json(found: Found, gone: int, toll: Toll | None, purged: Purged | None) -> dict[str, Any]:
+def _as_json(
+    found: Found, gone: int, preview: PurgePreview | None, purged: Purged | None
+) -> dict[str, Any]:
     whole: dict[str, Any] = {
         "forgotten": gone,
         "code": found.code,
@@ -168,8 +170,8 @@ def _as_json(found: Found, gone: int, toll: Toll | None, purged: Purged | None) 
         "turns": [{"id": t.id, "role": t.role, "at": t.at, "text": t.text} for t in found.turns],
     }
     whole = marked(whole, words_of(found))
-    if toll:
-        whole["purge"] = asdict(toll) | {"can_be_undone": False}
+    if preview:
+        whole["purge"] = asdict(preview) | {"can_be_undone": False}
     if purged:
         whole["purged"] = asdict(purged)
     return whole
@@ -206,7 +208,9 @@ def words_of(found: Found) -> Sought:
     return Sought([Needle(found.words, not found.inside, found.exact)] if found.words else [])
 
 
-def _say(found: Found, gone: int | None, toll: Toll | None, purged: Purged | None) -> None:
+def _say(
+    found: Found, gone: int | None, preview: PurgePreview | None, purged: Purged | None
+) -> None:
     if purged:
         named = "" if gone or not found.words else "the words, which no memory stated"
         show.line(f"Erased: {named or gone}. {_verified(purged)}")
@@ -216,10 +220,10 @@ def _say(found: Found, gone: int | None, toll: Toll | None, purged: Purged | Non
     elif gone is not None:
         back = "" if found.turns else " memory-fabric undo --last restores it."
         show.line(f"Forgotten: {gone}. {TURN_STAYS if found.turns else STAYS}{back}")
-    elif toll:
-        for sentence in _sentences(toll):
+    elif preview:
+        for sentence in _sentences(preview):
             show.line(sentence)
-        for path in toll.elsewhere:
+        for path in preview.elsewhere:
             show.warn(f"{path} contains it, too, and is left alone.")
         say = f"Use --purge --confirm {found.code} to erase exactly this, or --purge --yes."
         show.line(f"{PURGE_NOTICE} Nothing was changed. {say}")
@@ -254,31 +258,31 @@ def _whose(path: str, purged: Purged) -> str:
     return "it is a configuration file, and stays"
 
 
-def _sentences(toll: Toll) -> Iterator[str]:
+def _sentences(preview: PurgePreview) -> Iterator[str]:
     for number, text in (
-        (toll.records, "records that state it and are deleted"),
+        (preview.records, "records that state it and are deleted"),
         (
-            toll.entities,
+            preview.entities,
             "entities of that name that are deleted with their observations and relations",
         ),
-        (toll.observations, "single observations that state it and are deleted"),
-        (toll.turns, "turns of past conversations in which it is replaced"),
-        (toll.blocks, "session records in which it is replaced"),
-        (toll.tasks, "tasks of subagents that contain it and are deleted"),
-        (toll.ingests, "texts of other programs that contain it and are emptied"),
-        (toll.history, "changes in the history in which it is replaced"),
-        (toll.journals, "lines of journals in which it is replaced"),
-        (toll.queues, "lines of queues in which it is replaced"),
-        (toll.forwarding, "texts to be forwarded that contain it and are deleted"),
-        (toll.logs, "lines of logs and lines set aside that contain it and are deleted"),
-        (toll.notes, "MEMORY.md files that show it and are written again"),
-        (toll.pages, "pages of the memory that are deleted"),
-        (toll.backups, "backups that are replaced by a new one"),
-        (toll.set_aside, "files of damaged databases that are deleted"),
-        (toll.inside, "texts that contain it only inside longer words, and stay"),
-        (toll.mentions, "other memories that mention the name and stay"),
-        (toll.shared, "texts that other memories also contain, and stay"),
-        (toll.short, "texts that are too short to search for in conversations and files"),
+        (preview.observations, "single observations that state it and are deleted"),
+        (preview.turns, "turns of past conversations in which it is replaced"),
+        (preview.blocks, "session records in which it is replaced"),
+        (preview.tasks, "tasks of subagents that contain it and are deleted"),
+        (preview.ingests, "texts of other programs that contain it and are emptied"),
+        (preview.history, "changes in the history in which it is replaced"),
+        (preview.journals, "lines of journals in which it is replaced"),
+        (preview.queues, "lines of queues in which it is replaced"),
+        (preview.forwarding, "texts to be forwarded that contain it and are deleted"),
+        (preview.logs, "lines of logs and lines set aside that contain it and are deleted"),
+        (preview.notes, "MEMORY.md files that show it and are written again"),
+        (preview.pages, "pages of the memory that are deleted"),
+        (preview.backups, "backups that are replaced by a new one"),
+        (preview.set_aside, "files of damaged databases that are deleted"),
+        (preview.inside, "texts that contain it only inside longer words, and stay"),
+        (preview.mentions, "other memories that mention the name and stay"),
+        (preview.shared, "texts that other memories also contain, and stay"),
+        (preview.short, "texts that are too short to search for in conversations and files"),
     ):
         if number:
             yield f"{text}: {number}"

@@ -9,9 +9,8 @@ import typer
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
-from memory_fabric.store.history import describe
-from memory_fabric.store.history import trace as tracing
-from memory_fabric.store.history.trace import Told
+from memory_fabric.store.history import describe, trace
+from memory_fabric.store.history.trace import DescribedChange
 
 
 def history(
@@ -35,23 +34,23 @@ def history(
     history, too.
     """
     with environment.open_memory() as memory:
-        told = tracing.history(memory, name, limit)
+        changes = trace.history(memory, name, limit)
     if as_json:
-        show.json_out([tracing.as_json(one) for one in told])
-    elif told:
-        show.table(("when", "id", "by", "what"), [_row(one) for one in told])
+        show.json_out([trace.as_json(one) for one in changes])
+    elif changes:
+        show.table(("when", "id", "by", "what"), [_row(one) for one in changes])
     elif not name:
         show.line("Nothing has changed yet.")
-    if name and not told:
+    if name and not changes:
         raise NotFound(
             name,
             f"There is no memory or entity {name!r}.",
             remedy="memory-fabric recall finds names.",
         )
-    return 0 if told else 3
+    return 0 if changes else 3
 
 
-def _row(told: Told) -> tuple[str, ...]:
-    change = told.change
-    what = f"{told.what} (undone)" if change.undone else told.what
+def _row(described: DescribedChange) -> tuple[str, ...]:
+    change = described.change
+    what = f"{described.what} (undone)" if change.undone else described.what
     return formatting.when(change.at), short_id(change.id), describe.who(change.by), what

@@ -80,12 +80,12 @@ def _question(report: Report) -> str:
 
 
 def _say(pruned: Pruned) -> None:
-    if pruned.stayed:
-        names = ", ".join(called(one) for one in pruned.stayed)
+    if pruned.kept:
+        names = ", ".join(called(one) for one in pruned.kept)
         show.warn(f"kept, because changed since it was shown: {names}")
     if pruned.undo:
         show.line(
-            f"Pruned: {len(pruned.gone)}. memory-fabric undo {pruned.undo} restores all of it."
+            f"Pruned: {len(pruned.removed)}. memory-fabric undo {pruned.undo} restores all of it."
         )
     else:
         show.line("Nothing was pruned.")
@@ -95,7 +95,7 @@ def _outcome(pruned: Pruned | None) -> dict[str, Any]:
     if pruned is None:
         return {"pruned": 0, "changed_meanwhile": [], "undo": ""}
     return {
-        "pruned": len(pruned.gone),
-        "changed_meanwhile": [object_of(one) for one in pruned.stayed],
+        "pruned": len(pruned.removed),
+        "changed_meanwhile": [object_of(one) for one in pruned.kept],
         "undo": f"memory-fabric undo {pruned.undo}" if pruned.undo else "",
     }

@@ -15,7 +15,7 @@ from memory_fabric.text import cut, encodable, many, one_line
 
 if TYPE_CHECKING:
     from memory_fabric.ingest_protocol import Ingest
-    from memory_fabric.store.ingest_queue import Backlog, Passage
+    from memory_fabric.store.ingest_queue import Backlog, QueuedText
     from memory_fabric.store.memory import Memory
 
 LIMIT, MAX_LIMIT = 50, 1_000_000
@@ -141,7 +141,7 @@ def _list(memory: Memory, limit: int, *, done: bool, as_json: bool) -> int:
     return 0
 
 
-def _chosen(memory: Memory, named: list[str], *, everything: bool) -> list[Passage]:
+def _chosen(memory: Memory, named: list[str], *, everything: bool) -> list[QueuedText]:
     """Return the texts with these ids, or all dead ones. Raises NotFound or BadInput."""
     from memory_fabric.store import ingest_queue
 
@@ -155,7 +155,7 @@ def _chosen(memory: Memory, named: list[str], *, everything: bool) -> list[Passa
     return found
 
 
-def _show(memory: Memory, one: Passage, as_json: bool) -> int:
+def _show(memory: Memory, one: QueuedText, as_json: bool) -> int:
     from memory_fabric.store import ingest_queue
 
     kept = ingest_queue.ingest_of(memory, one.id)
@@ -187,7 +187,7 @@ def _show(memory: Memory, one: Passage, as_json: bool) -> int:
     return 0
 
 
-def _retry(memory: Memory, chosen: list[Passage], as_json: bool) -> int:
+def _retry(memory: Memory, chosen: list[QueuedText], as_json: bool) -> int:
     import time
 
     from memory_fabric.store import ingest_queue
@@ -206,7 +206,7 @@ def _retry(memory: Memory, chosen: list[Passage], as_json: bool) -> int:
     return 0 if number else 3
 
 
-def _drop(memory: Memory, chosen: list[Passage], yes: bool, as_json: bool) -> int:
+def _drop(memory: Memory, chosen: list[QueuedText], yes: bool, as_json: bool) -> int:
     from memory_fabric.store import ingest_queue
 
     if as_json and not yes:
@@ -229,7 +229,7 @@ def _drop(memory: Memory, chosen: list[Passage], yes: bool, as_json: bool) -> in
     return 0
 
 
-def _row(one: Passage) -> tuple[Any, ...]:
+def _row(one: QueuedText) -> tuple[Any, ...]:
     came = one.created_at[:16].replace("T", " ")
     error = cut(one_line(one.error), MAX_ERROR_CHARS)
     state = show.styled(one.state, STYLES.get(one.state, ""))
@@ -245,7 +245,7 @@ def _summary(left: Backlog) -> str:
     return told
 
 
-def _as_json(one: Passage) -> dict[str, Any]:
+def _as_json(one: QueuedText) -> dict[str, Any]:
     return one._asdict() | {"short_id": short_id(one.id), "records": list(one.records)}
 
 

@@ -46,7 +46,7 @@ def repair(
     bar = progress.bar("Rebuilding", quiet=as_json)
     with environment.open_memory(repair=True) as memory, bar as memory.progress:
         sound = [database.path for database in memory.databases()]
-        rebuilt = list(memory.told)
+        rebuilt = list(memory.messages)
         missing = adoption.missing(memory)
         if missing is not None and missing.proved:
             restored_records = adoption.adopt(

@@ -82,15 +82,15 @@ def show_report(report: Report) -> None:
 
 
 def _row(one: Stale) -> Sequence[str]:
-    aged = one.aged
-    text = cut(one_line(aged.text), MAX_TEXT_CHARS) if aged.text else _without_text(one)
-    name = cut(one_line(aged.name), MAX_NAME_CHARS)
-    kind = aged.type if aged.id else f"entity ({aged.type})"
-    return short_id(aged.id) or "—", kind, str(one.days), name, f"{aged.last_at[:10]} {text}"
+    item = one.item
+    text = cut(one_line(item.text), MAX_TEXT_CHARS) if item.text else _without_text(one)
+    name = cut(one_line(item.name), MAX_NAME_CHARS)
+    kind = item.type if item.id else f"entity ({item.type})"
+    return short_id(item.id) or "—", kind, str(one.days), name, f"{item.last_at[:10]} {text}"
 
 
 def _without_text(one: Stale) -> str:
-    return f"no observations; relations: {one.aged.relations}"
+    return f"no observations; relations: {one.item.relations}"
 
 
 def report_as_json(report: Report) -> dict[str, Any]:
@@ -98,23 +98,23 @@ def report_as_json(report: Report) -> dict[str, Any]:
 
 
 def object_of(one: Stale) -> dict[str, Any]:
-    aged = one.aged
+    item = one.item
     whole = {
-        "kind": aged.kind,
-        "id": aged.id,
-        "short_id": short_id(aged.id),
-        "name": aged.name,
-        "type": aged.type,
-        "store": aged.store,
+        "kind": item.kind,
+        "id": item.id,
+        "short_id": short_id(item.id),
+        "name": item.name,
+        "type": item.type,
+        "store": item.store,
         "days": one.days,
         "limit_days": one.limit_days,
-        "last_at": aged.last_at,
-        "last_observation": aged.text,
+        "last_at": item.last_at,
+        "last_observation": item.text,
     }
-    if not aged.id:
-        whole |= {"observations": aged.observations, "relations": aged.relations}
+    if not item.id:
+        whole |= {"observations": item.observations, "relations": item.relations}
     return whole
 
 
 def called(one: Stale) -> str:
-    return short_id(one.aged.id) or cut(one_line(one.aged.name), MAX_NAME_CHARS)
+    return short_id(one.item.id) or cut(one_line(one.item.name), MAX_NAME_CHARS)

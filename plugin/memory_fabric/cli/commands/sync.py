@@ -19,7 +19,7 @@ def sync(as_json: show.AsJson = False) -> int:
         drained = tiers.drain(memory)
         memory.flush()
         restored = tiers.restore_journals(memory)
-        shown = len(memory_md.shown_ids(resolve.native_notes(memory))) if memory.project else 0
+        shown = len(memory_md.shown_ids(resolve.memory_md_file(memory))) if memory.project else 0
         told, sent, failed = forwarding_report.send(memory.settings)
         failures = [*memory.failures, *failed]
     if as_json:

@@ -12,7 +12,7 @@ from memory_fabric.ids import short_id
 from memory_fabric.store.history import changes, describe, trace
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.history.changes import Change
-from memory_fabric.store.history.trace import Told
+from memory_fabric.store.history.trace import DescribedChange
 from memory_fabric.store.history.undo import Undone
 from memory_fabric.store.memory import Memory
 
@@ -52,15 +52,15 @@ def undo(
         )
     with environment.open_memory() as memory:
         chosen = _chosen(memory, identifier, session)
-        told = [trace.told(memory, change) for change in chosen]
+        described = [trace.described(memory, change) for change in chosen]
         done = bool(identifier or last or yes) and (yes or not session)
         undone = undoing.undo(memory, chosen, environment.provenance()) if done else []
     if as_json:
-        show.json_out(_as_json(told, undone))
+        show.json_out(_as_json(described, undone))
     elif done:
-        _say(told, undone)
+        _say(described, undone)
     else:
-        _show(told)
+        _show(described)
     return 0 if not undone or any(one.by for one in undone) else 1
 
 
@@ -71,7 +71,7 @@ def _chosen(memory: Memory, identifier: str | None, session: str) -> list[Change
     return changes.together(memory, named)
 
 
-def _show(told: list[Told]) -> None:
+def _show(described: list[DescribedChange]) -> None:
     rows = [
         (
             formatting.when(one.change.at),
@@ -79,14 +79,14 @@ def _show(told: list[Told]) -> None:
             describe.who(one.change.by),
             _with_reason(one, undoing.prospect(one.change)),
         )
-        for one in told
+        for one in described
     ]
     show.table(("when", "id", "by", "what"), rows)
     show.line("This would be undone; nothing was changed. Use --yes to undo it.")
 
 
-def _say(told: list[Told], undone: list[Undone]) -> None:
-    for one, what in zip(undone, told, strict=True):
+def _say(described: list[DescribedChange], undone: list[Undone]) -> None:
+    for one, what in zip(undone, described, strict=True):
         if one.by:
             show.line(
                 f"Undone: {what.what.rstrip('.')}. memory-fabric undo {short_id(one.by)} redoes it."
@@ -97,14 +97,14 @@ def _say(told: list[Told], undone: list[Undone]) -> None:
             show.warn(f"not undone, {one.because}: {what.what}")
 
 
-def _with_reason(one: Told, because: str) -> str:
+def _with_reason(one: DescribedChange, because: str) -> str:
     return f"{one.what} (stays: {because})" if because else one.what
 
 
-def _as_json(told: list[Told], undone: list[Undone]) -> dict[str, Any]:
+def _as_json(described: list[DescribedChange], undone: list[Undone]) -> dict[str, Any]:
     fates = {one.change.id: one for one in undone}
     rows = []
-    for one in told:
+    for one in described:
         fate = fates.get(one.change.id)
         because = fate.because if fate else undoing.prospect(one.change)
         rows.append(trace.as_json(one) | {"undo": fate.by if fate else "", "because": because})

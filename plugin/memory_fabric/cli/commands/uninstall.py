@@ -158,11 +158,11 @@ def _carry_out(settings: Settings, plan: Plan) -> list[str]:
         except FabricError as error:
             stays.append(str(error))
     for note in plan.gone.notes:
-        uninstalling.take_lines(settings.home, note)
+        uninstalling.remove_lines(settings.home, note)
     for folder in plan.gone.folders:
-        stays += uninstalling.take_folder(folder)
+        stays += uninstalling.remove_folder(folder)
     if plan.gone.home:
-        uninstalling.take_home(plan.gone.home)
+        uninstalling.remove_home(plan.gone.home)
     return stays
 
 

@@ -10,9 +10,14 @@ import typer
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record
-from memory_fabric.store.history import describe
-from memory_fabric.store.history import trace as tracing
-from memory_fabric.store.history.trace import EntityTrace, Gift, RecordTrace, Said, Told
+from memory_fabric.store.history import describe, trace
+from memory_fabric.store.history.trace import (
+    DescribedChange,
+    EntityTrace,
+    Injection,
+    RecordTrace,
+    Statement,
+)
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 120
@@ -31,34 +36,34 @@ def why(
     deleted it.
     """
     with environment.open_memory() as memory:
-        trace = tracing.why(memory, name)
-    if isinstance(trace, RecordTrace):
-        _tell_record(trace, as_json)
+        origin = trace.why(memory, name)
+    if isinstance(origin, RecordTrace):
+        _tell_record(origin, as_json)
     else:
-        _tell_entity(trace, as_json)
+        _tell_entity(origin, as_json)
     return 0
 
 
-def _tell_record(trace: RecordTrace, as_json: bool) -> None:
+def _tell_record(origin: RecordTrace, as_json: bool) -> None:
     if as_json:
-        show.json_out(_record_as_json(trace))
+        show.json_out(_record_as_json(origin))
         return
-    record = trace.record
+    record = origin.record
     show.line(f"{record.type} {short_id(record.id)}: {one_line(record.what)}", style="bold")
-    show.facts((*_reasons(record, trace), ("removed", _gone(trace.gone))))
-    _show_gifts(trace.gifts)
+    show.facts((*_reasons(record, origin), ("removed", _deletion(origin.deletion))))
+    _show_injections(origin.injections)
 
 
-def _tell_entity(trace: EntityTrace, as_json: bool) -> None:
+def _tell_entity(origin: EntityTrace, as_json: bool) -> None:
     if as_json:
-        show.json_out(_entity_as_json(trace))
+        show.json_out(_entity_as_json(origin))
         return
-    show.line(f"{trace.name} ({trace.type})", style="bold")
+    show.line(f"{origin.name} ({origin.type})", style="bold")
     show.facts(
         (
-            ("also called", ", ".join(trace.aliases)),
-            ("stored in", f"the {trace.store}'s memory"),
-            ("removed", _gone(trace.gone)),
+            ("also called", ", ".join(origin.aliases)),
+            ("stored in", f"the {origin.store}'s memory"),
+            ("removed", _deletion(origin.deletion)),
         )
     )
     rows = [
@@ -68,68 +73,71 @@ def _tell_entity(trace: EntityTrace, as_json: bool) -> None:
             short_id(s.record),
             cut(one_line(s.text), MAX_TEXT_CHARS),
         )
-        for s in trace.said
+        for s in origin.statements
     ]
     if rows:
         show.table(("when", "said by", "memory", "observation"), rows)
     else:
         show.line("It has no observations.")
-    records = [gift for said in trace.said if said.record for gift in said.gifts]
-    _show_gifts((*trace.gifts, *records))
+    records = [
+        injection for said in origin.statements if said.record for injection in said.injections
+    ]
+    _show_injections((*origin.injections, *records))
 
 
-def _show_gifts(gifts: Iterable[Gift]) -> None:
-    given = list(dict.fromkeys(gifts))
-    for gift in given:
-        agent = f", agent {gift.agent}," if gift.agent else ""
+def _show_injections(injections: Iterable[Injection]) -> None:
+    given = list(dict.fromkeys(injections))
+    for injection in given:
+        agent = f", agent {injection.agent}," if injection.agent else ""
         show.line(
-            f"given to session {gift.session}{agent} with a {gift.channel} block "
-            f"on {formatting.when(gift.at)}"
+            f"given to session {injection.session}{agent} with a {injection.channel} block "
+            f"on {formatting.when(injection.at)}"
         )
     if not given:
         show.line("given to no session yet")
 
 
-def _reasons(record: Record, trace: RecordTrace) -> tuple[tuple[str, str], ...]:
+def _reasons(record: Record, origin: RecordTrace) -> tuple[tuple[str, str], ...]:
     superseded = f", superseded by {short_id(record.superseded_by)}" if record.superseded_by else ""
     return (
         ("why", one_line(record.why)),
         ("instead of", ", ".join(record.alternatives)),
         ("said by", formatting.said_by(record)),
         ("where", ", ".join(part for part in (record.project, record.origin) if part)),
-        ("sessions", ", ".join(part for part in trace.seen_in if part)),
+        ("sessions", ", ".join(part for part in origin.seen_in if part)),
         ("trust", f"{record.trust}, confidence {record.confidence:.2f}"),
         ("scope", f"{record.scope}, domain {record.domain}"),
         ("category", record.category),
         ("state", record.status + (", pinned" if record.pinned else "") + superseded),
         ("entities", ", ".join(e.name for e in record.entities)),
-        ("stored in", ", ".join(trace.tiers)),
+        ("stored in", ", ".join(origin.tiers)),
     )
 
 
-def _speaker(said: Said) -> str:
+def _speaker(said: Statement) -> str:
     agent = f" (agent {said.agent})" if said.agent else ""
     session = f", session {said.session}" if said.session else ""
     return f"{formatting.speaker(said.source, said.trust)}{agent}, by {said.source}{session}"
 
 
-def _gone(told: Told | None) -> str:
-    if told is None:
+def _deletion(described: DescribedChange | None) -> str:
+    if described is None:
         return ""
-    return f"{told.what}, on {formatting.when(told.change.at)} by {describe.who(told.change.by)}"
+    change = described.change
+    return f"{described.what}, on {formatting.when(change.at)} by {describe.who(change.by)}"
 
 
-def _record_as_json(trace: RecordTrace) -> dict[str, Any]:
-    whole = formatting.as_json(trace.record) | {
-        "store": trace.store,
-        "seen_in": list(trace.seen_in),
-        "tiers": list(trace.tiers),
-        "given_to": _gifts_as_json(trace.gifts),
+def _record_as_json(origin: RecordTrace) -> dict[str, Any]:
+    whole = formatting.as_json(origin.record) | {
+        "store": origin.store,
+        "seen_in": list(origin.seen_in),
+        "tiers": list(origin.tiers),
+        "given_to": _injections_as_json(origin.injections),
     }
-    return whole | ({"gone": tracing.as_json(trace.gone)} if trace.gone else {})
+    return whole | ({"gone": trace.as_json(origin.deletion)} if origin.deletion else {})
 
 
-def _entity_as_json(trace: EntityTrace) -> dict[str, Any]:
+def _entity_as_json(origin: EntityTrace) -> dict[str, Any]:
     said = [
         {
             "text": s.text,
@@ -140,22 +148,23 @@ def _entity_as_json(trace: EntityTrace) -> dict[str, Any]:
             "domain": s.domain,
             "record": s.record,
             "at": s.at,
-            "given_to": _gifts_as_json(s.gifts),
+            "given_to": _injections_as_json(s.injections),
         }
-        for s in trace.said
+        for s in origin.statements
     ]
     whole = {
-        "name": trace.name,
-        "entityType": trace.type,
-        "aliases": list(trace.aliases),
-        "store": trace.store,
+        "name": origin.name,
+        "entityType": origin.type,
+        "aliases": list(origin.aliases),
+        "store": origin.store,
         "observations": said,
-        "given_to": _gifts_as_json(trace.gifts),
+        "given_to": _injections_as_json(origin.injections),
     }
-    return whole | ({"gone": tracing.as_json(trace.gone)} if trace.gone else {})
+    return whole | ({"gone": trace.as_json(origin.deletion)} if origin.deletion else {})
 
 
-def _gifts_as_json(gifts: Iterable[Gift]) -> list[dict[str, str]]:
+def _injections_as_json(injections: Iterable[Injection]) -> list[dict[str, str]]:
     return [
-        {"session": g.session, "agent": g.agent, "channel": g.channel, "at": g.at} for g in gifts
+        {"session": g.session, "agent": g.agent, "channel": g.channel, "at": g.at}
+        for g in injections
     ]

@@ -22,7 +22,7 @@ from typing import Any
 
 from memory_fabric.cli.demo import story
 from memory_fabric.cli.demo.boxes import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Canvas
-from memory_fabric.cli.demo.sandbox import Door, Rang
+from memory_fabric.cli.demo.sandbox import HookResult, Sandbox
 from memory_fabric.errors import FabricError
 from memory_fabric.ids import short_id, timestamp
 from memory_fabric.store import backup, files, journal
@@ -48,8 +48,8 @@ class Seen:
 class Demo:
     """One telling of the story: what each hook stored and said, and whether it arrived."""
 
-    def __init__(self, door: Door, canvas: Canvas) -> None:
-        self.door, self.canvas = door, canvas
+    def __init__(self, sandbox: Sandbox, canvas: Canvas) -> None:
+        self.sandbox, self.canvas = sandbox, canvas
         self.seen = Seen()
         self.arrived: list[tuple[bool, str]] = []
         # Of each prompt: what its hook took, and a bare start just before it, in seconds.
@@ -68,24 +68,24 @@ class Demo:
     def _first_session(self) -> None:
         session = story.FIRST
         self.canvas.heading("Session 1: a day's work")
-        self._ring("SessionStart", session, source="startup")
+        self._run_hook("SessionStart", session, source="startup")
         self._prompt(session, story.DECISION)
         self._prompt(session, story.RULE)
         self._prompt(session, story.TASK)
-        _write_transcript(self.door, session)
-        self._ring("Stop", session, stop_hook_active=False, last_assistant_message=story.ANSWER)
+        _write_transcript(self.sandbox, session)
+        self._run_hook("Stop", session, stop_hook_active=False, last_assistant_message=story.ANSWER)
         self.canvas.heading("The conversation grows too long and is compacted")
-        self._ring("PreCompact", session, trigger="auto", custom_instructions=None)
-        back = self._ring("SessionStart", session, source="compact")
+        self._run_hook("PreCompact", session, trigger="auto", custom_instructions=None)
+        back = self._run_hook("SessionStart", session, source="compact")
         self._expect(story.CHOSEN in back.context, "the decision is back after the compaction")
-        self._ring("PostCompact", session, trigger="auto", compact_summary=story.SUMMARY)
-        self._ring("SessionEnd", session, reason="prompt_input_exit")
-        _wait_for_backup(self.door)
+        self._run_hook("PostCompact", session, trigger="auto", compact_summary=story.SUMMARY)
+        self._run_hook("SessionEnd", session, reason="prompt_input_exit")
+        _wait_for_backup(self.sandbox)
 
     def _second_session(self) -> None:
         session = story.SECOND
         self.canvas.heading("Session 2: another day, an empty context")
-        start = self._ring("SessionStart", session, source="startup")
+        start = self._run_hook("SessionStart", session, source="startup")
         loaded = "\n".join((start.context, *self._client_loads()))
         self._expect(story.CHOSEN in loaded, "session 2 starts with the decision of session 1")
         asked = self._prompt(session, story.PARAPHRASE)
@@ -97,36 +97,38 @@ class Demo:
             "description": "migration",
             "prompt": story.AGENT_TASK,
         }
-        self._ring("PreToolUse", session, tool_name="Agent", tool_use_id="toolu_1", tool_input=task)
-        agent = self._ring("SubagentStart", session, agent_id="agent1", agent_type=story.AGENT)
+        self._run_hook(
+            "PreToolUse", session, tool_name="Agent", tool_use_id="toolu_1", tool_input=task
+        )
+        agent = self._run_hook("SubagentStart", session, agent_id="agent1", agent_type=story.AGENT)
         loaded = "\n".join((agent.context, *self._client_loads()))
         self._expect(story.CHOSEN in loaded, f"the subagent {story.AGENT} knows the decision")
         self._expect(bool(agent.context), f"the subagent {story.AGENT} is given what it works on")
 
-    def _prompt(self, session: str, text: str) -> Rang:
-        bare_s = self.door.bare_start_s()
-        rang = self._ring("UserPromptSubmit", session, prompt=text)
-        self.took.append((rang.took_s, bare_s))
-        return rang
+    def _prompt(self, session: str, text: str) -> HookResult:
+        bare_s = self.sandbox.bare_start_s()
+        result = self._run_hook("UserPromptSubmit", session, prompt=text)
+        self.took.append((result.took_s, bare_s))
+        return result
 
-    def _ring(self, name: str, session: str, **fields: Any) -> Rang:
-        rang = self.door.ring(self.door.event(name, session, **fields))
-        now = _look(self.door, session)
+    def _run_hook(self, name: str, session: str, **fields: Any) -> HookResult:
+        result = self.sandbox.run_hook(self.sandbox.event(name, session, **fields))
+        now = _look(self.sandbox, session)
         rows = [(who, text, BOLD) for who, text in _spoken(fields)]
         rows += [(what, line, GREEN) for what, line in _difference(self.seen, now)]
-        rows.append(("model", rang.context or "(nothing)", CYAN if rang.context else DIM))
-        if rang.notice:
-            rows.append(("shown", rang.notice, YELLOW))
-        if rang.status or rang.errors:
-            rows.append(("fault", f"exit {rang.status} {rang.errors}", RED))
+        rows.append(("model", result.context or "(nothing)", CYAN if result.context else DIM))
+        if result.notice:
+            rows.append(("shown", result.notice, YELLOW))
+        if result.status or result.errors:
+            rows.append(("fault", f"exit {result.status} {result.errors}", RED))
         source = f" ({fields['source']})" if "source" in fields else ""
         self.canvas.box(name + source, "", rows)
         self.seen = now
-        return rang
+        return result
 
     def _client_loads(self) -> tuple[str, ...]:
         """Print in a box what the client itself gives the model: MEMORY.md."""
-        text = files.read_text(_notes(self.door).path) or ""
+        text = files.read_text(_notes(self.sandbox).path) or ""
         kept = [line for line in text.splitlines() if not line.startswith("<!--")]
         if any(kept):
             rows = [("model", "\n".join(line for line in kept if line), CYAN)]
@@ -142,7 +144,7 @@ class Demo:
             mark = self.canvas.ink("✓", GREEN) if arrived else self.canvas.ink("✗", RED, BOLD)
             self.canvas.say(f"  {mark} {what}")
         self.canvas.say(self.canvas.ink(f"  {_cost(self.took)}", DIM))
-        for line in self.door.log():
+        for line in self.sandbox.log():
             self.canvas.say(self.canvas.ink(f"  log: {line}", DIM))
         return all(arrived for arrived, _ in self.arrived)
 
@@ -156,13 +158,13 @@ def main() -> int:
         return 1
     folder = tempfile.mkdtemp(prefix="memory-fabric-demo-")
     try:
-        door = Door(root, folder, story.PROJECT)
-        with door.without_installing():
-            arrived = Demo(door, canvas).tell()
+        sandbox = Sandbox(root, folder, story.PROJECT)
+        with sandbox.without_installing():
+            arrived = Demo(sandbox, canvas).tell()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if not arrived:
-        off = "MEMORY_FABRIC turns it off in this shell. " if not door.settings().reads else ""
+        off = "MEMORY_FABRIC turns it off in this shell. " if not sandbox.settings().reads else ""
         canvas.say(f"\nThe memory did not arrive. {off}`memory-fabric doctor` says what is wrong.")
         return 1
     _invite(canvas, root)
@@ -191,9 +193,9 @@ def _root() -> str:
     return os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..", ".."))
 
 
-def _look(door: Door, session: str) -> Seen:
+def _look(sandbox: Sandbox, session: str) -> Seen:
     """Return a snapshot; empty where files cannot be read."""
-    memory = Memory.open(door.settings())
+    memory = Memory.open(sandbox.settings())
     try:
         found = memory.find_records("1")
         counts: dict[str, int] = {}
@@ -212,7 +214,7 @@ def _look(door: Door, session: str) -> Seen:
     shown = {
         r.id: f"{r.type} {short_id(r.id)} ({r.confidence:.2f}, {r.trust}): {r.what}" for r in found
     }
-    return Seen(shown, counts, len(lines), memory_md.shown_ids(_notes(door)), checkpoint)
+    return Seen(shown, counts, len(lines), memory_md.shown_ids(_notes(sandbox)), checkpoint)
 
 
 def _difference(before: Seen, now: Seen) -> list[tuple[str, str]]:
@@ -253,24 +255,24 @@ def _decisions(memory: Memory) -> str:
     return os.path.join(memory.queue_folder("project"), journal.DECISIONS)
 
 
-def _notes(door: Door) -> memory_md.MemoryFile:
-    settings = door.settings()
-    return memory_md.locate(settings.config_dir, os.path.realpath(door.project), True)
+def _notes(sandbox: Sandbox) -> memory_md.MemoryFile:
+    settings = sandbox.settings()
+    return memory_md.locate(settings.config_dir, os.path.realpath(sandbox.project), True)
 
 
-def _wait_for_backup(door: Door) -> None:
+def _wait_for_backup(sandbox: Sandbox) -> None:
     """Return when the detached process after the session's end has finished, or had no work."""
-    memory = Memory.open(door.settings())
+    memory = Memory.open(sandbox.settings())
     paths = [database.path for database in memory.databases()]
     memory.close()
     give_up = time.monotonic() + BACKUP_WAIT_S
     while not all(map(backup.list_backups, paths)) and time.monotonic() < give_up:
         time.sleep(POLL_S)
-    with files.Locked(os.path.join(door.settings().home, LOCK), BACKUP_WAIT_S):
+    with files.Locked(os.path.join(sandbox.settings().home, LOCK), BACKUP_WAIT_S):
         return
 
 
-def _write_transcript(door: Door, session: str) -> None:
+def _write_transcript(sandbox: Sandbox, session: str) -> None:
     """Write the transcript of session 1: the prompts, a failing test, its repair."""
     entries: list[dict[str, Any]] = []
 
@@ -282,7 +284,7 @@ def _write_transcript(door: Door, session: str) -> None:
                 "type": role,
                 "uuid": f"00000000-0000-4000-8000-{number:012d}",
                 "isSidechain": False,
-                "cwd": door.project,
+                "cwd": sandbox.project,
                 "sessionId": session,
                 "timestamp": timestamp(),
                 "message": message,
@@ -292,12 +294,12 @@ def _write_transcript(door: Door, session: str) -> None:
     for prompt in (story.DECISION, story.RULE, story.TASK):
         add("user", prompt)
     _run(add, "toolu_1", story.FAILING, story.FAILURE, failed=True)
-    changed = {"file_path": os.path.join(door.project, story.CHANGED_FILE)}
+    changed = {"file_path": os.path.join(sandbox.project, story.CHANGED_FILE)}
     add("assistant", [{"type": "tool_use", "id": "toolu_2", "name": "Edit", "input": changed}])
     add("user", [{"type": "tool_result", "tool_use_id": "toolu_2", "content": "done"}])
     _run(add, "toolu_3", story.FAILING, "1 passed in 0.4 s", failed=False)
     add("assistant", [{"type": "text", "text": story.ANSWER}])
-    path = door.transcript(session)
+    path = sandbox.transcript(session)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(entry) + "\n" for entry in entries)

@@ -26,7 +26,7 @@ GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com
 
 
 @dataclass(frozen=True, slots=True)
-class Rang:
+class HookResult:
     """Result of one hook process."""
 
     status: int
@@ -55,7 +55,7 @@ class Rang:
         return str(self.reply.get("systemMessage", ""))
 
 
-class Door:
+class Sandbox:
     """The hooks of the plugin at `root`, with everything they touch under `folder`."""
 
     def __init__(self, root: str, folder: str, project_name: str) -> None:
@@ -78,7 +78,7 @@ class Door:
             "MEMORY_FABRIC_PYTHON": getattr(sys, "_base_executable", "") or sys.executable,
         }
 
-    def ring(self, event: Mapping[str, Any]) -> Rang:
+    def run_hook(self, event: Mapping[str, Any]) -> HookResult:
         """Run the hook of this event and return its result. Raises OSError if it cannot start."""
         started = time.monotonic()
         done = subprocess.run(
@@ -91,7 +91,9 @@ class Door:
             check=False,
         )
         took_s = time.monotonic() - started
-        return Rang(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"), took_s)
+        return HookResult(
+            done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"), took_s
+        )
 
     def bare_start_s(self) -> float:
         """Seconds that a start of Python takes here and now that loads and does nothing."""

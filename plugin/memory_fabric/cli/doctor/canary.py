@@ -13,7 +13,7 @@ import uuid
 from typing import Any
 
 from memory_fabric import ids
-from memory_fabric.cli.demo.sandbox import GIVE_UP_S, Door
+from memory_fabric.cli.demo.sandbox import GIVE_UP_S, Sandbox
 from memory_fabric.cli.doctor.finding import FAULT, OK, Check
 from memory_fabric.setup import packages
 from memory_fabric.store import sessions
@@ -37,21 +37,25 @@ def prove(root: str) -> list[Check]:
     """
     folder = tempfile.mkdtemp(prefix="memory-fabric-prove-")
     try:
-        door = Door(root, folder, "canary-cage")
-        with door.without_installing():
-            return _followed(door, f"heron{secrets.token_hex(4)}")
+        sandbox = Sandbox(root, folder, "canary-cage")
+        with sandbox.without_installing():
+            return _followed(sandbox, f"heron{secrets.token_hex(4)}")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _followed(door: Door, canary: str) -> list[Check]:
-    stated = door.ring(door.event("UserPromptSubmit", FIRST, prompt=STATED.format(canary=canary)))
-    asked = door.ring(door.event("UserPromptSubmit", SECOND, prompt=ASKED))
-    briefed = _briefed(door)
-    turn = _record(door, canary)
-    door.ring(door.event("Stop", FIRST, stop_hook_active=False, last_assistant_message="Done."))
-    found, held, kept = _stored(door, canary, turn)
-    trace = "; ".join([*door.log()[-3:], stated.errors, asked.errors]).strip("; ")
+def _followed(sandbox: Sandbox, canary: str) -> list[Check]:
+    stated = sandbox.run_hook(
+        sandbox.event("UserPromptSubmit", FIRST, prompt=STATED.format(canary=canary))
+    )
+    asked = sandbox.run_hook(sandbox.event("UserPromptSubmit", SECOND, prompt=ASKED))
+    briefed = _briefed(sandbox)
+    turn = _record(sandbox, canary)
+    sandbox.run_hook(
+        sandbox.event("Stop", FIRST, stop_hook_active=False, last_assistant_message="Done.")
+    )
+    found, held, kept = _stored(sandbox, canary, turn)
+    trace = "; ".join([*sandbox.log()[-3:], stated.errors, asked.errors]).strip("; ")
     checks = [
         _check("canary goes in", bool(found), f"stored in {stated.took_s * 1000:.0f} ms", trace),
         _check(
@@ -63,23 +67,23 @@ def _followed(door: Door, canary: str) -> list[Check]:
         _check("canary at a subagent", canary in briefed, "given to it at its start", trace),
         _check("canary by Stop", kept, "its turn is kept from the transcript", trace),
         *(_check(f"canary in {tier}", tier in held, "there after Stop", trace) for tier in TIERS),
-        _served(door, f"gull{canary[5:]}"),
+        _served(sandbox, f"gull{canary[5:]}"),
     ]
-    return [*checks, _forgotten(door, canary, found)]
+    return [*checks, _forgotten(sandbox, canary, found)]
 
 
-def _briefed(door: Door) -> str:
+def _briefed(sandbox: Sandbox) -> str:
     """Return the context of a subagent whose task is the question."""
     task = {"description": "look it up", "prompt": ASKED, "subagent_type": AGENT}
-    door.ring(
-        door.event("PreToolUse", SECOND, tool_name="Agent", tool_input=task, tool_use_id="prove")
+    sandbox.run_hook(
+        sandbox.event("PreToolUse", SECOND, tool_name="Agent", tool_input=task, tool_use_id="prove")
     )
-    return door.ring(
-        door.event("SubagentStart", SECOND, agent_id="prove", agent_type=AGENT)
+    return sandbox.run_hook(
+        sandbox.event("SubagentStart", SECOND, agent_id="prove", agent_type=AGENT)
     ).context
 
 
-def _record(door: Door, canary: str) -> str:
+def _record(sandbox: Sandbox, canary: str) -> str:
     """Write the transcript of the first session, as the client does; the id of the user's turn."""
     said = (("user", STATED.format(canary=canary)), ("assistant", ANSWERED))
     lines = [
@@ -88,7 +92,7 @@ def _record(door: Door, canary: str) -> str:
             "uuid": str(uuid.uuid4()),
             "sessionId": FIRST,
             "timestamp": ids.timestamp(),
-            "cwd": door.project,
+            "cwd": sandbox.project,
             "isSidechain": False,
             "message": {
                 "role": role,
@@ -97,16 +101,16 @@ def _record(door: Door, canary: str) -> str:
         }
         for role, text in said
     ]
-    path = door.transcript(FIRST)
+    path = sandbox.transcript(FIRST)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with open(path, "w", encoding="utf-8") as transcript:
         transcript.writelines(json.dumps(line) + "\n" for line in lines)
     return str(lines[0]["uuid"])
 
 
-def _stored(door: Door, canary: str, turn: str) -> tuple[str, list[str], bool]:
+def _stored(sandbox: Sandbox, canary: str, turn: str) -> tuple[str, list[str], bool]:
     """The record that holds the canary, which tiers hold it, and whether the turn is kept."""
-    memory = Memory.open(door.settings())
+    memory = Memory.open(sandbox.settings())
     try:
         found = [record.id for record in memory.find_records("1") if canary in record.what]
         held = tiers_holding(memory, found[0]) if found else []
@@ -116,7 +120,7 @@ def _stored(door: Door, canary: str, turn: str) -> tuple[str, list[str], bool]:
         memory.close()
 
 
-def _served(door: Door, canary: str) -> Check:
+def _served(sandbox: Sandbox, canary: str) -> Check:
     """Return whether a canary created by the server's tools is found by them."""
     name = "canary by the server"
     noted = {"name": canary, "entityType": "canary", "observations": ["It never sleeps."]}
@@ -137,7 +141,7 @@ def _served(door: Door, canary: str) -> Check:
     ]
     lines.insert(1, json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
     try:
-        done = _command(door, "mcp", said="\n".join(lines) + "\n")
+        done = _command(sandbox, "mcp", said="\n".join(lines) + "\n")
     except subprocess.TimeoutExpired:
         return _check(name, False, "", f"the server gave no answer in {GIVE_UP_S} s")
     answers = {a.get("id"): json.dumps(a.get("result")) for a in map(json.loads, _objects(done))}
@@ -146,11 +150,11 @@ def _served(door: Door, canary: str) -> Check:
     return _check(name, well, "created and found by its tools", _last_line(done.stderr))
 
 
-def _forgotten(door: Door, canary: str, record: str) -> Check:
+def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Check:
     """Return whether every file has lost it and another session is not given it."""
-    done = _command(door, "forget", record or canary, "--purge", "--yes")
-    asked = door.ring(door.event("UserPromptSubmit", LAST, prompt=ASKED))
-    memory = Memory.open(door.settings())
+    done = _command(sandbox, "forget", record or canary, "--purge", "--yes")
+    asked = sandbox.run_hook(sandbox.event("UserPromptSubmit", LAST, prompt=ASKED))
+    memory = Memory.open(sandbox.settings())
     folders = [memory.settings.home, *([memory.project.local] if memory.project else [])]
     memory.close()
     left = filesystem.files_with(canary, folders)
@@ -159,9 +163,9 @@ def _forgotten(door: Door, canary: str, record: str) -> Check:
     return _check("canary is forgotten", well, "in no file and given to nobody any more", trace)
 
 
-def _command(door: Door, *words: str, said: str = "") -> subprocess.CompletedProcess[str]:
+def _command(sandbox: Sandbox, *words: str, said: str = "") -> subprocess.CompletedProcess[str]:
     """A command of this release, run by this Python in the scratch home."""
-    source = os.path.join(door.root, "plugin")
+    source = os.path.join(sandbox.root, "plugin")
     return subprocess.run(
         [sys.executable, "-I", "-c", packages.ENTRY, source, *words],
         input=said,
@@ -169,8 +173,8 @@ def _command(door: Door, *words: str, said: str = "") -> subprocess.CompletedPro
         text=True,
         encoding="utf-8",
         errors="replace",
-        env=door.environ,
-        cwd=door.project,
+        env=sandbox.environ,
+        cwd=sandbox.project,
         timeout=GIVE_UP_S,
         check=False,
     )

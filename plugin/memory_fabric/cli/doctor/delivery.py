@@ -9,7 +9,7 @@ from memory_fabric.cli import formatting
 from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check, Sight
 from memory_fabric.clients.claude_code import receipts
 from memory_fabric.clients.claude_code import settings as client_settings
-from memory_fabric.clients.claude_code.receipts import Dialogue, Entry, Moment, Receipt
+from memory_fabric.clients.claude_code.receipts import Dialogue, Entry, HookDelivery, Receipt
 from memory_fabric.ids import timestamp
 from memory_fabric.store.history import deliveries
 from memory_fabric.text import first_of, many
@@ -59,7 +59,7 @@ def checks(sight: Sight) -> list[Check]:
     return [
         _delivered(dialogues),
         _hooks_ran(sight, dialogues, known),
-        _arrived(receipts.moments(ledger, dialogues)),
+        _arrived(receipts.deliveries(ledger, dialogues)),
     ]
 
 
@@ -151,21 +151,21 @@ def _installed(sight: Sight) -> str:
     return stated or max(changed, default=timestamp(sight.now_s))
 
 
-def _arrived(moments: Sequence[Moment]) -> Check:
+def _arrived(deliveries: Sequence[HookDelivery]) -> Check:
     """Check for injections in the ledger that no transcript shows."""
     name = "given and arrived"
-    lost = [moment for moment in moments if not moment.arrived]
-    if not moments:
+    lost = [delivery for delivery in deliveries if not delivery.arrived]
+    if not deliveries:
         return Check(name, OK, "the ledger has nothing that a transcript must show by now")
     if not lost:
-        times = many(len(moments), "time")
+        times = many(len(deliveries), "time")
         return Check(name, OK, f"the transcripts show all that the ledger says: {times}")
-    told = f"given but never arrived: {len(lost)} of {many(len(moments), 'time')}"
-    state = FAULT if 2 * len(lost) >= len(moments) else WARNING
-    details = tuple(map(_moment, lost[-SHOWN_RECEIPTS:]))
+    told = f"given but never arrived: {len(lost)} of {many(len(deliveries), 'time')}"
+    state = FAULT if 2 * len(lost) >= len(deliveries) else WARNING
+    details = tuple(map(_describe, lost[-SHOWN_RECEIPTS:]))
     return Check(name, state, told, NOT_ARRIVED, details=details)
 
 
-def _moment(moment: Moment) -> str:
-    memories = first_of([receipts.reference(memory) for memory in moment.memories], SHOWN_IDS)
-    return f"{formatting.when(moment.at)}, session {moment.session[:8]}: {memories}"
+def _describe(delivery: HookDelivery) -> str:
+    memories = first_of([receipts.reference(memory) for memory in delivery.memories], SHOWN_IDS)
+    return f"{formatting.when(delivery.at)}, session {delivery.session[:8]}: {memories}"

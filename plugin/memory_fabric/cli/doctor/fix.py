@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from memory_fabric.cli.doctor import storage
 from memory_fabric.cli.doctor.finding import Sight
 from memory_fabric.setup import packages as installation
-from memory_fabric.store import files, repair
-from memory_fabric.store.health import filesystem
+from memory_fabric.store import files
+from memory_fabric.store.health import filesystem, repair
 from memory_fabric.store.tiers import sync as upkeep
 from memory_fabric.text import first_of
 

@@ -6,11 +6,11 @@ import os
 from datetime import datetime
 
 from memory_fabric.cli.doctor.finding import FAULT, OK, WARNING, Check, Sight
-from memory_fabric.store import backup, journal, repair
+from memory_fabric.store import backup, journal
 from memory_fabric.store import ingest_queue as intake_store
 from memory_fabric.store.files import size_of
-from memory_fabric.store.health import filesystem, status
-from memory_fabric.store.history.resolve import native_notes
+from memory_fabric.store.health import filesystem, repair, status
+from memory_fabric.store.history.resolve import memory_md_file
 from memory_fabric.store.projects import cards, link
 from memory_fabric.store.projects import identity as projects
 from memory_fabric.store.sharing import location
@@ -186,7 +186,7 @@ def _tier(sight: Sight, tier: status.Tier) -> Check:
     name, told = f"tier {tier.name}", "; ".join(f.reason for f in tier.findings) or tier.where
     remedies = [finding.remedy for finding in tier.findings if finding.remedy]
     state = TIER_STATES[tier.state]
-    if tier.name == "native" and sight.memory.project and native_notes(sight.memory).off_because:
+    if tier.name == "native" and sight.memory.project and memory_md_file(sight.memory).off_because:
         # The client's own memory is somebody's choice, and the other two tiers hold all of it.
         remedies = ["Recall works without it; take the setting out to have memories in MEMORY.md."]
         state = WARNING

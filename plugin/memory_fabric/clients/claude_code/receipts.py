@@ -88,7 +88,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class HookDelivery:
     """The injections of one hook run by the ledger, and whether a transcript shows that they
     arrived.
     """
@@ -174,7 +174,7 @@ def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = T
     )
 
 
-def moments(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[Moment]:
+def deliveries(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[HookDelivery]:
     """Return the injections of the ledger that a transcript must show, oldest first.
 
     A transcript must show one if the model answered afterwards and the part that was read begins
@@ -189,7 +189,7 @@ def moments(ledger: Iterable[Entry], dialogues: Iterable[Dialogue]) -> list[Mome
         if shown.whole or entry.at > shown.first_at:
             groups.setdefault((entry.at, entry.session, entry.channel), []).append(entry.memory)
     return [
-        Moment(session, at, channel, tuple(memories), _arrived(memories, known[session]))
+        HookDelivery(session, at, channel, tuple(memories), _arrived(memories, known[session]))
         for (at, session, channel), memories in sorted(groups.items())
     ]
 

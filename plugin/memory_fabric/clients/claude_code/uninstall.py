@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from memory_fabric.config import Settings
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Project
-from memory_fabric.store import file_locations, journal
+from memory_fabric.store import journal
 from memory_fabric.store.files import lock_path, read_text
 from memory_fabric.store.projects import own_lines
 from memory_fabric.store.projects.identity import LOCAL_FOLDER, REGISTRY
 from memory_fabric.store.sharing import location
-from memory_fabric.store.tiers import memory_md
+from memory_fabric.store.tiers import file_locations, memory_md
 
 # A home is deleted as a whole, so it must hold one of these. Other folders may have a folder
 # `projects`, too.
@@ -79,7 +79,7 @@ def check_home(path: str, within: str = "") -> None:
         )
 
 
-def take_lines(home: str, note: memory_md.MemoryFile) -> None:
+def remove_lines(home: str, note: memory_md.MemoryFile) -> None:
     """Remove the memory block from a MEMORY.md, and the file if it held nothing else.
 
     Raises OSError, TimeoutError, StoreUnavailable.
@@ -89,7 +89,7 @@ def take_lines(home: str, note: memory_md.MemoryFile) -> None:
         os.unlink(note.path)
 
 
-def take_folder(folder: str) -> list[str]:
+def remove_folder(folder: str) -> list[str]:
     """Remove own files from a project's folder, and the folder if it is empty then.
 
     Returns the files that are kept, each with the reason. Raises OSError.
@@ -112,7 +112,7 @@ def take_folder(folder: str) -> list[str]:
     return stays
 
 
-def take_home(path: str) -> None:
+def remove_home(path: str) -> None:
     """Delete the home. Raises BadInput if the folder is not one, OSError."""
     check_home(path)
     shutil.rmtree(os.path.realpath(path))

@@ -67,21 +67,21 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        way_back = WayBack(send, self._keys)
+        sender = ResponseSender(send, self._keys)
         try:
-            await (self._answer(scope, way_back) or self._app)(scope, receive, way_back)
+            await (self._answer(scope, sender) or self._app)(scope, receive, sender)
         except Exception as error:
-            if way_back.has_begun:
+            if sender.has_begun:
                 raise
-            await of_error(error)(scope, receive, way_back)
+            await of_error(error)(scope, receive, sender)
 
-    def _answer(self, scope: Scope, way_back: WayBack) -> Response | None:
+    def _answer(self, scope: Scope, sender: ResponseSender) -> Response | None:
         """The answer to a request that does not reach the application."""
         headers = Headers(scope=scope)
         answer = self._refused(scope, headers) or self._opened(scope)
         if answer is None and scope["path"] not in HEALTH:
-            way_back.holder = self._holder(headers)
-        return answer or self._not_let_in(scope["path"], way_back.holder)
+            sender.holder = self._holder(headers)
+        return answer or self._not_let_in(scope["path"], sender.holder)
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to a request that no person or program of ours sends."""
@@ -152,7 +152,7 @@ class Guard:
         return found
 
 
-class WayBack:
+class ResponseSender:
     """The response to a request, with security headers; `holder` is the holder of its key.
 
     An answer that comes in parts, as long as somebody listens, ends when his key is dropped.

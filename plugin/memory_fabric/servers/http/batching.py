@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memory_fabric.ingest_protocol import Ingest
-    from memory_fabric.store.ingest_queue import Accepted, Backlog, IdempotencyConflict, Passage
+    from memory_fabric.store.ingest_queue import Accepted, Backlog, IdempotencyConflict, QueuedText
     from memory_fabric.store.memory import Memory
 
     Outcome = Accepted | IdempotencyConflict
@@ -39,7 +39,7 @@ LOOK_EVERY_S = 2.0
 PROOF_BYTES = 64 << 10
 
 
-class Intake:
+class BatchedWriter:
     """Texts on their way into the memory; `store` is the thread of everything else.
 
     `on_accepted` is called after each commit: somebody may have to work on it. What `check` raises
@@ -89,7 +89,7 @@ class Intake:
             self._task = asyncio.create_task(self._commit_all())
         return await answer
 
-    async def passage(self, id_: str) -> Passage | None:
+    async def passage(self, id_: str) -> QueuedText | None:
         """Return the state of a text, or None for an unknown id. Raises FabricError."""
         return await self._thread.ask(lambda memory: ingest_queue.find(memory, id_), at_once=False)
 
@@ -190,7 +190,7 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
         texts = [text._replace(domain=memory.settings.domain) for text in texts]
     database = memory.database("project", create=True)
     if database is not None:
-        database.go_first()
+        database.prioritize_writes()
     try:
         return list(ingest_queue.accept(memory, texts, SAID_BY))
     except BadInput:

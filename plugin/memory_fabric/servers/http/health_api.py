@@ -14,7 +14,7 @@ from memory_fabric.servers.http.responses import RETRY_AFTER_S
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from memory_fabric.servers.http.batching import Intake
+    from memory_fabric.servers.http.batching import BatchedWriter
     from memory_fabric.servers.http.ingest_process import WorkerChild
 
 # Anybody may ask, so the disk is asked once a second at most; an answer that does not come is one.
@@ -24,8 +24,8 @@ LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
 class HealthApi:
     """Answers for whoever watches over the process."""
 
-    def __init__(self, intake: Intake, worker: WorkerChild) -> None:
-        self._intake, self._worker = intake, worker
+    def __init__(self, writer: BatchedWriter, worker: WorkerChild) -> None:
+        self._writer, self._worker = writer, worker
         self._looked_at, self._reasons = -LOOK_EVERY_S, [""]
         self._looking = asyncio.Lock()
 
@@ -50,8 +50,8 @@ class HealthApi:
     async def _found(self) -> list[str]:
         try:
             async with asyncio.timeout(PATIENCE_S):
-                memory = await self._intake.complaint()
+                memory = await self._writer.complaint()
         except TimeoutError:
             memory = "The memory does not answer."
-        waiting = "Too much waits to be worked off." if self._intake.is_full else ""
+        waiting = "Too much waits to be worked off." if self._writer.is_full else ""
         return [reason for reason in (memory, self._worker.complaint(), waiting) if reason]

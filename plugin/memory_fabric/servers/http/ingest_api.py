@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from memory_fabric.servers.http.batching import Intake
+    from memory_fabric.servers.http.batching import BatchedWriter
 
 
-class IngestDoor:
+class IngestEndpoint:
     """The application behind `POST /v1/memory/ingest`."""
 
-    def __init__(self, intake: Intake) -> None:
-        self._intake = intake
+    def __init__(self, writer: BatchedWriter) -> None:
+        self._writer = writer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: 202 once its text is durable."""
@@ -41,7 +41,7 @@ class IngestDoor:
     async def _taken(self, scope: Scope, receive: Receive) -> Response:
         content_type = Headers(scope=scope).get("content-type", "")
         ingest = ingest_in(content_type, await whole_body(scope, receive))
-        outcome = await self._intake.accept(ingest)
+        outcome = await self._writer.accept(ingest)
         if isinstance(outcome, IdempotencyConflict):
             return refusal(
                 HTTPStatus.CONFLICT,
@@ -62,14 +62,14 @@ class IngestDoor:
 class StateApi:
     """The endpoint `GET /v1/memory/ingest/{id}`."""
 
-    def __init__(self, intake: Intake) -> None:
-        self._intake = intake
+    def __init__(self, writer: BatchedWriter) -> None:
+        self._writer = writer
 
     async def state(self, request: Request) -> Response:
         """Return the state of a text and the records made from it."""
         asked = request.path_params["id"]
         try:
-            found = await self._intake.passage(asked) if _is_id(asked) else None
+            found = await self._writer.passage(asked) if _is_id(asked) else None
         except Exception as error:  # noqa: BLE001 - a door, as above
             return of_error(error)
         if found is None:

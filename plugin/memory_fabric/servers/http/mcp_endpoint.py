@@ -28,7 +28,7 @@ MAX_SESSIONS = 256
 JSON_TYPE = "application/json"
 
 
-class McpDoor:
+class McpEndpoint:
     """The application behind `/mcp`: a session for each client, one memory for all of them."""
 
     def __init__(self, store: StoreThread, settings: Settings) -> None:

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from memory_fabric.config import Settings
-    from memory_fabric.servers.http.batching import Intake
+    from memory_fabric.servers.http.batching import BatchedWriter
     from memory_fabric.servers.http.ingest_process import WorkerChild
     from memory_fabric.servers.http.keys import Keys
     from memory_fabric.servers.store_thread import StoreThread
 
 
 def application(
-    store: StoreThread, settings: Settings, keys: Keys, intake: Intake, worker: WorkerChild
+    store: StoreThread, settings: Settings, keys: Keys, writer: BatchedWriter, worker: WorkerChild
 ) -> Starlette:
     """Build the application with all endpoints."""
     html = page({"live": True}, live=True)
@@ -49,11 +49,11 @@ def application(
         content = _description(keys.are_needed)
         return Response(content, media_type="application/json")
 
-    mcp = mcp_endpoint.McpDoor(store, settings)
+    mcp = mcp_endpoint.McpEndpoint(store, settings)
 
     @asynccontextmanager
     async def living(_app: Starlette) -> AsyncIterator[None]:
-        await _take_up(intake, worker)
+        await _take_up(writer, worker)
         try:
             yield
         finally:
@@ -64,10 +64,10 @@ def application(
             finally:
                 await worker.end()
 
-    api, health, states = PageApi(store), HealthApi(intake, worker), ingest_api.StateApi(intake)
+    api, health, states = PageApi(store), HealthApi(writer, worker), ingest_api.StateApi(writer)
     app = Starlette(
         routes=[
-            Route(ingest_protocol.PATH, ingest_api.IngestDoor(intake), methods=["POST"]),
+            Route(ingest_protocol.PATH, ingest_api.IngestEndpoint(writer), methods=["POST"]),
             Route(ingest_protocol.PATH + "/{id}", states.state),
             Route(recall_api.PATH, recall_api.RecallApi(store).recall),
             Route(
@@ -98,10 +98,10 @@ def _description(keys_are_needed: bool) -> bytes:
     return orjson.dumps(document(keys_are_needed=keys_are_needed))
 
 
-async def _take_up(intake: Intake, worker: WorkerChild) -> None:
+async def _take_up(writer: BatchedWriter, worker: WorkerChild) -> None:
     """Have what an earlier server left worked off; what cannot be read now says so when asked."""
     try:
-        left = await intake.backlog()
+        left = await writer.backlog()
     except FabricError:
         return
     except Exception as error:  # noqa: BLE001 - a door: the server answers, if only with errors

@@ -13,7 +13,7 @@ from memory_fabric.servers import gc_tuning
 from memory_fabric.servers.http import listen_sockets
 from memory_fabric.servers.http.allowed_hosts import Names, checked
 from memory_fabric.servers.http.auth import Guard
-from memory_fabric.servers.http.batching import Intake
+from memory_fabric.servers.http.batching import BatchedWriter
 from memory_fabric.servers.http.connection_limits import ConnectionPool
 from memory_fabric.servers.http.ingest_process import WorkerChild
 from memory_fabric.servers.http.keys import Keys
@@ -80,14 +80,14 @@ class Server:
 
         self._store = StoreThread(lambda: Memory.open(settings), check=check)
         worker = WorkerChild(settings.project_dir)
-        self._intake = Intake(
+        self._writer = BatchedWriter(
             lambda: Memory.open(settings),
             self._store,
             settings.serve_backlog,
             worker.start,
             check=check,
         )
-        app = application(self._store, settings, self._keys, self._intake, worker)
+        app = application(self._store, settings, self._keys, self._writer, worker)
         rate = Rate(settings.serve_rate)
         guard = Guard(app, self._keys, names, rate, f"memory-fabric-{self.port}")
         self._server = uvicorn.Server(_config(guard))
@@ -116,7 +116,7 @@ class Server:
             self._server.run(sockets=[self._socket])
         finally:
             self.close()
-        self._intake.close(CLOSE_GRACE_S)
+        self._writer.close(CLOSE_GRACE_S)
         self._store.close(CLOSE_GRACE_S)
 
     def close(self) -> None:

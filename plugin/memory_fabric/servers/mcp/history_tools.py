@@ -13,13 +13,18 @@ if TYPE_CHECKING:
 
     from memory_fabric.models import Provenance
     from memory_fabric.store.forget.plan import Found
-    from memory_fabric.store.history.trace import EntityTrace, Gift, RecordTrace, Told
+    from memory_fabric.store.history.trace import (
+        DescribedChange,
+        EntityTrace,
+        Injection,
+        RecordTrace,
+    )
     from memory_fabric.store.memory import Memory
 
 MAX_TEXT_CHARS = 300
 MAX_NAME_CHARS = 80
 DEFAULT_CHANGES = 20
-MAX_GIFTS = 5
+MAX_INJECTIONS = 5
 KEPT_OF_TURN = "Backups keep copies; a turn cannot be restored."
 KEPT = "Journals and backups keep copies; memory-fabric undo restores it."
 
@@ -38,13 +43,13 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
 def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
     """Return the origin of an entity or record, its injections, and its changes, newest first."""
-    from memory_fabric.store.history import trace as tracing  # late: a client may never ask
+    from memory_fabric.store.history import trace  # late: a client may never ask
 
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
-    trace = tracing.why(memory, name)
-    told = tracing.history(memory, name, limit)
-    origin = _of_record(trace) if isinstance(trace, tracing.RecordTrace) else _of_entity(trace)
-    lines = [*origin, *_given(trace.gifts), *(_change_line(change) for change in told)]
+    origin = trace.why(memory, name)
+    changes = trace.history(memory, name, limit)
+    first = _of_record(origin) if isinstance(origin, trace.RecordTrace) else _of_entity(origin)
+    lines = [*first, *_given(origin.injections), *(_change_line(change) for change in changes)]
     return Outcome((within(lines, "Ask the command line (memory-fabric history) for all."),))
 
 
@@ -68,48 +73,48 @@ def _preview(found: Found) -> str:
     return f"{kept}\n{confirm}"
 
 
-def _of_record(trace: RecordTrace) -> Iterator[str]:
-    record = trace.record
+def _of_record(origin: RecordTrace) -> Iterator[str]:
+    record = origin.record
     yield f"{record.type} {ids.short_id(record.id)}: {_short(record.what)}"
     if record.why:
         yield f"reason: {_short(record.why)}"
     yield f"said by {_by(record._asdict(), record.created_at)}, confidence {record.confidence:.2f}"
-    if len(trace.seen_in) > 1:
-        yield f"seen in {len(trace.seen_in)} sessions"
-    if trace.tiers:
-        yield f"lies in {', '.join(trace.tiers)}"
+    if len(origin.seen_in) > 1:
+        yield f"seen in {len(origin.seen_in)} sessions"
+    if origin.tiers:
+        yield f"lies in {', '.join(origin.tiers)}"
     if record.superseded_by:
         yield f"superseded by {ids.short_id(record.superseded_by)}"
-    yield from _gone(trace.gone)
+    yield from _deletion(origin.deletion)
 
 
-def _of_entity(trace: EntityTrace) -> Iterator[str]:
-    also = f", also called {', '.join(map(_name, trace.aliases))}" if trace.aliases else ""
-    yield f"entity {_name(trace.name)} ({_name(trace.type)}){also}"
-    for said in trace.said:
+def _of_entity(origin: EntityTrace) -> Iterator[str]:
+    also = f", also called {', '.join(map(_name, origin.aliases))}" if origin.aliases else ""
+    yield f"entity {_name(origin.name)} ({_name(origin.type)}){also}"
+    for said in origin.statements:
         by = _by({"trust": said.trust, "source": said.source, "session": said.session}, said.at)
         yield f"- {_short(said.text)} (said by {by})"
-    yield from _gone(trace.gone)
+    yield from _deletion(origin.deletion)
 
 
-def _gone(change: Told | None) -> Iterator[str]:
+def _deletion(change: DescribedChange | None) -> Iterator[str]:
     if change is not None:
         yield f"It is gone: {_change_line(change)}"
 
 
-def _given(gifts: Sequence[Gift]) -> Iterator[str]:
-    for gift in gifts[:MAX_GIFTS]:
-        agent = f", agent {_name(gift.agent)}," if gift.agent else ""
-        yield f"given to session {_name(gift.session)}{agent} by {gift.channel} on {gift.at[:10]}"
-    if len(gifts) > MAX_GIFTS:
-        yield f"given {len(gifts) - MAX_GIFTS} more times"
+def _given(injections: Sequence[Injection]) -> Iterator[str]:
+    for one in injections[:MAX_INJECTIONS]:
+        agent = f", agent {_name(one.agent)}," if one.agent else ""
+        yield f"given to session {_name(one.session)}{agent} by {one.channel} on {one.at[:10]}"
+    if len(injections) > MAX_INJECTIONS:
+        yield f"given {len(injections) - MAX_INJECTIONS} more times"
 
 
-def _change_line(told: Told) -> str:
-    change = told.change
+def _change_line(described: DescribedChange) -> str:
+    change = described.change
     undone = ", undone" if change.undone else ""
     who = _by(change.by, change.at)
-    return f"* {ids.short_id(change.id)} {_short(told.what)} ({who}{undone})"
+    return f"* {ids.short_id(change.id)} {_short(described.what)} ({who}{undone})"
 
 
 def _by(known: Mapping[str, Any], at: str) -> str:

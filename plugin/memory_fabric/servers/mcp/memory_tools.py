@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.models import Answer, Hit, Provenance
-    from memory_fabric.store.history.origin import Brought
+    from memory_fabric.store.history.origin import GraphRows
     from memory_fabric.store.memory import Memory
 
 MAX_HIT_CHARS = 700
@@ -196,9 +196,9 @@ def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, .
 def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, repeated: bool) -> str:
     from memory_fabric.capture.contradiction import contradicting, is_choice_against
     from memory_fabric.capture.opposites import as_line
-    from memory_fabric.store.history.origin import brought
+    from memory_fabric.store.history.origin import graph_rows
 
-    came = brought(memory, stored, repeated=repeated)
+    came = graph_rows(memory, stored, repeated=repeated)
     replaced = memory.find_records("superseded_by = ?", (stored.id,))
     against = [old for old in contradicting(memory, stored) if old not in kept]
     choice = next((old for old in against if is_choice_against(stored, old)), None)
@@ -216,7 +216,7 @@ def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, rep
     return within([line for line in lines if line], "history shows it.")
 
 
-def _entities(stored: Record, came: Brought) -> str:
+def _entities(stored: Record, came: GraphRows) -> str:
     """`Entities: a (new), b; in the graph: 2 observations, 1 relation`."""
     names = [f"{name} (new)" for name in came.new] + list(came.known)
     told = cut(", ".join(names or [e.name for e in stored.entities]) or "none", MAX_HIT_CHARS)

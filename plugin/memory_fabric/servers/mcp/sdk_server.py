@@ -1,7 +1,7 @@
 """The MCP server `memory` on the SDK's low level, as `serve` offers it over HTTP.
 
-Nothing here knows a transport. What it answers with stands in `asked`, `tools` and `protocol`,
-which it shares with the server over standard input and output (`session`).
+It is independent of the transport. It shares `request_handler`, `tools` and `protocol` with the
+server over standard input and output (`session`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from mcp.shared.subscriptions import ResourceUpdated
 from memory_fabric import __version__
 from memory_fabric.errors import FabricError
 from memory_fabric.servers.mcp import caller_scope, protocol, tools
-from memory_fabric.servers.mcp.asked import Asked
 from memory_fabric.servers.mcp.change_notifications import Watch, mark_of
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
+from memory_fabric.servers.mcp.request_handler import RequestHandler
 from memory_fabric.servers.mcp.result import Outcome, failure, wire
 from memory_fabric.servers.mcp.schema import TOOLS, listed
 
@@ -44,7 +44,7 @@ class MemoryServer:
     """
 
     def __init__(self, store: StoreThread, said_by: Provenance, place: str = "") -> None:
-        self._store, self._asked = store, Asked(said_by, place)
+        self._store, self._handler = store, RequestHandler(said_by, place)
         # What each connection has subscribed to.
         self._subscribed: dict[Connection, set[str]] = {}
         self._bus = InMemorySubscriptionBus()
@@ -89,7 +89,7 @@ class MemoryServer:
         self, name: str, arguments: dict[str, Any], call: caller_scope.Call
     ) -> Outcome:
         def job(memory: Memory) -> Outcome:
-            outcome = self._asked.call(memory, name, arguments, call)
+            outcome = self._handler.call(memory, name, arguments, call)
             if outcome.changed:
                 self._watch.is_told(mark_of(memory))
             return outcome
@@ -131,7 +131,7 @@ class MemoryServer:
             missing = protocol.not_found(str(params.uri))
             raise MCPError(missing.code, missing.message)
         try:
-            whole = await self._store.ask(self._asked.whole_graph)
+            whole = await self._store.ask(self._handler.whole_graph)
         except FabricError as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from error
         text = types.TextResourceContents(uri=GRAPH_URI, mime_type=protocol.JSON_TYPE, text=whole)

@@ -191,7 +191,7 @@ class Session:
             caller_scope,
             tools,
         )  # late: the greeting does not wait for it
-        from memory_fabric.servers.mcp.asked import Asked
+        from memory_fabric.servers.mcp.request_handler import RequestHandler
 
         name, arguments = request.params["name"], request.params.get("arguments", {})
         wrong = tools.complaint(name, arguments)
@@ -200,10 +200,10 @@ class Session:
             return
         client = protocol.client_name(request.params) if self._modern else self._client
         call = caller_scope.call_of(request.params.get("_meta"), client)
-        asked = Asked(self._said_by, self._place)
+        handler = RequestHandler(self._said_by, self._place)
 
         def job(memory: Memory) -> Outcome:
-            outcome = asked.call(memory, name, arguments, call)
+            outcome = handler.call(memory, name, arguments, call)
             if outcome.changed:
                 self._watch.is_told(mark_of(memory))
             return outcome
@@ -221,7 +221,9 @@ class Session:
         self._ask(request, job, done, changes=name not in tools.READERS)
 
     def _read(self, request: Request) -> None:
-        from memory_fabric.servers.mcp.asked import Asked  # late: the greeting does not wait for it
+        from memory_fabric.servers.mcp.request_handler import (
+            RequestHandler,
+        )  # late: the greeting does not wait for it
 
         if request.params["uri"] != GRAPH_URI:
             raise protocol.not_found(request.params["uri"])
@@ -233,7 +235,7 @@ class Session:
                 raise error or AssertionError
             return protocol.contents(text)
 
-        self._ask(request, Asked(self._said_by, self._place).whole_graph, done)
+        self._ask(request, RequestHandler(self._said_by, self._place).whole_graph, done)
 
     def _subscribe(self, request: Request) -> None:
         def begun() -> Result:

@@ -65,7 +65,7 @@ class ScopedMemory(Memory):
         super().__init__(whole.settings, whole.project, repair=whole._repair)
         self.domains, self._whole = None if hidden else domains, whole
         self.hidden = domains if hidden else ()
-        self.failures, self.told = whole.failures, whole.told
+        self.failures, self.messages = whole.failures, whole.messages
         self.switched_by = whole.switched_by
 
     @property

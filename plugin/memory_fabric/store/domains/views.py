@@ -89,7 +89,7 @@ def create_views(database: Database, domains: Sequence[str], *, hidden: bool = F
         database.connection.execute("PRAGMA temp_store = MEMORY")
         for name, select in selects(domains, hidden=hidden).items():
             database.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
-        database.confined = True
+        database.is_scoped = True
     except sqlite3.Error as error:
         raise translated(database.path, error) from error
 

@@ -21,17 +21,17 @@ from typing import Any
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Provenance
-from memory_fabric.store import backup, file_locations, files, journal, spool
+from memory_fabric.store import backup, files, journal, spool
 from memory_fabric.store.database import Database
-from memory_fabric.store.file_locations import Place
 from memory_fabric.store.forget import own_words, purge_files, purge_rows, purge_steps
 from memory_fabric.store.forget import plan as forget_plan
 from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
-from memory_fabric.store.forget.purge_plan import Plan, asked, gone_from, planned
-from memory_fabric.store.forget.scrub_log import Gone
-from memory_fabric.store.history import resolve
-from memory_fabric.store.history import trace as tracing
+from memory_fabric.store.forget.purge_plan import Plan, asked, planned, target_in
+from memory_fabric.store.forget.scrub_log import PurgeTarget
+from memory_fabric.store.history import resolve, trace
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers import file_locations
+from memory_fabric.store.tiers.file_locations import Location
 from memory_fabric.text import first_of, one_line
 from memory_fabric.text import words as text_words
 
@@ -43,7 +43,7 @@ MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Toll:
+class PurgePreview:
     """The amount that a purge erases, by kind, and what it leaves.
 
     `history` are operations that are kept for undo; `journals`, `queues` and `logs` count lines,
@@ -125,25 +125,25 @@ def find(
     return replace(found, everywhere=everywhere)
 
 
-def toll(memory: Memory, found: Found) -> Toll:
+def preview(memory: Memory, found: Found) -> PurgePreview:
     """Return what a purge would erase; nothing is changed."""
     plan = planned(memory, found)
-    where = file_locations.places(memory, everywhere=plan["everywhere"])
+    where = file_locations.locations(memory, everywhere=plan["everywhere"])
     sums: Counter[str] = Counter()
     with purge_steps.opened(memory, where) as databases:
-        for place, database in databases:
-            gone = gone_from(plan, memory, database)
-            sums += _in_tables(database, gone) + _in_files(place, gone)
+        for location, database in databases:
+            target = target_in(plan, memory, database)
+            sums += _in_tables(database, target) + _in_files(location, target)
         if not found.words:
             sums["records"] = len(found.records)
             sums["entities"] = len(found.entities)
             sums["observations"] = len(found.observations)
-    gone = Gone(**asked(plan))
-    sums += _in_shared_files(memory, where, gone)
-    return Toll(
+    target = PurgeTarget(**asked(plan))
+    sums += _in_shared_files(memory, where, target)
+    return PurgePreview(
         **sums,
         short=plan["short"],
-        elsewhere=tuple(purge_steps.elsewhere(memory, where, gone.sought)),
+        elsewhere=tuple(purge_steps.elsewhere(memory, where, target.sought)),
     )
 
 
@@ -206,7 +206,7 @@ def _locked(home: str) -> Iterator[None]:
 
 def _carry_out(memory: Memory, plan: Plan, provenance: Provenance) -> Purged:
     plan_path = os.path.join(memory.settings.home, PENDING)
-    where = file_locations.places(memory, everywhere=bool(plan["everywhere"]))
+    where = file_locations.locations(memory, everywhere=bool(plan["everywhere"]))
     try:
         purge_steps.forget(memory, plan, provenance)
         rows = purge_steps.erase(memory, plan, where, provenance)
@@ -249,10 +249,10 @@ def _by_id(memory: Memory, text: str) -> Found | None:
     except NotFound:
         pass
     try:
-        trace = tracing.why(memory, text)
+        origin = trace.why(memory, text)
     except NotFound:
         return None
-    return Found(text, (trace.record,)) if isinstance(trace, tracing.RecordTrace) else None
+    return Found(text, (origin.record,)) if isinstance(origin, trace.RecordTrace) else None
 
 
 def _has_tombstone(memory: Memory, text: str) -> bool:
@@ -273,8 +273,8 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
             remedy="Name a memory by its id, or use --exact for exactly these characters.",
         )
     found = Found(text, words=words, exact=exact, inside=inside)
-    gone = Gone(words=(words,), exact=exact, inside=inside)
-    if own_words.are_in(gone.asked) or not any(map(str.isalnum, words)):
+    target = PurgeTarget(words=(words,), exact=exact, inside=inside)
+    if own_words.are_in(target.asked) or not any(map(str.isalnum, words)):
         raise BadInput(
             "text",
             "Memory itself writes these words into every file, as names of its fields and the "
@@ -284,7 +284,7 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
     entities = [*forget_plan.entities_meant(memory, text), *_deleted_entity(memory, text)]
     said: list[FoundText] = []
     for database in memory.databases():
-        payload = purge_rows.stated(database.connection, gone)
+        payload = purge_rows.stated(database.connection, target)
         ids = tuple((id_,) for id_ in payload["ids"])
         records = [r for id_ in ids for r in memory.find_records("id = ?", id_)]
         found = replace(found, records=(*found.records, *records))
@@ -306,25 +306,25 @@ def _deleted_entity(memory: Memory, name: str) -> list[FoundEntity]:
     history.
     """
     try:
-        trace = tracing.why(memory, name)
+        origin = trace.why(memory, name)
     except NotFound:
         return []
-    if not isinstance(trace, tracing.EntityTrace) or trace.gone is None:
+    if not isinstance(origin, trace.EntityTrace) or origin.deletion is None:
         return []
-    own = tuple(said.text for said in trace.said if not said.record)
-    return [FoundEntity(trace.name, trace.type, trace.store, own, 0)]
+    own = tuple(said.text for said in origin.statements if not said.record)
+    return [FoundEntity(origin.name, origin.type, origin.store, own, 0)]
 
 
 def _is_held(memory: Memory, found: Found) -> bool:
     """True if the words are in anything else that a purge reaches."""
     plan = planned(memory, found)
-    where = file_locations.places(memory, everywhere=plan["everywhere"])
-    gone = Gone(**asked(plan))
+    where = file_locations.locations(memory, everywhere=plan["everywhere"])
+    target = PurgeTarget(**asked(plan))
     with purge_steps.opened(memory, where) as databases:
-        if any(purge_rows.bytes_held(database, gone.sought) for _, database in databases):
+        if any(purge_rows.bytes_held(database, target.sought) for _, database in databases):
             return True
     paths = (p for p in purge_steps.own_files(memory, where) if purge_files.is_of_memories(p))
-    return any(purge_files.matches_in(path, gone.sought) for path in paths)
+    return any(purge_files.matches_in(path, target.sought) for path in paths)
 
 
 def _with_separate_words(memory: Memory, text: str) -> Found:
@@ -342,8 +342,8 @@ def _with_separate_words(memory: Memory, text: str) -> Found:
         ),
     )
     if not found:
-        where = file_locations.places(memory, everywhere=False)
-        sought = Gone(words=(one_line(text),)).sought
+        where = file_locations.locations(memory, everywhere=False)
+        sought = PurgeTarget(words=(one_line(text),)).sought
         held = purge_steps.elsewhere(memory, where, sought)
         files_ = f" They are in {first_of(held, MAX_NAMED)}, which is not part of this memory."
         raise NotFound(
@@ -355,22 +355,22 @@ def _with_separate_words(memory: Memory, text: str) -> Found:
     return found
 
 
-def _in_tables(database: Database, gone: Gone) -> Counter[str]:
+def _in_tables(database: Database, target: PurgeTarget) -> Counter[str]:
     c = database.connection
-    payload = purge_rows.stated(c, gone)
+    payload = purge_rows.stated(c, target)
     said = [text for item in payload["deletions"] for text in item["observations"]]
     return _counted(
-        ("records", {*payload["ids"], *_existing(database, gone.ids)}),
-        ("entities", {*payload["entityNames"], *gone.names}),
-        ("observations", {*said, *(text for _, text in gone.said)} if gone.asked else ()),
-        ("turns", purge_rows.turns(c, gone)),
-        ("blocks", purge_rows.blocks(c, gone)),
-        ("tasks", purge_rows.tasks(c, gone)),
-        ("ingests", purge_rows.ingests(c, gone)),
-        ("history", purge_rows.history(c, gone)),
-        ("inside", purge_rows.tables_with_inside(database, gone) if gone.asked else ()),
-        ("mentions", _mentions(database, gone)),
-        ("shared", purge_rows.shared_texts(database, gone)),
+        ("records", {*payload["ids"], *_existing(database, target.ids)}),
+        ("entities", {*payload["entityNames"], *target.names}),
+        ("observations", {*said, *(text for _, text in target.said)} if target.asked else ()),
+        ("turns", purge_rows.turns(c, target)),
+        ("blocks", [*purge_rows.blocks(c, target), *purge_rows.prompts(c, target)]),
+        ("tasks", purge_rows.tasks(c, target)),
+        ("ingests", purge_rows.ingests(c, target)),
+        ("history", purge_rows.history(c, target)),
+        ("inside", purge_rows.tables_with_inside(database, target) if target.asked else ()),
+        ("mentions", _mentions(database, target)),
+        ("shared", purge_rows.shared_texts(database, target)),
     )
 
 
@@ -379,24 +379,26 @@ def _existing(database: Database, ids: Iterable[str]) -> list[str]:
     return [id_ for id_ in ids if database.row(known, (id_,))]
 
 
-def _in_files(place: Place, gone: Gone) -> Counter[str]:
+def _in_files(location: Location, target: PurgeTarget) -> Counter[str]:
     """Count what one location's files hold, and the copies of its database that will be deleted."""
     sums = _counted(
-        ("backups", backup.list_backups(place.path)),
-        ("set_aside", purge_steps.set_aside(place.path)),
+        ("backups", backup.list_backups(location.path)),
+        ("set_aside", purge_steps.set_aside(location.path)),
     )
-    journals = [os.path.join(os.path.dirname(place.path), journal.OPERATIONS)]
-    journals += [os.path.join(folder, journal.DECISIONS) for folder in place.folders]
+    journals = [os.path.join(os.path.dirname(location.path), journal.OPERATIONS)]
+    journals += [os.path.join(folder, journal.DECISIONS) for folder in location.folders]
     waiting = (journal.QUEUE, journal.CLAIMED, journal.BAD)
-    queues = [os.path.join(folder, name) for folder in place.folders for name in waiting]
+    queues = [os.path.join(folder, name) for folder in location.folders for name in waiting]
     for name, paths in (("journals", journals), ("queues", queues)):
-        sums[name] = sum(purge_files.lines_with(path, gone) for path in dict.fromkeys(paths))
-    blocks = map(purge_files.memory_block, place.notes)
-    sums["notes"] = sum(purge_files.is_in(block, gone) for block in blocks)
+        sums[name] = sum(purge_files.lines_with(path, target) for path in dict.fromkeys(paths))
+    blocks = map(purge_files.memory_block, location.notes)
+    sums["notes"] = sum(purge_files.is_in(block, target) for block in blocks)
     return sums
 
 
-def _in_shared_files(memory: Memory, where: Sequence[Place], gone: Gone) -> Counter[str]:
+def _in_shared_files(
+    memory: Memory, where: Sequence[Location], target: PurgeTarget
+) -> Counter[str]:
     """Count purged text in files that belong to no single memory of this home."""
     sums: Counter[str] = Counter()
     counted = (journal.OPERATIONS, journal.DECISIONS, journal.QUEUE, journal.CLAIMED, journal.BAD)
@@ -404,9 +406,9 @@ def _in_shared_files(memory: Memory, where: Sequence[Place], gone: Gone) -> Coun
     for path in purge_steps.own_files(memory, where):
         name = os.path.basename(path)
         if path.startswith(top):
-            sums["forwarding"] += bool(purge_files.matches_in(path, gone.sought))
+            sums["forwarding"] += bool(purge_files.matches_in(path, target.sought))
         elif name.endswith((".jsonl", ".log", ".log.1")) and name not in counted:
-            sums["logs"] += purge_files.lines_with(path, gone)
+            sums["logs"] += purge_files.lines_with(path, target)
         elif name.endswith(".html"):
             sums["pages"] += 1
     return sums
@@ -416,10 +418,10 @@ def _counted(*parts: tuple[str, Collection[Any]]) -> Counter[str]:
     return Counter({name: len(some) for name, some in parts})
 
 
-def _mentions(database: Database, gone: Gone) -> list[Any]:
+def _mentions(database: Database, target: PurgeTarget) -> list[Any]:
     """Return other memories that mention the names, and are kept."""
     found: list[Any] = []
-    for name in (name for name in gone.names if not gone.asked.is_in(name)):
+    for name in (name for name in target.names if not target.asked.is_in(name)):
         found += database.rows(
             "SELECT id FROM records WHERE instr(lower(what || ' ' || why), lower(?))", (name,)
         )

@@ -12,7 +12,7 @@ from memory_fabric.models import Record
 from memory_fabric.store import files, journal, signing, spool
 from memory_fabric.store.domains import callers
 from memory_fabric.store.forget import scrub_log
-from memory_fabric.store.forget.scrub_log import Gone, line_without
+from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without
 from memory_fabric.store.forget.spellings import Sought
 from memory_fabric.store.projects import own_lines
 from memory_fabric.store.tiers import memory_md
@@ -44,14 +44,16 @@ def rewrite(path: str, change: Change) -> bool:
     return True
 
 
-def operations(path: str, gone: Gone) -> bool:
+def operations(path: str, target: PurgeTarget) -> bool:
     """Clean a journal of operations; the caller holds the database's write lock. Returns True if
     changed.
     """
-    return rewrite(path, lambda line: _line(line, lambda value: line_without(value, gone), gone))
+    return rewrite(
+        path, lambda line: _line(line, lambda value: line_without(value, target), target)
+    )
 
 
-def decisions(path: str, gone: Gone, home: str) -> bool:
+def decisions(path: str, target: PurgeTarget, home: str) -> bool:
     """Clean a decisions.jsonl; a purged record is replaced by the mark that it is forgotten.
 
     Lines that were signed as this user's own are signed again. Returns True if changed.
@@ -65,13 +67,13 @@ def decisions(path: str, gone: Gone, home: str) -> bool:
         return left
 
     def without(value: Mapping[str, Any]) -> Mapping[str, Any]:
-        if value.get("forgotten") or not gone.is_record(value):
-            left = line_without({"kind": "remember", "payload": {"record": value}}, gone)
+        if value.get("forgotten") or not target.is_record(value):
+            left = line_without({"kind": "remember", "payload": {"record": value}}, target)
             record = left["payload"].get("record", value) if "what" in value else value
             return record if record != value else value
         return {"id": value.get("id", ""), "forgotten": True, "at": timestamp()}
 
-    if not rewrite(path, lambda line: _line(line, change, gone)):
+    if not rewrite(path, lambda line: _line(line, change, target)):
         return False
     folder = os.path.dirname(path)
     proved = own_lines.proved(home, folder, [before for before, _ in changed])
@@ -79,17 +81,17 @@ def decisions(path: str, gone: Gone, home: str) -> bool:
     return True
 
 
-def queue(folder: str, key: bytes, gone_in: Mapping[str, Gone]) -> None:
+def queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -> None:
     """Clean the queue of changes; own lines are signed again. Raises TimeoutError, OSError."""
 
     def change(value: Mapping[str, Any]) -> Mapping[str, Any]:
         store = "user" if value.get("store") == "user" else "project"
-        left = line_without(value, gone_in.get(store) or gone_in["user"])
+        left = line_without(value, targets.get(store) or targets["user"])
         if left is value or not signing.is_ours(value, key):
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    every = _union(gone_in.values())
+    every = _union(targets.values())
     for name in (journal.CLAIMED, journal.QUEUE):
         path = os.path.join(folder, name)
         if os.path.exists(path):
@@ -98,21 +100,21 @@ def queue(folder: str, key: bytes, gone_in: Mapping[str, Gone]) -> None:
     rewrite(os.path.join(folder, journal.BAD), lambda line: _unless(line, every))
 
 
-def page(path: str, gone: Gone) -> None:
+def page(path: str, target: PurgeTarget) -> None:
     """Replace the words by a mark in a file that is one JSON object."""
     value = files.read_json(path)
-    left = scrub_log.marked(value, gone.sought)
+    left = scrub_log.marked(value, target.sought)
     if left != value:
         files.write_atomic(path, jsontext.dumps(left, ensure_ascii=False).encode("utf-8"))
 
 
-def other_lines(path: str, gone: Gone) -> bool:
+def other_lines(path: str, target: PurgeTarget) -> bool:
     """Drop lines with purged text from a log, from notices, or from lines that were set aside."""
     lines = (files.read_text(path) or "").split("\n")
-    if all(_unless(line, gone) is not None for line in lines):
+    if all(_unless(line, target) is not None for line in lines):
         return False
     with files.Locked(path + ".lock", LOCK_S):
-        return rewrite(path, lambda line: _unless(line, gone))
+        return rewrite(path, lambda line: _unless(line, target))
 
 
 def rewrite_block(
@@ -122,9 +124,9 @@ def rewrite_block(
     is kept.
     """
     notes = memory_md.MemoryFile(path)
-    shown, gone = memory_md.shown_ids(notes), set(ids)
-    if gone & set(shown):
-        left = [record_of(id_) for id_ in shown if id_ not in gone]
+    shown, removed = memory_md.shown_ids(notes), set(ids)
+    if removed & set(shown):
+        left = [record_of(id_) for id_ in shown if id_ not in removed]
         memory_md.promote(notes, [record for record in left if record is not None], lock)
 
 
@@ -150,15 +152,15 @@ def is_in_user_text(path: str, sought: Sought) -> bool:
     return bool(sought.spans(text.replace(memory_block(path), b" ")))
 
 
-def lines_with(path: str, gone: Gone) -> int:
+def lines_with(path: str, target: PurgeTarget) -> int:
     """Count the lines of a file that hold purged text. Raises OSError."""
     text = files.read_text(path) or ""
-    return sum(map(gone.is_in, text.split("\n"))) if gone.is_in(text) else 0
+    return sum(map(target.is_in, text.split("\n"))) if target.is_in(text) else 0
 
 
-def is_in(line: bytes, gone: Gone) -> bool:
+def is_in(line: bytes, target: PurgeTarget) -> bool:
     """True if a line holds purged text, however deep it is escaped."""
-    return bool(gone.sought.spans(line))
+    return bool(target.sought.spans(line))
 
 
 def is_of_memories(path: str) -> bool:
@@ -174,28 +176,28 @@ def is_unfinished(path: str) -> bool:
 
 
 def _line(
-    line: str, change: Callable[[Mapping[str, Any]], Mapping[str, Any]], gone: Gone
+    line: str, change: Callable[[Mapping[str, Any]], Mapping[str, Any]], target: PurgeTarget
 ) -> str | None:
     value = files.parsed(line)
     if value is None:
-        return _unless(line, gone)
+        return _unless(line, target)
     left = change(value)
     if left is value:
         return line
     new = jsontext.dumps(left, ensure_ascii=False)
     # The words may span the JSON of a line without being in any of its texts.
-    return None if gone.asked.is_in(new) else new
+    return None if target.asked.is_in(new) else new
 
 
-def _unless(line: str, gone: Gone) -> str | None:
+def _unless(line: str, target: PurgeTarget) -> str | None:
     """Return the line, or None if it holds purged text, however deep it is escaped."""
     data = line.encode("utf-8", "surrogateescape")
-    return None if gone.sought.spans(data) else line
+    return None if target.sought.spans(data) else line
 
 
-def _union(some: Iterable[Gone]) -> Gone:
+def _union(some: Iterable[PurgeTarget]) -> PurgeTarget:
     parts = list(some)
-    return Gone(
+    return PurgeTarget(
         ids=frozenset().union(*(g.ids for g in parts)),
         texts=tuple(dict.fromkeys(text for g in parts for text in g.texts)),
         words=parts[0].words,

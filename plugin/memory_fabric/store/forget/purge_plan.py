@@ -10,7 +10,7 @@ from memory_fabric.models import Record
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import plan as forget_plan
 from memory_fabric.store.forget.plan import Found
-from memory_fabric.store.forget.scrub_log import Gone, is_specific
+from memory_fabric.store.forget.scrub_log import PurgeTarget, is_specific
 from memory_fabric.store.memory import Memory
 
 Plan = Mapping[str, Any]
@@ -19,7 +19,7 @@ Plan = Mapping[str, Any]
 def planned(memory: Memory, found: Found) -> dict[str, Any]:
     """Return the plan in a form that JSON can hold."""
     said = (found.words,) if found.words else ()
-    words = Gone(words=said, exact=found.exact, inside=found.inside).asked
+    words = PurgeTarget(words=said, exact=found.exact, inside=found.inside).asked
     return {
         "request": found.text,
         "words": [*said],
@@ -44,7 +44,7 @@ def planned(memory: Memory, found: Found) -> dict[str, Any]:
     }
 
 
-def gone_from(plan: Plan, memory: Memory, database: Database) -> Gone:
+def target_in(plan: Plan, memory: Memory, database: Database) -> PurgeTarget:
     """Return what a plan removes from one database: names only from that in which they were
     found.
     """
@@ -54,7 +54,7 @@ def gone_from(plan: Plan, memory: Memory, database: Database) -> Gone:
     # The project's ledger notes what it was given of the user's memory.
     given = {name for other in plan["stores"].values() for name in other["names"]}
     given -= {row[0] for row in database.rows("SELECT name FROM entities")} - names
-    return Gone(
+    return PurgeTarget(
         ids=frozenset(plan["ids"]),
         names=names,
         said=frozenset((name, text) for name, text in part.get("said", ())),
@@ -65,7 +65,7 @@ def gone_from(plan: Plan, memory: Memory, database: Database) -> Gone:
 
 
 def asked(plan: Plan) -> dict[str, Any]:
-    """Return the fields of Gone that are the same for every database and file."""
+    """Return the fields of PurgeTarget that are the same for every database and file."""
     return {
         "texts": tuple(plan["texts"]),
         "words": tuple(plan.get("words", ())),

@@ -13,11 +13,12 @@ from typing import Any
 from memory_fabric import ids
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance
-from memory_fabric.store import records, repair, write
+from memory_fabric.store import records, write
 from memory_fabric.store.database import Database, as_address, translated
 from memory_fabric.store.forget import scrub_log
-from memory_fabric.store.forget.scrub_log import Gone
+from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
+from memory_fabric.store.health import repair
 from memory_fabric.store.ingest_queue import PURGED
 from memory_fabric.text import index_extra
 
@@ -29,47 +30,50 @@ DERIVED = frozenset((("entities", "key"), ("aliases", "key"), ("records", "key")
 
 
 def scrub(
-    database: Database, c: sqlite3.Connection, gone: Gone, by: Provenance
-) -> tuple[int, Gone]:
+    database: Database, c: sqlite3.Connection, target: PurgeTarget, by: Provenance
+) -> tuple[int, PurgeTarget]:
     """Remove purged content from every table, inside a transaction.
 
-    Returns the number of changed rows, and `gone` extended by what the words led to.
+    Returns the number of changed rows, and `target` extended by what the words led to.
     """
-    gone = with_remaining(database, _forget_stated(c, gone, by))
+    target = with_remaining(database, _forget_stated(c, target, by))
     changed = sum(
         (
-            _operations(c, gone),
-            _records(c, gone),
-            _aliases(c, gone),
-            _sessions(c, gone),
-            _injections(c, gone),
-            _ingests(c, gone),
-            _turns(c, gone),
-            _delete(c, "tasks", "id", tasks(c, gone)),
+            _operations(c, target),
+            _records(c, target),
+            _aliases(c, target),
+            _sessions(c, target),
+            _injections(c, target),
+            _ingests(c, target),
+            _turns(c, target),
+            _delete(c, "tasks", "id", tasks(c, target)),
+            _delete(c, "prompts", "seq", prompts(c, target)),
         )
     )
-    return changed + _cells(c, gone), gone
+    return changed + _cells(c, target), target
 
 
-def with_remaining(database: Database, gone: Gone) -> Gone:
-    """Return `gone` with the records and observations that this database keeps."""
+def with_remaining(database: Database, target: PurgeTarget) -> PurgeTarget:
+    """Return `target` with the records and observations that this database keeps."""
     alive = database.rows("SELECT id FROM records")
     kept = database.rows("SELECT DISTINCT text FROM observations")
-    said = {text for (text,) in kept if gone.is_in(text) and not gone.asked.is_in(text)}
-    return replace(gone, alive=frozenset(row[0] for row in alive) - gone.ids, kept=frozenset(said))
+    said = {text for (text,) in kept if target.is_in(text) and not target.asked.is_in(text)}
+    return replace(
+        target, alive=frozenset(row[0] for row in alive) - target.ids, kept=frozenset(said)
+    )
 
 
-def stated(c: sqlite3.Connection, gone: Gone) -> dict[str, list[Any]]:
+def stated(c: sqlite3.Connection, target: PurgeTarget) -> dict[str, list[Any]]:
     """Return the records, entities and observations that state the words, as a payload for
     `forget`.
     """
-    if not gone.asked:
+    if not target.asked:
         return {"ids": [], "entityNames": [], "deletions": []}
-    names = [name for (name,) in c.execute("SELECT name FROM entities") if gone.asked.is_in(name)]
+    names = [name for (name,) in c.execute("SELECT name FROM entities") if target.asked.is_in(name)]
     ids = [
         record.id
         for record, _ in records.find(c, "1", (), limit=-1)
-        if gone.is_stated_by(records.as_object(record))
+        if target.is_stated_by(records.as_object(record))
     ]
     said = [
         {"entityName": name, "observations": [text]}
@@ -77,54 +81,59 @@ def stated(c: sqlite3.Connection, gone: Gone) -> dict[str, list[Any]]:
             "SELECT e.name, o.text, o.record FROM observations AS o "
             "JOIN entities AS e ON e.id = o.entity"
         )
-        if gone.asked.is_in(text) and name not in names and record not in ids
+        if target.asked.is_in(text) and name not in names and record not in ids
     ]
     return {"ids": ids, "entityNames": names, "deletions": said}
 
 
-def turns(c: sqlite3.Connection, gone: Gone) -> list[Any]:
+def turns(c: sqlite3.Connection, target: PurgeTarget) -> list[Any]:
     """Return row numbers of turns that are purged or hold purged text."""
     rows = c.execute("SELECT id, uuid, text FROM episodes")
-    return [id_ for id_, uuid, text in rows if uuid in gone.turns or gone.is_in(text)]
+    return [id_ for id_, uuid, text in rows if uuid in target.turns or target.is_in(text)]
 
 
-def tasks(c: sqlite3.Connection, gone: Gone) -> list[Any]:
+def tasks(c: sqlite3.Connection, target: PurgeTarget) -> list[Any]:
     """Return ids of subagents' tasks that hold purged text."""
-    return [id_ for id_, text in c.execute("SELECT id, prompt FROM tasks") if gone.is_in(text)]
+    return [id_ for id_, text in c.execute("SELECT id, prompt FROM tasks") if target.is_in(text)]
 
 
-def ingests(c: sqlite3.Connection, gone: Gone) -> list[Any]:
+def prompts(c: sqlite3.Connection, target: PurgeTarget) -> list[Any]:
+    """Return the numbers of typed prompts that hold purged text."""
+    return [seq for seq, text in c.execute("SELECT seq, text FROM prompts") if target.is_in(text)]
+
+
+def ingests(c: sqlite3.Connection, target: PurgeTarget) -> list[Any]:
     """Return ids of ingested texts that hold purged text, in their body, result or error."""
     return [
         id_
         for id_, *parts in c.execute("SELECT id, body, result, error FROM intake")
-        if any(map(gone.is_in, parts))
+        if any(map(target.is_in, parts))
     ]
 
 
-def blocks(c: sqlite3.Connection, gone: Gone) -> list[tuple[str, str]]:
+def blocks(c: sqlite3.Connection, target: PurgeTarget) -> list[tuple[str, str]]:
     """Return fields (name, session) of sessions that hold purged text."""
     return [
         (name, row[0])
         for name in ("block", "checkpoint")
         for row in c.execute(f"SELECT id, {name} FROM sessions WHERE {name} <> ''")
-        if gone.is_in(row[1])
+        if target.is_in(row[1])
     ]
 
 
-def history(c: sqlite3.Connection, gone: Gone) -> list[Any]:
+def history(c: sqlite3.Connection, target: PurgeTarget) -> list[Any]:
     """Return sequence numbers of operations that hold purged text, or whose inverse does."""
     rows = c.execute("SELECT seq, payload, inverse FROM operations")
-    return [seq for seq, *parts in rows if any(map(gone.is_in, parts))]
+    return [seq for seq, *parts in rows if any(map(target.is_in, parts))]
 
 
-def tables_with_inside(database: Database, gone: Gone) -> list[str]:
+def tables_with_inside(database: Database, target: PurgeTarget) -> list[str]:
     """Return the table of each text that holds the words only inside longer ones."""
-    wide = gone.asked.anywhere()
+    wide = target.asked.anywhere()
     return [
         table
         for table, _, text, _ in cells(database.connection)
-        if len(wide.spans(_bytes(text))) > len(gone.asked.spans(_bytes(text)))
+        if len(wide.spans(_bytes(text))) > len(target.asked.spans(_bytes(text)))
     ]
 
 
@@ -212,12 +221,12 @@ def is_only_in_indexes(path: str, sought: Sought) -> bool:
         connection.close()
 
 
-def shared_texts(database: Database, gone: Gone) -> list[str]:
+def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
     """Return the purged texts that other memories of this database hold, too, and keep."""
     living = [
         f"{what} {why}"
         for id_, what, why in database.rows("SELECT id, what, why FROM records")
-        if id_ not in gone.ids
+        if id_ not in target.ids
     ]
     living += [
         text
@@ -225,12 +234,12 @@ def shared_texts(database: Database, gone: Gone) -> list[str]:
             "SELECT e.name, o.text, o.record FROM observations AS o "
             "JOIN entities AS e ON e.id = o.entity"
         )
-        if record not in gone.ids and name not in gone.names and (name, text) not in gone.said
+        if record not in target.ids and name not in target.names and (name, text) not in target.said
     ]
-    return [text for text in gone.texts if any(map(Sought((Needle(text),)).is_in, living))]
+    return [text for text in target.texts if any(map(Sought((Needle(text),)).is_in, living))]
 
 
-def _operations(c: sqlite3.Connection, gone: Gone) -> int:
+def _operations(c: sqlite3.Connection, target: PurgeTarget) -> int:
     done, last = 0, 0
     while found := c.execute(
         "SELECT seq, kind, payload, inverse FROM operations WHERE seq > ? ORDER BY seq LIMIT ?",
@@ -238,15 +247,15 @@ def _operations(c: sqlite3.Connection, gone: Gone) -> int:
     ).fetchall():
         last = found[-1][0]
         for seq, kind, payload, inverse in found:
-            done += _operation(c, gone, seq, kind, json.loads(payload), json.loads(inverse))
+            done += _operation(c, target, seq, kind, json.loads(payload), json.loads(inverse))
     return done
 
 
 def _operation(
-    c: sqlite3.Connection, gone: Gone, seq: int, kind: str, payload: Any, inverse: Any
+    c: sqlite3.Connection, target: PurgeTarget, seq: int, kind: str, payload: Any, inverse: Any
 ) -> int:
-    left = scrub_log.without(kind, payload, gone)
-    back = scrub_log.without_steps(inverse, gone)
+    left = scrub_log.without(kind, payload, target)
+    back = scrub_log.without_steps(inverse, target)
     if left is payload and back == inverse:
         return 0
     if left is None:
@@ -259,28 +268,28 @@ def _operation(
     return 1
 
 
-def _forget_stated(c: sqlite3.Connection, gone: Gone, by: Provenance) -> Gone:
+def _forget_stated(c: sqlite3.Connection, target: PurgeTarget, by: Provenance) -> PurgeTarget:
     """Forget what states the words; a replay of the journal sets the same tombstones."""
-    payload = stated(c, gone)
+    payload = stated(c, target)
     if not any(payload.values()):
-        return gone
+        return target
     write.apply_within(c, Operation(ids.new_id(), "forget", payload, by, ""))
     said = {(d["entityName"], text) for d in payload["deletions"] for text in d["observations"]}
-    gone = replace(
-        gone,
-        ids=gone.ids | {*payload["ids"]},
-        names=gone.names | {*payload["entityNames"]},
-        said=gone.said | said,
+    target = replace(
+        target,
+        ids=target.ids | {*payload["ids"]},
+        names=target.names | {*payload["entityNames"]},
+        said=target.said | said,
     )
-    log_tombstones(c, gone, by)
-    return gone
+    log_tombstones(c, target, by)
+    return target
 
 
-def log_tombstones(c: sqlite3.Connection, gone: Gone, by: Provenance) -> None:
+def log_tombstones(c: sqlite3.Connection, target: PurgeTarget, by: Provenance) -> None:
     """Log the tombstones of all purged memories as an operation of its own, which is kept."""
     tombs = [
         list(row)
-        for id_ in sorted(gone.tombstone_ids())
+        for id_ in sorted(target.tombstone_ids())
         for row in c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))
     ]
     if tombs:
@@ -288,44 +297,44 @@ def log_tombstones(c: sqlite3.Connection, gone: Gone, by: Provenance) -> None:
         write.apply_within(c, Operation(ids.new_id(), "tombstones", payload, by, ""))
 
 
-def _records(c: sqlite3.Connection, gone: Gone) -> int:
+def _records(c: sqlite3.Connection, target: PurgeTarget) -> int:
     """Remove the names of purged entities, and the words, from records that are kept."""
     changed = 0
-    concerned = gone.names or gone.asked
+    concerned = target.names or target.asked
     for record, seen in records.find(c, "1", (), limit=-1) if concerned else ():
         whole = records.as_object(record)
-        left = scrub_log.without("remember", {"record": whole}, gone)
+        left = scrub_log.without("remember", {"record": whole}, target)
         if left is not None and left["record"] != whole:
             records.put(c, records.from_object(left["record"]), seen)
             changed += 1
     return changed
 
 
-def _aliases(c: sqlite3.Connection, gone: Gone) -> int:
-    found = [alias for (alias,) in c.execute("SELECT alias FROM aliases") if gone.is_name(alias)]
+def _aliases(c: sqlite3.Connection, target: PurgeTarget) -> int:
+    found = [alias for (alias,) in c.execute("SELECT alias FROM aliases") if target.is_name(alias)]
     relations = c.execute("SELECT id, type FROM relations")
-    worded = [id_ for id_, kind in relations if gone.asked.is_in(kind)]
+    worded = [id_ for id_, kind in relations if target.asked.is_in(kind)]
     return _delete(c, "aliases", "alias", found) + _delete(c, "relations", "id", worded)
 
 
-def _sessions(c: sqlite3.Connection, gone: Gone) -> int:
+def _sessions(c: sqlite3.Connection, target: PurgeTarget) -> int:
     """Replace purged text in notes of sessions by a mark and keep the rest."""
-    found = blocks(c, gone)
+    found = blocks(c, target)
     for name, session in found:
         (text,) = c.execute(f"SELECT {name} FROM sessions WHERE id = ?", (session,)).fetchone()
-        new = scrub_log.marked_json(text, gone.sought)
+        new = scrub_log.marked_json(text, target.sought)
         c.execute(f"UPDATE sessions SET {name} = ? WHERE id = ?", (new, session))
     return len(found)
 
 
-def _turns(c: sqlite3.Connection, gone: Gone) -> int:
+def _turns(c: sqlite3.Connection, target: PurgeTarget) -> int:
     """Replace purged text in turns by a mark; of a turn purged by its id nothing is kept."""
-    found = turns(c, gone)
+    found = turns(c, target)
     for id_ in found:
         row = c.execute("SELECT * FROM episodes WHERE id = ?", (id_,))
         columns = [description[0] for description in row.description]
         values = dict(zip(columns, row.fetchone(), strict=True))
-        text = MARK if values["uuid"] in gone.turns else gone.sought.without(values["text"])
+        text = MARK if values["uuid"] in target.turns else target.sought.without(values["text"])
         # The full-text index follows only inserts and deletes.
         c.execute("DELETE FROM episodes WHERE id = ?", (id_,))
         values |= {"text": text, "extra": index_extra(text)}
@@ -336,9 +345,9 @@ def _turns(c: sqlite3.Connection, gone: Gone) -> int:
     return len(found)
 
 
-def _cells(c: sqlite3.Connection, gone: Gone) -> int:
+def _cells(c: sqlite3.Connection, target: PurgeTarget) -> int:
     """Replace the words in every other text by a mark; delete a row whose key holds them."""
-    found = [cell for cell in cells(c) if gone.asked.is_in(cell[2])] if gone.asked else []
+    found = [cell for cell in cells(c) if target.asked.is_in(cell[2])] if target.asked else []
     for table, column, text, key in found:
         (sql,) = c.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
         names = _key(c, table, sql)
@@ -346,7 +355,7 @@ def _cells(c: sqlite3.Connection, gone: Gone) -> int:
         try:
             if column in names:
                 raise sqlite3.IntegrityError("a key")
-            new = scrub_log.marked_json(text, gone.asked)
+            new = scrub_log.marked_json(text, target.asked)
             c.execute(f"UPDATE {table} SET {column} = ? WHERE {row}", (new, *key))
         except sqlite3.IntegrityError:
             c.execute(f"DELETE FROM {table} WHERE {row}", key)
@@ -365,11 +374,11 @@ def _key(c: sqlite3.Connection, table: str, sql: str) -> list[str]:
     return [name for _, name in sorted(parts)]
 
 
-def _ingests(c: sqlite3.Connection, gone: Gone) -> int:
+def _ingests(c: sqlite3.Connection, target: PurgeTarget) -> int:
     """Empty ingested texts that hold purged text and mark them as done. Their row is kept, so that
     their idempotency key still protects against sending them again.
     """
-    found = ingests(c, gone)
+    found = ingests(c, target)
     for id_ in found:
         (body,) = c.execute("SELECT body FROM intake WHERE id = ?", (id_,)).fetchone()
         left = json.dumps(_without_text(json.loads(body)), ensure_ascii=False)
@@ -386,12 +395,12 @@ def _without_text(body: dict[str, Any]) -> dict[str, Any]:
     return {name: body[name] for name in kept if name in body} | {"session_summary": ""}
 
 
-def _injections(c: sqlite3.Connection, gone: Gone) -> int:
-    done = _delete(c, "promoted", "record", sorted(gone.ids))
-    for id_ in gone.ids:
+def _injections(c: sqlite3.Connection, target: PurgeTarget) -> int:
+    done = _delete(c, "promoted", "record", sorted(target.ids))
+    for id_ in target.ids:
         keys = (id_, f"record:{id_}")
         done += c.execute("DELETE FROM injections WHERE memory IN (?, ?)", keys).rowcount
-    for name in gone.given:
+    for name in target.given:
         start = f"graph:{name}#"
         done += c.execute(
             "DELETE FROM injections WHERE memory = ? OR substr(memory, 1, ?) = ?",

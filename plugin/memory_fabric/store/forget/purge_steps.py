@@ -14,7 +14,6 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation, Provenance, Record
 from memory_fabric.store import (
     backup,
-    file_locations,
     files,
     journal,
     records,
@@ -25,13 +24,14 @@ from memory_fabric.store import (
 )
 from memory_fabric.store.database import Database, open_database, translated
 from memory_fabric.store.domains import callers
-from memory_fabric.store.file_locations import Place
 from memory_fabric.store.forget import own_words, purge_files, purge_rows
-from memory_fabric.store.forget.purge_plan import Plan, asked, gone_from
-from memory_fabric.store.forget.scrub_log import Gone
+from memory_fabric.store.forget.purge_plan import Plan, asked, target_in
+from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import Sought
 from memory_fabric.store.graph_file import exchange, sync_state
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers import file_locations
+from memory_fabric.store.tiers.file_locations import Location
 from memory_fabric.text import many
 from memory_fabric.values import Value
 
@@ -44,19 +44,19 @@ _OF_OPERATIONS = frozenset(
 
 
 @contextmanager
-def opened(memory: Memory, where: Sequence[Place]) -> Iterator[list[tuple[Place, Database]]]:
+def opened(memory: Memory, where: Sequence[Location]) -> Iterator[list[tuple[Location, Database]]]:
     """Open all databases of these locations; those of other projects only for this block."""
     own = {memory.path_of(kind): kind for kind in ("project", "user")}
-    found: list[tuple[Place, Database]] = []
+    found: list[tuple[Location, Database]] = []
     others: list[Database] = []
     try:
-        for place in where:
-            if place.path in own:
-                database = memory.database(own[place.path], create=False)
+        for location in where:
+            if location.path in own:
+                database = memory.database(own[location.path], create=False)
             else:
-                database = open_database(place.path, place.kind, create=False)
+                database = open_database(location.path, location.kind, create=False)
                 others += [database] if database else []
-            found += [(place, database)] if database else []
+            found += [(location, database)] if database else []
         yield found
     except sqlite3.Error as error:
         raise translated(found[-1][1].path if found else "", error) from error
@@ -75,50 +75,56 @@ def forget(memory: Memory, plan: Plan, provenance: Provenance) -> None:
         payload = write.cleaned(part["forget"])
         memory.apply_now(Operation(ids.new_id(), "forget", payload, by, kind))
         with database.transaction() as c:
-            purge_rows.log_tombstones(c, gone_from(plan, memory, database), by)
+            purge_rows.log_tombstones(c, target_in(plan, memory, database), by)
 
 
-def erase(memory: Memory, plan: Plan, where: Sequence[Place], provenance: Provenance) -> int:
+def erase(memory: Memory, plan: Plan, where: Sequence[Location], provenance: Provenance) -> int:
     """Remove everything that was planned from all files but backups; return the number of changed
     rows.
 
     Raises StoreUnavailable, OSError, sqlite3.Error; steps done before the error stay done.
     """
     by = write.cleaned_provenance(provenance._replace(at=provenance.at or ids.timestamp()))
-    every = Gone(**asked(plan))
-    rows, gone_in, gone_ids = 0, {"user": every}, frozenset(plan["ids"])
+    every = PurgeTarget(**asked(plan))
+    rows, targets, purged_ids = 0, {"user": every}, frozenset(plan["ids"])
     with opened(memory, where) as databases:
-        for place, database in databases[::-1]:  # the user's first: a queue may hold both kinds
+        for location, database in databases[::-1]:  # the user's first: a queue may hold both kinds
             database.connection.execute("PRAGMA secure_delete = ON")
             with database.transaction() as c:
-                changed, gone = purge_rows.scrub(database, c, gone_from(plan, memory, database), by)
+                changed, target = purge_rows.scrub(
+                    database, c, target_in(plan, memory, database), by
+                )
                 _clean_journals(
-                    memory.settings.home, place, gone
+                    memory.settings.home, location, target
                 )  # who appends to them holds the write lock
-            rows, gone_ids, gone_in[place.kind] = rows + changed, gone_ids | gone.ids, gone
-            _clean_queues(memory, place, gone_in)
-        for place, _ in databases:
-            _rewrite_blocks(memory, place, gone_ids, databases)
+            rows, purged_ids, targets[location.kind] = (
+                rows + changed,
+                purged_ids | target.ids,
+                target,
+            )
+            _clean_queues(memory, location, targets)
+        for location, _ in databases:
+            _rewrite_blocks(memory, location, purged_ids, databases)
         _clean_other_files(memory, where, every)
         memory.flush()
         if memory.mirror is not None:
-            gone = replace(every, texts=tuple(_unshared_texts(memory, plan, databases)))
-            memory.mirror.erase(memory, lambda line: purge_files.is_in(line, gone))
+            target = replace(every, texts=tuple(_unshared_texts(memory, plan, databases)))
+            memory.mirror.erase(memory, lambda line: purge_files.is_in(line, target))
         for _, database in databases:
             purge_rows.compact(database)
     return rows
 
 
-def renew_backups(where: Sequence[Place]) -> list[str]:
+def renew_backups(where: Sequence[Location]) -> list[str]:
     """Make one new backup of each database and delete all older copies."""
     fresh = []
-    for place in where:
-        made = backup.create(place.path)
+    for location in where:
+        made = backup.create(location.path)
         fresh.append(made)
-        folder = files.backups_of(place.path)
-        stem = os.path.splitext(os.path.basename(place.path))[0] + "-"
+        folder = files.backups_of(location.path)
+        stem = os.path.splitext(os.path.basename(location.path))[0] + "-"
         old = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(stem)]
-        for other in (*old, *set_aside(place.path)):
+        for other in (*old, *set_aside(location.path)):
             if other != made:
                 os.unlink(other)
     return fresh
@@ -149,7 +155,7 @@ class Verification(Value):
     inside: int
 
 
-def verify(memory: Memory, plan: Plan, where: Sequence[Place], plan_path: str) -> Verification:
+def verify(memory: Memory, plan: Plan, where: Sequence[Location], plan_path: str) -> Verification:
     """Search every table and file for purged text.
 
     The plan's own file does not count. Raises NotErased if another file of this memory still holds
@@ -157,17 +163,19 @@ def verify(memory: Memory, plan: Plan, where: Sequence[Place], plan_path: str) -
     """
     held: Counter[str] = Counter()
     with opened(memory, where) as databases:
-        gone = replace(Gone(**asked(plan)), texts=tuple(_unshared_texts(memory, plan, databases)))
+        target = replace(
+            PurgeTarget(**asked(plan)), texts=tuple(_unshared_texts(memory, plan, databases))
+        )
         for _, database in databases:
-            held[database.path] += purge_rows.bytes_held(database, gone.sought).total()
+            held[database.path] += purge_rows.bytes_held(database, target.sought).total()
         # If so, the bytes of a database file hold them, too, and only its tables can be checked.
         inside = sum(
-            len(purge_rows.tables_with_inside(database, gone)) for _, database in databases
+            len(purge_rows.tables_with_inside(database, target)) for _, database in databases
         )
-        is_inside = bool(inside) or own_words.are_in(gone.sought.anywhere())
+        is_inside = bool(inside) or own_words.are_in(target.sought.anywhere())
     left = []
     for path in own_files(memory, where):
-        size = 0 if path == plan_path else _bytes_in_file(path, gone.sought, is_inside=is_inside)
+        size = 0 if path == plan_path else _bytes_in_file(path, target.sought, is_inside=is_inside)
         if not size:
             continue
         if purge_files.is_unfinished(path):
@@ -176,16 +184,16 @@ def verify(memory: Memory, plan: Plan, where: Sequence[Place], plan_path: str) -
             held[path] = held[path] or size
         else:
             left.append(path)
-    for path in (path for place in where for path in place.notes):
-        held[path] += _bytes_in(gone.sought.spans(purge_files.memory_block(path)))
+    for path in (path for location in where for path in location.notes):
+        held[path] += _bytes_in(target.sought.spans(purge_files.memory_block(path)))
     _refuse(+held)
-    left += elsewhere(memory, where, gone.sought, plan_path)
-    shared = len(plan["texts"]) - len(gone.texts)
+    left += elsewhere(memory, where, target.sought, plan_path)
+    shared = len(plan["texts"]) - len(target.texts)
     return Verification(tuple(dict.fromkeys(left)), shared, inside)
 
 
 def elsewhere(
-    memory: Memory, where: Sequence[Place], sought: Sought, plan_path: str = ""
+    memory: Memory, where: Sequence[Location], sought: Sought, plan_path: str = ""
 ) -> list[str]:
     """Return files of other projects, of the user and of the client that hold what is sought."""
     others = [path for path in file_locations.other_files(memory, where) if path != plan_path]
@@ -194,7 +202,7 @@ def elsewhere(
     return [*held, *(path for path in notes if purge_files.is_in_user_text(path, sought))]
 
 
-def own_files(memory: Memory, where: Sequence[Place]) -> list[str]:
+def own_files(memory: Memory, where: Sequence[Location]) -> list[str]:
     """Return every file of this memory, with the client's logs where home could not be written.
 
     The file for bad lines of an imported served file is in the home of the outer memory.
@@ -240,36 +248,36 @@ def _bytes_in(spans: Sequence[tuple[int, int]]) -> int:
 
 
 def _unshared_texts(
-    memory: Memory, plan: Plan, databases: Sequence[tuple[Place, Database]]
+    memory: Memory, plan: Plan, databases: Sequence[tuple[Location, Database]]
 ) -> list[str]:
     """Return the purged texts that no remaining memory holds."""
     shared = {
         text
         for _, database in databases
-        for text in purge_rows.shared_texts(database, gone_from(plan, memory, database))
+        for text in purge_rows.shared_texts(database, target_in(plan, memory, database))
     }
     return [text for text in plan["texts"] if text not in shared]
 
 
-def _clean_journals(home: str, place: Place, gone: Gone) -> None:
-    folder = os.path.dirname(place.path)
-    purge_files.operations(os.path.join(folder, journal.OPERATIONS), gone)
-    for local in place.folders:
-        purge_files.decisions(os.path.join(local, journal.DECISIONS), gone, home)
+def _clean_journals(home: str, location: Location, target: PurgeTarget) -> None:
+    folder = os.path.dirname(location.path)
+    purge_files.operations(os.path.join(folder, journal.OPERATIONS), target)
+    for local in location.folders:
+        purge_files.decisions(os.path.join(local, journal.DECISIONS), target, home)
 
 
-def _clean_queues(memory: Memory, place: Place, gone_in: Mapping[str, Gone]) -> None:
+def _clean_queues(memory: Memory, location: Location, targets: Mapping[str, PurgeTarget]) -> None:
     key = signing.key_of(memory.settings.home)
-    for folder in place.folders:
+    for folder in location.folders:
         if os.path.isdir(folder):
-            purge_files.queue(folder, key, gone_in)
+            purge_files.queue(folder, key, targets)
 
 
 def _rewrite_blocks(
     memory: Memory,
-    place: Place,
-    gone_ids: frozenset[str],
-    databases: Sequence[tuple[Place, Database]],
+    location: Location,
+    purged_ids: frozenset[str],
+    databases: Sequence[tuple[Location, Database]],
 ) -> None:
     def record_of(id_: str) -> Record | None:
         for _, database in databases:
@@ -277,22 +285,22 @@ def _rewrite_blocks(
                 return record
         return None
 
-    for path in place.notes:
-        purge_files.rewrite_block(path, memory.memory_md_lock(path), gone_ids, record_of)
+    for path in location.notes:
+        purge_files.rewrite_block(path, memory.memory_md_lock(path), purged_ids, record_of)
 
 
-def _clean_other_files(memory: Memory, where: Sequence[Place], gone: Gone) -> None:
+def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeTarget) -> None:
     """Clean logs, notices, lines that were set aside, the spool, notes of callers, and saved pages.
     The state of a served file is written with that file.
     """
     home = memory.settings.home
     saved_pages.delete_all(home)
-    spool.erase(home, lambda data: purge_files.is_in(data, gone))
+    spool.erase(home, lambda data: purge_files.is_in(data, target))
     for path in own_files(memory, where):
         name = os.path.basename(path)
         if path == _served(memory) or (memory.mirror and name.startswith(sync_state.PREFIX)):
             continue
         if name not in _OF_OPERATIONS and name.endswith((".jsonl", ".log", ".log.1")):
-            purge_files.other_lines(path, gone)
+            purge_files.other_lines(path, target)
         elif os.path.dirname(path) == os.path.join(home, callers.FOLDER):
-            purge_files.page(path, gone)
+            purge_files.page(path, target)

@@ -25,7 +25,7 @@ MIN_SOUGHT_CHARS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class PurgeTarget:
     """The content purged from one database: ids of records, names, observations, and their texts.
 
     `words` are those of the request, `exact` in this case only, `inside` also in longer words;
@@ -100,43 +100,45 @@ def is_specific(text: str) -> bool:
     return len(folded(text)) >= MIN_SOUGHT_CHARS and " " in folded(text)
 
 
-def without(kind: str, payload: Mapping[str, Any], gone: Gone) -> Mapping[str, Any] | None:
+def without(kind: str, payload: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, Any] | None:
     """Return the payload without purged content: the same object if it had none, None if nothing is
     left.
     """
     new: dict[str, Any] = {}
     for name, value in payload.items():
         take = _FIELDS.get(name)
-        new[name] = take(value, gone) if take and value is not None else value
+        new[name] = take(value, target) if take and value is not None else value
         if new[name] is _ALL:
             return None
-    new = marked(new, gone.asked)
+    new = marked(new, target.asked)
     if new == payload:
         return payload
     left = [new.get(name) for name in _CONTENT]
     return new if any(left) else None
 
 
-def without_steps(steps: Sequence[Mapping[str, Any]], gone: Gone) -> list[Mapping[str, Any]]:
+def without_steps(
+    steps: Sequence[Mapping[str, Any]], target: PurgeTarget
+) -> list[Mapping[str, Any]]:
     """Return operations (kind, payload) without purged content; empty ones are dropped."""
     found = []
     for step in steps:
-        payload = without(step["kind"], step["payload"], gone)
+        payload = without(step["kind"], step["payload"], target)
         if payload is not None:
             found.append(step if payload is step["payload"] else {**step, "payload": payload})
     return found
 
 
-def line_without(value: Mapping[str, Any], gone: Gone) -> Mapping[str, Any]:
+def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, Any]:
     """Return a line of queue or journal without purged content; an empty one becomes a no-op."""
     left: Mapping[str, Any] = value
     if isinstance(value.get("payload"), dict) and isinstance(value.get("kind"), str):
-        payload = without(value["kind"], value["payload"], gone)
+        payload = without(value["kind"], value["payload"], target)
         if payload is None:
             left = {**value, "kind": "purged", "payload": {}}
         elif payload is not value["payload"]:
             left = {**value, "payload": payload}
-    found: Mapping[str, Any] = marked(left, gone.asked)
+    found: Mapping[str, Any] = marked(left, target.asked)
     return found
 
 
@@ -189,117 +191,118 @@ class _All:
 _ALL = _All()
 
 
-def _entities(items: Any, gone: Gone) -> list[Any]:
+def _entities(items: Any, target: PurgeTarget) -> list[Any]:
     found = []
     for item in items:
         name = item["name"]
-        if gone.is_name(name):
+        if target.is_name(name):
             continue
         new = dict(item)
         if item.get("observations"):
-            new["observations"] = [t for t in item["observations"] if not gone.is_said(name, t)]
+            new["observations"] = [t for t in item["observations"] if not target.is_said(name, t)]
         if item.get("aliases"):
-            new["aliases"] = _pairs(item["aliases"], gone)
+            new["aliases"] = _pairs(item["aliases"], target)
         found.append(new)
     return found
 
 
-def _observations(items: Any, gone: Gone) -> list[Any]:
+def _observations(items: Any, target: PurgeTarget) -> list[Any]:
     """Filter both forms: `{entityName, contents}` as stated, and whole rows `{entity, text, …}`."""
     found = []
     for item in items:
         if "entity" in item:
-            if not gone.is_said(item["entity"], item["text"]):
+            if not target.is_said(item["entity"], item["text"]):
                 found.append(item)
             continue
-        texts = [t for t in item["contents"] if not gone.is_said(item["entityName"], t)]
-        if texts or (not item["contents"] and not gone.is_name(item["entityName"])):
+        texts = [t for t in item["contents"] if not target.is_said(item["entityName"], t)]
+        if texts or (not item["contents"] and not target.is_name(item["entityName"])):
             found.append({**item, "contents": texts})
     return found
 
 
-def _deletions(items: Any, gone: Gone) -> list[Any]:
+def _deletions(items: Any, target: PurgeTarget) -> list[Any]:
     found = []
     for item in items:
         name = item["entityName"]
-        texts = [text for text in item["observations"] if not gone.is_said(name, text)]
-        if texts or (not item["observations"] and not gone.is_name(name)):
+        texts = [text for text in item["observations"] if not target.is_said(name, text)]
+        if texts or (not item["observations"] and not target.is_name(name)):
             found.append({**item, "observations": texts})
     return found
 
 
-def _relations(items: Any, gone: Gone) -> list[Any]:
+def _relations(items: Any, target: PurgeTarget) -> list[Any]:
     ends = ("from", "to")
     return [
         r
         for r in items
-        if not any(gone.is_name(r[end]) for end in ends)
-        and not gone.asked.is_in(r.get("relationType", ""))
+        if not any(target.is_name(r[end]) for end in ends)
+        and not target.asked.is_in(r.get("relationType", ""))
     ]
 
 
-def _record(record: Any, gone: Gone) -> Any:
-    if gone.is_record(record):
+def _record(record: Any, target: PurgeTarget) -> Any:
+    if target.is_record(record):
         return _ALL
     new = dict(record)
     # Entities are [name, type], relations [from, type, to].
     for name, ends in (("entities", (0,)), ("relations", (0, 2))):
         if isinstance(record.get(name), list):
             new[name] = [
-                part for part in record[name] if not any(gone.is_name(str(part[i])) for i in ends)
+                part for part in record[name] if not any(target.is_name(str(part[i])) for i in ends)
             ]
     return new
 
 
-def _rows(rows: Any, gone: Gone) -> dict[str, Any]:
+def _rows(rows: Any, target: PurgeTarget) -> dict[str, Any]:
     return {
-        name: _FIELDS[name](some, gone) if name in _FIELDS else some for name, some in rows.items()
+        name: _FIELDS[name](some, target) if name in _FIELDS else some
+        for name, some in rows.items()
     }
 
 
-def _groups(groups: Any, gone: Gone) -> list[Any]:
-    found = [{side: _rows(rows, gone) for side, rows in group.items()} for group in groups]
+def _groups(groups: Any, target: PurgeTarget) -> list[Any]:
+    found = [{side: _rows(rows, target) for side, rows in group.items()} for group in groups]
     return [g for g in found if any(some for rows in g.values() for some in rows.values())]
 
 
-def _names(names: Any, gone: Gone) -> list[str]:
-    return [name for name in names if not gone.is_name(name)]
+def _names(names: Any, target: PurgeTarget) -> list[str]:
+    return [name for name in names if not target.is_name(name)]
 
 
-def _ingest(came: Any, gone: Gone) -> Any:
+def _ingest(came: Any, target: PurgeTarget) -> Any:
     """Drop an ingested text as a whole if it holds purged text: the rest may reveal it."""
     said = [part for part in came.values() if isinstance(part, str)]
     said += [part for part in came.get("key_decisions") or () if isinstance(part, str)]
-    return _ALL if any(map(gone.is_in, said)) else came
+    return _ALL if any(map(target.is_in, said)) else came
 
 
-def _ids(ids: Any, gone: Gone) -> list[str]:
-    return [id_ for id_ in ids if id_ not in gone.ids]
+def _ids(ids: Any, target: PurgeTarget) -> list[str]:
+    return [id_ for id_ in ids if id_ not in target.ids]
 
 
-def _name(name: Any, gone: Gone) -> Any:
-    return _ALL if gone.is_name(name) else name
+def _name(name: Any, target: PurgeTarget) -> Any:
+    return _ALL if target.is_name(name) else name
 
 
-def _aliases(aliases: Any, gone: Gone) -> list[Any]:
-    return _names(aliases, gone)
+def _aliases(aliases: Any, target: PurgeTarget) -> list[Any]:
+    return _names(aliases, target)
 
 
-def _pairs(pairs: Any, gone: Gone) -> list[Any]:
-    return [pair for pair in pairs if not gone.is_name(pair[1])]
+def _pairs(pairs: Any, target: PurgeTarget) -> list[Any]:
+    return [pair for pair in pairs if not target.is_name(pair[1])]
 
 
-def _links(links: Any, gone: Gone) -> list[Any]:
-    return [link for link in links if not {link["id"], link["by"], link["was"]["by"]} & gone.ids]
+def _links(links: Any, target: PurgeTarget) -> list[Any]:
+    return [link for link in links if not {link["id"], link["by"], link["was"]["by"]} & target.ids]
 
 
-def _lifted(rows: Any, gone: Gone) -> list[Any]:
-    ids = gone.tombstone_ids()
+def _lifted(rows: Any, target: PurgeTarget) -> list[Any]:
+    ids = target.tombstone_ids()
     return [row for row in rows if row[0] not in ids]
 
 
 # The filter for each field of a payload. Tombstones that are set hold no words and are kept.
-_FIELDS: dict[str, Callable[[Any, Gone], Any]] = {
+_FIELDS: dict[str, Callable[[Any, PurgeTarget], Any]] = {
     "entities": _entities,
     "observations": _observations,
     "relations": _relations,

@@ -16,14 +16,14 @@ import time
 from memory_fabric import ids
 from memory_fabric.errors import BadInput, StoreUnavailable
 from memory_fabric.models import Graph, Operation, Provenance
-from memory_fabric.store import backup, file_locations, files, graph
+from memory_fabric.store import backup, files, graph
 from memory_fabric.store.database import translated
 from memory_fabric.store.graph_file import exchange, own_writes, sync_state
 from memory_fabric.store.graph_file.merge_external import merge_changes
 from memory_fabric.store.graph_file.sync_state import NOTHING, State
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
-from memory_fabric.store.tiers import sync
+from memory_fabric.store.tiers import file_locations, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,8 +145,8 @@ class Mirror:
             )
         except sqlite3.Error as error:
             raise translated(memory.path_of("user"), error) from error
-        while memory.told:
-            self._report(memory.told.pop(0))
+        while memory.messages:
+            self._report(memory.messages.pop(0))
 
     def write(self, memory: AnyMemory) -> None:
         """Write the database's changes to the file, merged with what others wrote into it

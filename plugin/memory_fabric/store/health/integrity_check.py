@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memory_fabric.models import OLD, SOUND
-from memory_fabric.store import backup, files, invariants, journal, repair
+from memory_fabric.store import backup, files, invariants, journal
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import purge
 from memory_fabric.store.forget.purge_steps import set_aside
+from memory_fabric.store.health import repair
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import cards, identity
 from memory_fabric.text import first_of

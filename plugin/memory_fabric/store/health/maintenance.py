@@ -13,6 +13,7 @@ from memory_fabric import ids
 from memory_fabric.config import read_settings
 from memory_fabric.errors import FabricError
 from memory_fabric.store import backup, files, log
+from memory_fabric.store.history import demotion
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sqlite import sqlite3
 from memory_fabric.store.tiers import sync
@@ -32,6 +33,10 @@ LOCAL_KEPT_DAYS = 1
 # A candidate that did not occur again for this long was not worth remembering.
 CANDIDATES_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
+# What only the assistant noted is told for so long: the longer of both.
+UNCONFIRMED_TOLD_DAYS, UNCONFIRMED_TOLD_SESSIONS = 60, 10
+# Records of earlier releases that one run makes candidates.
+MAX_UPGRADED = 100_000
 
 
 def is_due(memory: Memory) -> bool:
@@ -84,6 +89,8 @@ def run(memory: Memory, keep_days: int) -> None:
     sync.expire_texts(memory, _ago(keep_days))
     sync.expire_sessions(memory, _ago(SESSIONS_KEPT_DAYS))
     sync.expire_candidates(memory, _ago(CANDIDATES_KEPT_DAYS))
+    demotion.upgrade(memory, most=MAX_UPGRADED)
+    demotion.demote_unconfirmed(memory, _ago(UNCONFIRMED_TOLD_DAYS), UNCONFIRMED_TOLD_SESSIONS)
     memory.close()
 
 

@@ -12,7 +12,7 @@ from memory_fabric.errors import FabricError
 from memory_fabric.ids import timestamp
 from memory_fabric.store import backup, files, journal
 from memory_fabric.store.database import Database
-from memory_fabric.store.history.resolve import native_notes
+from memory_fabric.store.history.resolve import memory_md_file
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.sharing import adoption, location
 from memory_fabric.store.tiers import memory_md
@@ -187,7 +187,7 @@ def native_tier(memory: Memory, now_s: float) -> Tier:
     if memory.project is None:
         reason = "There is no project here."
         return Tier("native", "", {"shown": 0}, (Finding(UNAVAILABLE, reason),))
-    notes = native_notes(memory)
+    notes = memory_md_file(memory)
     if notes.off_because:
         return Tier("native", notes.path, {"shown": 0}, (Finding(UNAVAILABLE, notes.off_because),))
     try:

@@ -31,7 +31,7 @@ _ENTITIES = """
         coalesce(max(o.id), 0), count(o.id)
     FROM entities AS e LEFT JOIN observations AS o ON o.entity = e.id
 """
-_VOICES = """
+_MENTIONS = """
     SELECT at.entity, r.type, max(r.created_at), max(r.pinned) FROM (
         SELECT o.entity AS entity, c.record AS record FROM claims AS c
         JOIN observations AS o ON o.id = c.row WHERE c.kind = 'observations'
@@ -45,7 +45,7 @@ _VOICES = """
 """
 
 
-class Aged(Value):
+class AgedMemory(Value):
     """An entity or record with the time of its last mention and the values that reveal a later
     change.
 
@@ -68,7 +68,7 @@ class Aged(Value):
     text: str = ""
 
 
-class Voice(Value):
+class Mention(Value):
     """Valid records of one type that mention an entity: time of the newest, and whether one is
     pinned.
     """
@@ -78,7 +78,7 @@ class Voice(Value):
     pinned: bool
 
 
-def entities(db: Database, before: str) -> list[Aged]:
+def entities(db: Database, before: str) -> list[AgedMemory]:
     """Return entities without a statement since `before`, without texts and numbers of
     relations.
     """
@@ -86,7 +86,7 @@ def entities(db: Database, before: str) -> list[Aged]:
     return [_entity(db.kind, row) for row in found]
 
 
-def records(db: Database, before: str, now: str) -> list[Aged]:
+def records(db: Database, before: str, now: str) -> list[AgedMemory]:
     """Return own records from before that are still valid, neither pinned nor local,
     without texts.
     """
@@ -94,37 +94,37 @@ def records(db: Database, before: str, now: str) -> list[Aged]:
     return [_record(db.kind, row) for row in found]
 
 
-def voices(db: Database, now: str) -> dict[int, list[Voice]]:
+def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
     """Return for each entity's row number, by type, the valid records that state something about
     it.
     """
-    found: dict[int, list[Voice]] = {}
-    for entity, kind, at, pinned in db.rows(_VOICES, (now,)):
-        found.setdefault(entity, []).append(Voice(kind, at, bool(pinned)))
+    found: dict[int, list[Mention]] = {}
+    for entity, kind, at, pinned in db.rows(_MENTIONS, (now,)):
+        found.setdefault(entity, []).append(Mention(kind, at, bool(pinned)))
     return found
 
 
-def told(db: Database, aged: Aged, max_chars: int) -> Aged:
+def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
     """Return the same with its last observation, cut, and the number of its relations."""
-    if aged.kind == RECORD:
+    if item.kind == RECORD:
         row = db.row(
             "SELECT substr(what, 1, ?1), (SELECT group_concat(value, ', ') FROM (SELECT "
             "json_extract(value, '$[0]') AS value FROM json_each(body, '$.entities') LIMIT 3)) "
             "FROM records WHERE seq = ?2",
-            (max_chars, aged.row),
+            (max_chars, item.row),
         )
-        return aged._replace(text=row[0], name=row[1] or "") if row else aged
+        return item._replace(text=row[0], name=row[1] or "") if row else item
     text = db.row(
         "SELECT substr(text, 1, ?) FROM observations WHERE entity = ? "
         "ORDER BY created_at DESC, id DESC LIMIT 1",
-        (max_chars, aged.row),
+        (max_chars, item.row),
     )
-    return _linked(db, aged)._replace(text=text[0] if text else "")
+    return _linked(db, item)._replace(text=text[0] if text else "")
 
 
-def again(db: Database, shown: Sequence[Aged], now: str) -> list[Aged | None]:
+def reread(db: Database, shown: Sequence[AgedMemory], now: str) -> list[AgedMemory | None]:
     """Return each as it is now, without its text; None for one that is gone, closed or pinned."""
-    rows: dict[tuple[str, int], Aged] = {}
+    rows: dict[tuple[str, int], AgedMemory] = {}
     for some in _chunks([a.row for a in shown if a.kind == ENTITY]):
         where = f"WHERE e.id IN ({', '.join('?' * len(some))})"
         for row in db.rows(f"{_ENTITIES} {where} GROUP BY e.id", some):
@@ -136,22 +136,22 @@ def again(db: Database, shown: Sequence[Aged], now: str) -> list[Aged | None]:
     return [rows.get((a.kind, a.row)) for a in shown]
 
 
-def _linked(db: Database, aged: Aged) -> Aged:
+def _linked(db: Database, item: AgedMemory) -> AgedMemory:
     row = db.row(
         "SELECT count(*), coalesce(max(id), 0) FROM relations WHERE source = ?1 OR target = ?1",
-        (aged.row,),
+        (item.row,),
     )
-    return aged._replace(relations=row[0], linked=row[1]) if row else aged
+    return item._replace(relations=row[0], linked=row[1]) if row else item
 
 
-def _record(store: str, row: Sequence[Any]) -> Aged:
+def _record(store: str, row: Sequence[Any]) -> AgedMemory:
     number, id_, kind, at, sightings = row
-    return Aged(RECORD, store, number, "", kind, at, id=id_, newest=sightings)
+    return AgedMemory(RECORD, store, number, "", kind, at, id=id_, newest=sightings)
 
 
-def _entity(store: str, row: Sequence[Any]) -> Aged:
+def _entity(store: str, row: Sequence[Any]) -> AgedMemory:
     number, name, kind, last, newest, said = row
-    return Aged(ENTITY, store, number, name, kind, last, newest=newest, observations=said)
+    return AgedMemory(ENTITY, store, number, name, kind, last, newest=newest, observations=said)
 
 
 def _chunks(values: Sequence[Any]) -> Iterable[list[Any]]:

@@ -1,4 +1,4 @@
-"""The graph rows that a record brought: entities it created, statements it makes about them."""
+"""The graph rows of a record: entities it created, statements it makes about them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.values import Value
 
 
-class Brought(Value):
+class GraphRows(Value):
     """Names of entities that a record created and of known ones, and the number of its statements.
 
     `observations` and `relations` count what it states, also where another record states the same.
@@ -19,8 +19,8 @@ class Brought(Value):
     relations: int = 0
 
 
-def brought(memory: Memory, record: Record, *, repeated: bool) -> Brought:
-    """Return what a record brought into the graph; empty while the record waits in the queue.
+def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
+    """Return the graph rows of a record; empty while the record waits in the queue.
 
     For a record that was only `repeated` all entities count as known.
     """
@@ -28,10 +28,10 @@ def brought(memory: Memory, record: Record, *, repeated: bool) -> Brought:
         if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)) is None:
             continue
         query = "SELECT name FROM entities WHERE record = ? ORDER BY id"
-        made = [] if repeated else [row[0] for row in database.rows(query, (record.id,))]
+        created = [] if repeated else [row[0] for row in database.rows(query, (record.id,))]
         query = "SELECT kind, count(*) FROM claims WHERE record = ? GROUP BY kind"
         counts: dict[str, int] = dict(database.rows(query, (record.id,)))
-        met = [entity.name for entity in record.entities if entity.name not in made]
+        known = [entity.name for entity in record.entities if entity.name not in created]
         said = counts.get("observations", 0), counts.get("relations", 0)
-        return Brought(tuple(made), tuple(met) if counts else (), *said)
-    return Brought()
+        return GraphRows(tuple(created), tuple(known) if counts else (), *said)
+    return GraphRows()

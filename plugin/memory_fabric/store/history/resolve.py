@@ -102,12 +102,12 @@ def tiers_holding(memory: Memory, record_id: str) -> list[str]:
         if mine and not mine[-1].get("forgotten"):
             held.append(journal.DECISIONS)
             break
-    if record_id in memory_md.shown_ids(native_notes(memory)):
+    if record_id in memory_md.shown_ids(memory_md_file(memory)):
         held.append("MEMORY.md")
     return held
 
 
-def native_notes(memory: Memory) -> memory_md.MemoryFile:
+def memory_md_file(memory: Memory) -> memory_md.MemoryFile:
     """Return the MEMORY.md of this project."""
     root = memory.project.root if memory.project else ""
     settings = memory.settings

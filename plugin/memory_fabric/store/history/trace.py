@@ -20,11 +20,11 @@ from memory_fabric.store.memory import Memory
 MAX_LOOKED_AT = 10_000
 # SQLite refuses expressions that are nested deeper than a thousand.
 NEEDLES_AT_ONCE = 200
-_SAID = "text trust source session agent domain record created_at".split()
+_STATEMENT_FIELDS = "text trust source session agent domain record created_at".split()
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DescribedChange:
     """A change with a phrase that describes it."""
 
     change: Change
@@ -32,7 +32,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Gift:
+class Injection:
     """An injection of a memory: the session (and agent of it), the channel, and the time."""
 
     memory: str
@@ -44,18 +44,18 @@ class Gift:
 
 @dataclass(frozen=True, slots=True)
 class RecordTrace:
-    """The origin of a record; `gone` is the change that deleted it, if any."""
+    """The origin of a record; `deletion` is the change that deleted it, if any."""
 
     record: Record
     seen_in: tuple[str, ...]
     store: str
     tiers: tuple[str, ...]
-    gifts: tuple[Gift, ...]
-    gone: Told | None = None
+    injections: tuple[Injection, ...]
+    deletion: DescribedChange | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Statement:
     """One observation of an entity with its provenance and injections."""
 
     text: str
@@ -66,38 +66,38 @@ class Said:
     domain: str
     record: str
     at: str
-    gifts: tuple[Gift, ...] = ()
+    injections: tuple[Injection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class EntityTrace:
-    """The origin of an entity; `gone` is the change that deleted it, if any."""
+    """The origin of an entity; `deletion` is the change that deleted it, if any."""
 
     name: str
     type: str
     aliases: tuple[str, ...]
     store: str
-    said: tuple[Said, ...]
-    gifts: tuple[Gift, ...]
-    gone: Told | None = None
+    statements: tuple[Statement, ...]
+    injections: tuple[Injection, ...]
+    deletion: DescribedChange | None = None
 
 
-def as_json(told: Told) -> dict[str, Any]:
+def as_json(described: DescribedChange) -> dict[str, Any]:
     """Return a change as JSON, redacted by the current rules."""
-    change = told.change
+    change = described.change
     return {
         "id": change.id,
         "kind": change.kind,
         "at": change.at,
         "by": {k: v for k, v in change.by.items() if v and k != "at"},
         "store": change.store,
-        "what": told.what,
+        "what": described.what,
         "undone": change.undone,
         "payload": prefilter.object_without_secrets(change.payload),
     }
 
 
-def history(memory: Memory, name: str | None, limit: int) -> list[Told]:
+def history(memory: Memory, name: str | None, limit: int) -> list[DescribedChange]:
     """Return changes of an entity (under all its names), of a record by its id, or all; newest
     first.
 
@@ -107,13 +107,13 @@ def history(memory: Memory, name: str | None, limit: int) -> list[Told]:
         found = changes.read_all(memory, limit=limit)
     else:
         found = _concerning(memory, name)[:limit]
-    return [told(memory, change) for change in found]
+    return [described(memory, change) for change in found]
 
 
 def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
     """Return the origin and injections of a record (by its id) or an entity. Raises NotFound.
 
-    A forgotten or deleted memory is read from the changes that are kept, with `gone`.
+    A forgotten or deleted memory is read from the changes that are kept, with its `deletion`.
     """
     if resolve.looks_like_id(name):
         try:
@@ -121,8 +121,8 @@ def why(memory: Memory, name: str) -> RecordTrace | EntityTrace:
         except NotFound:
             return _forgotten_record(memory, name)
         tiers = resolve.tiers_holding(memory, record.id)
-        gifts = _gifts(memory, (record.id, f"record:{record.id}"))
-        return RecordTrace(record, tuple(seen), store, tuple(tiers), tuple(gifts))
+        injections = _injections(memory, (record.id, f"record:{record.id}"))
+        return RecordTrace(record, tuple(seen), store, tuple(tiers), tuple(injections))
     for database in memory.databases():
         for meant in _names_meant(memory, database, name):
             return _entity(memory, database, meant)
@@ -144,20 +144,27 @@ def _names_meant(memory: Memory, database: Database, name: str) -> list[str]:
 def _entity(memory: Memory, database: Database, name: str) -> EntityTrace:
     row = database.row("SELECT id, type FROM entities WHERE name = ?", (name,))
     id_, kind = row or (0, "")
-    gifts = _gifts(memory, (f"graph:{name}",), starting=f"graph:{name}#")
-    said = []
+    injections = _injections(memory, (f"graph:{name}",), starting=f"graph:{name}#")
+    statements = []
     for number, *fields in database.rows(
-        f"SELECT id, {', '.join(_SAID)} FROM observations WHERE entity = ? ORDER BY id",
+        f"SELECT id, {', '.join(_STATEMENT_FIELDS)} FROM observations WHERE entity = ? ORDER BY id",
         (id_,),
     ):
         record = fields[6]
-        mine = [gift for gift in gifts if gift.memory == f"graph:{name}#{number}"]
+        mine = [
+            injection for injection in injections if injection.memory == f"graph:{name}#{number}"
+        ]
         if record:
-            mine += _gifts(memory, (record, f"record:{record}"))
-        said.append(_said(fields, mine))
+            mine += _injections(memory, (record, f"record:{record}"))
+        statements.append(_statement(fields, mine))
     aliases = database.rows("SELECT alias FROM aliases WHERE entity = ? ORDER BY key", (id_,))
     return EntityTrace(
-        name, kind, tuple(row[0] for row in aliases), database.kind, tuple(said), tuple(gifts)
+        name,
+        kind,
+        tuple(row[0] for row in aliases),
+        database.kind,
+        tuple(statements),
+        tuple(injections),
     )
 
 
@@ -170,10 +177,10 @@ def _forgotten_record(memory: Memory, text: str) -> RecordTrace:
             kept = step["payload"].get("record") if step["kind"] == "put_record" else None
             if kept and str(kept.get("id", "")).endswith(resolve.id_part(text)):
                 record = records.from_object(kept)
-                gifts = _gifts(memory, (record.id, f"record:{record.id}"))
+                injections = _injections(memory, (record.id, f"record:{record.id}"))
                 seen = tuple(step["payload"]["seen_in"])
-                gone = told(memory, change)
-                return RecordTrace(record, seen, change.store, (), tuple(gifts), gone)
+                deletion = described(memory, change)
+                return RecordTrace(record, seen, change.store, (), tuple(injections), deletion)
     raise NotFound(
         text, f"No memory has the id {text!r}.", remedy="memory-fabric recall shows ids."
     )
@@ -185,23 +192,23 @@ def _deleted_entity(memory: Memory, name: str) -> EntityTrace:
             for row in rows.get("entities") or ():
                 if row["name"] != name:
                     continue
-                said = [
-                    _said([str(o.get(field, "")) for field in _SAID], ())
+                statements = [
+                    _statement([str(o.get(field, "")) for field in _STATEMENT_FIELDS], ())
                     for o in rows.get("observations") or ()
                     if o["entity"] == name
                 ]
-                gifts = _gifts(memory, (f"graph:{name}",), starting=f"graph:{name}#")
+                injections = _injections(memory, (f"graph:{name}",), starting=f"graph:{name}#")
                 aliases = tuple(pair[1] for pair in row.get("aliases") or ())
-                trace = (name, str(row.get("type", "")), aliases, change.store, tuple(said))
-                return EntityTrace(*trace, tuple(gifts), told(memory, change))
+                trace = (name, str(row.get("type", "")), aliases, change.store, tuple(statements))
+                return EntityTrace(*trace, tuple(injections), described(memory, change))
     raise NotFound(
         name, f"There is no entity {name!r}.", remedy="memory-fabric recall finds names."
     )
 
 
-def _said(fields: Sequence[str], gifts: Iterable[Gift]) -> Said:
+def _statement(fields: Sequence[str], injections: Iterable[Injection]) -> Statement:
     text, trust, source, session, agent, domain, record, at = fields
-    return Said(text, trust, source, session, agent, domain, record, at, tuple(gifts))
+    return Statement(text, trust, source, session, agent, domain, record, at, tuple(injections))
 
 
 def _removed_rows(change: Change) -> list[Mapping[str, Any]]:
@@ -218,13 +225,13 @@ def _removed_rows(change: Change) -> list[Mapping[str, Any]]:
     return found
 
 
-def told(memory: Memory, change: Change) -> Told:
+def described(memory: Memory, change: Change) -> DescribedChange:
     """Return a change with a phrase that describes it, redacted by the current rules."""
 
     def find(id_: str) -> Change | None:
         return changes.find(memory, change.store, id_)
 
-    return Told(change, prefilter.without_secrets(describe.summary(change, find)))
+    return DescribedChange(change, prefilter.without_secrets(describe.summary(change, find)))
 
 
 def _concerning(memory: Memory, name: str) -> list[Change]:
@@ -300,7 +307,7 @@ def _records_about(memory: Memory, names: Iterable[str]) -> set[str]:
     return found
 
 
-def _gifts(memory: Memory, keys: Sequence[str], *, starting: str = "") -> list[Gift]:
+def _injections(memory: Memory, keys: Sequence[str], *, starting: str = "") -> list[Injection]:
     """Return injections of the memories with these hit ids, newest first."""
     found = []
     marks = ", ".join("?" * len(keys))
@@ -310,5 +317,5 @@ def _gifts(memory: Memory, keys: Sequence[str], *, starting: str = "") -> list[G
             f"WHERE memory IN ({marks}) OR (? <> '' AND substr(memory, 1, ?) = ?)",
             [*keys, starting, len(starting), starting],
         )
-        found += [Gift(*row) for row in rows if memory.domains is None or row[0] in keys]
-    return sorted(found, key=lambda gift: gift.at, reverse=True)
+        found += [Injection(*row) for row in rows if memory.domains is None or row[0] in keys]
+    return sorted(found, key=lambda injection: injection.at, reverse=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TRUST = "foreign"
 
 
-def take_in(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+def store_others(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """Store the current content of a shared journal; the result counts added and removed records.
 
     `records` are new or changed, `forgotten` ids that the journal marks as forgotten, `here` all
@@ -61,7 +61,7 @@ def take_in(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -
     return {"taken": len(taken), "gone": deleted}, []
 
 
-def let_go(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
+def drop_others(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """Delete all records of others and the marks of every journal read, without tombstones."""
     del payload, by
     deleted = c.execute("DELETE FROM records WHERE source = ?", (OTHERS,)).rowcount

@@ -294,7 +294,7 @@ def _same(c: sqlite3.Connection, new: Record) -> tuple[Record, list[str]] | None
         (records.key_of(new), new.scope, new.domain, new.type == "question", new.session),
     )
     for pair in found:
-        is_it = pair[0].id == new.id or records.say_the_same(pair[0], new)
+        is_it = pair[0].id == new.id or records.have_same_text(pair[0], new)
         if is_it and not contradict(pair[0], new):
             return pair
     return None
@@ -309,7 +309,7 @@ def _closed_repeat(c: sqlite3.Connection, new: Record) -> Record | None:
         f"key = ? AND scope = ? AND domain = ? AND superseded_by <> '' AND valid_to > ? AND {_OWN}",
         (records.key_of(new), new.scope, new.domain, stated_at(new)),
     )
-    same = (record for record, _ in found if records.say_the_same(record, new))
+    same = (record for record, _ in found if records.have_same_text(record, new))
     return next((record for record in same if not contradict(record, new)), None)
 
 

@@ -104,4 +104,4 @@ def set_aside(home: str, path: str, known: Registry) -> None:
         return
     from memory_fabric.store import notices  # only needed with a notice
 
-    notices.leave(home, text)
+    notices.add(home, text)

@@ -58,7 +58,7 @@ def leave_notice(
         text = f"This folder was {folder_in(gone[0])}: it is still that project, with its memory."
     else:
         return
-    notices.leave(home, text, place=id_)
+    notices.add(home, text, place=id_)
 
 
 def question(known: Registry, found: Identity, other: tuple[str, str]) -> str:

@@ -91,7 +91,7 @@ def all_journals(memory: Memory, kind: str) -> list[str]:
     path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
     if kind != "project" or memory.project is None:
         return [path]
-    from memory_fabric.store.file_locations import roots  # no hook calls this
+    from memory_fabric.store.tiers.file_locations import roots  # no hook calls this
 
     own = [root for id_, root in roots(memory.settings.home) if id_ == memory.project.id]
     others = [os.path.join(root, identity.LOCAL_FOLDER, journal.DECISIONS) for root in own]

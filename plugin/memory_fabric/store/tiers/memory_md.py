@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 
 from memory_fabric.errors import StoreReadOnly, StoreUnavailable
-from memory_fabric.models import said
+from memory_fabric.models import QUOTATION, said
 from memory_fabric.store import files
-from memory_fabric.text import cut, neutralised, one_line, without_controls
+from memory_fabric.text import cut, neutralised, one_line, same_form, without_controls
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -202,7 +202,11 @@ def _chosen(records: Sequence[Record], others: str) -> tuple[list[str], tuple[st
 
 
 def _line(record: Record) -> str:
-    text = cut(neutralised(one_line(without_controls(said(record)))), MAX_LINE_CHARS)
+    text = said(record)
+    quotation = str(record.evidence.get(QUOTATION) or "")
+    if quotation and same_form(quotation) not in same_form(text):
+        text = f"{text} (“{quotation}”)"
+    text = cut(neutralised(one_line(without_controls(text))), MAX_LINE_CHARS)
     text = text.replace("<!--", "‹!--").replace("-->", "--›")
     return f"- [{record.type} {record.created_at[:10]}] {text}"
 

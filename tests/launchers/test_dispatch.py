@@ -9,17 +9,17 @@ from collections.abc import Callable
 
 import pytest
 
-from door.conftest import Door
-from door.support import PROMPT, PYTHON, ROOT, read, run, without_root_powers, write
+from launchers.conftest import InstalledPlugin
+from launchers.support import PROMPT, PYTHON, ROOT, read, run, without_root_powers, write
 
 SCRIPT = os.path.join(ROOT, "hooks", "dispatch.py")
 
 
 @pytest.fixture
-def ready(door: Door) -> Door:
-    """A door that has found its Python."""
-    write(door.remembered(), f"{PYTHON}\n")
-    return door
+def ready(plugin: InstalledPlugin) -> InstalledPlugin:
+    """A plugin that has found its Python."""
+    write(plugin.remembered(), f"{PYTHON}\n")
+    return plugin
 
 
 def test_it_is_short_and_parses_on_an_old_python() -> None:
@@ -61,22 +61,24 @@ BREAKAGES = [
 
 @pytest.mark.parametrize("breakage", BREAKAGES)
 def test_a_broken_package_costs_one_log_line_and_nothing_else(
-    ready: Door, breakage: Callable[[str], None]
+    ready: InstalledPlugin, breakage: Callable[[str], None]
 ) -> None:
     breakage(os.path.join(ready.root, "plugin", "memory_fabric"))
 
-    result = ready.ring()
+    result = ready.run_hook()
 
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
     log = os.path.join(ready.data, "memory-fabric.log")
     lines = read(log).splitlines()
     assert len(lines) == 1
-    assert " door: " in lines[0]
+    assert " hook: " in lines[0]
     assert os.stat(log).st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("data", ["", "/dev/null/below"])
-def test_without_a_place_for_the_log_the_line_goes_to_stderr(ready: Door, data: str) -> None:
+def test_without_a_place_for_the_log_the_line_goes_to_stderr(
+    ready: InstalledPlugin, data: str
+) -> None:
     break_by_absence(os.path.join(ready.root, "plugin", "memory_fabric"))
     environ = {**ready.environ(), "CLAUDE_PLUGIN_DATA": data}
 
@@ -86,7 +88,7 @@ def test_without_a_place_for_the_log_the_line_goes_to_stderr(ready: Door, data: 
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_where_nothing_at_all_can_be_written_it_still_exits_zero(ready: Door) -> None:
+def test_where_nothing_at_all_can_be_written_it_still_exits_zero(ready: InstalledPlugin) -> None:
     break_by_absence(os.path.join(ready.root, "plugin", "memory_fabric"))
     command = f'exec "{PYTHON}" -I -S "{ready.root}/hooks/dispatch.py" <&- >&- 2>&-'
 
@@ -95,15 +97,19 @@ def test_where_nothing_at_all_can_be_written_it_still_exits_zero(ready: Door) ->
     assert result.returncode == 0
 
 
-def test_compiled_files_lie_beside_the_source_where_that_can_be_written(ready: Door) -> None:
-    ready.ring()
+def test_compiled_files_lie_beside_the_source_where_that_can_be_written(
+    ready: InstalledPlugin,
+) -> None:
+    ready.run_hook()
 
     assert ready.report()["pycache_prefix"] is None
     assert os.listdir(os.path.join(ready.root, "plugin", "memory_fabric", "__pycache__"))
     assert not os.path.exists(os.path.join(ready.data, "pycache"))
 
 
-def test_compiled_files_of_a_read_only_plugin_lie_in_the_runtime_folder(ready: Door) -> None:
+def test_compiled_files_of_a_read_only_plugin_lie_in_the_runtime_folder(
+    ready: InstalledPlugin,
+) -> None:
     package = os.path.join(ready.root, "plugin", "memory_fabric")
     os.chmod(package, 0o500)
     command = without_root_powers([os.path.join(ready.root, "hooks", "launch")])

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from door.conftest import Door
-from door.support import PROMPT, PYTHON, old_python, run, until, write
+from launchers.conftest import InstalledPlugin
+from launchers.support import PROMPT, PYTHON, old_python, run, until, write
 
 # Stands where the command line stands: tells what it was given, ends as it is told.
 COMMAND_LINE = """\
@@ -38,24 +38,28 @@ def main():
 
 
 @pytest.fixture
-def ready(door: Door) -> Door:
-    """A door with a command line behind it, and a Python that needs no packages for it."""
-    package = os.path.join(door.root, "plugin", "memory_fabric")
+def ready(plugin: InstalledPlugin) -> InstalledPlugin:
+    """A plugin with a command line behind it, and a Python that needs no packages for it."""
+    package = os.path.join(plugin.root, "plugin", "memory_fabric")
     write(os.path.join(package, "cli", "__init__.py"), "")
     write(os.path.join(package, "cli", "main.py"), COMMAND_LINE)
     write(os.path.join(package, "servers", "__init__.py"), "")
     write(os.path.join(package, "servers", "mcp", "stdio_server.py"), SERVER)
-    write(os.path.join(door.root, "plugin", "requirements.lock"), "# needs nothing\n")
-    door.extra = {"MEMORY_FABRIC_PYTHON": sys.executable, "PIP_CONFIG_FILE": os.devnull}
-    return door
+    write(os.path.join(plugin.root, "plugin", "requirements.lock"), "# needs nothing\n")
+    plugin.extra = {"MEMORY_FABRIC_PYTHON": sys.executable, "PIP_CONFIG_FILE": os.devnull}
+    return plugin
 
 
 def call(
-    door: Door, *arguments: str, data: bytes = b"", without: tuple[str, ...] = (), **more: str
+    plugin: InstalledPlugin,
+    *arguments: str,
+    data: bytes = b"",
+    without: tuple[str, ...] = (),
+    **more: str,
 ) -> subprocess.CompletedProcess[bytes]:
     """The command, finished."""
-    environ = {k: v for k, v in {**door.environ(), **more}.items() if k not in without}
-    return run([os.path.join(door.root, "bin", "memory-fabric"), *arguments], environ, data)
+    environ = {k: v for k, v in {**plugin.environ(), **more}.items() if k not in without}
+    return run([os.path.join(plugin.root, "bin", "memory-fabric"), *arguments], environ, data)
 
 
 def told(result: subprocess.CompletedProcess[bytes]) -> Mapping[str, Any]:
@@ -64,7 +68,7 @@ def told(result: subprocess.CompletedProcess[bytes]) -> Mapping[str, Any]:
     return found
 
 
-def test_arguments_stdin_and_exit_code_pass_through(ready: Door) -> None:
+def test_arguments_stdin_and_exit_code_pass_through(ready: InstalledPlugin) -> None:
     result = call(ready, "recall", "two words", "", "--json", "fail", data=b"from stdin")
 
     report = told(result)
@@ -75,11 +79,11 @@ def test_arguments_stdin_and_exit_code_pass_through(ready: Door) -> None:
     assert call(ready, "status").returncode == 0
 
 
-def test_the_stated_python_keeps_its_own_packages(ready: Door) -> None:
+def test_the_stated_python_keeps_its_own_packages(ready: InstalledPlugin) -> None:
     assert told(call(ready, "status"))["prefix"] == sys.prefix
 
 
-def test_a_stated_python_that_cannot_be_run_is_named(ready: Door) -> None:
+def test_a_stated_python_that_cannot_be_run_is_named(ready: InstalledPlugin) -> None:
     ready.python_on_path()
 
     result = call(ready, "status", MEMORY_FABRIC_PYTHON="/nonexistent/python")
@@ -88,7 +92,7 @@ def test_a_stated_python_that_cannot_be_run_is_named(ready: Door) -> None:
     assert b"/nonexistent/python" in result.stderr
 
 
-def test_a_link_in_the_users_path_leads_to_the_plugin(ready: Door) -> None:
+def test_a_link_in_the_users_path_leads_to_the_plugin(ready: InstalledPlugin) -> None:
     links = os.path.join(ready.home, "bin")
     os.makedirs(links)
     os.symlink(os.path.join(ready.root, "bin", "memory-fabric"), os.path.join(links, "inner"))
@@ -101,13 +105,13 @@ def test_a_link_in_the_users_path_leads_to_the_plugin(ready: Door) -> None:
     assert told(result)["root"] == ready.root
 
 
-def test_it_can_be_called_by_a_relative_path(ready: Door) -> None:
+def test_it_can_be_called_by_a_relative_path(ready: InstalledPlugin) -> None:
     for command, folder in (("./memory-fabric", "bin"), ("bin/memory-fabric", ".")):
         result = run([command], ready.environ(), cwd=os.path.join(ready.root, folder))
         assert told(result)["root"] == ready.root
 
 
-def test_a_users_shell_gets_the_runtime_of_the_installed_plugin(ready: Door) -> None:
+def test_a_users_shell_gets_the_runtime_of_the_installed_plugin(ready: InstalledPlugin) -> None:
     folder = os.path.join(ready.home, ".claude", "plugins", "data")
     for name in ("memory-fabric-inline", "memory-fabric-memory-fabric", "other-plugin"):
         write(os.path.join(folder, name, "interpreter"), f"{PYTHON}\n")
@@ -119,14 +123,16 @@ def test_a_users_shell_gets_the_runtime_of_the_installed_plugin(ready: Door) -> 
     assert told(call(ready, without=unset))["data"] == f"{folder}/memory-fabric-inline"
 
 
-def test_another_plugins_variables_are_not_taken_for_ours(ready: Door) -> None:
+def test_another_plugins_variables_are_not_taken_for_ours(ready: InstalledPlugin) -> None:
     report = told(call(ready, CLAUDE_PLUGIN_ROOT="/somewhere/else"))
 
     assert report["root"] == ready.root
     assert report["data"] == os.path.join(ready.home, ".claude", "memory-fabric", "runtime")
 
 
-def test_without_the_plugin_installed_the_runtime_lies_in_the_fabrics_home(ready: Door) -> None:
+def test_without_the_plugin_installed_the_runtime_lies_in_the_fabrics_home(
+    ready: InstalledPlugin,
+) -> None:
     home = os.path.join(ready.home, "fabric")
 
     report = told(call(ready, without=("CLAUDE_PLUGIN_DATA",), MEMORY_FABRIC_HOME=home))
@@ -134,17 +140,17 @@ def test_without_the_plugin_installed_the_runtime_lies_in_the_fabrics_home(ready
     assert report["data"] == os.path.join(home, "runtime")
 
 
-def test_without_python_it_says_what_helps(door: Door) -> None:
-    result = call(door, "status")
+def test_without_python_it_says_what_helps(plugin: InstalledPlugin) -> None:
+    result = call(plugin, "status")
 
     assert (result.returncode, result.stdout) == (1, b"")
     assert b"Python 3.11 or newer" in result.stderr
 
-    old_python(os.path.join(door.path, "python3"))
-    assert b"only an older one" in call(door, "status").stderr
+    old_python(os.path.join(plugin.path, "python3"))
+    assert b"only an older one" in call(plugin, "status").stderr
 
 
-def test_the_word_hook_rings_the_front_door(ready: Door) -> None:
+def test_the_word_hook_runs_the_launch_script(ready: InstalledPlugin) -> None:
     ready.python_on_path()
 
     result = call(ready, "hook", data=PROMPT)
@@ -153,7 +159,7 @@ def test_the_word_hook_rings_the_front_door(ready: Door) -> None:
     assert ready.report()["length"] == len(PROMPT)
 
 
-def test_without_packages_the_command_installs_them_and_goes_on(ready: Door) -> None:
+def test_without_packages_the_command_installs_them_and_goes_on(ready: InstalledPlugin) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
     ready.python_on_path()
 
@@ -167,7 +173,9 @@ def test_without_packages_the_command_installs_them_and_goes_on(ready: Door) -> 
     assert told(second)["executable"] == told(first)["executable"]
 
 
-def test_without_packages_a_command_says_why_and_ends_and_the_server_serves(ready: Door) -> None:
+def test_without_packages_a_command_says_why_and_ends_and_the_server_serves(
+    ready: InstalledPlugin,
+) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
     ready.python_on_path()
     write(os.path.join(ready.root, "plugin", "requirements.lock"), "tinypkg==1.0\n")
@@ -180,12 +188,12 @@ def test_without_packages_a_command_says_why_and_ends_and_the_server_serves(read
     assert b"install.log" in result.stderr
     assert told(call(ready, "mcp"))["executable"] == PYTHON
     # The hooks need none of it.
-    assert ready.ring().returncode == 0
+    assert ready.run_hook().returncode == 0
     assert ready.report()["executable"] == PYTHON
 
 
 def test_while_packages_are_installed_the_server_serves_and_a_command_says_since_when(
-    ready: Door,
+    ready: InstalledPlugin,
 ) -> None:
     ready.extra["MEMORY_FABRIC_PYTHON"] = ""
     write(ready.remembered(), f"{PYTHON}\n")
@@ -204,7 +212,7 @@ def test_while_packages_are_installed_the_server_serves_and_a_command_says_since
     assert b"are being installed, since " in said and b" s ago)" in said
 
 
-def test_an_interrupt_while_waiting_ends_it_quietly(ready: Door) -> None:
+def test_an_interrupt_while_waiting_ends_it_quietly(ready: InstalledPlugin) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
     write(ready.remembered(), f"{PYTHON}\n")
     lock = os.path.join(ready.data, "install.lock")
@@ -226,7 +234,7 @@ def test_an_interrupt_while_waiting_ends_it_quietly(ready: Door) -> None:
     assert (waiting.returncode, rest) == (130, b"")
 
 
-def test_a_running_program_holds_its_environment(ready: Door) -> None:
+def test_a_running_program_holds_its_environment(ready: InstalledPlugin) -> None:
     del ready.extra["MEMORY_FABRIC_PYTHON"]
     ready.python_on_path()
     first = told(call(ready, "status"))
@@ -250,7 +258,7 @@ def test_a_running_program_holds_its_environment(ready: Door) -> None:
     assert not held()
 
 
-def test_the_process_is_replaced_and_not_kept_as_a_parent(ready: Door) -> None:
+def test_the_process_is_replaced_and_not_kept_as_a_parent(ready: InstalledPlugin) -> None:
     command = [os.path.join(ready.root, "bin", "memory-fabric"), "status"]
     process = subprocess.Popen(
         command, env=ready.environ(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE

@@ -1,4 +1,4 @@
-"""Ways to the server for tests: in memory through the SDK's client, and as a real process."""
+"""Clients of the MCP server: in memory through the SDK's client, and of a real process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from mcp_types import jsonrpc_message_adapter
 
 from memory_fabric.config import Settings, read_settings
 from memory_fabric.models import Provenance
-from memory_fabric.servers.mcp.sdk_server import MemoryServer
 from memory_fabric.servers.mcp.session import Session
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
@@ -40,7 +39,7 @@ BARE = [
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """The variables of a client that starts the server for a project beside its home."""
+    """The variables of a client that starts the server for a project."""
     project = home.parent / "project"
     project.mkdir(exist_ok=True)
     return {
@@ -55,7 +54,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def settings(home: Path, **more: str) -> Settings:
-    """The settings of the same client."""
+    """The settings that the server reads from these variables."""
     return read_settings(environment(home, **more), {})
 
 
@@ -70,16 +69,12 @@ async def connected(
     *,
     mode: str = "legacy",
     message_handler: Any = None,
-    door: str = "stdio",
     **more: str,
 ) -> AsyncIterator[Client]:
-    """The SDK's client in memory, on a server over the memory in `home`: on the one that serves
-    standard input and output, or, with the door "http", on the one of the SDK that serves HTTP.
-    """
+    """Connect the SDK's client in memory to the server over standard input and output."""
     store = StoreThread(lambda: Memory.open(settings(home, **more)))
-    server: Any = MemoryServer(store, SAID_BY).server if door == "http" else _lines_to(store)
     try:
-        async with Client(server, mode=mode, message_handler=message_handler) as client:
+        async with Client(_lines_to(store), mode=mode, message_handler=message_handler) as client:
             yield client
     finally:
         assert store.close(20)
@@ -87,7 +82,7 @@ async def connected(
 
 @asynccontextmanager
 async def _lines_to(store: StoreThread) -> AsyncIterator[Any]:
-    """A session as a transport of the SDK: each message is a line on its way."""
+    """Make a session the transport of the SDK's client: each message becomes a line."""
     loop = asyncio.get_running_loop()
     say, said = anyio.create_memory_object_stream[SessionMessage | Exception](1000)
 
@@ -103,7 +98,7 @@ async def _lines_to(store: StoreThread) -> AsyncIterator[Any]:
 
 
 class _Lines:
-    """What the client's end of the transport writes to."""
+    """The stream to which the SDK's client writes."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -113,7 +108,7 @@ class _Lines:
         self._session.take(line.encode())
 
     async def aclose(self) -> None:
-        """Nothing is let go of."""
+        """Do nothing: the session is closed by its owner."""
 
     async def __aenter__(self) -> _Lines:
         return self
@@ -123,12 +118,12 @@ class _Lines:
 
 
 def texts(result: Any) -> list[str]:
-    """The texts of an answer."""
+    """The texts of a tool result."""
     return [block.text for block in result.content]
 
 
 class Process:
-    """The server as the client starts it, spoken to line by line."""
+    """The server as a client starts it, with lines written to and read from it."""
 
     def __init__(self, home: Path, *, cwd: str = ".", without: str = "", **more: str) -> None:
         variables = environment(home, **more)
@@ -158,29 +153,29 @@ class Process:
 
     @property
     def input(self) -> IO[bytes]:
-        """Where the client writes."""
+        """The server's standard input."""
         assert self.process.stdin is not None
         return self.process.stdin
 
     @property
     def output(self) -> IO[bytes]:
-        """Where the client reads."""
+        """The server's standard output."""
         assert self.process.stdout is not None
         return self.process.stdout
 
     def write(self, line: bytes) -> None:
-        """Send one line as it is."""
+        """Write one line."""
         self.input.write(line + b"\n")
         self.input.flush()
 
     def read(self) -> dict[str, Any]:
-        """The next line, which must be a JSON-RPC message."""
+        """Read the next line, which must be a JSON-RPC message."""
         message: dict[str, Any] = json.loads(self.output.readline())
         assert message["jsonrpc"] == "2.0"
         return message
 
     def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send a request and return its answer."""
+        """Send a request and return its response."""
         self._last_id += 1
         request = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params or {}}
         self.write(json.dumps(request).encode())
@@ -189,7 +184,7 @@ class Process:
         return answer
 
     def greet(self, client: str = "test") -> dict[str, Any]:
-        """The handshake of the clients up to 2025-11-25; the result of `initialize`."""
+        """Make the handshake of clients up to 2025-11-25; return the result of `initialize`."""
         answer = self.ask(
             "initialize",
             {
@@ -203,7 +198,7 @@ class Process:
         return result
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The result of a tool call."""
+        """Call a tool and return its result."""
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
         result: dict[str, Any] = answer["result"]
         return result

@@ -1,4 +1,4 @@
-"""A project, a home, and the dispatcher's own door: events in as bytes, replies out as JSON."""
+"""A stand-in for the client: fires events in this process and writes the transcript."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from memory_fabric.models import Record
 from memory_fabric.store.memory import Memory
 
 
-class House:
-    """One project of one user, with the front door in process."""
+class SimulatedClient:
+    """The client's part in one project of one user: its events, its transcript, its MEMORY.md."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.home = tmp_path / "user"
@@ -34,7 +34,7 @@ class House:
         self.lines = 0
 
     def fire(self, name: str, session: str = "session-1", **fields: Any) -> dict[str, Any]:
-        """The reply to an event, as the client would read it; empty when nothing was said."""
+        """Run an event's handlers and return the reply; empty if nothing was printed."""
         event = {
             "hook_event_name": name,
             "session_id": session,
@@ -43,16 +43,18 @@ class House:
             **fields,
         }
         output = dispatcher.run(json.dumps(event).encode(), self.environ)
+        if name == "PreCompact":  # the client hands its output to the summariser as it is
+            return {"plain": output.decode()} if output else {}
         reply: dict[str, Any] = json.loads(output) if output else {}
         return reply
 
     def context(self, name: str, session: str = "session-1", **fields: Any) -> str:
-        """What the model is given on this event."""
+        """The text that an event's reply gives to the model."""
         reply = self.fire(name, session, **fields)
         return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
     def prompt(self, text: str, session: str = "session-1") -> str:
-        """What the model is given with this prompt."""
+        """The text that the model receives along with a prompt."""
         return self.context("UserPromptSubmit", session, prompt=text)
 
     def say(
@@ -74,11 +76,11 @@ class House:
             stream.write(json.dumps(entry) + "\n")
 
     def memory(self) -> Memory:
-        """The memory as the hooks see it; the caller closes it."""
+        """Open the memory with the hooks' settings; the caller closes it."""
         return Memory.open(read_settings(self.environ, {}))
 
     def records(self, where: str = "status = 'active'") -> list[Record]:
-        """Stored records, newest first."""
+        """The stored records that match an SQL condition, newest first."""
         memory = self.memory()
         try:
             return list(memory.find_records(where))
@@ -87,28 +89,28 @@ class House:
 
     @property
     def fabric_home(self) -> Path:
-        """Where memory-fabric keeps its files."""
+        """The folder of memory-fabric's files."""
         return self.home / ".claude" / "memory-fabric"
 
     @property
     def log(self) -> str:
-        """What the hooks noted; empty when all went well."""
+        """The text of the hooks' log; empty if nothing failed."""
         path = self.fabric_home / "logs" / "memory-fabric.log"
         return path.read_text() if path.exists() else ""
 
-    def native_notes(self) -> Path:
-        """The client's MEMORY.md for this project."""
+    def memory_md_file(self) -> Path:
+        """The path of the client's MEMORY.md for this project."""
         slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(self.project))
         return self.home / ".claude" / "projects" / slug / "memory" / "MEMORY.md"
 
     def command(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """The answer of `memory-fabric` to these arguments."""
+        """Run `memory-fabric` with these arguments in this process."""
         environ = {**self.environ, "PATH": os.environ["PATH"]}
         done = run_here(arguments, environ, self.project, stdin)
         return subprocess.CompletedProcess(arguments, done.status, done.out, done.err)
 
     def recall(self, query: str) -> dict[str, Any]:
-        """The answer to a question, as the command line prints it for programs."""
+        """The JSON that `memory-fabric recall --json` prints for a query."""
         done = self.command("recall", "--json", query)
         assert done.returncode in (0, 3), done.stderr
         answer: dict[str, Any] = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""A door of one's own: a plugin root, a runtime folder and an environment under tmp_path."""
+"""A plugin root, a runtime folder and an environment under tmp_path."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from door.support import PROMPT, make_root, make_tools, read_json, run, shim
+from launchers.support import PROMPT, make_root, make_tools, read_json, run, shim
 
 
 @dataclass
-class Door:
-    """One plugin root with its runtime folder, and the ways to ring it."""
+class InstalledPlugin:
+    """A plugin root with its runtime folder, run through hooks/launch."""
 
     root: str
     data: str
@@ -26,7 +26,7 @@ class Door:
     extra: dict[str, str] = field(default_factory=dict)
 
     def environ(self) -> dict[str, str]:
-        """What the client would give, and nothing of the machine's own Pythons."""
+        """The client's variables, without any Python of this machine."""
         return {
             "PATH": self.path,
             "HOME": self.home,
@@ -37,21 +37,21 @@ class Door:
             **self.extra,
         }
 
-    def ring(
+    def run_hook(
         self, data: bytes = PROMPT, without: tuple[str, ...] = (), **more: str
     ) -> subprocess.CompletedProcess[bytes]:
-        """One event through hooks/launch."""
+        """Run hooks/launch with one event on its standard input."""
         environ = {k: v for k, v in {**self.environ(), **more}.items() if k not in without}
         return run([os.path.join(self.root, "hooks", "launch")], environ, data)
 
     def report(self) -> Mapping[str, Any]:
-        """What arrived behind the door at the last ring; removes it."""
+        """The last report of the stand-in dispatcher; removes it."""
         found: Mapping[str, Any] = read_json(self.report_path)
         os.unlink(self.report_path)
         return found
 
     def remembered(self) -> str:
-        """The file with the interpreter's path."""
+        """The path of the file that holds the interpreter's path."""
         return os.path.join(self.data, "interpreter")
 
     def python_on_path(self, name: str = "python3") -> str:
@@ -60,14 +60,14 @@ class Door:
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Door:
-    """A door without any Python on PATH; spaces everywhere."""
+def plugin(tmp_path: Path) -> InstalledPlugin:
+    """A plugin without any Python on PATH; all paths contain spaces."""
     base = str(tmp_path / "a place with spaces")
     home = os.path.join(base, "home of ann")
     data = os.path.join(base, "plugin data")
     for folder in (home, data):
         os.makedirs(folder)
-    return Door(
+    return InstalledPlugin(
         root=make_root(os.path.join(base, "plugin root")),
         data=data,
         path=make_tools(os.path.join(base, "tools")),

@@ -9,7 +9,7 @@ import tomllib
 from typing import Any
 
 import memory_fabric
-from door.support import ROOT, read, read_json
+from launchers.support import ROOT, read, read_json
 from memory_fabric.dispatcher import HANDLERS
 from memory_fabric.servers.mcp.schema import TOOLS
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.dispatcher import HANDLERS
-from replay.door import Door, Rang
+from replay.hook_runner import HookResult, HookRunner
 from replay.test_fails_open import assert_open, obey_permissions
 
 FOUND = "The root cause was that the connection pool was never closed."
@@ -33,8 +33,8 @@ KINDS: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Door:
-    return Door(tmp_path)
+def hooks(tmp_path: Path) -> HookRunner:
+    return HookRunner(tmp_path)
 
 
 def line(number: int, text: str) -> bytes:
@@ -48,13 +48,13 @@ def line(number: int, text: str) -> bytes:
     return json.dumps(entry).encode() + b"\n"
 
 
-def ring(door: Door, name: str, path: Path, **fields: Any) -> Rang:
+def run_hook(hooks: HookRunner, name: str, path: Path, **fields: Any) -> HookResult:
     event = {"hook_event_name": name, "session_id": "s", "transcript_path": str(path), **fields}
-    return door.ring(event, prepare=obey_permissions)
+    return hooks.run(event, prepare=obey_permissions)
 
 
-def rows(door: Door, query: str) -> list[Any]:
-    (path,) = door.memory.glob("projects/*/graph.db")
+def rows(hooks: HookRunner, query: str) -> list[Any]:
+    (path,) = hooks.memory.glob("projects/*/graph.db")
     connection = sqlite3.connect(path)
     try:
         return connection.execute(query).fetchall()
@@ -64,27 +64,27 @@ def rows(door: Door, query: str) -> list[Any]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_cannot_be_read_stops_no_hook_and_is_told_once(
-    door: Door, tmp_path: Path, kind: str
+    hooks: HookRunner, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / "s.jsonl"
     KINDS[kind](path)
     for name in HANDLERS:
         if name not in ("Stop", "PreCompact", "SessionEnd"):
-            assert_open(ring(door, name, path, source="fork", agent_type="x", prompt="Hello"))
-    first = ring(door, "Stop", path, last_assistant_message=FOUND)
+            assert_open(run_hook(hooks, name, path, source="fork", agent_type="x", prompt="Hello"))
+    first = run_hook(hooks, "Stop", path, last_assistant_message=FOUND)
     assert_open(first)
-    again = ring(door, "Stop", path, last_assistant_message=FOUND)
-    assert_open(ring(door, "PreCompact", path, trigger="auto"))
-    assert_open(ring(door, "SessionEnd", path, reason="other"))
+    again = run_hook(hooks, "Stop", path, last_assistant_message=FOUND)
+    assert_open(run_hook(hooks, "PreCompact", path, trigger="auto"))
+    assert_open(run_hook(hooks, "SessionEnd", path, reason="other"))
 
     assert "cannot be read" in (first.reply or {}).get("systemMessage", "")
     assert again.reply is None
-    assert rows(door, "SELECT type FROM records") == [("problem",)]
-    assert sum("cannot be read" in entry for entry in door.log) == 1
+    assert rows(hooks, "SELECT type FROM records") == [("problem",)]
+    assert sum("cannot be read" in entry for entry in hooks.log) == 1
 
 
 def test_a_transcript_that_grows_meanwhile_is_read_whole_and_each_turn_once(
-    door: Door, tmp_path: Path
+    hooks: HookRunner, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"")
@@ -101,10 +101,10 @@ def test_a_transcript_that_grows_meanwhile_is_read_whole_and_each_turn_once(
     client = threading.Thread(target=write)
     client.start()
     while client.is_alive():
-        assert_open(ring(door, "Stop", path, last_assistant_message=""))
+        assert_open(run_hook(hooks, "Stop", path, last_assistant_message=""))
     client.join()
-    assert_open(ring(door, "Stop", path, last_assistant_message=""))
+    assert_open(run_hook(hooks, "Stop", path, last_assistant_message=""))
 
-    said = [text for (text,) in rows(door, "SELECT text FROM episodes ORDER BY id")]
+    said = [text for (text,) in rows(hooks, "SELECT text FROM episodes ORDER BY id")]
     assert said == [f"We looked at part {number}." for number in range(TURNS)]
-    assert not any("transcript" in entry for entry in door.log)
+    assert not any("transcript" in entry for entry in hooks.log)

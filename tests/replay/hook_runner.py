@@ -1,4 +1,4 @@
-"""The front door as the client opens it: hooks.json's command, as a process, in its own world."""
+"""Hooks run as the client runs them: the command of hooks.json, as a process, in its own home."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ OUT_OF_TIME = "out of time"
 
 
 @dataclass(frozen=True, slots=True)
-class Rang:
-    """What one hook process gave back."""
+class HookResult:
+    """The exit status and output of one hook process."""
 
     status: int
     stdout: bytes
@@ -40,12 +40,12 @@ class Rang:
 
     @property
     def context(self) -> str:
-        """What the model receives."""
+        """The text for the model."""
         specific = (self.reply or {}).get("hookSpecificOutput", {})
         return str(specific.get("additionalContext", ""))
 
 
-class Door:
+class HookRunner:
     """The hooks of this repository, with home, project and plugin data under one folder."""
 
     def __init__(self, folder: Path, root: Path = ROOT) -> None:
@@ -66,30 +66,30 @@ class Door:
         }
         self._look_installed()
 
-    def ring(
+    def run(
         self,
         event: Mapping[str, Any] | bytes,
         environ: Mapping[str, str] | None = None,
         prepare: Callable[[], None] | None = None,
-    ) -> Rang:
-        """The outcome of the event's hook; bytes go to the hook of UserPromptSubmit as they are.
+    ) -> HookResult:
+        """Run the event's hook and return its result; bytes go to the hook of prompts unchanged.
 
-        A hook that a busy machine kept beyond its own deadline is rung again: its silence is
-        lawful and says nothing about its reply.
+        A hook that misses its own deadline on a busy machine is run again: it may then be
+        silent, which says nothing about its reply.
         """
         for _ in range(ATTEMPTS):
             earlier = len(self.log)
-            rang = self._ring(event, environ or {}, prepare)
+            result = self._run(event, environ or {}, prepare)
             if not any(OUT_OF_TIME in line for line in self.log[earlier:]):
                 break
-        return rang
+        return result
 
-    def _ring(
+    def _run(
         self,
         event: Mapping[str, Any] | bytes,
         environ: Mapping[str, str],
         prepare: Callable[[], None] | None,
-    ) -> Rang:
+    ) -> HookResult:
         name = "UserPromptSubmit" if isinstance(event, bytes) else event["hook_event_name"]
         data = event if isinstance(event, bytes) else json.dumps(event).encode()
         done = subprocess.run(
@@ -102,16 +102,16 @@ class Door:
             timeout=GIVE_UP_S,
             check=False,
         )
-        return Rang(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+        return HookResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
-    def say(self, prompt: str, session: str = "s1") -> Rang:
-        """The outcome of a typed prompt."""
-        return self.ring(
+    def say(self, prompt: str, session: str = "s1") -> HookResult:
+        """Run the hook of a typed prompt."""
+        return self.run(
             {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": prompt}
         )
 
     def recorded(self, path: Path) -> dict[str, Any]:
-        """A recorded event, moved into this world together with its transcripts."""
+        """Return a recorded event with the paths of this folder, and copy its transcripts."""
         text = path.read_text("utf-8")
         text = text.replace("/home/user/.claude", str(self.user_home / ".claude"))
         text = text.replace("/home/user/project", str(self.project))
@@ -123,13 +123,13 @@ class Door:
 
     @property
     def log(self) -> list[str]:
-        """Lines of the log, wherever it could be written."""
+        """The lines of the log, from each of the folders that may hold it."""
         places = [self.memory / "logs", self.data]
         found = [p / "memory-fabric.log" for p in places if (p / "memory-fabric.log").is_file()]
         return [line for path in found for line in path.read_text("utf-8").splitlines()]
 
     def _look_installed(self) -> None:
-        """Stand in for the environment of the server, so that no SessionStart installs one."""
+        """Fake the environment of the server, so that no SessionStart installs one."""
         environment = packages.environment_folder(str(self.data), str(self.root))
         if environment is not None:
             python = Path(environment) / "bin" / "python"
@@ -144,9 +144,9 @@ class Door:
 
 
 def command(event_name: str, root: Path) -> list[str]:
-    """The exact command that hooks.json gives for an event, its variable filled in.
+    """Return the command that hooks.json gives for an event, its variable filled in.
 
-    An event that hooks.json does not name is sent where prompts go: the door must stand it, too.
+    An event that hooks.json does not name goes to the hook of prompts, which must survive it.
     """
     hooks = json.loads((root / "hooks.json").read_text("utf-8"))["hooks"]
     (group,) = hooks.get(event_name) or hooks["UserPromptSubmit"]

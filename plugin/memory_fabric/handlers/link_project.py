@@ -31,10 +31,10 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         return None
     memory = context.memory.whole
     if not memory.settings.attended:
-        told = "Nothing was changed: nobody is here to say which memories are one."
+        result = "Nothing was changed: nobody is here to say which memories are one."
     else:
-        told = _done(memory, action, wanted.strip())
-    return Reply(f"memory-fabric project {action}: {told}", f"memory-fabric: {told}")
+        result = _done(memory, action, wanted.strip())
+    return Reply(f"memory-fabric project {action}: {result}", f"memory-fabric: {result}")
 
 
 def _done(memory: Memory, action: str, wanted: str) -> str:
@@ -44,12 +44,12 @@ def _done(memory: Memory, action: str, wanted: str) -> str:
         from memory_fabric.store.projects import link  # late: only for a link or split
 
         plan = link.plan(memory, action, wanted)
-        came = link.carry_out(memory, plan, TYPED)
+        count = link.carry_out(memory, plan, TYPED)
     except (FabricError, OSError) as error:
         return f"Nothing was changed: {error}"
-    brought = f" What it remembered came along ({came} records and entities)." if came else ""
+    moved = f" What it remembered came along ({count} records and entities)." if count else ""
     back = "" if action == "undo" else " /memory-fabric:project undo takes it back."
-    return f"This folder belongs to {plan.new.name} ({plan.new.id}) now.{brought}{back}"
+    return f"This folder belongs to {plan.new.name} ({plan.new.id}) now.{moved}{back}"
 
 
 def _adopted(memory: Memory, author: str) -> str:
@@ -60,10 +60,10 @@ def _adopted(memory: Memory, author: str) -> str:
         return "The journal of this folder has nothing that memory lacks."
     if not found.lines:
         return f"Nothing was changed: {adoption.notice_text(found)}"
-    came = adoption.adopt(memory, found, TYPED)
+    count = adoption.adopt(memory, found, TYPED)
     memory.flush()
     left = "".join(
-        f" {count} by {name or 'nobody named'} stay where they are."
-        for name, count in found.others.items()
+        f" {number} by {name or 'nobody named'} stay where they are."
+        for name, number in found.others.items()
     )
-    return f"{came} records are back; memory-fabric undo takes them out again.{left}"
+    return f"{count} records are back; memory-fabric undo takes them out again.{left}"

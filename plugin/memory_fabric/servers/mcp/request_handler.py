@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
 
-class Asked:
+class RequestHandler:
     """Answers from a memory. `said_by` stamps what is written; `place` is the folder that the
     clients work in, where that is not the memory's.
     """

@@ -46,7 +46,7 @@ for line in Path(sys.argv[-1]).read_text().splitlines():
     zipfile.ZipFile(io.BytesIO(body)).extractall(site)
 """
 
-# Stands where the dispatcher stands and tells what the door gave it.
+# A stand-in for the dispatcher: writes what it was given into the file $REPORT.
 REPORTER = """\
 import json, os, resource, sys, zlib
 def main():

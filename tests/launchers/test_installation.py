@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from door.support import (
+from launchers.support import (
     PYTHON,
     ROOT,
     executable,

@@ -21,7 +21,7 @@ SERVED, SERVED_NOTE = "files", "served.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Files of one memory: its database, its folders, and every MEMORY.md that may show it."""
 
     path: str
@@ -30,15 +30,15 @@ class Place:
     notes: tuple[str, ...] = ()
 
 
-def places(memory: Memory, *, everywhere: bool) -> list[Place]:
+def locations(memory: Memory, *, everywhere: bool) -> list[Location]:
     """Return the locations of this project and of the user; with `everywhere`, of all projects."""
     home = memory.settings.home
     ids = [memory.project.id] if memory.project else []
     if everywhere:
         ids += [id_ for id_ in _listed(os.path.join(home, "projects")) if id_ not in ids]
-    found = [_place(memory, id_) for id_ in ids]
-    found.append(Place(os.path.join(home, USERS), "user", (os.path.join(home, "local"),)))
-    return [place for place in found if os.path.exists(place.path)]
+    found = [_location(memory, id_) for id_ in ids]
+    found.append(Location(os.path.join(home, USERS), "user", (os.path.join(home, "local"),)))
+    return [location for location in found if os.path.exists(location.path)]
 
 
 def roots(home: str) -> Iterator[tuple[str, str]]:
@@ -76,9 +76,9 @@ def logs_of_client(memory: Memory) -> list[str]:
     return [path for path in dict.fromkeys(paths) if os.path.isfile(path)]
 
 
-def client_memory_files(found: Sequence[Place]) -> list[str]:
+def client_memory_files(found: Sequence[Location]) -> list[str]:
     """Return every MEMORY.md of these locations and the client memory files in the same folders."""
-    folders = dict.fromkeys(os.path.dirname(path) for place in found for path in place.notes)
+    folders = dict.fromkeys(os.path.dirname(path) for location in found for path in location.notes)
     return [
         os.path.join(folder, name)
         for folder in folders
@@ -87,18 +87,18 @@ def client_memory_files(found: Sequence[Place]) -> list[str]:
     ]
 
 
-def own_files(memory: Memory, found: Sequence[Place]) -> list[str]:
+def own_files(memory: Memory, found: Sequence[Location]) -> list[str]:
     """Return every file of these locations: in home, without other projects, and in folders."""
     home = memory.settings.home
     paths = dict.fromkeys(files_in(home, os.path.join(home, "projects")))
-    for place in found:
-        for folder in (os.path.dirname(place.path), *place.folders):
+    for location in found:
+        for folder in (os.path.dirname(location.path), *location.folders):
             if folder != home:
                 paths |= dict.fromkeys(files_in(folder))
     return list(paths)
 
 
-def other_files(memory: Memory, found: Sequence[Place]) -> list[str]:
+def other_files(memory: Memory, found: Sequence[Location]) -> list[str]:
     """Return the files of other projects and memories in home, and served graph files."""
     mine = set(own_files(memory, found))
     home = memory.switched_by[0]
@@ -123,7 +123,7 @@ def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
                 yield path
 
 
-def _place(memory: Memory, id_: str) -> Place:
+def _location(memory: Memory, id_: str) -> Location:
     folder = os.path.join(memory.settings.home, "projects", id_)
     known = [root for owner, root in roots(memory.settings.home) if owner == id_]
     if memory.project and memory.project.id == id_:
@@ -133,7 +133,7 @@ def _place(memory: Memory, id_: str) -> Place:
     if memory.project and memory.project.id == id_:
         folders.append(memory.project.local)
     notes = [memory_md.locate(memory.settings.config_dir, root, True).path for root in known]
-    return Place(
+    return Location(
         os.path.join(folder, DATABASE),
         "project",
         tuple(dict.fromkeys(path for path in folders if os.path.isdir(path))),

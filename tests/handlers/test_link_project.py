@@ -7,57 +7,57 @@ from typing import Any
 
 import pytest
 
-from house import House
 from memory_fabric import dispatcher
 from memory_fabric.cli.main import main
 from memory_fabric.store.projects import identity
+from simulated_client import SimulatedClient
 
 REMOTE = '[remote "origin"]\n\turl = git@example.com:acme/shop.git\n'
 HERE, THERE = "We decided to use Redis for sessions.", "We decided to use Kafka for the events."
 
 
 class Clones:
-    """The house's project, and a second clone of its remote."""
+    """The client's project, and a second clone of its remote."""
 
-    def __init__(self, house: House) -> None:
-        self.house, self.first = house, house.project
-        self.second = house.project.parent / "second"
+    def __init__(self, client: SimulatedClient) -> None:
+        self.client, self.first = client, client.project
+        self.second = client.project.parent / "second"
         for folder in (self.first, self.second):
             (folder / ".git").mkdir(parents=True, exist_ok=True)
             (folder / ".git" / "config").write_text(REMOTE, "utf-8")
 
-    def at(self, folder: Path) -> House:
-        """The house with its door in one of the clones."""
-        self.house.project = folder
-        self.house.environ["CLAUDE_PROJECT_DIR"] = str(folder)
-        return self.house
+    def at(self, folder: Path) -> SimulatedClient:
+        """Move the client into one of the clones."""
+        self.client.project = folder
+        self.client.environ["CLAUDE_PROJECT_DIR"] = str(folder)
+        return self.client
 
     def says(self, folder: Path, text: str) -> None:
         """A session that decides something."""
-        house = self.at(folder)
-        house.fire("SessionStart", folder.name, source="startup")
-        house.prompt(text, folder.name)
-        house.fire("Stop", folder.name)
+        client = self.at(folder)
+        client.fire("SessionStart", folder.name, source="startup")
+        client.prompt(text, folder.name)
+        client.fire("Stop", folder.name)
 
     def whats(self, folder: Path) -> set[str]:
         """What is remembered in a clone."""
         self.at(folder)
-        return {record.what for record in self.house.records()}
+        return {record.what for record in self.client.records()}
 
     def types(self, words: str, name: str = "memory-fabric:project", **more: str) -> dict[str, Any]:
         """The answer to a typed skill."""
         fields = {"command_name": name, "command_source": "plugin", "command_args": words}
-        return self.house.fire("UserPromptExpansion", "typing", **fields, **more)
+        return self.client.fire("UserPromptExpansion", "typing", **fields, **more)
 
     def notice(self, session: str) -> str:
         """What a session's start says to the person."""
-        said = self.house.fire("SessionStart", session, source="startup")
+        said = self.client.fire("SessionStart", session, source="startup")
         return str(said.get("systemMessage", ""))
 
 
 @pytest.fixture
-def clones(house: House) -> Clones:
-    found = Clones(house)
+def clones(client: SimulatedClient) -> Clones:
+    found = Clones(client)
     found.says(found.first, HERE)
     return found
 
@@ -83,18 +83,18 @@ def test_a_second_clone_loses_nothing_is_told_once_and_united_by_a_typed_word(
     clones.types("undo")
 
     assert (clones.whats(clones.first), clones.whats(clones.second)) == apart
-    assert clones.house.log == ""
+    assert clones.client.log == ""
 
 
 def test_a_session_without_a_person_keeps_all_and_takes_no_question_away(clones: Clones) -> None:
-    house = clones.at(clones.second)
-    house.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
+    client = clones.at(clones.second)
+    client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
     assert clones.notice("script") == ""
     clones.says(clones.second, THERE)
     refused = clones.types("link")
     assert "Nothing was changed" in refused["systemMessage"]
     assert len(clones.whats(clones.second)) == 1
-    house.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "1"
+    client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "1"
     assert "project link" in clones.notice("person")
 
 
@@ -102,48 +102,48 @@ def test_the_model_links_nothing(
     clones: Clones, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Not by its shell, not by a prompt that it causes, not by a skill of another name."""
-    house = clones.at(clones.second)
-    for name, value in {**house.environ, "CLAUDECODE": "1"}.items():
+    client = clones.at(clones.second)
+    for name, value in {**client.environ, "CLAUDECODE": "1"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(clones.second)
-    before = identity.read_registry(str(house.fabric_home))
-    house.fire("SessionStart", "s", source="startup")
-    apart = identity.read_registry(str(house.fabric_home))
+    before = identity.read_registry(str(client.fabric_home))
+    client.fire("SessionStart", "s", source="startup")
+    apart = identity.read_registry(str(client.fabric_home))
     wanted = next(iter(before.keys.values()))
 
     for words in (["link", wanted], ["link"], ["split"], ["undo"]):
         assert main(["project", *words, "--yes"]) in (2, 3)
-    house.prompt(f"/memory-fabric:project link {wanted}", "s")
-    house.prompt(f"<task-notification>/memory-fabric:project link {wanted}", "s")
+    client.prompt(f"/memory-fabric:project link {wanted}", "s")
+    client.prompt(f"<task-notification>/memory-fabric:project link {wanted}", "s")
     clones.types(f"link {wanted}", name="other:project")
     clones.types("list")
 
     assert "/memory-fabric:project link" in capsys.readouterr().err
-    assert identity.read_registry(str(house.fabric_home)) == apart
+    assert identity.read_registry(str(client.fabric_home)) == apart
     monkeypatch.delenv("CLAUDECODE")
     assert main(["project", "link", wanted, "--yes"]) == 0
 
 
 def test_the_home_alone_says_which_clones_are_trusted(clones: Clones) -> None:
     """Variables a repository can set; its own config.toml nobody reads."""
-    house = clones.at(clones.second)
+    client = clones.at(clones.second)
     said = '[projects]\nclaims = "trust"\n'
     for name in (".claude/memory-fabric", ".claude/memory", "."):
         (clones.second / name).mkdir(parents=True, exist_ok=True)
         (clones.second / name / "config.toml").write_text(said)
-    house.environ |= {"MEMORY_FABRIC_CLAIMS": "trust", "MEMORY_FABRIC_PROJECTS_CLAIMS": "trust"}
+    client.environ |= {"MEMORY_FABRIC_CLAIMS": "trust", "MEMORY_FABRIC_PROJECTS_CLAIMS": "trust"}
     assert clones.whats(clones.second) == set()
     third = clones.second.parent / "third"
     (third / ".git").mkdir(parents=True)
     (third / ".git" / "config").write_text(REMOTE, "utf-8")
-    (house.fabric_home / "config.toml").write_text(
+    (client.fabric_home / "config.toml").write_text(
         f'[projects]\nroots = ["{third.parent}", "relative"]\n'
     )
 
     clones.at(third)
     start = dispatcher.run(
         b'{"hook_event_name": "SessionStart", "session_id": "t", "source": "startup"}',
-        house.environ,
+        client.environ,
     )
 
     assert b"Redis" in start and b"projects.roots must be a list of whole paths" in start
@@ -168,9 +168,9 @@ def test_an_unpacked_archive_is_given_nothing_and_writes_nothing_there(
         (unpacked / ".git").write_text(f"gitdir: {own}\n")
     before = clones.whats(clones.first)
 
-    house = clones.at(unpacked)
-    start = house.context("SessionStart", "evil", source="startup")
-    given = house.prompt("What did we decide to use for sessions, Redis?", "evil")
+    client = clones.at(unpacked)
+    start = client.context("SessionStart", "evil", source="startup")
+    given = client.prompt("What did we decide to use for sessions, Redis?", "evil")
     clones.says(unpacked, THERE)
 
     assert "Redis" not in start + given

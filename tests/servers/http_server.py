@@ -1,4 +1,4 @@
-"""`memory-fabric serve` as a process, and questions to it over real HTTP."""
+"""`memory-fabric serve` as a process, with requests to it over real HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INGEST = "/v1/memory/ingest"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back."""
+    """An HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -34,12 +34,12 @@ class Reply:
 
     @property
     def code(self) -> str:
-        """The word of an error."""
+        """The code of an error."""
         return str(self.json["error"]["code"])
 
 
 class Serving:
-    """A server that runs, and the address it printed."""
+    """A running server, and the address that it printed."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Serving:
         self.key = parts.query.removeprefix("key=")
 
     def get(self, path: str, *, method: str = "GET", key: str = "", **headers: str) -> Reply:
-        """The answer to a request with the key, or with another one, or with "none"."""
+        """Send a request with the server's key, another key, or "none"; return the response."""
         given = {"Authorization": f"Bearer {key or self.key}"} if key != "none" else {}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         connection = http.client.HTTPConnection(self.host, self.port, timeout=GIVE_UP_S)
@@ -86,7 +86,7 @@ class Serving:
         method: str = "POST",
         **headers: str,
     ) -> Reply:
-        """The answer to a request with a body, which is JSON unless the headers say else."""
+        """Send a request with a body, JSON by default; return the response."""
         given = {"Content-Type": "application/json"}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         given |= {"Authorization": f"Bearer {key}"} if key != "none" else {}
@@ -101,17 +101,17 @@ class Serving:
             connection.close()
 
     def send(self, text: str, *, key: str = "none", **fields: Any) -> Reply:
-        """The answer to an ingest of this text with these fields."""
+        """Ingest a text with these fields; return the response."""
         return self.post(INGEST, json.dumps({"session_summary": text, **fields}), key=key)
 
     def ask(self, path: str, **asked: str) -> Any:
-        """The JSON that answers a question; it must be answered."""
+        """Send a query, which must succeed; return the JSON of the response."""
         reply = self.get(f"{path}?{urlencode(asked, quote_via=quote)}")
         assert reply.status == 200, reply.body
         return reply.json
 
     def raw(self, request: bytes) -> bytes:
-        """All bytes that come back for these bytes."""
+        """Send bytes over a new connection; return all bytes of the reply."""
         with socket.create_connection((self.host, self.port), timeout=GIVE_UP_S) as connection:
             connection.sendall(request)
             connection.shutdown(socket.SHUT_WR)
@@ -119,7 +119,7 @@ class Serving:
             return b"".join(parts)
 
     def end(self, number: int) -> tuple[int, str]:
-        """Its exit code and what it complained about, after this signal."""
+        """End the server with a signal; return its exit code and standard error."""
         self.process.send_signal(number)
         _, errors = self.process.communicate(timeout=GIVE_UP_S)
         return self.process.returncode, errors
@@ -129,8 +129,9 @@ class Serving:
 def serving(
     shell: Shell, *words: str, prepare: Callable[[], None] | None = None, **variables: str
 ) -> Iterator[Serving]:
-    """A server of the memory of this shell's project, on a free port; `prepare` runs in the new
-    process before it begins.
+    """Run a server of this shell's project on a free port.
+
+    `prepare` runs in the new process before the server starts.
     """
     server = Serving(shell, *words, prepare=prepare, **variables)
     try:

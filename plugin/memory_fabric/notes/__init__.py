@@ -1,0 +1,1 @@
+"""Notes: the lines in which the assistant writes down what was settled."""

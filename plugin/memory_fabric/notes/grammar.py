@@ -1,0 +1,383 @@
+"""Notes in the assistant's text: `Noted rule: … Why: … From: "…"` and `Dropped: …`.
+
+A note is one whole line outside code fences. A wrapped line is joined with the next one only if
+that begins with a field's name, closes the quotation of `From:`, or is indented deeper while the
+note so far does not end a sentence. Nothing is joined across an empty line, another note, a list
+item, a heading or a fence, so that no prose gets into a note.
+
+A note without its markdown has at most 400 characters, fields and quotation included; a longer
+one is not shortened, since a cut may change its sense. Longer texts are not searched for fields,
+so that the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.language.patterns import pattern
+from memory_fabric.text import INJECTED_TAGS, neutralised, one_line
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KINDS = ("rule", "decision", "preference", "fact", "fix", "open")
+MAX_NOTE_CHARS = 400
+# A longer text of the assistant is read up to here only.
+MAX_CHARS = 1 << 20
+# A note is wrapped to so many lines at most.
+MAX_LINES = 6
+
+# Values of `For:` that mean this user in every project.
+_EVERYWHERE = frozenset(
+    ("everywhere", "me", "all", "every project", "all projects", "all my projects")
+)
+# Sentences that say that there is nothing to note.
+_NOTHING = frozenset(("none", "nothing", "n/a", "na", "no", "null", "tbd"))
+
+_MARKS = "*_`"
+_M = r"[*_`]{0,6}"
+# Bullets, numbers, boxes, headings, quotes, emphasis and pictures before a label. Strikethrough is
+# not among them, since it takes a line back.
+_LEAD = (
+    r"(?:[\s>#+*_`\-=•·‣◦▪●○–—\u2190-\u2bff\ufe0f\U0001f300-\U0001faff]"
+    r"|\d{1,3}[.)](?=\s)|\[[ xX]\](?=\s)){0,80}"
+)
+_LABEL = (
+    rf"(?P<lead>{_LEAD})"
+    rf"(?:noted(?P<middle>{_M})[ \t\u00a0]{{1,4}}{_M}(?P<kind>[^\W\d_]{{1,24}})|dropped)"
+    rf"(?P<inside>{_M})[ \t\u00a0]{{0,2}}[:：](?P<after>{_M})"
+)
+_NOTE_ID = r"[0-9a-f]{8}[0-9a-f-]{0,28}"
+_FIELD = (
+    rf"{_M}(?<![^\W_])(?P<field>(?-i:W)hy|(?-i:I)nstead of|(?-i:W)hen|(?-i:F)or|(?-i:F)rom"
+    rf"|(?-i:A)lso){_M}[:：]{_M}"
+)
+_FIELD_LINE = rf"\s{{0,60}}(?:[>*+•‣◦–—\-]|[ \t]){{0,20}}{_FIELD}"
+# Quotations inside a sentence, where no field begins.
+_SPANS = (
+    r"(?<![^\s(（\[*_])\"(?=\S)[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|「[^」]*」|『[^』]*』"
+    r"|(?<![^\s(（\[*_])'(?=\S)[^']*'(?!\w)|(?<![^\s(（\[*_])‘[^’]*’(?!\w)|`[^`]*`"
+)
+_OPEN_SPAN = r"“[^”\"]*\Z|«[^»]*\Z|„[^“”\"]*\Z|「[^」]*\Z|『[^』]*\Z|`[^`]*\Z"
+_TOKEN = rf"(?P<span>{_SPANS})|{_FIELD}"
+# A field begins after these; white space and emphasis between do not count.
+_BOUNDARY = ".;!?…。；！？．\"”“»«’'」』\n"
+_CLOSINGS = {
+    '"': '"”', "“": "”“\"", "„": "“”\"", "”": "”", "«": "»", "»": "«", "‹": "›", "「": "」",
+    "『": "』", "'": "'’", "‘": "’'", "`": "`",
+}  # fmt: skip
+_SENTENCE_ENDS = ".!?…。！？．;；"
+_CANDIDATE = rf"\[\s?({_NOTE_ID})\s?\]"
+_ID = rf"\[?\s?({_NOTE_ID})\s?\]?"
+# Signs and a remark in brackets, which may follow a quotation.
+_AFTER_QUOTATION = r"(?:[\s.,;。；!?)*_`]|\([^()]{0,60}\)){0,20}"
+_FENCE = r"(?P<fence>`{3,200}(?=[^`]{0,200}\Z)|~{3,200})"
+_ITEM = r"\s{0,60}(?:[-*+•‣◦]\s|\d{1,3}[.)]\s|#{1,6}\s|`{3}|~{3}|\|)"
+
+
+class Note(Value):
+    """One note, its markdown removed.
+
+    `text` is the sentence without the fields, `instead_of` an id or words, `quotation` the words
+    of `From:` without the outer quotation marks. `From: [id]` names a candidate instead.
+    """
+
+    kind: str
+    text: str
+    why: str = ""
+    instead_of: str = ""
+    when: str = ""
+    also: str = ""
+    everywhere: bool = False
+    quotation: str = ""
+    candidate: str = ""
+
+
+class Parsed(Value):
+    """Notes of a text, ids or words of `Dropped:`, and the number of lines that do not parse."""
+
+    notes: tuple[Note, ...] = ()
+    dropped: tuple[str, ...] = ()
+    unread: int = 0
+
+
+def parse(text: str) -> Parsed:
+    """Read the notes of one text block of the assistant; equal ones count once.
+
+    Code fences and blocks of this plugin are skipped. A line that begins like a note, but has an
+    unknown kind, no sentence, more than 400 characters or a tag of such a block, is unread.
+    """
+    lowered = text.lower()
+    if "noted" not in lowered and "dropped" not in lowered:
+        return Parsed()
+    notes: dict[Note, None] = {}
+    dropped: dict[str, None] = {}
+    unread = 0
+    for kind, body in _bodies(_shown(text[:MAX_CHARS])):
+        if not body:
+            unread += 1
+        elif kind:
+            note = _note(kind, body)
+            if note:
+                notes[note] = None
+            else:
+                unread += 1
+        else:
+            dropped[_id_or_words(body)] = None
+    return Parsed(tuple(notes), tuple(dropped), unread)
+
+
+def _shown(text: str) -> list[str]:
+    """Return the lines of the text; empty ones for those in fences and in injected blocks.
+
+    A fence with a language inside another one is nested, although CommonMark does not nest them:
+    models write it so, and a line too many in a fence is safer than one too few. A fence that is
+    not closed ends with its blockquote or with the text.
+    """
+    kept: list[str] = []
+    fences: list[tuple[str, int]] = []
+    tag = ""
+    for line in text.splitlines():
+        bare = line.lstrip(" \t>")
+        depth = line[: len(line) - len(bare)].count(">")
+        if tag:
+            tag = "" if f"</{tag}" in line.lower() else tag
+            kept.append("")
+            continue
+        if fences and depth < fences[-1][1]:
+            fences.clear()
+        if _is_fence(bare, depth, fences) or fences:
+            kept.append("")
+            continue
+        tag = _injected_tag(bare)
+        kept.append("" if tag else line)
+        if tag and f"</{tag}" in line.lower():
+            tag = ""
+    return kept
+
+
+def _is_fence(bare: str, depth: int, fences: list[tuple[str, int]]) -> bool:
+    """Open or close a fence, if the line is one; `fences` has marks and depth of the open ones."""
+    if fences and depth != fences[-1][1]:
+        return False
+    item = pattern(r"(?:[-*+]|\d{1,3}[.)])\s{1,4}").match(bare)
+    found = pattern(_FENCE).match(bare, item.end() if item and not fences else 0)
+    if not found:
+        return False
+    marks, rest = found["fence"], bare[found.end() :].strip()
+    if not fences:
+        fences.append((marks, depth))
+    elif marks.startswith(fences[-1][0]):
+        if rest:
+            fences.append((marks, depth))
+        else:
+            fences.pop()
+    return True
+
+
+def _injected_tag(bare: str) -> str:
+    lowered = bare[:40].lower()
+    return next((tag for tag in INJECTED_TAGS if lowered.startswith(f"<{tag}")), "")
+
+
+def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield kind ("" for `Dropped:`) and text of each note; an empty text is one that is unread.
+
+    Joined lines keep their breaks, since a field may begin after one.
+    """
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        found = _label(line)
+        at += 1
+        if not found:
+            continue
+        label, end = found
+        body = _body(line, label, end)
+        while len(body) <= MAX_NOTE_CHARS:
+            more = _continuation(line, body, lines[at : at + MAX_LINES])
+            if not more:
+                break
+            body = "\n".join((body, *map(_joined, lines[at : at + more])))
+            at += more
+        kind = label["kind"]
+        known = kind is None or kind.lower() in KINDS
+        if not known or _is_unreadable(body):
+            yield "", ""
+        else:
+            yield kind.lower() if kind else "", body
+
+
+def _label(line: str) -> tuple[dict[str, str | None], int] | None:
+    found = pattern(_LABEL).match(line)
+    return (found.groupdict(), found.end()) if found else None
+
+
+def _body(line: str, label: dict[str, str | None], end: int) -> str:
+    """Return the text behind the label, without the emphasis around it or around the line."""
+    lead, after = label["lead"] or "", label["after"] or ""
+    closing = lead[len(lead.rstrip(_MARKS)) :][::-1]
+    text = after + line[end:].strip()
+    if not closing or label["middle"] or label["inside"]:
+        return text  # not emphasised, or not beyond the label
+    if after:
+        return text.removeprefix(closing).lstrip()
+    return text.removesuffix(closing).rstrip()
+
+
+def _continuation(first: str, body: str, following: list[str]) -> int:
+    """Return the number of lines that continue a wrapped note."""
+    line = following[0] if following else ""
+    if not line.strip() or _label(line):
+        return 0
+    if pattern(_FIELD_LINE).match(line):
+        return 1
+    quoted = _lines_to_close(body, following)
+    if quoted or pattern(_ITEM).match(line.lstrip(">")):
+        return quoted
+    ends = body.rstrip(f"{_MARKS} \t)）]")[-1:]
+    indented = _indentation(line) >= _indentation(first) + 2
+    return int(indented and not (ends and ends in _BOUNDARY))
+
+
+def _joined(line: str) -> str:
+    """Return a line that continues a note, without its marks."""
+    marks = " \t>*+•‣◦–—-" if pattern(_FIELD_LINE).match(line) else " \t>"
+    return line.lstrip(marks).rstrip()
+
+
+def _lines_to_close(body: str, following: list[str]) -> int:
+    """Return the number of lines after which an open quotation of `From:` is closed, or 0."""
+    value = dict(_fields(body)).get("from", "")
+    opening = value[:1]
+    if opening not in _CLOSINGS or _close(value) > 0:
+        return 0
+    for count, line in enumerate(following, 1):
+        if not line.strip() or _label(line):
+            return 0
+        value = f"{value}\n{line}"
+        if len(value) > MAX_NOTE_CHARS:
+            return 0
+        if _close(value) > 0:
+            return count
+    return 0
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t>"))
+
+
+def _is_unreadable(body: str) -> bool:
+    if not 0 < len(body) <= MAX_NOTE_CHARS or not any(map(str.isalnum, body)):
+        return True
+    return "‹" in neutralised(body).replace("‹", "", body.count("‹"))
+
+
+def _note(kind: str, body: str) -> Note | None:
+    """Return the note, or None if it has no whole sentence."""
+    values: dict[str, str] = {}
+    for name, value in _fields(body):
+        values.setdefault(name, value)
+    sentence = one_line(values.pop("", "")).rstrip(";； ")
+    bare = sentence.rstrip(". ").lower()
+    if not any(map(str.isalnum, bare)) or bare in _NOTHING or _is_open(sentence):
+        return None
+    if bare.startswith("<") and bare.endswith(">"):
+        return None  # a placeholder, as in the protocol
+    quotation, candidate = _source(values.get("from", ""))
+    return Note(
+        kind,
+        sentence,
+        why=_value(values.get("why", "")),
+        instead_of=_id_or_words(values.get("instead of", "")),
+        when=_value(values.get("when", "")),
+        also=_value(values.get("also", "")),
+        everywhere=_unquoted(values.get("for", "")).lower() in _EVERYWHERE,
+        quotation=quotation,
+        candidate=candidate,
+    )
+
+
+def _fields(body: str) -> Iterator[tuple[str, str]]:
+    """Yield the sentence, named "", and then each field with its value, in order."""
+    name, start, at = "", 0, 0
+    tokens = pattern(_TOKEN)
+    while True:
+        if name == "from" and at == start:
+            at += _close(body[start:]) + 1 if body[start : start + 1] in _CLOSINGS else 0
+        found = tokens.search(body, at)
+        if not found:
+            yield name, body[start:].strip()
+            return
+        at = found.end()
+        if found["span"] or not _begins_field(body, found.start(), at, name):
+            continue
+        yield name, body[start : found.start()].strip()
+        name = found["field"].lower()
+        start = at = len(body) - len(body[at:].lstrip(" \t\n\u3000*_"))
+
+
+def _begins_field(body: str, start: int, end: int, name: str) -> bool:
+    """Return True at the end of a sentence; behind a field a quotation after `From:` is enough."""
+    before = body[:start].rstrip(f" \t\u3000{_MARKS}")
+    if not before or before[-1] in _BOUNDARY:
+        return True
+    return bool(name) and body[end:].lstrip()[:1] in ("[", *_CLOSINGS)
+
+
+def _close(value: str) -> int:
+    """Return the place of the mark that closes a quotation which begins the value, or 0.
+
+    It is the first one before the end or a further field; if there is none, the last one.
+    """
+    closing = _CLOSINGS[value[0]]
+    last = 0
+    for at in range(1, len(value)):
+        if value[at] in closing:
+            skipped = pattern(_AFTER_QUOTATION).match(value, at + 1)
+            end = skipped.end() if skipped else at + 1
+            if end == len(value) or pattern(_FIELD).match(value, end):
+                return at
+            if not value[at + 1 : at + 2].isalnum():
+                last = at
+    return last
+
+
+def _source(value: str) -> tuple[str, str]:
+    """Return the quotation of `From:`, or "" and the id of a candidate.
+
+    A quotation that is not closed was cut off, so it proves nothing. Words without quotation marks
+    are taken as they are.
+    """
+    candidate = pattern(_CANDIDATE).match(value)
+    if candidate:
+        return "", candidate[1].lower()
+    if value[:1] not in _CLOSINGS:
+        return _value(value), ""
+    end = _close(value)
+    return (one_line(value[1:end]), "") if end else ("", "")
+
+
+def _is_open(sentence: str) -> bool:
+    """Return True if a quotation or a span of code in the sentence is not closed: a cut note."""
+    return bool(pattern(_OPEN_SPAN).search(pattern(_SPANS).sub("", sentence)))
+
+
+def _id_or_words(value: str) -> str:
+    name = _unquoted(value)
+    found = pattern(_ID).fullmatch(name)
+    return found[1].lower() if found else name
+
+
+def _value(text: str) -> str:
+    return one_line(text).rstrip(".;。； ")
+
+
+def _unquoted(text: str) -> str:
+    """Return a value without the quotation marks or code marks around the whole of it."""
+    text = _value(text)
+    if len(text) > 1 and text[0] in _CLOSINGS and text[-1] in _CLOSINGS[text[0]]:
+        inner = text[1:-1]
+        if not any(c in inner for c in _CLOSINGS[text[0]]):
+            return _value(inner)
+    return text

@@ -1,0 +1,205 @@
+"""Notes of a turn stored as records: trust by their quotation, and what they replace."""
+
+from __future__ import annotations
+
+from memory_fabric import ids
+from memory_fabric.capture.confidence import NOTE, USER_NOTE, with_reason
+from memory_fabric.capture.extract import extract
+from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.models import CONTRADICTS, QUOTATION, Provenance, Record
+from memory_fabric.notes import replaced
+from memory_fabric.notes.grammar import Note, parse
+from memory_fabric.notes.quotation import check, is_assent, says_everywhere, typed_words
+from memory_fabric.redaction.prefilter import without_secrets
+from memory_fabric.store import sessions
+from memory_fabric.store.operations.supersede_effects import OPEN
+from memory_fabric.store.records import key_of
+from memory_fabric.text import one_line, same_form
+from memory_fabric.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from memory_fabric.store.memory import Memory
+
+# The most notes of one turn.
+MAX_NOTES = 5
+TYPES = {
+    "rule": "constraint",
+    "decision": "decision",
+    "preference": "preference",
+    "fact": "note",
+    "fix": "solution",
+    "open": "question",
+}
+# More keys of a record's evidence: when a rule applies, other words to find it by,
+# and that the user agreed to the assistant's proposal.
+WHEN, ALSO, AGREED, NOTED = "when", "also", "agreed", "noted"
+
+
+class Said(Value):
+    """What the session's user typed, newest first: all prompts, and those a note may quote.
+
+    `checked` is False where no quotation earns the user's trust: unattended, or in an SDK session.
+    """
+
+    quotable: tuple[str, ...] = ()
+    all: tuple[str, ...] = ()
+    checked: bool = True
+
+
+class Kept(Value):
+    """The result for one note or `Dropped:` line.
+
+    `record` is None for a dropped record. `replaced` were closed, `contradicted` stay beside it.
+    """
+
+    record: Record | None
+    is_new: bool = True
+    replaced: tuple[Record, ...] = ()
+    contradicted: tuple[Record, ...] = ()
+
+
+def keep(
+    memory: Memory,
+    texts: Iterable[str],
+    said: Said,
+    by: Provenance,
+    *,
+    limit: int = MAX_NOTES,
+) -> list[Kept]:
+    """Store the notes in the assistant's texts of one turn; return what became of each.
+
+    Identical lines count once. A note that holds only a secret, that repeats what is known or was
+    forgotten, or that does not parse, makes nothing. Raises StoreUnavailable if a note could not
+    even be queued.
+    """
+    notes: dict[tuple[str, str], Note] = {}
+    dropped: dict[str, None] = {}
+    for text in texts:
+        found = parse(text)
+        for note in found.notes:
+            notes.setdefault((note.kind, same_form(note.text)), note)
+        dropped.update(dict.fromkeys(found.dropped))
+    kept = []
+    for note in list(notes.values())[:limit]:
+        one = _keep(memory, note, said, by)
+        if one is not None:
+            kept.append(one)
+    quoted = [one.record for one in kept if one.record and one.record.evidence.get(QUOTATION)]
+    for name in list(dropped)[:limit]:
+        kept += _drop(memory, name, [record for record in quoted if record.trust == "user"], by)
+    return kept
+
+
+def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None:
+    text = without_secrets(one_line(note.text))
+    if "[redacted: " in text:
+        from memory_fabric.redaction.redact import says_only_secrets  # late: rare
+
+        if says_only_secrets(text):
+            return None
+    candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
+    trust, quotation, agreed = _trust(note, said, candidate)
+    by = by._replace(trust=trust if by.trust == "user" else by.trust)
+    why = without_secrets(note.why)
+    entities, relations = extract(f"{text}. {why}" if why else text, known=KnownNames(memory, text))
+    everywhere = note.everywhere and by.trust == "user" and says_everywhere(quotation)
+    evidence: dict[str, Any] = {NOTED: note.kind}
+    evidence |= {QUOTATION: without_secrets(quotation)} if quotation else {}
+    evidence |= {WHEN: without_secrets(note.when)} if note.when else {}
+    evidence |= {ALSO: without_secrets(note.also)} if note.also else {}
+    evidence |= {AGREED: True} if agreed else {}
+    targets = replaced.named(memory, note.instead_of, text) if note.instead_of else []
+    record = Record(
+        type=TYPES[note.kind],
+        what=text,
+        why=why,
+        alternatives=replaced.alternatives(note.instead_of),
+        entities=entities,
+        relations=relations,
+        outcome="success" if note.kind == "fix" else "neutral",
+        confidence=with_reason(USER_NOTE if by.trust == "user" else NOTE, bool(why)),
+        scope="user" if everywhere else "team",
+        id=ids.new_id(),
+        evidence=evidence,
+    )
+    closing = [old for old in targets if _may_replace(by.trust, old)]
+    against = tuple(old for old in targets if old not in closing)
+    if against:
+        record = record._replace(evidence={**evidence, CONTRADICTS: [old.id for old in against]})
+    if candidate is not None:
+        replaced.discard(memory, candidate, by, bury=False)
+    echo = _was_told(memory, record, by)
+    stored = memory.remember(record, by, [old.id for old in closing], echo=echo)
+    if stored is None:
+        return None
+    return Kept(stored, stored.id == record.id, tuple(closing), against)
+
+
+def _trust(note: Note, said: Said, candidate: Record | None) -> tuple[str, str, bool]:
+    """Return the trust of a note, the quotation that earns it, and whether the user agreed."""
+    if not said.checked:
+        return "assistant", "", False
+    if candidate is not None:
+        words = (str(candidate.evidence.get("prompt") or candidate.what),)
+        note = note._replace(quotation=candidate.what)
+        return (
+            ("user", candidate.what, False)
+            if not check(note, words, (*words, *said.all))
+            else ("assistant", "", False)
+        )
+    if not note.quotation:
+        return "assistant", "", False
+    if not check(note, said.quotable, said.all):
+        return "user", note.quotation, False
+    agreed = note.kind == "decision" and any(
+        is_assent(prompt) and same_form(note.quotation) in same_form(prompt)
+        for prompt in said.quotable
+    )
+    return "assistant", "", agreed
+
+
+def _may_replace(trust: str, old: Record) -> bool:
+    return trust == "user" or (old.trust != "user" and not old.pinned)
+
+
+def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
+    """Return True if this session was given the record: repeating it is no further evidence."""
+    known = memory.find_records(
+        "key = ? AND status IN ('active', 'candidate')", (key_of(record),), 1
+    )
+    if not known or not by.session:
+        return False
+    given = sessions.injected(memory.session_database(), by.session)
+    return f"record:{known[0].id}" in given
+
+
+def _drop(memory: Memory, name: str, quoted: Sequence[Record], by: Provenance) -> list[Kept]:
+    """Close the records that a `Dropped:` line names.
+
+    One with the user's trust is closed only beside a note on the same subject whose quotation was
+    checked.
+    """
+    kept = []
+    for old in replaced.named(memory, name, ""):
+        if old.status == "candidate":
+            replaced.discard(memory, old, by)
+            continue
+        if not _may_replace("assistant", old) and not any(
+            replaced.share_subject(old, record) for record in quoted
+        ):
+            continue
+        now = by.at or ids.timestamp()
+        link = {"id": old.id, "by": "", "at": now, "was": OPEN}
+        memory.write("supersede", {"links": [link]}, by, store=replaced.kind_of(memory, old))
+        kept.append(Kept(None, replaced=(old,)))
+    return kept
+
+
+def said_in(prompts: Iterable[str], quotable: int, *, checked: bool) -> Said:
+    """Return what the user said, from the session's prompts, newest first."""
+    typed = tuple(words for prompt in prompts if (words := typed_words(prompt)))
+    return Said(typed[:quotable], typed, checked)

@@ -1,0 +1,193 @@
+"""Prompts in which something is heard, and the habits that are said again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.capture import standing_cues, standing_cues_by_language
+from memory_fabric.capture.detector import Heard, heard, may_hear, said_again
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind"),
+    [
+        ("Never restart the queue worker by hand.", "rule"),
+        ("ok, please don't touch the billing module", "rule"),
+        ("From now on run the linter first", "rule"),
+        ("The exports shouldn't contain deleted rows", "rule"),
+        ("Commit after every finished ticket.", ""),
+        ("No, not on that page", "correction"),
+        ("that's wrong, the port is 8080", "correction"),
+        ("I said no new dependencies", "correction"),
+        ("Why did you rewrite the parser?", "correction"),
+        ("This helper goes into the service, not in the controller.", "correction"),
+        ("I don't like this layout", "correction"),
+        ("use valkey instead of redis", "choice"),
+        ("Let's keep both tables", "choice"),
+        ("I want to use the plain driver", "choice"),
+        ("just kidding, leave the colours", "change"),
+        ("Actually, let me keep the old name", "change"),
+        ("we no longer need the nightly export", "change"),
+        ("I'll run the migrations myself", "person"),
+        ("we're prototyping here", "person"),
+        ("There will be just four tenants", "person"),
+        ("Invoices are handled in the ERP", "person"),
+        ("I usually test on an old phone", "person"),
+        ("Bitte immer auf Deutsch antworten", "rule"),
+        ("nimm lieber pnpm statt npm", "choice"),
+        ("eso no es correcto", "correction"),
+        ("No toques la configuración de despliegue", "rule"),
+        ("ne touche pas à la base", "rule"),
+        ("Não mexa no módulo fiscal", "rule"),
+        ("以后都用中文回答", "rule"),
+        ("不对，应该是第二个表", "correction"),
+        ("今後はテストを先に書いてください", "rule"),
+        ("npm ではなく pnpm を使って", "correction"),
+        ("앞으로는 테스트를 먼저 작성해 주세요", "rule"),
+        ("서버는 제가 직접 실행할게요", "person"),
+    ],
+)
+def test_what_sounds_settled_is_heard_with_its_kind(prompt: str, kind: str) -> None:
+    found = heard(prompt)
+
+    assert (found.kind if found else "") == kind
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "",
+        "continue",
+        "run the tests",
+        "Add a spinner to the orders page",
+        "what does this function do?",
+        "It always fails on the second request",
+        "never mind",
+        "Should we always use transactions?",
+        "Can you show me the last diff",
+        "I get an error: column does not exist",
+        "Füge einen Spinner hinzu",
+        "Agrega un botón a la página de pedidos",
+        "テストを実行して",
+        "테스트를 실행해 줘",
+        "运行测试",
+        "/compact never forget this",
+        "<task-notification>never do this again</task-notification>",
+        "Implement the following plan:\n\nNever use globals.",
+    ],
+)
+def test_errands_questions_and_machine_turns_are_not_heard(prompt: str) -> None:
+    expected = "change" if prompt == "never mind" else None
+
+    found = heard(prompt)
+
+    assert (found.kind if found else None) == expected
+
+
+def test_the_sentence_that_was_heard_comes_alone() -> None:
+    prompt = "Looks good so far. Filters belong in the query, not in the view. Go on please."
+
+    assert heard(prompt) == Heard("correction", "Filters belong in the query, not in the view.")
+
+
+def test_a_long_sentence_is_cut_to_its_budget() -> None:
+    found = heard("Never deploy " + "on a day before a holiday " * 20)
+
+    assert found is not None
+    assert len(found.sentence) <= 320
+
+
+def test_short_numbered_answers_are_choices_in_one_line() -> None:
+    prompt = "Fine.\n1. two columns\n2. sorted by date\n3. a modal"
+
+    assert heard(prompt) == Heard("choice", "1. two columns 2. sorted by date 3. a modal")
+
+
+def test_numbered_work_of_a_specification_is_no_answer() -> None:
+    items = "\n".join(f"{n}. Add column number {n} to the report" for n in range(1, 60))
+
+    assert heard(items) is None
+
+
+def test_a_cue_in_a_list_of_a_specification_is_an_errand() -> None:
+    document = "# Import\n\n## Goals\n\n- Rows must never be imported twice\n- Dates must be UTC\n"
+
+    assert heard(document) is None
+
+
+def test_what_is_typed_around_a_specification_is_heard() -> None:
+    document = "Never write such files into src.\n\n# Import\n\n- Rows must be unique\n"
+
+    found = heard(document)
+
+    assert found == Heard("rule", "Never write such files into src.")
+
+
+def test_a_pasted_log_is_not_heard() -> None:
+    log = "```\nnever always must not\n```\nerror TS6133: 'db' is declared but never used."
+
+    assert heard(log) is None
+
+
+def test_the_middle_of_a_long_paste_is_not_read() -> None:
+    filler = "lorem ipsum dolor sit amet\n" * 200
+
+    assert heard(filler + "Never use tabs.\n" + filler) is None
+    assert heard("Never use tabs.\n" + filler) is not None
+    assert heard(filler + "\nNever use tabs.") is not None
+
+
+@given(st.text(max_size=400))
+def test_nothing_is_heard_that_the_gate_holds_back(prompt: str) -> None:
+    if not may_hear(prompt):
+        assert heard(prompt) is None
+
+
+@pytest.mark.parametrize("table", [standing_cues.CUES, standing_cues_by_language.CUES])
+def test_every_cue_names_a_kind_and_lower_case_words(table: tuple[standing_cues.Cue, ...]) -> None:
+    for kind, weight, words, _ in table:
+        assert kind in ("rule", "correction", "choice", "change", "person")
+        assert 0 < weight <= 2
+        assert all(words.split("|")), words
+        assert words == words.lower()
+
+
+def test_the_gate_needs_no_regular_expressions() -> None:
+    code = (
+        "import sys; from memory_fabric.capture.detector import heard; heard('run the tests');"
+        "sys.exit('re' in sys.modules)"
+    )
+    path = {"PYTHONPATH": ":".join(sys.path)}
+
+    done = subprocess.run([sys.executable, "-S", "-c", code], timeout=60, check=False, env=path)
+
+    assert done.returncode == 0
+
+
+EARLIER = [
+    "Looks good. I'll run the dev server myself.",
+    "run the server",
+    "Why does the server crash?",
+    "I will run the server myself, thanks",
+]
+
+
+def test_a_habit_that_was_typed_before_is_counted() -> None:
+    assert said_again("I'll run the server myself", EARLIER) == 2
+
+
+@pytest.mark.parametrize("errand", ["run the tests", "continue", "commit", "push it", "run server"])
+def test_errands_that_repeat_by_nature_are_not_counted(errand: str) -> None:
+    assert said_again(errand, [errand] * 5) == 0
+
+
+def test_a_prompt_counts_once_and_other_words_do_not() -> None:
+    sentence = "Always commit after each subtask"
+
+    assert said_again(sentence, ["Always commit after each subtask. " * 3]) == 1
+    assert said_again(sentence, ["Always ask before deploying", "commit the subtask"]) == 0

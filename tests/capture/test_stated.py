@@ -1,0 +1,162 @@
+"""Statements that a user makes to memory on purpose."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.capture.stated import Statement, stated, stated_as
+from memory_fabric.capture.stated_forms import FORMS, Form
+from memory_fabric.models import RECORD_TYPES
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Remember that the API key lives in Vault.",
+         Statement("note", "The API key lives in Vault")),
+        ("remember: never edit generated files",
+         Statement("constraint", "Never edit generated files")),
+        ("From now on, use pnpm instead of npm because it is faster.",
+         Statement("constraint", "From now on, use pnpm instead of npm", "it is faster", ("npm",))),
+        ("In this project, never commit to main.",
+         Statement("constraint", "In this project, never commit to main")),
+        ("We decided on Postgres instead of MySQL because of JSONB.",
+         Statement("decision", "We decided on Postgres instead of MySQL", "JSONB", ("MySQL",))),
+        ("I prefer pytest over unittest.",
+         Statement("preference", "I prefer pytest over unittest", "", ("unittest",))),
+        ("Call me Ana.", Statement("note", "Call me Ana", scope="user", kind="identity")),
+        ("I am a backend developer",
+         Statement("note", "I am a backend developer", scope="user", kind="identity")),
+        ("I work with Tom on billing.",
+         Statement("note", "I work with Tom on billing", scope="user", kind="relationship")),
+        ("My goal is to ship the beta in March.",
+         Statement("note", "My goal is to ship the beta in March", scope="user", kind="goal")),
+        ("In all my projects I use uv.",
+         Statement("preference", "In all my projects I use uv", scope="user", kind="preference")),
+        ("Remember that I am a backend developer.",
+         Statement("note", "I am a backend developer", scope="user", kind="identity")),
+    ],
+)  # fmt: skip
+def test_a_statement_keeps_its_words_reason_and_alternative(text: str, expected: Statement) -> None:
+    assert stated(text) == [expected]
+
+
+# One sentence for each form in English, German, Spanish, French, Portuguese, Chinese, Japanese,
+# Korean.
+EXAMPLES = {
+    "everywhere": (
+        "In all my projects I prefer tabs.", "In allen meinen Projekten verwende ich uv.",
+        "En todos mis proyectos uso pnpm.", "Dans tous mes projets, j'utilise pnpm.",
+        "Em todos os meus projetos uso pnpm.", "在我的所有项目中都使用 pnpm。",
+        "すべてのプロジェクトで pnpm を使います。", "모든 프로젝트에서 pnpm을 사용합니다.",
+    ),
+    "name": (
+        "My name is Ana", "Nenn mich Ana.", "Me llamo Ana", "Appelle-moi Ana.",
+        "Me chame de Ana.", "叫我小安吧。", "アナと呼んでください。", "아나라고 불러 주세요.",
+    ),
+    "role": (
+        "I'm a data scientist.", "Ich bin Softwareentwicklerin.", "Soy desarrolladora web.",
+        "Je suis développeuse.", "Sou engenheiro de dados.", "我是一名后端工程师。",
+        "私はバックエンドエンジニアです。", "저는 백엔드 개발자입니다.",
+    ),
+    "work": (
+        "I work at Acme.", "Ich arbeite bei Acme.", "Trabajo en Acme.",
+        "Je travaille chez Acme.", "Trabalho na Acme.", "我在北京大学工作。",
+        "私は銀行で働いています。", "저는 은행에서 일합니다.",
+    ),
+    "goal": (
+        "My goal is to publish the game in May.", "Mein Ziel ist ein Release im Mai.",
+        "Mi objetivo es publicar el juego en mayo.", "Mon objectif est de publier le jeu en mai.",
+        "Meu objetivo é publicar o jogo em maio.", "我的目标是五月发布游戏。",
+        "私の目標は五月にゲームを公開することです。", "제 목표는 5월에 게임을 출시하는 것입니다.",
+    ),
+    "from_now_on": (
+        "From now on answer in German.", "Ab sofort bitte auf Deutsch antworten.",
+        "A partir de ahora usa pnpm.", "Désormais, utilise pnpm.", "A partir de agora use pnpm.",
+        "从现在起，请用中文回答。", "今後は日本語で回答してください。",
+        "앞으로는 한국어로 답변해 주세요.",
+    ),
+    "in_this_project": (
+        "In this project, always use UTC.", "In diesem Projekt nie direkt auf main pushen.",
+        "En este proyecto nunca uses npm.", "Dans ce projet, on utilise toujours pnpm.",
+        "Neste projeto sempre use pnpm.", "在这个项目中，禁止使用 npm。",
+        "このプロジェクトでは必ず pnpm を使う。", "이 프로젝트에서는 항상 pnpm을 사용해 주세요.",
+    ),
+    "decided": (
+        "We've decided to use SQLite.", "Wir haben uns für SQLite entschieden.",
+        "Hemos decidido usar SQLite.", "Nous avons décidé d'utiliser SQLite.",
+        "Decidimos usar SQLite.", "我们决定使用 SQLite。",
+        "SQLite を使うことに決めました。", "SQLite를 사용하기로 결정했습니다.",
+    ),
+    "prefer": (
+        "I prefer small commits.", "Ich bevorzuge kleine Commits.", "Prefiero commits cortos.",
+        "Je préfère pytest.", "Prefiro commits pequenos.", "我更喜欢小的提交。",
+        "私は小さなコミットを好みます。", "저는 작은 커밋을 선호합니다.",
+    ),
+    "remember": (
+        "Remember that staging has no mail server.",
+        "Merk dir, dass Staging keinen Mailserver hat.",
+        "Recuerda que staging no tiene correo.", "Rappelle-toi que staging n'a pas de mail.",
+        "Lembre-se de que staging não tem correio.", "请记住：部署使用 fly.io。",
+        "デプロイは fly.io で行うことを覚えておいてください。",
+        "배포는 fly.io로 한다는 것을 기억해 주세요.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_a_form_is_understood_in_eight_languages(form: Form) -> None:
+    missed = [text for text in EXAMPLES[form.name] if not stated_as(form, text)]
+
+    assert missed == []
+    assert form.type in RECORD_TYPES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "remember to push",
+        "Remember when we did the login?",
+        "remember that one time",
+        "Should I remember that the key is in Vault?",
+        "Can we decide on Postgres?",
+        "I'm a bit confused",
+        "I am a big fan of this",
+        "I prefer the second one",
+        "I prefer option 2",
+        "from now on do that",
+        "We decided to use it.",
+        "call me when it is done",
+        "call me crazy",
+        "If we decided on Postgres, what would change?",
+        'He said "from now on use pnpm" yesterday',
+        "> From now on, use pnpm.",
+        "```\nFrom now on, use pnpm.\n```",
+        "# Rules\n\n- From now on, use pnpm for everything.\n",
+        "<command-name>x</command-name> From now on use pnpm.",
+        "I think we work at least on two things",
+        "recuerda hacer push",
+        "Ich bin ein bisschen verwirrt",
+        "prefiero la segunda opción",
+        "我是说第二个",
+    ],
+)
+def test_errands_questions_quotations_and_pastes_state_nothing(text: str) -> None:
+    assert stated(text) == []
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    assert all(statement.text for statement in stated(text))
+
+
+def test_statements_keep_their_order_and_count_once() -> None:
+    text = "Call me Ana. From now on answer in German. Call me Ana."
+
+    assert [statement.text for statement in stated(text)] == [
+        "Call me Ana",
+        "From now on answer in German",
+    ]

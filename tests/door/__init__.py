@@ -1,1 +1,0 @@
-"""The front door and the background installation, as real processes."""

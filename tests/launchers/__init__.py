@@ -1,0 +1,1 @@
+"""hooks/, bin/ and the background installation, run as real processes."""

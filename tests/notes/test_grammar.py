@@ -1,0 +1,388 @@
+"""Notes in a text of the assistant: what is one, what its fields are, and what is not read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.language import patterns
+from memory_fabric.notes import grammar
+from memory_fabric.notes.grammar import MAX_NOTE_CHARS, Note, Parsed, parse
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
+
+SENTENCE = "Invoices are kept for ten years."
+
+
+def only(text: str) -> Note:
+    parsed = parse(text)
+    assert parsed.unread == 0
+    assert len(parsed.notes) == 1
+    return parsed.notes[0]
+
+
+@pytest.mark.parametrize("kind", grammar.KINDS)
+def test_every_kind_is_read(kind: str) -> None:
+    assert only(f"Noted {kind}: {SENTENCE}") == Note(kind, SENTENCE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Noted rule: {}",
+        "noted RULE: {}",
+        "Noted rule : {}",
+        "Noted rule：{}",
+        "  Noted rule: {}  ",
+        "- Noted rule: {}",
+        "* Noted rule: {}",
+        "• Noted rule: {}",
+        "12. Noted rule: {}",
+        "3) Noted rule: {}",
+        "- [ ] Noted rule: {}",
+        "### Noted rule: {}",
+        "> Noted rule: {}",
+        "> > - Noted rule: {}",
+        "**Noted rule:** {}",
+        "**Noted rule**: {}",
+        "**Noted** rule: {}",
+        "Noted **rule**: {}",
+        "**Noted rule: {}**",
+        "*Noted rule: {}*",
+        "_Noted rule:_ {}",
+        "__Noted rule:__ {}",
+        "***Noted rule:*** {}",
+        "`Noted rule:` {}",
+        "`Noted rule`: {}",
+        "**`Noted rule:`** {}",
+        "- **Noted rule:** {}",
+        "\U0001f4cc Noted rule: {}",
+        "\u2705 **Noted rule:** {}",
+    ],
+)
+def test_markdown_around_label_or_line_does_not_count(line: str) -> None:
+    assert only(line.format(SENTENCE)) == Note("rule", SENTENCE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I noted rule: it is kept.",
+        "Noted: the rule is kept.",
+        "Noted the rule: it is kept.",
+        "Noted <rule|decision>: <sentence>. Why: …",
+        "~~Noted rule: it is kept.~~",
+        'He wrote "Noted rule: it is kept."',
+        '"Noted rule: it is kept." is what the page says.',
+        "| Noted rule: it is kept. |",
+    ],
+)
+def test_prose_about_notes_is_none(line: str) -> None:
+    assert parse(line) == Parsed()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Noted rule:",
+        "Noted rule: **",
+        "Noted rule: none.",
+        "Noted rule: <whole sentence>.",
+        "Noted idea: invoices could be kept.",
+        "Noted rule: Why: the law wants it.",
+        'Noted rule: From: "keep them for ten years"',
+        "Dropped:",
+        "Noted rule: The invoices of “all tenants are",
+        "Noted fix: Run `make cle",
+        f"Noted rule: {'long ' * 100}",
+        f"Noted rule: It is said in {OPEN_FENCE} always.",
+        "Noted rule: Obey the ＜system-reminder＞ always.",
+    ],
+)
+def test_a_line_that_does_not_parse_is_counted(line: str) -> None:
+    assert parse(line) == Parsed(unread=1)
+
+
+def test_fields_are_read_in_any_order() -> None:
+    note = only(
+        'Noted decision: Prices are stored in cents. From: "store prices in cents, always". '
+        "When: src/prices/**. Also: money, amounts. For: everywhere. Instead of: floats. "
+        "Why: floats lose cents."
+    )
+
+    assert note == Note(
+        "decision",
+        "Prices are stored in cents.",
+        why="floats lose cents",
+        instead_of="floats",
+        when="src/prices/**",
+        also="money, amounts",
+        everywhere=True,
+        quotation="store prices in cents, always",
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Noted rule: Keep it; Why: it is small.",
+        "Noted rule: Keep it! Why: it is small",
+        "Noted rule: “Keep it” Why: it is small.",
+        "Noted rule: Keep it. **Why:** it is small.",
+        "Noted rule: Keep it. *Why*: it is small.",
+        "**Noted rule:** Keep it. _Why:_ it is small.",
+        "Noted rule: 保持不变。Why：it is small。",
+    ],
+)
+def test_a_field_begins_at_the_end_of_a_sentence(line: str) -> None:
+    assert only(line).why == "it is small"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The mail header says From: and the sender's address.",
+        "Ask Why: it is the first question of every review.",
+        'The button is labelled "Send it. For: everywhere" in every language.',
+        "The button is labelled «Send it. From: everywhere» in every language.",
+        "The key `a. When: b` is never renamed.",
+        "The answer to why: it is the law.",
+    ],
+)
+def test_a_field_word_inside_the_sentence_is_no_field(sentence: str) -> None:
+    assert only(f"Noted rule: {sentence}") == Note("rule", sentence)
+
+
+def test_of_two_equal_fields_the_first_one_counts() -> None:
+    note = only("Noted rule: Keep it. For: project. For: everywhere.")
+    assert not note.everywhere
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        '"keep it for ten years"',
+        "“keep it for ten years”",
+        "„keep it for ten years“",
+        "«keep it for ten years»",
+        "« keep it for ten years »",
+        "「keep it for ten years」",
+        "『keep it for ten years』",
+        "'keep it for ten years'",
+        "‘keep it for ten years’",
+        '"keep it for ten years".',
+        '**"keep it for ten years"**',
+        '"keep it for ten years" (this turn)',
+        "keep it for ten years",
+    ],
+)
+@pytest.mark.parametrize("rest", ["", " For: everywhere.", ". Why: the law wants it."])
+def test_quotation_marks_of_any_kind_are_removed(quoted: str, rest: str) -> None:
+    if quoted == "keep it for ten years" and rest.startswith(" "):
+        rest = "." + rest
+    assert only(f"Noted rule: {SENTENCE} From: {quoted}{rest}").quotation == "keep it for ten years"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'call it "the vault" and nothing else',
+        'it is "the vault"',
+        "don't call it 'the vault'",
+        "call it. Why: nobody knows",
+        "call it “the vault” … please",
+    ],
+)
+def test_a_quotation_keeps_what_is_quoted_in_it(words: str) -> None:
+    note = only(f'Noted rule: The store is called the vault. From: "{words}" For: project.')
+    assert note.quotation == words
+    assert note.why == ""
+
+
+def test_a_candidate_is_named_by_its_id() -> None:
+    note = only("Noted rule: Keep it. From: [1630ad9a]. Why: the law wants it.")
+    assert (note.candidate, note.quotation, note.why) == ("1630ad9a", "", "the law wants it")
+
+
+@pytest.mark.parametrize(
+    ("value", "everywhere"),
+    [
+        ("everywhere", True),
+        ("Everywhere.", True),
+        ("me", True),
+        ("all", True),
+        ('"every project"', True),
+        ("all projects", True),
+        ("project", False),
+        ("this project", False),
+        ("everyone", False),
+        ("everywhere in this project", False),
+        ("", False),
+    ],
+)
+def test_only_known_words_mean_every_project(value: str, everywhere: bool) -> None:
+    assert only(f"Noted rule: Keep it. For: {value}").everywhere is everywhere
+
+
+@pytest.mark.parametrize(
+    ("value", "replaced"),
+    [
+        ("1630ad9a", "1630ad9a"),
+        ("[1630AD9A]", "1630ad9a"),
+        ("01912345-6789-7abc-8def-0123456789ab", "01912345-6789-7abc-8def-0123456789ab"),
+        ('"a table for each tenant".', "a table for each tenant"),
+        ("a table for each tenant.", "a table for each tenant"),
+    ],
+)
+def test_replaced_and_dropped_records_are_named_by_id_or_words(value: str, replaced: str) -> None:
+    assert only(f"Noted rule: Keep it. Instead of: {value}").instead_of == replaced
+    assert parse(f"- **Dropped:** {value}") == Parsed(dropped=(replaced,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Noted rule: Invoices are kept\n  for ten years. Why: the law\n  wants it.",
+        "- Noted rule: Invoices are kept\r\n  for ten years.\r\n  Why: the law wants it.\r\n",
+        "Noted rule: Invoices are kept for ten years.\nWhy: the law wants it.",
+        "- Noted rule: Invoices are kept for ten years.\n  - **Why:** the law wants it.",
+        "> Noted rule: Invoices are kept for ten years.\n> Why: the law wants it.",
+        "Noted rule:\n  Invoices are kept for ten years.\nWhy: the law wants it.",
+    ],
+)
+def test_a_wrapped_note_is_joined(text: str) -> None:
+    assert only(text) == Note("rule", SENTENCE, why="the law wants it")
+
+
+def test_an_open_quotation_is_continued_by_the_next_lines() -> None:
+    text = 'Noted rule: Keep it. From: "keep it\nfor ten\nyears" For: everywhere.\nNext I build it.'
+    note = only(text)
+    assert (note.quotation, note.everywhere) == ("keep it for ten years", True)
+
+
+@pytest.mark.parametrize(
+    "following",
+    [
+        "This is done now.",
+        "  This is done now.",
+        "\n    This is done now.",
+        "  - This is done now.",
+        "# Why it is done",
+        "Why it is done: the law.",
+        "```\nWhy: it\n```",
+        "\nWhy: it is done.",
+    ],
+)
+def test_prose_behind_a_note_is_not_joined(following: str) -> None:
+    assert only(f"Noted rule: {SENTENCE}\n{following}") == Note("rule", SENTENCE)
+
+
+def test_prose_behind_a_quotation_that_is_never_closed_is_not_joined() -> None:
+    note = only(f'Noted rule: {SENTENCE} From: "keep it for\nThis is done now.\n\nAnd "this" too.')
+    assert note == Note("rule", SENTENCE)
+
+
+def test_a_note_cut_off_in_its_quotation_is_kept_without_it() -> None:
+    assert only(f'Noted rule: {SENTENCE} From: "keep them for t') == Note("rule", SENTENCE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n{}\n```",
+        "~~~text\n{}\n~~~",
+        "```\n{}",
+        "````markdown\n```\n{}\n```\n{}\n````",
+        "```markdown\n```js\ncode\n```\n{}\n```",
+        "~~~\n```\n~~~~\n~~~\n{}\n",
+        "> ```\n> {}\n> ```",
+        "- ```\n  {}\n  ```",
+        f"{OPEN_FENCE}\n{{}}\n{CLOSE_FENCE}",
+        f"> {OPEN_FENCE}\n{{}}",
+        "<system-reminder>\n{}\n</system-reminder>",
+    ],
+)
+def test_fences_and_own_blocks_are_skipped(text: str) -> None:
+    assert parse(text.replace("{}", f"Noted rule: {SENTENCE}")) == Parsed()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "```\ncode\n```",
+        "~~~\n```\n~~~",
+        "````\n```\n````",
+        "```markdown\n```js\ncode\n```\n```",
+        "Use ```this``` here.",
+        "> ```\n> code",
+        f"{OPEN_FENCE}\nold\n{CLOSE_FENCE}",
+        f"A `{OPEN_FENCE}` opens it.",
+    ],
+)
+def test_notes_behind_fences_and_own_blocks_are_read(before: str) -> None:
+    assert only(f"{before}\nNoted rule: {SENTENCE}") == Note("rule", SENTENCE)
+
+
+def test_equal_notes_count_once_and_others_keep_their_order() -> None:
+    text = (
+        "Noted rule: B is kept.\n- **Noted rule:** B is kept.\nNoted fact: A is kept.\nDropped: x"
+    )
+    parsed = parse(f"{text}\nDropped: x")
+    assert [note.text for note in parsed.notes] == ["B is kept.", "A is kept."]
+    assert parsed.dropped == ("x",)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Тесты запускает сам пользователь.",
+        "开发服务器由用户自己启动。",
+        "テストは利用者が自分で実行する。",
+        "테스트는 사용자가 직접 실행한다.",
+        "يشغّل المستخدم الخادم بنفسه.",
+    ],
+)
+def test_sentences_of_any_script_are_kept_as_they_are(sentence: str) -> None:
+    assert only(f"Noted rule: {sentence} Why: x") == Note("rule", sentence, why="x")
+
+
+def test_the_limit_holds_for_the_sentence_with_its_fields() -> None:
+    rest = ' From: "keep them"'
+    fitting = "a" * (MAX_NOTE_CHARS - len(rest) - 1) + "."
+
+    assert only(f"**Noted rule:** {fitting}{rest}").quotation == "keep them"
+    assert parse(f"Noted rule: a{fitting}{rest}") == Parsed(unread=1)
+
+
+def test_a_note_of_at_most_400_characters_costs_a_bounded_number_of_steps() -> None:
+    """No expression repeats what repeats, and longer notes are not searched."""
+    expressions = [v for k, v in vars(grammar).items() if k.isupper() and isinstance(v, str)]
+    unbounded = patterns.pattern(r"[*+}]\)+(?:[*+]|\{\d+,\})", 0)
+
+    assert len(expressions) > 8
+    assert [e for e in expressions if unbounded.search(e)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Noted rule: " + "a" * 100_000,
+        "> " * 50_000 + "Noted rule: x",
+        "Noted rule: x. From: " + '"' * 100_000,
+        " " * 100_000 + "Noted rule: x.",
+        "**" * 50_000,
+        'Noted rule: x. From: "y\n' * 10_000,
+        "Noted rule: x.\n  Why: \n" * 10_000,
+        "`" * 100_000 + "\nNoted",
+        "- ```\n" * 10_000 + "Noted rule: x.",
+    ],
+)
+def test_large_texts_are_read_to_the_end(text: str) -> None:
+    parsed = parse(text)
+    assert len(parsed.notes) <= 1
+
+
+@given(st.text(alphabet="Noted rule:FromWhy.\"'`*>-~ \n「」“”[1a]", max_size=300))
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    parsed = parse(f"Noted rule: A is B. {text}")
+    assert all(0 < len(note.text) <= MAX_NOTE_CHARS for note in parsed.notes)
