@@ -105,15 +105,6 @@ def test_ingest_keeps_both_of_two_stated_decisions(pair: tuple[str, str]) -> Non
     assert [record.what for record in parts.records(came, {})] == list(texts)
 
 
-def test_a_prompt_that_names_two_of_a_kind_leaves_two_records() -> None:
-    text = ". ".join(SENTENCES[0].format(name) for name in ("node1", "node11"))
-
-    assert [r.what for r in remember.found_in(text, "user")] == [
-        "We decided to retire node1",
-        "We decided to retire node11",
-    ]
-
-
 def test_the_command_says_known_of_the_same_name_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

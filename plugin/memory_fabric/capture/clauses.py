@@ -95,10 +95,6 @@ _OVER_FORMS = (
     (_REJECTED, ("reject", "ruled", "against", "longer", "stopped", "more", "favo")),
     (_REJECTED_FOR, ("avoid", "use ", "using")),
 )
-_DECLINED = (
-    r"\b(?:not|won't|don't)(?: \w+)? (?:want|use|implement|fetch|build|add|take|keep|run|store|"
-    r"adopt) (?P<over>.{2,80})"
-)
 _OVER_END = (
     r"[,;:()。，；]|\.(?:\s|$)| — | – | - | (?:because|since|as|so|we|to avoid|to keep|to prevent|"
     r"for|in|when|where|if|on|at|which|that|due|unless|with|weil|porque|pour|para|parce|car)\b|因为|$"
@@ -177,7 +173,7 @@ def without_reason(text: str) -> str:
 
 def _reason_of(sentence: str, *, is_first: bool) -> str:
     if not is_first:
-        found = reason_of_next(sentence)
+        found = _reason_of_next(sentence)
         if found:
             return found
     sentence = sentence.rstrip(" .。!")
@@ -233,7 +229,7 @@ def _consequence(sentence: str, left: int) -> str:
     return _trimmed(before) if len(before.split()) >= 3 else ""
 
 
-def reason_of_next(sentence: str) -> str:
+def _reason_of_next(sentence: str) -> str:
     """The reason, where the sentence after a decision gives one, else empty."""
     match = pattern(_NEXT_REASON).match(sentence)
     if not match:
@@ -253,17 +249,6 @@ def over_in(clause: str) -> tuple[str, ...]:
         if match:
             found += _names(next(filter(None, match.groups())))
     return tuple(dict.fromkeys(found))[:4]
-
-
-def declined_in(sentence: str) -> tuple[str, ...]:
-    """What a sentence says no to; the next one, with "instead", says what is taken."""
-    match = pattern(_DECLINED).search(sentence)
-    return tuple(_names(match.group("over")))[:2] if match else ()
-
-
-def named_after_use(rule: str) -> tuple[str, ...]:
-    """What a rule that begins with "use" is about: "Use npm or yarn in packages" -> npm, yarn."""
-    return tuple(_names(rule[4:])[:4]) if rule.lower().startswith("use ") else ()
 
 
 def _names(text: str) -> list[str]:
