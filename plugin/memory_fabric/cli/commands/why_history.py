@@ -1,4 +1,4 @@
-"""why: show where a memory or an entity comes from and which sessions were given it."""
+"""why, history: show the origin of a memory or an entity, and list changes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from memory_fabric.cli import environment, formatting, show
+from memory_fabric.errors import NotFound
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record
 from memory_fabric.store.history import describe
@@ -159,3 +160,46 @@ def _gifts_as_json(gifts: Iterable[Gift]) -> list[dict[str, str]]:
     return [
         {"session": g.session, "agent": g.agent, "channel": g.channel, "at": g.at} for g in gifts
     ]
+
+
+def history(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME-OR-ID",
+            help="An entity, under all its names, or a memory; by default all.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, max=10_000, help="The maximum number of changes.")
+    ] = 20,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Answer in JSON: all fields of the changes.")
+    ] = False,
+) -> int:
+    """Show what changed and who changed it, newest first.
+
+    Each change has the id that `memory-fabric undo` takes. Forgotten and deleted memories have a
+    history, too.
+    """
+    with environment.open_memory() as memory:
+        told = tracing.history(memory, name, limit)
+    if as_json:
+        show.json_out([tracing.as_json(one) for one in told])
+    elif told:
+        show.table(("when", "id", "by", "what"), [_change_row(one) for one in told])
+    elif not name:
+        show.line("Nothing has changed yet.")
+    if name and not told:
+        raise NotFound(
+            name,
+            f"There is no memory or entity {name!r}.",
+            remedy="memory-fabric recall finds names.",
+        )
+    return 0 if told else 3
+
+
+def _change_row(told: Told) -> tuple[str, ...]:
+    change = told.change
+    what = f"{told.what} (undone)" if change.undone else told.what
+    return formatting.when(change.at), short_id(change.id), describe.who(change.by), what
