@@ -298,7 +298,7 @@ def injected(room: Memory, _ids: list[str]) -> Iterable[Any]:
         yield fabric.inject_for_prompt(prompt)
         yield explain(fabric, prompt, limit=20).verdicts
     yield fabric.inject_for_agent("database-engineer", ["Tune how we use Redis"])
-    yield load_context.standing(room), load_context.open_points(room)
+    yield load_context.standing_records(room), load_context.open_points(room)
 
 
 def by_tools(room: Memory, _ids: list[str]) -> Iterable[Any]:

@@ -69,9 +69,9 @@ def _messages(event: Event) -> tuple[list[str], str]:
 
 
 def _summary(event: Event) -> tuple[list[str], str]:
-    from memory_fabric.session.compaction_summary import said_in  # late: for this event only
+    from memory_fabric.session.compaction_summary import summary_text  # late: for this event only
 
-    text = _fit(said_in(events.compact_summary(event)), MAX_SUMMARY_CHARS)
+    text = _fit(summary_text(events.compact_summary(event)), MAX_SUMMARY_CHARS)
     return [text] if text else [], text
 
 

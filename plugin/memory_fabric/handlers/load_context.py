@@ -80,7 +80,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
         _inherit(ledger, event)
     seen = ledger.seen()
     shown = memory.native_ids(ledger.started_at)
-    offered = [r for r in standing(memory) if r.id not in shown]
+    offered = [r for r in standing_records(memory) if r.id not in shown]
     pinned = [r for r in offered if r.pinned]
     ours, theirs = render.ours_and_theirs([r for r in offered if not r.pinned])
     fresh = [r for r in (*pinned, *ours, *theirs) if f"record:{r.id}" not in seen]
@@ -98,7 +98,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
     return Block(Reply(text, receipts=ledger.receipt(given, "session", loaded=True)), given)
 
 
-def standing(memory: Memory) -> list[Record]:
+def standing_records(memory: Memory) -> list[Record]:
     """Return the pinned records, then those that hold until changed; own ones before shared ones.
 
     Each group is sorted newest first.

@@ -17,7 +17,7 @@ from memory_fabric.recall.retrieve import (
     newest,
     relations_around,
     retrieve,
-    standing_at,
+    valid_at,
 )
 from memory_fabric.recall.staleness import mark_stale
 from memory_fabric.values import Value
@@ -235,7 +235,7 @@ class Fabric(RequestContext):
 
     def _ranked(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
         """Return the hits with their relations and scores, best first."""
-        around = relations_around(hits, self.memory, at=standing_at(query), filters=query.filters)
+        around = relations_around(hits, self.memory, at=valid_at(query), filters=query.filters)
         boosted = boost(hits, around, self.memory.settings.boost_factor)
         return rank(boosted, self._then(query), past=query.past)
 

@@ -72,9 +72,9 @@ def recent_decisions(
     bytes.
     """
     kept = {record.id or record.what: record for record in pinned}
-    standing = [record for record in records if not record.superseded_by]
-    standing.sort(key=lambda record: (record.created_at, record.id), reverse=True)
-    ours, theirs = ours_and_theirs(standing)
+    valid = [record for record in records if not record.superseded_by]
+    valid.sort(key=lambda record: (record.created_at, record.id), reverse=True)
+    ours, theirs = ours_and_theirs(valid)
     for record in ours:
         kept.setdefault(record.id or record.what, record)
     others = [record_line(r) for r in theirs if (r.id or r.what) not in kept]

@@ -12,7 +12,7 @@ from functools import cache
 from memory_fabric.redaction import secret_signs as signs
 from memory_fabric.redaction.credentials import is_object_id, shapes_in, without_values_of_issuers
 from memory_fabric.redaction.evidence import decodes_to_text, random_words
-from memory_fabric.redaction.harmless import Aside
+from memory_fabric.redaction.harmless import HarmlessParts
 from memory_fabric.redaction.key_blocks import without_keys
 from memory_fabric.redaction.named_secrets import public_name, without_names
 from memory_fabric.redaction.secret_arguments import (
@@ -29,7 +29,7 @@ from memory_fabric.redaction.secret_names import (
 from memory_fabric.redaction.secret_values import without
 from memory_fabric.redaction.secret_words import NAMES as EVERY_NAME
 from memory_fabric.redaction.secret_words import SEEDS
-from memory_fabric.redaction.spoken_secrets import without_told
+from memory_fabric.redaction.spoken_secrets import without_stated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,20 +48,20 @@ _SAYING_NOTHING = frozenset(
 def redact(text: str) -> str:
     """The text with every secret replaced by `[redacted: kind]`; other text byte for byte."""
     folded = text.casefold()
-    aside: Aside | None = None
+    harmless: HarmlessParts | None = None
     for sign, step in STEPS:
         if not sign(text, folded):
             continue
-        if aside is None and step not in (_without_private, without_keys):
-            aside = Aside(text)
-            text = aside.set_always()
+        if harmless is None and step not in (_without_private, without_keys):
+            harmless = HarmlessParts(text)
+            text = harmless.hold_always()
         text = step(text)
-        if step is _without_tokens and aside is not None:
-            text = _without_random(aside.set_named(text))
+        if step is _without_tokens and harmless is not None:
+            text = _without_random(harmless.hold_named(text))
         folded = text.casefold()
     if "[redacted: " in text:
         text = _rest().sub(r"\1", text)
-    return text if aside is None else aside.put_back(text)
+    return text if harmless is None else harmless.put_back(text)
 
 
 def says_only_secrets(text: str) -> bool:
@@ -286,6 +286,6 @@ STEPS: tuple[tuple[Callable[[str, str], bool], Callable[[str], str]], ...] = (
     (signs.header, without_headers),
     (signs.command, without_arguments),
     (signs.named, without_names),
-    (signs.told, without_told),
+    (signs.may_state_secret, without_stated),
     (signs.seeds, _without_seeds),
 )

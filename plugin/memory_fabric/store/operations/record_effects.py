@@ -17,8 +17,8 @@ from memory_fabric.models import (
     Provenance,
     Record,
     contradict,
-    said,
     stated_at,
+    text_with_reason,
 )
 from memory_fabric.store import records
 from memory_fabric.store.operations import occurrences, restore, rows, supersede_effects, tombstones
@@ -176,14 +176,14 @@ def _graph_part(record: Record) -> tuple[Any, ...]:
     """Return the record's share of the graph; empty when it adds nothing, as others' records do."""
     if record.status != "active" or record.scope == "local" or record.source == OTHERS:
         return ()
-    return (said(record), record.entities, record.relations)
+    return (text_with_reason(record), record.entities, record.relations)
 
 
 def _add_to_graph(c: sqlite3.Connection, record: Record) -> list[list[Any]]:
     """Add the record's text and relations to the graph; return the tombstones that this lifts."""
     if not _graph_part(record):
         return []
-    by, text = _said_by(record), said(record)
+    by, text = _said_by(record), text_with_reason(record)
     guard = tombstones.StatementGuard(c, by)
     for entity in record.entities:
         id_ = _entity_for(c, entity.name, entity.type, by, record.id, guard)
