@@ -191,8 +191,8 @@ def _remembered(
 def _most_certain(found: Sequence[Record]) -> list[Record]:
     """Return the records that one message may have, in order; candidates only if there are few."""
     sure = [r for r in found if r.confidence >= STORED_FROM][:MAX_RECORDS_PER_TEXT]
-    room = MAX_RECORDS_PER_TEXT - len(sure)
-    candidates = [r for r in found if r.confidence < STORED_FROM][:room]
+    free = MAX_RECORDS_PER_TEXT - len(sure)
+    candidates = [r for r in found if r.confidence < STORED_FROM][:free]
     return [r for r in found if r in sure or r in candidates]
 
 

@@ -88,10 +88,10 @@ def text_of(description: object, prompt: str) -> str:
 
 def _beginning(sentences: list[str]) -> str:
     """Return as many sentences as fit into the focus, at least the first."""
-    kept, room = [sentences[0]], FOCUS_CHARS - len(sentences[0])
+    kept, chars_left = [sentences[0]], FOCUS_CHARS - len(sentences[0])
     for sentence in sentences[1:]:
-        room -= len(sentence) + 2
-        if room < 0:
+        chars_left -= len(sentence) + 2
+        if chars_left < 0:
             break
         kept.append(sentence)
     return ". ".join(dict.fromkeys(kept))

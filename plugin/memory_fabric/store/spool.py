@@ -96,8 +96,8 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
         if key in _sent(home) or any(i.key == key for i in (*there, *refused)):
             return False
         data = encoded({"to": to, "place": place, "body": body})
-        room = MAX_BYTES - sum(files.size_of(item.path) for item in (*there, *refused))
-        if len(there) + len(refused) >= MAX_ITEMS or len(data) > room:
+        bytes_left = MAX_BYTES - sum(files.size_of(item.path) for item in (*there, *refused))
+        if len(there) + len(refused) >= MAX_ITEMS or len(data) > bytes_left:
             raise SpoolFull(len(there), len(refused))
         folder = folder_of(home)
         files.write_atomic(os.path.join(folder, f"{ids.new_id(now_s)}.{key}.json"), data)
