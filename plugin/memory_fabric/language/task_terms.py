@@ -67,8 +67,8 @@ def questions(task: str) -> tuple[str, ...]:
     instructions only.
     """
     description, _, prompt = without_injected(task).partition("\n")
-    told = [*_sentences(description), *_in_order(list(_sentences(prompt)))]
-    plain = [words for sentence in told[:MAX_SENTENCES] if (words := _without_errand(sentence))]
+    every = [*_sentences(description), *_in_order(list(_sentences(prompt)))]
+    plain = [words for sentence in every[:MAX_SENTENCES] if (words := _without_errand(sentence))]
     whole = ". ".join(dict.fromkeys(plain))
     if len(whole) <= FOCUS_CHARS:
         return (whole,) if whole else ()

@@ -113,8 +113,8 @@ class Fabric(RequestContext):
         under = filtering.described(query.filters)
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
-        told = answer.query._replace(filters=query.filters)
-        return without_secrets(answer._replace(query=told, notes=notes))
+        shown_query = answer.query._replace(filters=query.filters)
+        return without_secrets(answer._replace(query=shown_query, notes=notes))
 
     def hits_to_inject(
         self,

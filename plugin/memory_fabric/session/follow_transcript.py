@@ -101,10 +101,10 @@ def follow(
 
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that determine the session's domain, if they make a difference."""
-    told = {AGENT: agent_type} if agent_type or AGENT in notes else {}
+    launch = {AGENT: agent_type} if agent_type or AGENT in notes else {}
     if settings.domains.configured or settings.domain or PLACE in notes:
-        told |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
-    return told
+        launch |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
+    return launch
 
 
 def context_of(context: RequestContext, session: str) -> RequestContext:
@@ -239,12 +239,12 @@ def _complain(
     if wrong == [MISSING] and not offset:
         wrong = []  # not written yet, or by a client that keeps none
     wrong += ["bad"] if reading.bad else []
-    told = list(notes.get("told", ()))
+    reported = list(notes.get("told", ()))
     for kind in wrong:
-        if kind in told:
+        if kind in reported:
             continue
-        told.append(kind)
-        notes["told"] = told
+        reported.append(kind)
+        notes["told"] = reported
         count = f" ({reading.bad} lines)" if kind == "bad" else ""
         memory.fail(f"transcript {path}: {COMPLAINTS[kind]}{count}")
         try:

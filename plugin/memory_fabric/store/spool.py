@@ -210,16 +210,16 @@ def erase(home: str, holds: Callable[[bytes], bool]) -> int:
 
     Raises OSError, TimeoutError.
     """
-    gone = 0
+    deleted = 0
     if not os.path.isdir(folder_of(home)):
-        return gone
+        return deleted
     with _locked(home):
         for folder, _, names in os.walk(folder_of(home)):
             for path in (os.path.join(folder, name) for name in names):
                 if not path.endswith(".lock") and holds(_bytes(path)):
                     _unlink(path)
-                    gone += 1
-    return gone
+                    deleted += 1
+    return deleted
 
 
 def _items(folder: str) -> list[Item]:

@@ -20,8 +20,8 @@ def commit_at(folder: str) -> str:
     ref, common = head.removeprefix("ref:").strip(), identity.common_directory(dot_git)
     if ".." in ref or not ref.startswith("refs/"):
         return ""
-    text = identity.git_text(os.path.join(own, ref)) or identity.git_text(os.path.join(common, ref))
-    found = text.strip()
+    stated = (identity.git_text(os.path.join(at, ref)).strip() for at in (own, common))
+    found = next(filter(None, stated), "")
     if not found:
         packed = identity.git_text(os.path.join(common, "packed-refs"), MAX_REFS_BYTES).splitlines()
         found = next((line.split()[0] for line in packed if line.endswith(f" {ref}")), "")

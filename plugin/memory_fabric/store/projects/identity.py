@@ -94,14 +94,14 @@ def _host_and_path(url: str) -> tuple[str, str]:
 def identify(folder: str) -> Identity:
     """Read the identity of a folder (its real path) from its files."""
     top = _up_to_git(folder)
-    gone: tuple[str, ...] = () if os.path.isdir(folder) else (_key("worktree", folder),)
+    deleted: tuple[str, ...] = () if os.path.isdir(folder) else (_key("worktree", folder),)
     if top is None:
-        own = gone or (_key("folder", folder),)
+        own = deleted or (_key("folder", folder),)
         before = (_key("git", os.path.join(folder, ".git")), _key("folder", folder))
         return Identity(own, folder, os.path.basename(folder) or "root", also=before)
     common, is_proved, stated = _repository(top)
     if not is_proved:
-        return _unproved(top, gone, common, stated)
+        return _unproved(top, deleted, common, stated)
     is_main = os.path.basename(common) == ".git"
     root = os.path.dirname(common) if is_main else top
     name = os.path.basename(root) if is_main else _name_of_bare(common, top)
@@ -114,10 +114,12 @@ def identify(folder: str) -> Identity:
     place = _key("worktree", top) if is_linked else ""
     also = () if is_linked else (_key("folder", top),)
     name = name.removesuffix(".git") or "root"
-    return Identity((*gone, _key("git", common)), root, name, claims, also=also, place=place)
+    return Identity((*deleted, _key("git", common)), root, name, claims, also=also, place=place)
 
 
-def _unproved(top: str, gone: tuple[str, ...], common: str, stated: Mapping[str, str]) -> Identity:
+def _unproved(
+    top: str, deleted: tuple[str, ...], common: str, stated: Mapping[str, str]
+) -> Identity:
     """Return the identity of a folder whose `.git` names a repository that does not name the
     folder.
 
@@ -135,7 +137,7 @@ def _unproved(top: str, gone: tuple[str, ...], common: str, stated: Mapping[str,
         normal = normalised_remote(stated["url"], top)
         claims, name = (_key("remote", normal), key), normal.rsplit("/", 1)[-1]
     return Identity(
-        (*gone, _key("folder", top)),
+        (*deleted, _key("folder", top)),
         top,
         name.removesuffix(".git") or "root",
         claims,
