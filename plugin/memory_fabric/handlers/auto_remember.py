@@ -37,8 +37,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     memory.flush()
     # A turn that continues is not interrupted: waiting notices follow at its end.
     waiting = [] if events.stop_active(event) else _waiting(context)
-    told = [notice_texts.problem(text, memory.settings) for text in waiting]
-    parts = [notice_texts.remembered(new, memory.settings), *told]
+    problems = [notice_texts.problem(text, memory.settings) for text in waiting]
+    parts = [notice_texts.remembered(new, memory.settings), *problems]
     notice = " · ".join(part for part in parts if part)
     return Reply(notice=notice) if notice else None
 

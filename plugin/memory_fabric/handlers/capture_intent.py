@@ -29,7 +29,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
     new = remember_message(context, event.session, "user", prompt)
     settings = context.memory.settings
-    told = [notice_texts.remembered(new, settings)]
-    told += [notice_texts.problem(text, settings) for text in context.memory.messages]
-    notice = " · ".join(part for part in told if part)
+    texts = [notice_texts.remembered(new, settings)]
+    texts += [notice_texts.problem(text, settings) for text in context.memory.messages]
+    notice = " · ".join(part for part in texts if part)
     return Reply(notice=notice) if notice else None

@@ -6,7 +6,7 @@ from memory_fabric import events
 from memory_fabric.capture import remember
 from memory_fabric.models import Provenance
 from memory_fabric.recall.agent_domains import SESSION
-from memory_fabric.session.compaction_summary import said_in
+from memory_fabric.session.compaction_summary import summary_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,5 +32,5 @@ def handle(event: Event, context: RequestContext) -> None:
         agent=context.agent_type,
         domain=domain.name if domain.isolated else SESSION,
     )
-    said = said_in(events.compact_summary(event))
+    said = summary_text(events.compact_summary(event))
     remember.remember_text(memory, said, "summary", by, known_in=domain.name)

@@ -22,7 +22,7 @@ from memory_fabric.clients.claude_code.transcript import (
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.models import Provenance
 from memory_fabric.session.remember_turn import remember_message
-from memory_fabric.session.turn_dedup import kept_text, sorted_out
+from memory_fabric.session.turn_dedup import episode_text, with_owners
 from memory_fabric.store import notices, sessions
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from memory_fabric.config import Settings
     from memory_fabric.models import Record
     from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.session.turn_dedup import Heard
+    from memory_fabric.session.turn_dedup import OwnedTurn
     from memory_fabric.store.memory import Memory
 
 # The limit of one reading; later hooks read the rest.
@@ -101,10 +101,10 @@ def follow(
 
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that determine the session's domain, if they make a difference."""
-    told = {AGENT: agent_type} if agent_type or AGENT in notes else {}
+    launch = {AGENT: agent_type} if agent_type or AGENT in notes else {}
     if settings.domains.configured or settings.domain or PLACE in notes:
-        told |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
-    return told
+        launch |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
+    return launch
 
 
 def context_of(context: RequestContext, session: str) -> RequestContext:
@@ -149,32 +149,32 @@ def _remember(
     # their own hook, with its own trust.
     trust = "" if notes.get("attended") else "assistant"
     # It may have run in another domain before.
-    heard = sorted_out(memory.whole.session_database(), turns, session)
+    owned = with_owners(memory.whole.session_database(), turns, session)
     unread = Unread()
     tried = notes.pop(LATE, -1) == reading.ends[0]
-    new, done = _store_turns(context, heard, trust, unread, tried=tried)
+    new, done = _store_turns(context, owned, trust, unread, tried=tried)
     if not done:
         deadline.current().postpone(TRANSCRIPT)
-        unread.tell(memory)
+        unread.report(memory)
         return new, {**notes, LATE: reading.ends[0]}, 0
-    heard = heard[:done]
-    own = [h.turn for h in heard if h.is_own]
+    owned = owned[:done]
+    own = [h.turn for h in owned if h.is_own]
     if any(turn.tools or turn.results for turn in own):
         # late: only if work was done
         from memory_fabric.session.store_incidents import keep_incidents
 
         found, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes)
         new += found
-    _store_episodes(context, heard)
+    _store_episodes(context, owned)
     from memory_fabric.session.session_record import taken
 
     notes = unread.attempt(notes, taken, notes, own, memory.settings.project_dir)
-    unread.tell(memory)
+    unread.report(memory)
     return new, notes, done
 
 
 def _store_turns(
-    context: RequestContext, heard: Sequence[Heard], trust: str, unread: Unread, *, tried: bool
+    context: RequestContext, owned: Sequence[OwnedTurn], trust: str, unread: Unread, *, tried: bool
 ) -> tuple[list[Record], int]:
     """Return the new records, and the number of turns that were processed in time.
 
@@ -184,7 +184,7 @@ def _store_turns(
     new: list[Record] = []
     limit = deadline.current()
     with limit.part(HEARING_SHARE):
-        for place, (turn, owner, is_new, _) in enumerate(heard):
+        for place, (turn, owner, is_new, _) in enumerate(owned):
             try:
                 limit.check("the last turn")
                 if is_new:
@@ -194,7 +194,7 @@ def _store_turns(
                     limit.postpone(TRANSCRIPT)
                     return new, place
                 limit.postpone("a turn that takes too long")
-    return new, len(heard)
+    return new, len(owned)
 
 
 def _remember_spoken(context: RequestContext, turn: Turn, owner: str, trust: str) -> list[Record]:
@@ -203,7 +203,7 @@ def _remember_spoken(context: RequestContext, turn: Turn, owner: str, trust: str
     )
 
 
-def _store_episodes(context: RequestContext, heard: Sequence[Heard]) -> None:
+def _store_episodes(context: RequestContext, owned: Sequence[OwnedTurn]) -> None:
     memory = context.memory
     if not memory.settings.episodes_keep_days:
         return
@@ -217,14 +217,14 @@ def _store_episodes(context: RequestContext, heard: Sequence[Heard]) -> None:
             "agent": context.agent_type,
             "created_at": turn.created_at,
         }
-        for turn, owner, is_new, _ in heard
-        if is_new and turn.uuid and (text := kept_text(turn.text))
+        for turn, owner, is_new, _ in owned
+        if is_new and turn.uuid and (text := episode_text(turn.text))
     ]
     if episodes:
         by = Provenance(
             "assistant",
             trust="assistant",
-            session=heard[-1].owner,
+            session=owned[-1].owner,
             agent=context.agent_type,
             domain=context.domain.name,
         )
@@ -239,12 +239,12 @@ def _complain(
     if wrong == [MISSING] and not offset:
         wrong = []  # not written yet, or by a client that keeps none
     wrong += ["bad"] if reading.bad else []
-    told = list(notes.get("told", ()))
+    reported = list(notes.get("told", ()))
     for kind in wrong:
-        if kind in told:
+        if kind in reported:
             continue
-        told.append(kind)
-        notes["told"] = told
+        reported.append(kind)
+        notes["told"] = reported
         count = f" ({reading.bad} lines)" if kind == "bad" else ""
         memory.fail(f"transcript {path}: {COMPLAINTS[kind]}{count}")
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from memory_fabric.errors import StoreReadOnly, StoreUnavailable
-from memory_fabric.models import said
+from memory_fabric.models import text_with_reason
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line, without_controls
 from memory_fabric.values import Value
@@ -202,7 +202,7 @@ def _chosen(records: Sequence[Record], others: str) -> tuple[list[str], tuple[st
 
 
 def _line(record: Record) -> str:
-    text = cut(neutralised(one_line(without_controls(said(record)))), MAX_LINE_CHARS)
+    text = cut(neutralised(one_line(without_controls(text_with_reason(record)))), MAX_LINE_CHARS)
     text = text.replace("<!--", "‹!--").replace("-->", "--›")
     return f"- [{record.type} {record.created_at[:10]}] {text}"
 
