@@ -49,23 +49,15 @@ def test_hooks_of_the_settings_remember_and_recall_and_go_again(machine: Home) -
     home = machine
     fabric(home, "setup", "--yes")
 
-    home.session(Script(prompts=(DECISION,)))
+    home.session(Script(prompts=(DECISION,), arguments=("--debug", "hooks")))
     [request, *_] = home.session(Script(prompts=(QUESTION,))).main_texts
 
+    [log] = home.root.glob("debug-1.log")
+    assert f"{REPOSITORY}/hooks/launch" in log.read_text("utf-8")
     assert any("PostgreSQL" in block for block in blocks(request))
     fabric(home, "uninstall", "--yes")
     [request, *_] = home.session(Script(prompts=(QUESTION,))).main_texts
     assert blocks(request) == []
-
-
-def test_the_debug_log_lists_the_launcher(machine: Home) -> None:
-    home = machine
-    fabric(home, "setup", "--yes")
-
-    home.session(Script(prompts=("hello",), arguments=("--debug", "hooks")))
-
-    [log] = home.root.glob("debug-*.log")
-    assert f"{REPOSITORY}/hooks/launch" in log.read_text("utf-8")
 
 
 def test_the_server_is_added_by_the_command_that_setup_prints(machine: Home) -> None:
