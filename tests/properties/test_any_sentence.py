@@ -100,8 +100,8 @@ def test_a_sentence_that_fails_is_set_aside_counted_and_named_without_its_words(
 
     unread = Unread()
     assert unread.attempt(["default"], fails, "a private sentence") == ["default"]
-    unread.tell(memory)
-    unread.tell(memory)
+    unread.report(memory)
+    unread.report(memory)
 
     (failure,) = memory.failures
     assert "1 set aside (IndexError in " in failure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric.capture.closing.statements import reading
 from memory_fabric.language.vocabulary import entity_type
-from memory_fabric.recall.dedupe import FILLERS, tells
+from memory_fabric.recall.dedupe import FILLERS, is_decisive
 from memory_fabric.text import same_form, stem, words
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def _near(a: Record, b: Record) -> bool:
     left, right = words(a.what), words(b.what)
     telling = set(left) ^ set(right)
     names = {word for r in (a, b) for e in r.entities for word in words(e.name)}
-    if any(tells(word, names) or entity_type(word) for word in telling):
+    if any(is_decisive(word, names) or entity_type(word) for word in telling):
         return False
     if left == right and _named(a.what) != _named(b.what):
         return False

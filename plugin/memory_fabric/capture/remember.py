@@ -68,7 +68,7 @@ def remember_text(
     text = without_secrets(without_injected(text))
     unread = Unread()
     found = found_in(text, speaker, KnownNames(memory, text), unread)
-    unread.tell(memory)
+    unread.report(memory)
     found = [record._replace(valid_from=said_at) for record in found]
     if known_in in ("", provenance.domain):
         return store(memory, found, provenance, text)
@@ -148,7 +148,7 @@ def state(
     is_new = stored is not None and stored.id == id_
     if stored is not None and is_new and stored.confidence >= STORED_FROM:
         unread.attempt(None, _learn_aliases, memory, stored, provenance)
-    unread.tell(memory)
+    unread.report(memory)
     return stored, is_new
 
 
@@ -158,7 +158,7 @@ def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | 
     record = candidate._replace(confidence=max(candidate.confidence, sure))
     unread = Unread()
     closed = unread.attempt([], closed_by, memory, record, provenance)
-    unread.tell(memory)
+    unread.report(memory)
     return memory.remember(record, provenance, closed)
 
 
@@ -191,8 +191,8 @@ def _remembered(
 def _most_certain(found: Sequence[Record]) -> list[Record]:
     """Return the records that one message may have, in order; candidates only if there are few."""
     sure = [r for r in found if r.confidence >= STORED_FROM][:MAX_RECORDS_PER_TEXT]
-    room = MAX_RECORDS_PER_TEXT - len(sure)
-    candidates = [r for r in found if r.confidence < STORED_FROM][:room]
+    free = MAX_RECORDS_PER_TEXT - len(sure)
+    candidates = [r for r in found if r.confidence < STORED_FROM][:free]
     return [r for r in found if r in sure or r in candidates]
 
 

@@ -60,7 +60,7 @@ def _plan(memory: Memory, claimed: Claimed) -> dict[str, Any]:
     text = "\n".join([*claimed.ingest.key_decisions, *(turn.text for turn in new)])
     unread = Unread()
     found = parts.records(claimed, new, KnownNames(memory, text), unread)
-    unread.tell(memory)
+    unread.report(memory)
     return {"plan": [records.as_object(record) for record in found], "step": 0, "records": []}
 
 

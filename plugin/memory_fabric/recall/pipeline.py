@@ -17,7 +17,7 @@ from memory_fabric.recall.retrieve import (
     newest,
     relations_around,
     retrieve,
-    standing_at,
+    valid_at,
 )
 from memory_fabric.recall.staleness import mark_stale
 from memory_fabric.values import Value
@@ -113,8 +113,8 @@ class Fabric(RequestContext):
         under = filtering.described(query.filters)
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
-        told = answer.query._replace(filters=query.filters)
-        return without_secrets(answer._replace(query=told, notes=notes))
+        shown_query = answer.query._replace(filters=query.filters)
+        return without_secrets(answer._replace(query=shown_query, notes=notes))
 
     def hits_to_inject(
         self,
@@ -235,7 +235,7 @@ class Fabric(RequestContext):
 
     def _ranked(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
         """Return the hits with their relations and scores, best first."""
-        around = relations_around(hits, self.memory, at=standing_at(query), filters=query.filters)
+        around = relations_around(hits, self.memory, at=valid_at(query), filters=query.filters)
         boosted = boost(hits, around, self.memory.settings.boost_factor)
         return rank(boosted, self._then(query), past=query.past)
 

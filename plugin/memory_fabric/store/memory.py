@@ -174,7 +174,7 @@ class Memory:
         if known is not None and known.is_current() and not known.stopgap:
             return known
         if known is not None:
-            self._let_go(kind)
+            self._release(kind)
         path = self.path_of(kind)
         opened = self._opened(path, kind, create)
         if opened is not None:
@@ -395,7 +395,7 @@ class Memory:
             database.close()
         self._open.clear()
 
-    def _let_go(self, kind: str) -> None:
+    def _release(self, kind: str) -> None:
         """Close a database whose file was removed or replaced, or that is to be opened again.
 
         Operations that are not in the journal yet are appended first, since the open file can still

@@ -291,7 +291,7 @@ def _completed(memory: Memory, stated: Record) -> Record:
     plain = Record(type="note", what=stated.what)
     told = told or unread.attempt(plain, _as_note, stated.what)
     entities, relations = unread.attempt(((), ()), partial(extract, text, known=known))
-    unread.tell(memory)
+    unread.report(memory)
     if stated.why:  # the reason may name further entities
         names = {entity.name for entity in told.entities}
         entities = (*told.entities, *(e for e in entities if e.name not in names))

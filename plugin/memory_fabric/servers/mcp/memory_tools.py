@@ -99,7 +99,7 @@ def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record
     known, unread = KnownNames(memory, text), Unread()
     # Read as a person's statement, which it repeats; its trust stays the assistant's.
     captured = capture(text, speaker="user", known=known, unread=unread)
-    unread.tell(memory)
+    unread.report(memory)
     guessed = captured[0] if captured else Record(type="note", what=text)
     why = redact(arguments.get("why") or guessed.why)
     alternatives = tuple(map(redact, arguments.get("alternatives", ()))) or guessed.alternatives
