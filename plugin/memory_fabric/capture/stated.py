@@ -33,7 +33,18 @@ _WITH_NOUN = frozenset(
     """project repo repository codebase app application team company proyecto repositorio equipo
     projeto repositório equipe projet projekt""".split()
 )
-_DEICTIC = ("这样", "那样", "それ", "これ", "이렇게", "그렇게", "그것", "이것")
+_DEICTIC = (
+    "这样",
+    "那样",
+    "それ",
+    "これ",
+    "このよう",
+    "そのよう",
+    "이렇게",
+    "그렇게",
+    "그것",
+    "이것",
+)
 _RULE = (
     r"\b(?:always|never|must|don't|do not|should|immer|nie|niemals|muss|nicht|siempre|nunca|debe|"
     r"no|toujours|jamais|doit|ne|sempre|deve|não)\b|不要|必须|始终|总是|禁止|必ず|常に|しない|항상|반드시|마"
