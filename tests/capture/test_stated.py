@@ -43,8 +43,7 @@ def test_a_statement_keeps_its_words_reason_and_alternative(text: str, expected:
     assert stated(text) == [expected]
 
 
-# One sentence for each form in English, German, Spanish, French, Portuguese, Chinese, Japanese,
-# Korean.
+# One sentence for each form and language that has it.
 EXAMPLES = {
     "everywhere": (
         "In all my projects I prefer tabs.", "In allen meinen Projekten verwende ich uv.",
@@ -95,6 +94,9 @@ EXAMPLES = {
         "Je préfère pytest.", "Prefiro commits pequenos.", "我更喜欢小的提交。",
         "私は小さなコミットを好みます。", "저는 작은 커밋을 선호합니다.",
     ),
+    "remember_rule": (
+        "Remember to never push on Fridays.", "Merk dir: Rechnungen nie löschen.",
+    ),
     "remember": (
         "Remember that our staging has no mail server.",
         "Merk dir, dass Staging keinen Mailserver hat.",
@@ -107,7 +109,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_a_form_is_understood_in_eight_languages(form: Form) -> None:
+def test_a_form_is_understood_in_its_languages(form: Form) -> None:
     missed = [text for text in EXAMPLES[form.name] if not stated_as(form, text)]
 
     assert missed == []
@@ -167,3 +169,10 @@ def test_statements_keep_their_order_and_count_once() -> None:
         "Call me Ana",
         "From now on answer in German",
     ]
+
+
+def test_advice_later_in_a_text_is_not_for_memory() -> None:
+    advice = "Remember that our staging has no mail server."
+
+    assert stated(f"{advice} Go on.") != []
+    assert stated(f"You did well. {advice}") == []

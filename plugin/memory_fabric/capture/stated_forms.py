@@ -21,6 +21,7 @@ class Form(Value):
     scope: str = "team"
     kind: str = ""  # of a fact about the person
     content_words: int = 1  # it needs at least as many words that name something
+    first: bool = False  # it counts only in the first sentence: later it gives general advice
 
 
 _NAME = r"(?-i:[A-Z\u00c0-\u00dd\u3040-\u9fff\uac00-\ud7a3])[\w'’-]{0,30}"
@@ -132,15 +133,18 @@ FORMS: tuple[Form, ...] = (
         r"(?:私|僕)は(?!これ|それ|この|その).{2,80}(?:を好みます|の方が好きです|を好む)[。]?$",
         r"(?:저|나)는 (?!이|그|저 ).{2,80}(?:선호합니다|선호해요|선호해)[.]?$",
     ), "preference"),
+    Form("remember_rule", "remember|merk dir|merke dir", (
+        r"remember(?: to|[:,]| that you (?:should|must))? (?P<said>(?:always|never)\b.+)",
+        r"merke? dir: (?P<said>.*\b(?:immer|nie|niemals)\b.+)",
+    )),
     Form("remember", "remember|merk dir|merke dir|denk daran|recuerda|recordá|recorda |souviens-toi|rappelle-toi|retiens|lembre-se|lembra |lembre |记住|请记得|覚えて|기억해", (
         r"remember(?: this:?)? that (?!you (?:need|have|should|can|also)|i (?:need|want|\w+ed|said|told)|we (?:need|want|have) to|we (?:\w+ed|did|had|were|just|already|talked)|time|when)(?P<said>(?=.*(?:\b(?:we|our|my|i|the|this)\b|[`\d/_]|(?-i:[a-z] [A-Z]))).{8,160}$)",
-        r"remember(?: to|[:,])? (?P<rule>(?:always|never)\b.+)",
-        r"merke? dir,?(?: bitte)?,? dass (?!du\b|wir noch|ich noch)(?P<said>.+)|merke? dir: (?P<rule>.*\b(?:immer|nie|niemals)\b.+)",
+        r"merke? dir,?(?: bitte)?,? dass (?!du\b|wir noch|ich noch)(?P<said>.+)",
         r"(?:recuerda|recordá|recorda|ten en cuenta) que (?!tien|ten[eé]|hay que|te\b|ya\b|lo\b|deb|ante)(?P<said>.+)",
         r"(?:souviens-toi|rappelle-toi|retiens) qu(?:e |')(?!tu\b|on a\b|il faut)(?P<said>.+)",
         r"(?:lembre-se|lembra|lembre)(?: de)? que (?!você|precisa|tem que|já)(?P<said>.+)",
         r"请?记住[：:，,]\s?(?P<said>(?!我们上次|上次|之前|刚才).+)",
         r"(?P<said>.+?)(?:という)?ことを覚えておいて(?:ください|ね)?[。]?$",
         r".+(?:다|라)는 (?:것을|걸) 기억해(?: ?줘| ?주세요| ?두세요)?[.]?$",
-    ), "note", "team", "", 2),
+    ), "note", "team", "", 2, True),
 )  # fmt: skip
