@@ -97,6 +97,6 @@ KOREAN: tuple[Cue, ...] = (
     ("person", 2, "저는|나는|제가 직접|내가 직접|직접 실행|불러|우리는|우리 팀|저희는|보통|밖에 없", r"(?:저|나)는 .{1,30}(?:개발자|엔지니어|입니다|일하|좋아|선호)|(?:제|내)가 직접|직접 (?:실행|돌릴|배포)|라고 불러|우리 팀|(?:우리|저희)는 .{1,40}(?:사용|써|쓰|씁)|보통|밖에 없"),
 )  # fmt: skip
 
-CUES: tuple[Cue, ...] = (
-    *GERMAN, *SPANISH, *FRENCH, *PORTUGUESE, *CHINESE, *JAPANESE, *KOREAN,
-)  # fmt: skip
+WESTERN = (*GERMAN, *SPANISH, *FRENCH, *PORTUGUESE)
+EAST_ASIAN = (*CHINESE, *JAPANESE, *KOREAN)
+CUES = (*WESTERN, *EAST_ASIAN)
