@@ -120,7 +120,7 @@ def test_a_plugin_whose_folder_was_moved_away_is_a_fault(enabled: Shell, tmp_pat
     assert never["state"] == "warning" and "does not list it" in never["told"]
     assert there["state"] == "ok"
     assert moved["state"] == "fault" and str(source) in moved["told"]
-    assert "a clone that was moved or deleted" in moved["told"]
+    assert "the clone was moved or deleted" in moved["told"]
     assert moved["remedy"].endswith(f"claude plugin marketplace add {ROOT}")
 
 
