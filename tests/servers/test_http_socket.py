@@ -151,7 +151,7 @@ def test_a_file_in_the_place_is_left_alone(shell: Shell, place: Path) -> None:
 
     done = shell.run("serve", "--socket", str(place))
 
-    assert done.status == 1 and "no socket" in done.err
+    assert done.status == 1 and "is not a socket" in done.err
     assert place.read_text("utf-8") == "mine"
 
 
