@@ -1,4 +1,4 @@
-"""The law of walls for who writes: what is done inside leaves every row of others as it was."""
+"""Property: a write in an isolated domain leaves all rows of other domains unchanged."""
 
 from __future__ import annotations
 
