@@ -129,17 +129,15 @@ def state(
     nothing but a secret was said.
     """
     if "[redacted: " in record.what:
-        from memory_fabric.redaction.redact import (
-            says_only_secrets,
-        )  # late: only for stated records
+        # late: only for stated records
+        from memory_fabric.redaction.redact import says_only_secrets
 
         if says_only_secrets(record.what):
             return None, False
     id_, unread = record.id or ids.new_id(), Unread()
     if record.scope == "global":
-        from memory_fabric.capture.identifying_names import (
-            for_everybody,
-        )  # late: rare, and never in a hook
+        # late: rare, and never in a hook
+        from memory_fabric.capture.identifying_names import for_everybody
 
         record = for_everybody(record, memory)
     record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
