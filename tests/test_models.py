@@ -51,10 +51,10 @@ def test_records_contradict_only_where_one_failed_and_the_other_worked() -> None
 def test_a_reason_is_told_as_one_and_a_lesson_as_what_to_do_instead() -> None:
     failed = models.Record("antipattern", "Retry three times")
 
-    assert models.said(failed._replace(why="it hides faults")) == (
+    assert models.text_with_reason(failed._replace(why="it hides faults")) == (
         "Retry three times — because it hides faults"
     )
-    assert models.said(failed._replace(why="instead: fail at once")) == (
+    assert models.text_with_reason(failed._replace(why="instead: fail at once")) == (
         "Retry three times — instead: fail at once"
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.cli.commands import stale
+from memory_fabric.cli.commands import stale_prune
 from memory_fabric.cli.registry import COMMANDS
 from memory_fabric.recall.staleness import DEFAULT_DAYS, STALE_AFTER_DAYS
 from memory_fabric.setup import packages as installation
@@ -116,8 +116,8 @@ def test_every_variable_of_the_settings_stands_in_the_configuration_page() -> No
 @pytest.mark.parametrize(
     "told",
     [
-        stale.NOTHING,
-        str(stale.stale.__doc__),
+        stale_prune.NOTHING,
+        str(stale_prune.stale.__doc__),
         re.findall(r"No memory is deleted.*?never\.", TIERS, re.DOTALL)[0],
     ],
     ids=["stale", "help", "tiers"],

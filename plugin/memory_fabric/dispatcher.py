@@ -43,9 +43,9 @@ class Entry(Value):
 
     Limits are seconds since the process started: by the clock (`wall_s`), of CPU time (`work_s`),
     and of waiting for other processes, once for databases and once for files (`lock_s`). A person
-    waits for a `hurried` event at every turn. An event that `recalls` searches memory, one that
-    `tells` reports a failing tier once, and one that `repairs` has the time to finish what an
-    interrupted process left behind.
+    waits for a `hurried` event at every turn. An event that `recalls` searches memory, one with
+    `shows_notices` reports a failing tier once, and one that `repairs` has the time to finish what
+    an interrupted process left behind.
     """
 
     handlers: tuple[tuple[str, str], ...]
@@ -54,7 +54,7 @@ class Entry(Value):
     work_s: float = NEVER_S
     hurried: bool = False
     recalls: bool = False
-    tells: bool = False
+    shows_notices: bool = False
     repairs: bool = False
 
 
@@ -70,7 +70,7 @@ HANDLERS: Mapping[str, Entry] = {
         ),
         wall_s=1.6,
         lock_s=0.4,
-        tells=True,
+        shows_notices=True,
         repairs=True,
     ),
     "UserPromptSubmit": Entry(
@@ -80,7 +80,7 @@ HANDLERS: Mapping[str, Entry] = {
         PROMPT_WORK_S,
         hurried=True,
         recalls=True,
-        tells=True,
+        shows_notices=True,
     ),
     # A person has typed a command that merges two projects, and waits for it. Both recall and
     # capture depend on the project.
@@ -97,7 +97,9 @@ HANDLERS: Mapping[str, Entry] = {
         PROMPT_WORK_S,
         hurried=True,
     ),
-    "PostToolUse": Entry((("bridge_memory", WRITES),), wall_s=2.0, lock_s=0.5),
+    "PostToolUse": Entry(
+        (("bridge_memory", WRITES), ("note_answers", WRITES)), wall_s=2.0, lock_s=0.5
+    ),
     "SubagentStart": Entry(
         (("recall_for_agent", READS),),
         PROMPT_S,
@@ -114,7 +116,7 @@ HANDLERS: Mapping[str, Entry] = {
         ),
         wall_s=4.0,
         lock_s=1.0,
-        tells=True,
+        shows_notices=True,
         repairs=True,
     ),
     "PreCompact": Entry((("save_checkpoint", WRITES),), wall_s=4.0, lock_s=1.0),
@@ -368,7 +370,7 @@ def _context(event: Event, memory: Memory) -> RequestContext:
 
 def _alert(event_name: str, memory: Memory) -> Reply:
     """Return a notice about failing tiers that the user has not seen yet."""
-    if not HANDLERS[event_name].tells or memory.settings.notices == "off":
+    if not HANDLERS[event_name].shows_notices or memory.settings.notices == "off":
         return Reply()
     if not memory.failures and event_name != "Stop":
         return Reply()

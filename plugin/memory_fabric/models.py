@@ -136,7 +136,7 @@ def stated_at(record: Record) -> str:
     return record.valid_from or record.created_at
 
 
-def said(record: Record) -> str:
+def text_with_reason(record: Record) -> str:
     """Return the text of a record, with its reason unless the text contains it already."""
     if not record.why or record.why.lower() in record.what.lower():
         return record.what
@@ -157,8 +157,8 @@ def verdict(record: Record) -> str:
 
 def lacks_lesson(record: Record) -> bool:
     """Return True for a failure without a reason and without an alternative."""
-    told = record.why or "instead" in record.what.lower()
-    return verdict(record) == "failed" and not told
+    is_explained = record.why or "instead" in record.what.lower()
+    return verdict(record) == "failed" and not is_explained
 
 
 def contradict(a: Record, b: Record) -> bool:

@@ -152,7 +152,7 @@ def test_nothing_is_heard_that_the_gate_holds_back(prompt: str) -> None:
 def test_every_cue_names_a_kind_and_lower_case_words(table: tuple[standing_cues.Cue, ...]) -> None:
     for kind, weight, words, _ in table:
         assert kind in ("rule", "correction", "choice", "change", "person")
-        assert 0 < weight <= 2
+        assert 0 < weight < 3
         assert all(words.split("|")), words
         assert words == words.lower()
 

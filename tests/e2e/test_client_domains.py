@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 
 import pytest
 
 from e2e.harness.home import ATTENDED, Home
-from e2e.harness.result import Result, injected
+from e2e.harness.result import injected
 from e2e.harness.script import Script, call, delegate
+from e2e.harness.stub import Request
+from e2e.harness.tiers import rows
 from e2e.test_client_tools import LISTED, PREFIX, until_offered
 
 pytestmark = pytest.mark.e2e
@@ -28,8 +30,13 @@ TASK = "How long does retention last? Say what we decided about retention."
 QUESTION = {"query": "how long does retention last"}
 
 
-def with_agents(home: Home) -> Home:
-    """A home with two types of agents, each behind a wall."""
+NOTE = {"text": "Contracts are signed in blue ink.", "domain": "review"}
+
+
+@pytest.fixture(scope="module")
+def isolated(shared_home: Callable[[], Home]) -> Home:
+    """A home with two isolated types of agents, each of which has ended with what it found."""
+    home = shared_home()
     folder = home.project / ".claude/agents"
     folder.mkdir(parents=True)
     for name in ("legal-advisor", "code-critic"):
@@ -37,76 +44,61 @@ def with_agents(home: Home) -> Home:
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     home.memory.mkdir(parents=True, exist_ok=True)
     (home.memory / "config.toml").write_text(ATTENDED + WALLS, encoding="utf-8")
+    with home.open(Script(subagent=(LAW, CODE))) as session:
+        for agent in ("legal-advisor", "code-critic"):
+            session.say("Please have it looked into.", delegate("Look into it.", agent), "Thanks.")
+        session.end()
     return home
 
 
-def both_have_said_it(home: Home) -> None:
-    """Each of the two agents ends a session of its own with what it found."""
-    for agent, found in (("legal-advisor", LAW), ("code-critic", CODE)):
-        script = Script(
-            prompts=("Please have it looked into.",),
-            main=(delegate("Look into it.", agent), "Thanks."),
-            subagent=(found,),
-        )
-        home.session(script)
-
-
-def asking(home: Home, agent: str) -> Result:
-    """A session in which the agent gets the task, and asks the tool `recall` as well."""
-    turns = (call(PREFIX + "recall", QUESTION), "Done.")
-    with home.open(Script(env=LISTED, subagent=turns)) as session:
+@pytest.fixture(scope="module")
+def asked(isolated: Home) -> dict[str, list[Request]]:
+    """What each agent read in one session, where it asked the tool `recall`; one kept a note."""
+    recall, remember = call(PREFIX + "recall", QUESTION), call(PREFIX + "remember", NOTE)
+    script = Script(env=LISTED, subagent=(recall, "Done.", recall, "Done.", remember, "Done."))
+    with isolated.open(script) as session:
         until_offered(session)
-        session.queue(delegate(TASK, agent), "It was done.")
-        session.say("Please have it looked into.")
-        return session.end()
+        sent = {
+            agent: session.say("Please have it looked into.", delegate(TASK, agent), "It was done.")
+            for agent in ("legal-advisor", "code-critic")
+        }
+        noting = delegate("Note how contracts are signed.", "legal-advisor")
+        session.say("Please have it noted.", noting, "It was done.")
+        session.end()
+    return sent
 
 
-def told_and_answered(session: Result) -> tuple[str, str]:
+def told_and_answered(sent: list[Request]) -> tuple[str, str]:
     """What the agent was told at its start, and what it read more once the tool had answered."""
-    first, *_, last = session.requests("subagent")
+    first, *_, last = [request for request in sent if request.kind == "subagent"]
     assert last.text.startswith(first.text)
     return "\n".join(injected(first.text, "SubagentStart")), last.text.removeprefix(first.text)
 
 
-def test_two_isolated_agents_are_given_different_memories_for_the_same_words(home: Home) -> None:
-    with_agents(home)
-    both_have_said_it(home)
-
-    legal, review = asking(home, "legal-advisor"), asking(home, "code-critic")
-
-    told, answer = told_and_answered(legal)
+def test_two_isolated_agents_are_given_different_memories_for_the_same_words(
+    asked: dict[str, list[Request]],
+) -> None:
+    told, answer = told_and_answered(asked["legal-advisor"])
     assert "ten years" in told and "ten days" not in told
     assert "[Domain-Filtered Memory (expert_domain=legal)]" in told
     assert "ten years" in answer and "ten days" not in answer
-    told, answer = told_and_answered(review)
+    told, answer = told_and_answered(asked["code-critic"])
     assert "ten days" in told and "ten years" not in told
     assert "ten days" in answer and "ten years" not in answer
 
 
-def test_what_an_isolated_agent_remembers_by_a_tool_lies_in_its_domain(home: Home) -> None:
-    with_agents(home)
-    kept = {"text": "Contracts are signed in blue ink.", "domain": "review"}
-    turns = (call(PREFIX + "remember", kept), "Done.")
-    with home.open(Script(env=LISTED, subagent=turns)) as session:
-        until_offered(session)
-        session.queue(delegate("Note how contracts are signed.", "legal-advisor"), "It was done.")
-        session.say("Please have it noted.")
-        session.end()
+@pytest.mark.usefixtures("asked")
+def test_what_an_isolated_agent_remembers_by_a_tool_lies_in_its_domain(isolated: Home) -> None:
+    kept_in = rows(isolated, "SELECT domain FROM records WHERE what LIKE '%blue ink%'")
 
-    counts = json.loads(home.fabric("domains", "--json"))["domains"]
-    kept_in = {count["domain"] for count in counts if count["records"]}
-    assert "legal" in kept_in and "review" not in kept_in
+    assert kept_in == [("legal",)]
 
 
-def test_a_session_that_runs_as_an_isolated_agent_sees_its_domain_only(home: Home) -> None:
-    with_agents(home)
-    both_have_said_it(home)
-
+def test_a_session_that_runs_as_an_isolated_agent_sees_its_domain_only(isolated: Home) -> None:
     script = Script(env=LISTED, arguments=("--agent", "legal-advisor"))
-    with home.open(script) as session:
+    with isolated.open(script) as session:
         until_offered(session)
-        session.queue(call(PREFIX + "recall", QUESTION), "Done.")
-        session.say(TASK)
+        session.say(TASK, call(PREFIX + "recall", QUESTION), "Done.")
         result = session.end()
 
     seen = result.main_texts[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import pytest
 from e2e.harness.home import Home
 from e2e.harness.result import blocks
 from e2e.harness.script import Script
+from e2e.harness.tiers import rows
 from launchers.support import until
 from memory_fabric.store import spool
 
@@ -39,61 +41,62 @@ def server_of(home: Home, port: str = "0") -> Iterator[str]:
         process.communicate(timeout=30)
 
 
-@pytest.fixture
-def homes(home: Home, new_home: Callable[[], Home]) -> tuple[Home, Home]:
-    """Who sends and who receives, each with a home, a project and a memory of his own."""
-    receiver = new_home()
-    receiver.bring_packages()
-    return home, receiver
-
-
 def has_arrived(sender: Home, receiver: Home) -> None:
     """Wait until nothing is left to be sent, and the receiver has worked off what came."""
     until(lambda: not spool.waiting(str(sender.memory)), "all has arrived")
-    until(lambda: "The queue is empty" in receiver.fabric("queue"), "the worker has worked it off")
+    until(lambda: states(receiver) == {"done"}, "the worker has worked it off")
+    assert "The queue is empty" in receiver.fabric("queue")
 
 
-def test_what_a_turn_ended_with_is_told_in_the_other_home(homes: tuple[Home, Home]) -> None:
-    sender, receiver = homes
+def states(home: Home) -> set[str]:
+    """The states of the texts that others sent to a home."""
+    return {state for (state,) in rows(home, "SELECT state FROM intake")}
+
+
+@pytest.fixture(scope="module")
+def receiver(shared_home: Callable[[], Home]) -> Home:
+    """A home that was sent what a turn of another ended with, and a summary of a compaction."""
+    sender, receiver = shared_home(), shared_home()
     with server_of(receiver) as url:
         script = Script(
-            prompts=("Which database do we take for the ledger?",),
+            prompts=(
+                "Which database do we take for the ledger?",
+                "How long do we keep invoices?",
+                COMPACT,
+            ),
             main=(SAID,),
-            env={"MEMORY_FABRIC_FORWARD_URL": url},
-        )
-        sender.session(script)
-        has_arrived(sender, receiver)
-
-    assert "window functions" in receiver.fabric("recall", "which database for the ledger?")
-    later = receiver.session(Script(prompts=("Which database should the ledger talk to?",)))
-    assert "PostgreSQL" in "\n".join(blocks(later.main_texts[0]))
-
-
-def test_the_summary_of_a_compaction_arrives_there(homes: tuple[Home, Home]) -> None:
-    sender, receiver = homes
-    with server_of(receiver) as url:
-        script = Script(
-            prompts=("How long do we keep invoices?", COMPACT),
             summary=f"<analysis>a thought</analysis><summary>{COMPACTED}</summary>",
             env={"MEMORY_FABRIC_FORWARD_URL": url},
         )
         sender.session(script)
         has_arrived(sender, receiver)
+    return receiver
 
+
+def test_what_a_turn_ended_with_is_told_in_the_other_home(receiver: Home) -> None:
+    assert "window functions" in receiver.fabric("recall", "which database for the ledger?")
+    later = receiver.session(Script(prompts=("Which database should the ledger talk to?",)))
+    assert "PostgreSQL" in "\n".join(blocks(later.main_texts[0]))
+
+
+def test_the_summary_of_a_compaction_arrives_there(receiver: Home) -> None:
     assert "tax office" in receiver.fabric("recall", "how long are invoices kept?")
 
 
-def test_a_receiver_that_is_down_costs_nothing_and_gets_it_later(homes: tuple[Home, Home]) -> None:
-    sender, receiver = homes
-    with server_of(receiver) as url:
-        pass
-    named = {"MEMORY_FABRIC_FORWARD_URL": url}
+def test_a_receiver_that_is_down_costs_nothing_and_gets_it_later(
+    shared_home: Callable[[], Home],
+) -> None:
+    sender, receiver = shared_home(), shared_home()
+    with socket.socket() as probe:  # a port on which nothing listens yet
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    named = {"MEMORY_FABRIC_FORWARD_URL": f"http://127.0.0.1:{port}"}
 
     told = sender.session(Script(prompts=("Which database?",), main=(SAID,), env=named))
 
     assert told.complaints == []
     assert len(spool.waiting(str(sender.memory))) == 1
-    with server_of(receiver, url.rpartition(":")[2]):
+    with server_of(receiver, port):
         sender.extra.update(named)
         sender.fabric("sync")
         has_arrived(sender, receiver)

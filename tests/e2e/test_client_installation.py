@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -124,28 +125,60 @@ def test_a_first_session_is_served_while_the_packages_take_two_minutes(
         os.killpg(installer, signal.SIGKILL)
 
 
-def test_a_clone_that_was_moved_is_found_by_the_doctor_and_what_it_says_helps(
-    empty_home: Home, tmp_path: Path
-) -> None:
-    home = empty_home
-    home.install(clone(tmp_path / "clone"))
-    home.bring_packages()
-    moved = (tmp_path / "clone").rename(tmp_path / "moved")
-    silent = home.session(Script(prompts=("Hello.",)))
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A home whose plugin was moved away: what a session there did and what the doctor found."""
 
-    done = subprocess.run(
-        [moved / "bin/memory-fabric", "doctor", "--json"],
+    home: Home
+    source: str
+    silent: Result
+    proven: dict[str, dict[str, str]]
+    found: dict[str, dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moved]:
+    """A home in which the plugin was installed from a clone that is now elsewhere."""
+    folder = tmp_path_factory.mktemp("moving")
+    home = Home(folder / "machine")
+    home.install(clone(folder / "clone"))
+    home.bring_packages()
+    elsewhere = (folder / "clone").rename(folder / "moved")
+    silent = home.session(Script(prompts=(DECISION,), main=("Understood.",)))
+    proven = home.fabric("doctor", "--prove", "--json", status=1)
+    found = subprocess.run(
+        [elsewhere / "bin/memory-fabric", "doctor", "--json"],
         env=home.environment({}),
         cwd=home.project,
         capture_output=True,
         text=True,
     )
-    [found] = [c for c in json.loads(done.stdout) if c["name"] == "plugin folder"]
-    home.claude(*shlex.split(found["remedy"].partition(": claude ")[2]))
+    assert found.returncode == 1, found.stderr
+    yield Moved(home, str(folder / "clone"), silent, by_name(proven), by_name(found.stdout))
+    home.close()
 
-    assert silent.hooks == []
-    assert done.returncode == 1 and str(tmp_path / "clone") in found["told"]
-    assert home.session(Script(prompts=("Hello.",))).hooks
+
+def by_name(printed: str) -> dict[str, dict[str, str]]:
+    """What the doctor found, by the name of the check."""
+    return {check["name"]: check for check in json.loads(printed)}
+
+
+def test_a_clone_that_was_moved_away_is_found_where_the_client_says_nothing(moved: Moved) -> None:
+    checks = moved.proven
+
+    assert moved.silent.hooks == [] and moved.silent.complaints == []
+    assert checks["plugin folder"]["state"] == checks["hooks ran"]["state"] == "fault"
+    assert moved.source in checks["plugin folder"]["told"]
+    assert "1 of 1 session" in checks["hooks ran"]["told"]
+
+
+def test_the_doctor_of_a_clone_that_was_moved_says_what_helps(moved: Moved) -> None:
+    found = moved.found["plugin folder"]
+
+    moved.home.claude(*shlex.split(found["remedy"].partition(": claude ")[2]))
+
+    assert moved.source in found["told"]
+    assert moved.home.session(Script(prompts=("Hello.",))).hooks
 
 
 def test_uninstalling_gives_back_the_settings_and_keeps_the_memory(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from e2e.harness.home import Home, clone
+from e2e.harness.home import Home
 from e2e.harness.script import Script
 
 pytestmark = pytest.mark.e2e
@@ -27,14 +27,18 @@ def prove(home: Home) -> dict[str, dict[str, Any]]:
     }
 
 
-def decide_and_ask(home: Home) -> str:
-    """Ten newer decisions keep the oldest out of the session block; the asking session's id."""
+@pytest.fixture(scope="module")
+def asked(shared_home: Callable[[], Home]) -> tuple[Home, str]:
+    """A home with a session that decided and one that asked, and the id of the latter.
+
+    Ten newer decisions keep the oldest out of the session block.
+    """
+    home = shared_home()
     things = "billing shipping catalogue checkout loyalty pricing search basket stock refunds"
     newer = [f"We decided to use queue-{t} for the {t} worker." for t in things.split()]
-    said = (DECISION, *newer)
-    home.session(Script(prompts=said, main=("Understood.",) * len(said)))
+    home.session(Script(prompts=(DECISION, "\n".join(newer)), main=("Understood.",) * 2))
     later = home.session(Script(prompts=(UNRELATED, QUESTION), main=("Done.", ANSWER)))
-    return later.session_id
+    return home, later.session_id
 
 
 def believe_otherwise(home: Home) -> None:
@@ -50,13 +54,13 @@ def believe_otherwise(home: Home) -> None:
     connection.close()
 
 
-def test_a_prompt_that_was_given_a_memory_has_its_receipt(home: Home) -> None:
-    session = decide_and_ask(home)
+def test_a_prompt_that_was_given_a_memory_has_its_receipt(asked: tuple[Home, str]) -> None:
+    home, session = asked
 
     checks = prove(home)
 
     receipts = checks["receipts"]
-    assert " of 13 prompts were given memories" in receipts["told"]
+    assert " of 4 prompts were given memories" in receipts["told"]
     newest = receipts["details"][0]
     assert f"session {session[:8]}, with a prompt: " in newest
     assert "the answer mentions it: PostgreSQL" in newest
@@ -66,8 +70,12 @@ def test_a_prompt_that_was_given_a_memory_has_its_receipt(home: Home) -> None:
     assert {c["state"] for name, c in checks.items() if name.startswith("canary")} == {"ok"}
 
 
-def test_a_session_without_hooks_and_a_gift_that_never_arrived_are_faults(home: Home) -> None:
-    decide_and_ask(home)
+def test_a_session_without_hooks_and_a_gift_that_never_arrived_are_faults(
+    asked: tuple[Home, str], new_home: Callable[[], Home]
+) -> None:
+    home = new_home()
+    home.copy_with_project(asked[0])
+    home.bring_packages()
     bare = home.session(
         Script(prompts=(QUESTION,), arguments=("--settings", '{"disableAllHooks": true}'))
     )
@@ -80,21 +88,3 @@ def test_a_session_without_hooks_and_a_gift_that_never_arrived_are_faults(home: 
     assert f"1 of 3 sessions: {bare.session_id[:8]}" in checks["hooks ran"]["told"]
     assert checks["given and arrived"]["state"] == "fault"
     assert "dead0" in checks["given and arrived"]["details"][0]
-
-
-def test_a_clone_that_was_moved_away_is_found_where_the_client_says_nothing(
-    empty_home: Home, tmp_path: Path
-) -> None:
-    source = clone(tmp_path / "clone/memory-fabric")
-    empty_home.install(source)
-    empty_home.bring_packages()
-    source.rename(tmp_path / "moved")
-    silent = empty_home.session(Script(prompts=(DECISION,), main=("Understood.",)))
-
-    found = empty_home.fabric("doctor", "--prove", "--json", status=1)
-
-    checks = {check["name"]: check for check in json.loads(found)}
-    assert silent.hooks == [] and silent.complaints == []
-    assert checks["plugin folder"]["state"] == checks["hooks ran"]["state"] == "fault"
-    assert str(source) in checks["plugin folder"]["told"]
-    assert "1 of 1 session" in checks["hooks ran"]["told"]

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from threading import Event
 
 import pytest
 
 from e2e.harness.home import Home
-from e2e.harness.result import CLOSE, OPEN, blocks
+from e2e.harness.result import CLOSE, OPEN, Result, blocks
 from e2e.harness.script import Script, call, delegate
 from e2e.harness.session import PATIENCE_S
-from e2e.harness.tiers import files_holding, rows, tiers
+from e2e.harness.tiers import Tiers, files_holding, rows, tiers
 from e2e.harness.wire import Turn
 
 pytestmark = pytest.mark.e2e
@@ -49,6 +51,10 @@ COMMAND = "Ship it.\nWe decided to use Puppet for the hosts because it is proven
 CHECK = "./check.sh"
 CHECKS = "test -f schema.sql || { echo 'schema.sql is missing' >&2; exit 1; }\n"
 AGENT = "---\nname: bug-hunter\ndescription: Finds the causes of bugs.\n---\nYou look for causes.\n"
+GREETING = "Hello there."
+GERMAN = "Wir verwenden ab jetzt Poetry statt Pipenv."
+NPM = "Let's use npm for the web app."
+CAUSE = "The root cause was the connection pool: idle connections are never closed."
 FINDING = "We decided to use Flyway for the migrations because it is plain SQL."
 
 
@@ -70,96 +76,56 @@ def said(home: Home, role: str, words: str) -> bool:
     return any(f'"type":"{role}"' in line and words in line for line in lines)
 
 
-def test_what_is_no_decision_of_the_users_is_remembered_in_no_tier(home: Home) -> None:
+@dataclass(frozen=True, slots=True)
+class Attended:
+    """Sessions at which somebody sits, one after the other, and what was kept after some."""
+
+    home: Home
+    silent: Result
+    kept_of_silent: Tiers
+    payroll: list[Path]
+    stating: Result
+    corrected: Tiers
+    asking: Result
+
+
+@pytest.fixture(scope="module")
+def attended(shared_home: Callable[[], Home]) -> Attended:
+    """First nothing is stated, then two things are, one of them is corrected, and asked for."""
+    home = shared_home()
     home.attend()
     (home.project / ".claude/commands").mkdir(parents=True)
     (home.project / ".claude/commands/ship.md").write_text(COMMAND, encoding="utf-8")
     private = f"Hello. <private>{PRIVATE}</private> How are you?"
-    prompts = (*NO_MEMORIES.values(), private)
-
-    session = home.session(Script(prompts=prompts, main=("OK.",) * len(prompts[:-1]) + (ECHO,)))
-
-    kept = tiers(home)
-    assert session.exit_code == 0
-    assert kept.told == []
-    assert kept.entities == {}
-    assert kept.journal == ()
-    assert kept.notes == b""
-    # What was said is searchable for a while, but not what the client or we said in between.
-    turns = "\n".join(kept.turns)
-    assert "Cassandra" in turns
-    assert not any(name in turns for name in ("Memcached", "Puppet", "CouchDB", "Neo4j"))
-    assert files_holding(home.memory, "payroll") == []
-    assert blocks(home.session(Script(prompts=("Hello there.",))).all_text) == []
+    nothing = (*NO_MEMORIES.values(), private)
+    silent = home.session(Script(prompts=nothing, main=("OK.",) * len(nothing[:-1]) + (ECHO,)))
+    kept, payroll = tiers(home), files_holding(home.memory, "payroll")
+    stated = (GREETING, GERMAN, "Kannst du bitte das Login reparieren?", NPM)
+    stating = home.session(Script(prompts=stated))
+    with home.open() as session:
+        session.say("Please install the dependencies of the web app.", "I ran npm install.")
+        session.say("No, we use pnpm here, not npm.", "Understood.")
+        session.end()
+    corrected = tiers(home)
+    asking = home.session(Script(prompts=("Which package manager does the web app use?",)))
+    return Attended(home, silent, kept, payroll, stating, corrected, asking)
 
 
-def test_a_correction_takes_the_place_of_what_was_stated_before(home: Home) -> None:
-    home.attend()
-    home.session(Script(prompts=("Let's use npm for the web app.",), main=("Understood.",)))
-    script = Script(
-        prompts=(
-            "Please install the dependencies of the web app.",
-            "No, we use pnpm here, not npm.",
-        ),
-        main=("I ran npm install.", "Understood."),
-    )
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """Three sessions, the first of them killed, and what was kept after each."""
 
-    home.session(script)
-
-    old, new = tiers(home).records
-    assert old.superseded_by == new.id
-    assert "pnpm" in new.what
-    later = home.session(Script(prompts=("Which package manager does the web app use?",)))
-    assert "Let's use npm" not in later.main_texts[0]
-    assert "use pnpm here" in later.main_texts[0]
+    home: Home
+    killed: Tiers
+    soon_after: Tiers
+    later: Tiers
+    asking: Result
 
 
-def test_a_preference_stated_in_german_is_remembered(home: Home) -> None:
-    home.attend()
-    prompts = ("Wir verwenden ab jetzt pnpm statt npm.", "Kannst du bitte das Login reparieren?")
-
-    home.session(Script(prompts=prompts, main=("Verstanden.", "Erledigt.")))
-
-    kept = tiers(home)
-    assert kept.told == ["Wir verwenden ab jetzt pnpm statt npm"]
-    assert "pnpm statt npm" in kept.fence
-    [first, *_] = home.session(Script(prompts=("Hallo.",))).main_texts
-    assert "pnpm statt npm" in first
-
-
-def test_a_command_that_fails_and_passes_after_a_change_is_remembered_as_solved(home: Home) -> None:
-    def passed() -> Turn:
-        """Speak once the transcript, which the client writes a little later, has the outcome."""
-        until(lambda: said(home, "user", "Bash completed with no output"))
-        return "It passes now."
-
-    check = home.project / "check.sh"
-    check.write_text(f"#!/bin/sh\n{CHECKS}", "utf-8")
-    check.chmod(0o755)
-    path = str(home.project / "schema.sql")
-    script = Script(
-        prompts=("Please make the check pass.",),
-        main=(
-            call("Bash", {"command": CHECK, "description": "check"}),
-            call("Write", {"file_path": path, "content": "SELECT 1;\n"}),
-            call("Bash", {"command": CHECK, "description": "check"}),
-            passed,
-        ),
-    )
-
-    home.session(script)
-
-    problem, solution = tiers(home).records
-    assert (problem.type, solution.type) == ("problem", "solution")
-    assert "schema.sql is missing" in problem.what
-    assert "schema.sql is missing" in solution.what
-    assert solution.what.endswith("it passed after changing schema.sql")
-    later = home.session(Script(prompts=("The check says that schema.sql is missing.",)))
-    assert any("passed after changing" in block for block in blocks(later.main_texts[0]))
-
-
-def test_a_session_that_was_killed_is_caught_up_at_a_later_start(home: Home) -> None:
-    over = Event()
+@pytest.fixture(scope="module")
+def caught_up(shared_home: Callable[[], Home]) -> CaughtUp:
+    """A killed session; one that soon after makes a check pass and delegates; a later one."""
+    home, over = shared_home(), Event()
 
     def never() -> Turn:
         over.wait(PATIENCE_S)
@@ -172,37 +138,113 @@ def test_a_session_that_was_killed_is_caught_up_at_a_later_start(home: Home) -> 
         until(lambda: said(home, "assistant", FINDING) and said(home, "user", '"tool_result"'))
         session.kill()
         over.set()
-    assert tiers(home).told == []
-    # Sessions that were seen in the last minutes may still be alive: they are left alone.
-    home.session(Script(prompts=("Hello.",)))
-    assert tiers(home).told == []
-
+    killed = tiers(home)
+    check_and_delegate(home)
+    soon_after = tiers(home)
     earlier = datetime.now(UTC) - timedelta(minutes=20)
     rows(home, "UPDATE sessions SET seen_at = ?", (f"{earlier:%Y-%m-%dT%H:%M:%S}.000Z",))
     for transcript in home.config.glob("projects/*/*.jsonl"):  # a growing one is alive, too
         os.utime(transcript, (earlier.timestamp(), earlier.timestamp()))
-    home.session(Script(prompts=("Hello.",)))
+    asking = home.session(Script(prompts=("The check says that schema.sql is missing.",)))
+    return CaughtUp(home, killed, soon_after, tiers(home), asking)
 
-    assert tiers(home).told == [FINDING.partition(" because")[0]]
 
+def check_and_delegate(home: Home) -> None:
+    """A session in which a check fails, passes after a change, and a subagent finds a cause."""
 
-def test_what_a_subagent_found_out_is_remembered_in_its_domain(home: Home) -> None:
-    found = "The root cause was the connection pool: idle connections are never closed."
+    def passed() -> Turn:
+        """Speak once the transcript, which the client writes a little later, has the outcome."""
+        until(lambda: said(home, "user", "Bash completed with no output"))
+        return "It passes now."
+
+    check = home.project / "check.sh"
+    check.write_text(f"#!/bin/sh\n{CHECKS}", "utf-8")
+    check.chmod(0o755)
+    path = str(home.project / "schema.sql")
     (home.project / ".claude/agents").mkdir(parents=True)
     (home.project / ".claude/agents/bug-hunter.md").write_text(AGENT, encoding="utf-8")
-    script = Script(
-        prompts=("Please find out why the API hangs.",),
-        main=(delegate("Find out why the API hangs.", "bug-hunter"), "It was found."),
-        subagent=(found,),
-    )
+    with home.open(Script(subagent=(CAUSE,))) as session:
+        session.say(
+            "Please make the check pass.",
+            call("Bash", {"command": CHECK, "description": "check"}),
+            call("Write", {"file_path": path, "content": "SELECT 1;\n"}),
+            call("Bash", {"command": CHECK, "description": "check"}),
+            passed,
+        )
+        session.say(
+            "Please find out why the API hangs.",
+            delegate("Find out why the API hangs.", "bug-hunter"),
+            "It was found.",
+        )
+        session.end()
 
-    home.session(script)
 
-    [record] = tiers(home).records
+def test_what_is_no_decision_of_the_users_is_remembered_in_no_tier(attended: Attended) -> None:
+    kept = attended.kept_of_silent
+
+    assert attended.silent.exit_code == 0
+    assert kept.told == []
+    assert kept.entities == {}
+    assert kept.journal == ()
+    assert kept.notes == b""
+    # What was said is searchable for a while, but not what the client or we said in between.
+    turns = "\n".join(kept.turns)
+    assert "Cassandra" in turns
+    assert not any(name in turns for name in ("Memcached", "Puppet", "CouchDB", "Neo4j"))
+    assert attended.payroll == []
+    assert GREETING in attended.stating.main_texts[0]
+    assert blocks(attended.stating.main_texts[0]) == []
+
+
+def test_a_correction_takes_the_place_of_what_was_stated_before(attended: Attended) -> None:
+    old, new = [record for record in attended.corrected.records if "npm" in record.what]
+
+    assert old.superseded_by == new.id
+    assert "pnpm" in new.what
+    first = attended.asking.main_texts[0]
+    assert "Let's use npm" not in first
+    assert "use pnpm here" in first
+
+
+def test_a_preference_stated_in_german_is_remembered(attended: Attended) -> None:
+    kept = attended.corrected
+
+    assert [what for what in kept.told if "npm" not in what] == [GERMAN.rstrip(".")]
+    assert GERMAN.rstrip(".") in kept.fence
+    assert GERMAN.rstrip(".") in attended.asking.main_texts[0]
+
+
+def test_a_command_that_fails_and_passes_after_a_change_is_remembered_as_solved(
+    caught_up: CaughtUp,
+) -> None:
+    problem, solution = [r for r in caught_up.soon_after.records if r.source != "subagent"]
+
+    assert (problem.type, solution.type) == ("problem", "solution")
+    assert "schema.sql is missing" in problem.what
+    assert "schema.sql is missing" in solution.what
+    assert solution.what.endswith("it passed after changing schema.sql")
+    told = blocks(caught_up.asking.main_texts[0])
+    assert any("passed after changing" in block for block in told)
+
+
+def test_a_session_that_was_killed_is_caught_up_at_a_later_start(caught_up: CaughtUp) -> None:
+    found = FINDING.partition(" because")[0]
+
+    assert caught_up.killed.told == []
+    # Sessions that were seen in the last minutes may still be alive: they are left alone.
+    assert caught_up.soon_after.told and found not in caught_up.soon_after.told
+    assert caught_up.later.told.count(found) == 1
+    assert len(caught_up.later.told) == len(caught_up.soon_after.told) + 1
+
+
+def test_what_a_subagent_found_out_is_remembered_in_its_domain(caught_up: CaughtUp) -> None:
+    [record] = [r for r in caught_up.soon_after.records if r.source == "subagent"]
+
     assert "connection pool" in record.what
-    assert (record.trust, record.source) == ("assistant", "subagent")
-    [domain] = rows(home, "SELECT domain FROM records")
-    assert domain == ("bug_hunter",)
+    assert record.trust == "assistant"
+    assert rows(caught_up.home, "SELECT domain FROM records WHERE source = 'subagent'") == [
+        ("bug_hunter",)
+    ]
 
 
 def test_where_memory_is_switched_off_nothing_is_stored(home: Home) -> None:

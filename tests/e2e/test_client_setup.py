@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from e2e.harness.home import REPOSITORY, Home
-from e2e.harness.result import blocks
+from e2e.harness.result import Result, blocks
 from e2e.harness.script import Script
 
 pytestmark = pytest.mark.e2e
@@ -20,15 +20,28 @@ QUESTION = "Which database should the analytics service talk to?"
 PROGRAM = str(REPOSITORY / "bin" / "memory-fabric")
 
 
-@pytest.fixture
-def machine(empty_home: Home) -> Iterator[Home]:
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """A home without the plugin, with this interpreter's packages, where nothing is fetched."""
-    empty_home.extra["MEMORY_FABRIC_PYTHON"] = sys.executable
-    runtime = empty_home.memory / "runtime"
+    home = Home(tmp_path_factory.mktemp("setup") / "machine")
+    home.extra["MEMORY_FABRIC_PYTHON"] = sys.executable
+    runtime = home.memory / "runtime"
     runtime.mkdir(parents=True)
     with (runtime / "install.lock").open("w") as lock:  # an installation is single-flight
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield empty_home
+        yield home
+    home.close()
+
+
+@pytest.fixture(scope="module")
+def sessions(machine: Home) -> list[Result]:
+    """A session that decides and one that asks, and one that asks after `uninstall`."""
+    fabric(machine, "setup", "--yes")
+    deciding = Script(prompts=(DECISION,), arguments=("--debug", "hooks"))
+    asking = Script(prompts=(QUESTION,))
+    found = [machine.session(deciding), machine.session(asking)]
+    fabric(machine, "uninstall", "--yes")
+    return [*found, machine.session(asking)]
 
 
 def fabric(home: Home, *words: str) -> str:
@@ -45,27 +58,18 @@ def fabric(home: Home, *words: str) -> str:
     return done.stdout
 
 
-def test_hooks_of_the_settings_remember_and_recall_and_go_again(machine: Home) -> None:
-    home = machine
-    fabric(home, "setup", "--yes")
+def test_hooks_of_the_settings_remember_and_recall_and_go_again(sessions: list[Result]) -> None:
+    _, recalling, without = sessions
 
-    home.session(Script(prompts=(DECISION,)))
-    [request, *_] = home.session(Script(prompts=(QUESTION,))).main_texts
-
-    assert any("PostgreSQL" in block for block in blocks(request))
-    fabric(home, "uninstall", "--yes")
-    [request, *_] = home.session(Script(prompts=(QUESTION,))).main_texts
-    assert blocks(request) == []
+    assert any("PostgreSQL" in block for block in blocks(recalling.main_texts[0]))
+    assert without.hooks == [] and blocks(without.main_texts[0]) == []
 
 
-def test_the_debug_log_lists_the_launcher(machine: Home) -> None:
-    home = machine
-    fabric(home, "setup", "--yes")
+def test_the_debug_log_lists_the_launcher(sessions: list[Result]) -> None:
+    deciding, _, without = sessions
 
-    home.session(Script(prompts=("hello",), arguments=("--debug", "hooks")))
-
-    [log] = home.root.glob("debug-*.log")
-    assert f"{REPOSITORY}/hooks/launch" in log.read_text("utf-8")
+    assert f"{REPOSITORY}/hooks/launch" in deciding.debug
+    assert f"{REPOSITORY}/hooks/launch" not in without.debug
 
 
 def test_the_server_is_added_by_the_command_that_setup_prints(machine: Home) -> None:

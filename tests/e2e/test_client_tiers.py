@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
 from e2e.harness.home import Home
-from e2e.harness.result import blocks
+from e2e.harness.result import Result, blocks
 from e2e.harness.script import Script, call
-from e2e.harness.tiers import files_holding, journal_path, notes_path, tiers
+from e2e.harness.tiers import Tiers, files_holding, journal_path, notes_path, tiers
+from thorough import examples
 
 pytestmark = pytest.mark.e2e
 
@@ -21,6 +24,8 @@ NOTES = (
 )
 MORE = b"\n## Written below, by hand\n- keep me  \n"
 TO_A_PROMPT = 12
+# More than MEMORY.md has lines for.
+IMPORTED = examples(204, 60)
 
 
 def secrets() -> dict[str, str]:
@@ -41,12 +46,48 @@ def imports(first: int) -> str:
     return "\n".join(f"We decided to use queue-{n:03} for the import-{n:03} job." for n in numbers)
 
 
-def test_br_11_stated_once_in_a_session_is_remembered_in_all_three_tiers(home: Home) -> None:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A session that stated BR-11 and what it left; two later ones, with MEMORY.md and without."""
+
+    stated: Result
+    kept: Tiers
+    by_the_client: Result
+    by_us: Result
+
+
+@pytest.fixture(scope="module")
+def known(shared_home: Callable[[], Home]) -> Known:
+    """BR-11, stated once."""
+    home = shared_home()
     home.attend()
-
-    session = home.session(Script(prompts=(BR_11,), main=("Understood.",)))
-
+    stated = home.session(Script(prompts=(BR_11,), main=("Understood.",)))
     kept = tiers(home)
+    by_the_client = home.session(Script(prompts=("Hello there.",)))
+    notes_path(home).unlink()
+    by_us = home.session(Script(prompts=("Hello there.",)))
+    return Known(stated, kept, by_the_client, by_us)
+
+
+@pytest.fixture(scope="module")
+def imported(shared_home: Callable[[], Home]) -> tuple[Home, Tiers]:
+    """A home with more records than its MEMORY.md shows, which has the user's notes as well."""
+    home = shared_home()
+    home.attend()
+    path = notes_path(home)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(NOTES)
+    home.session(Script(prompts=(BR_11,)))
+    with path.open("ab") as file:
+        file.write(MORE)
+    prompts = [imports(first) for first in range(0, IMPORTED, TO_A_PROMPT)]
+    home.session(Script(prompts=(*prompts, "We decided to use Redis for the last job.")))
+    return home, tiers(home)
+
+
+def test_br_11_stated_once_in_a_session_is_remembered_in_all_three_tiers(known: Known) -> None:
+    kept = known.kept
+
     [record] = kept.records
     assert (record.type, record.what, record.trust) == ("decision", BR_11, "user")
     assert kept.entities["cursor-pagination"] == "pattern"
@@ -55,22 +96,18 @@ def test_br_11_stated_once_in_a_session_is_remembered_in_all_three_tiers(home: H
     assert {(line["id"], line["what"]) for line in kept.journal} == {(record.id, BR_11)}
     assert (kept.before, kept.after) == (b"", b"")
     assert BR_11 in kept.fence
-    assert any(BR_11 in notice for notice in session.own_notices)
+    assert any(BR_11 in notice for notice in known.stated.own_notices)
 
 
-def test_br_11_is_known_to_the_next_session_from_memory_md_and_else_from_the_graph(
-    home: Home,
-) -> None:
-    home.attend()
-    home.session(Script(prompts=(BR_11,), main=("Understood.",)))
+def test_br_11_is_known_to_the_next_session_from_memory_md(known: Known) -> None:
+    first = known.by_the_client.main_texts[0]
 
-    by_the_client = home.session(Script(prompts=("Hello there.",)))
-    notes_path(home).unlink()
-    by_us = home.session(Script(prompts=("Hello there.",)))
+    assert first.count(BR_11) == 1
+    assert blocks(first) == []
 
-    assert by_the_client.main_texts[0].count(BR_11) == 1
-    assert blocks(by_the_client.main_texts[0]) == []
-    assert any(BR_11 in block for block in blocks(by_us.main_texts[0]))
+
+def test_br_11_is_known_to_a_session_without_memory_md_from_the_graph(known: Known) -> None:
+    assert any(BR_11 in block for block in blocks(known.by_us.main_texts[0]))
 
 
 def test_a_secret_stays_in_the_clients_own_transcript_alone(home: Home) -> None:
@@ -105,22 +142,12 @@ def test_a_secret_stays_in_the_clients_own_transcript_alone(home: Home) -> None:
     assert len(tiers(home).records) >= 4
 
 
-def test_notes_in_memory_md_are_byte_for_byte_the_same_after_two_hundred_records(
-    home: Home,
+def test_notes_in_memory_md_are_byte_for_byte_the_same_after_many_records(
+    imported: tuple[Home, Tiers],
 ) -> None:
-    home.attend()
-    path = notes_path(home)
-    path.parent.mkdir(parents=True)
-    path.write_bytes(NOTES)
-    home.session(Script(prompts=(BR_11,)))
-    with path.open("ab") as file:
-        file.write(MORE)
-    prompts = [imports(first) for first in range(0, 204, TO_A_PROMPT)]
+    _, kept = imported
 
-    home.session(Script(prompts=(*prompts, "We decided to use Redis for the last job.")))
-
-    kept = tiers(home)
-    assert len(kept.records) == 1 + 204 + 1
+    assert len(kept.records) == 1 + IMPORTED + 1
     assert kept.notes.startswith(NOTES)
     assert kept.notes.endswith(MORE)
     ours = kept.notes[len(NOTES) : -len(MORE)].decode()
@@ -133,13 +160,14 @@ def test_notes_in_memory_md_are_byte_for_byte_the_same_after_two_hundred_records
 
 
 @pytest.mark.parametrize("command", ["repair", "sync"])
-def test_a_deleted_journal_is_written_again_from_the_graph(home: Home, command: str) -> None:
-    home.attend()
-    home.session(Script(prompts=(BR_11, imports(0)), main=("Understood.", "Understood.")))
-    before = {line["id"]: line["what"] for line in tiers(home).journal}
+def test_a_deleted_journal_is_written_again_from_the_graph(
+    imported: tuple[Home, Tiers], command: str
+) -> None:
+    home, kept = imported
+    before = {line["id"]: line["what"] for line in kept.journal}
     shutil.rmtree(journal_path(home).parent)
 
     home.fabric(command)
 
     assert {line["id"]: line["what"] for line in tiers(home).journal} == before
-    assert len(before) == 1 + TO_A_PROMPT
+    assert len(before) == 1 + IMPORTED + 1

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
 from e2e.harness.home import Home
-from e2e.harness.result import injected
+from e2e.harness.result import Result, injected
 from e2e.harness.script import Script, call
 from e2e.harness.session import Session
 
@@ -51,34 +51,40 @@ def until(condition: Callable[[], bool], deadline_s: float) -> bool:
 def until_offered(session: Session) -> set[str]:
     """Greet until the client offers the server's tools; their names without the prefix."""
 
-    def offered() -> set[str]:
-        return {t.removeprefix(PREFIX) for t in session.offered if t.startswith(PREFIX)}
-
     def greeted() -> bool:
         session.say("Hello.")
-        return bool(offered())
+        return bool(of_the_server(session.offered))
 
     until(greeted, CONNECTING_S)
-    return offered()
+    return of_the_server(session.offered)
 
 
-def test_the_nine_tools_of_the_reference_server_are_offered(home: Home) -> None:
-    with home.open(Script(env=LISTED)) as session:
-        offered = until_offered(session)
+def of_the_server(tools: Iterable[str]) -> set[str]:
+    """The names of the server's tools among these, without the prefix."""
+    return {tool.removeprefix(PREFIX) for tool in tools if tool.startswith(PREFIX)}
+
+
+@pytest.fixture(scope="module")
+def noted(shared_home: Callable[[], Home]) -> Result:
+    """A session in which the model creates an entity, and a prompt names it."""
+    with shared_home().open(Script(env=LISTED)) as session:
+        until_offered(session)
+        create = call(PREFIX + "create_entities", {"entities": [GATEWAY]})
+        session.say("Please note how our gateway works.", create, "Noted.")
+        session.say("What does zephyr-gateway do?")
+        return session.end()
+
+
+def test_the_nine_tools_of_the_reference_server_are_offered(noted: Result) -> None:
+    offered = of_the_server(noted.requests("main")[-1].tools)
 
     assert offered >= REFERENCE_TOOLS
     assert len(offered - REFERENCE_TOOLS) <= 4
 
 
-def test_an_entity_created_through_the_tools_is_recalled_by_the_next_prompt(home: Home) -> None:
-    with home.open(Script(env=LISTED)) as session:
-        until_offered(session)
-        session.queue(call(PREFIX + "create_entities", {"entities": [GATEWAY]}), "Noted.")
-        session.say("Please note how our gateway works.")
-        session.say("What does zephyr-gateway do?")
-        result = session.end()
+def test_an_entity_created_through_the_tools_is_recalled_by_the_next_prompt(noted: Result) -> None:
+    recalled = injected(noted.main_texts[-1], "UserPromptSubmit")
 
-    recalled = injected(result.main_texts[-1], "UserPromptSubmit")
     assert any("terminates TLS with rustls" in block for block in recalled)
 
 

@@ -58,7 +58,7 @@ def test_a_redirect_is_not_followed(tmp_path: Path, status: int) -> None:
         receiver.answers = [Says(status, (("Location", other.url),))]
         answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
 
-    assert answer.status == status and "redirect" in answer.told
+    assert answer.status == status and "redirect" in answer.message
     assert other.requests == []
 
 
@@ -88,7 +88,7 @@ def test_a_key_that_the_receiver_repeats_is_not_kept(tmp_path: Path) -> None:
         answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
 
     assert answer.text == "wrong: [redacted: key]"
-    assert KEY not in spoken(tmp_path, f"{KEY}\r\n\r\n".encode()).told
+    assert KEY not in spoken(tmp_path, f"{KEY}\r\n\r\n".encode()).message
 
 
 def test_nobody_listening_is_said_so(tmp_path: Path) -> None:
@@ -96,14 +96,14 @@ def test_nobody_listening_is_said_so(tmp_path: Path) -> None:
         url = receiver.url
     answer = over_network(settings(tmp_path, url))(b"{}", "k")
 
-    assert answer.status == 0 and "Nothing listens at 127.0.0.1" in answer.told
+    assert answer.status == 0 and "Nothing listens at 127.0.0.1" in answer.message
     assert answer.remedy
 
 
 def test_an_answer_that_is_no_http_is_no_success(tmp_path: Path) -> None:
     answer = spoken(tmp_path, b"SSH-2.0-server\r\n\r\n")
 
-    assert answer.status == 0 and "could not be reached" in answer.told
+    assert answer.status == 0 and "could not be reached" in answer.message
 
 
 def test_a_receiver_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_receiver_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.M
 
     answer = spoken(tmp_path, b"HTTP/1.1 200 OK\r\nX-Slow: ", drip=True)
 
-    assert answer.status == 0 and "did not answer in time" in answer.told
+    assert answer.status == 0 and "did not answer in time" in answer.message
 
 
 def test_a_certificate_that_nobody_signed_is_not_trusted(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_certificate_that_nobody_signed_is_not_trusted(tmp_path: Path) -> None
         url = receiver.url.replace("http:", "https:")
         answer = over_network(settings(tmp_path, url))(b"{}", "k")
 
-    assert answer.status == 0 and "certificate" in answer.told
+    assert answer.status == 0 and "certificate" in answer.message
     assert "SSL_CERT_FILE" in answer.remedy
     assert receiver.requests == []
 
@@ -138,7 +138,7 @@ def test_a_signed_certificate_is_enough(tmp_path: Path, monkeypatch: pytest.Monk
         url = receiver.url.replace("http:", "https:")
         answer = over_network(settings(tmp_path, url))(b"{}", "k")
 
-    assert answer.status == 202, answer.told
+    assert answer.status == 202, answer.message
 
 
 def test_plain_http_never_goes_through_a_proxy(

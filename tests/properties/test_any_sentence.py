@@ -15,7 +15,6 @@ from memory_fabric.capture.contradiction import contradicted
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.cli.main import main
-from memory_fabric.models import Record
 from memory_fabric.store.health import unreadable_counts as counted
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.settings_file import settings_of
@@ -95,8 +94,8 @@ def test_a_sentence_that_fails_is_set_aside_counted_and_named_without_its_words(
 
     unread = Unread()
     assert unread.attempt(["default"], fails, "a private sentence") == ["default"]
-    unread.tell(memory)
-    unread.tell(memory)
+    unread.report(memory)
+    unread.report(memory)
 
     (failure,) = memory.failures
     assert "1 set aside (IndexError in " in failure

@@ -276,12 +276,12 @@ def test_edges_and_what_is_shown_of_them_meet_the_filters(
         for given in asked:
             filters = filtering.stated(given, NOW)
             expected = stated_edges(memory, Judge(given))
-            room = within(memory, filtering.domains_of(filters)) if filters.domains else memory
+            scoped = within(memory, filtering.domains_of(filters)) if filters.domains else memory
             inside = filtering.for_store(filters, memory)
 
             read = {
                 tuple(edge)
-                for db in room.databases()
+                for db in scoped.databases()
                 for edge in graph.relations_of(
                     db, ENTITIES, only=conditions.of_relations(db, inside)
                 )

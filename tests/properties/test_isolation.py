@@ -1,4 +1,4 @@
-"""The law of rooms: whatever is written, nothing of another domain is ever read in one.
+"""Isolation: whatever is written, nothing of another domain is ever read in an isolated one.
 
 Every text, session and agent bears a mark of its domain, every name of an entity one of the domain
 that first had it. A room shows no mark of another, and only names that it has spoken of itself, or
@@ -262,9 +262,9 @@ class Rooms(RuleBasedStateMachine):
 
     @rule(domain=domains, look=st.deferred(lambda: st.sampled_from(LOOKS)))
     def look(self, domain: str, look: Look) -> None:
-        room = within(self.memory, (domain,))
+        scoped = within(self.memory, (domain,))
         ids = list(dict.fromkeys(self.ids))
-        for found in look(room, ids):
+        for found in look(scoped, ids):
             self.check(domain, found if isinstance(found, str) else repr(found))
 
     def check(self, domain: str, shown: str) -> None:
@@ -282,33 +282,33 @@ def tried(ask: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
         return []
 
 
-def recalled(room: Memory, _ids: list[str]) -> Iterable[Any]:
-    fabric = Fabric(room, NOW)
+def recalled(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
+    fabric = Fabric(scoped, NOW)
     for question in QUESTIONS:
         for depth, session in ((0, ""), (2, "s1")):
             answer = fabric.recall(question, limit=50, depth=depth, session=session, explain=True)
             yield answer_as_json(answer) | {"query": "", "filters": "", "label": "", "notes": ""}
-        outcome = memory_tools.recall(room, {"query": question, "limit": 50}, Provenance("mcp"))
+        outcome = memory_tools.recall(scoped, {"query": question, "limit": 50}, Provenance("mcp"))
         yield [line for line in outcome.texts[0].split("\n") if line.startswith(("-", "Path"))]
 
 
-def injected(room: Memory, _ids: list[str]) -> Iterable[Any]:
-    fabric = Fabric(room, NOW)
+def injected(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
+    fabric = Fabric(scoped, NOW)
     for prompt in ("How do we use Redis for caching?", "Which Redis in the beta domain?"):
         yield fabric.inject_for_prompt(prompt)
         yield explain(fabric, prompt, limit=20).verdicts
     yield fabric.inject_for_agent("database-engineer", ["Tune how we use Redis"])
-    yield load_context.standing(room), load_context.open_points(room)
+    yield load_context.standing_records(scoped), load_context.open_points(scoped)
 
 
-def by_tools(room: Memory, _ids: list[str]) -> Iterable[Any]:
+def by_tools(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
     said_by = Provenance("mcp")
-    yield graph_tools.read_graph(room, {}, said_by)
-    yield graph_tools.open_nodes(room, {"names": [*NAMES, "Redis"]}, said_by)
+    yield graph_tools.read_graph(scoped, {}, said_by)
+    yield graph_tools.open_nodes(scoped, {"names": [*NAMES, "Redis"]}, said_by)
     for query in ("redis", "re", "use", "betamark1", "alphaname", "generalmark1alias"):
-        yield graph_tools.search_nodes(room, {"query": query}, said_by)
-    yield graph_tools.whole_graph(room)
-    for database in room.databases():
+        yield graph_tools.search_nodes(scoped, {"query": query}, said_by)
+    yield graph_tools.whole_graph(scoped)
+    for database in scoped.databases():
         yield (
             entity_search.find(database, "use redis"),
             list(entity_search.all_matching(database, "redis")),
@@ -316,33 +316,33 @@ def by_tools(room: Memory, _ids: list[str]) -> Iterable[Any]:
         yield list(entity_search.all_matching(database, "use redis"))
 
 
-def histories(room: Memory, ids: list[str]) -> Iterable[Any]:
-    yield trace.history(room, None, 100)
+def histories(scoped: Memory, ids: list[str]) -> Iterable[Any]:
+    yield trace.history(scoped, None, 100)
     for name in (*NAMES, "Redis", *ids, "generalmark1alias"):
-        yield trace.history(room, name, 100), tried(trace.why, room, name)
-        yield tried(history_tools.history, room, {"name": name}, Provenance("mcp"))
-        yield tried(plan.find, room, name), resolve.entities_meant(room, name)
-    yield tried(undoing.last, room)
-    for domain in room.domains or ():
-        yield tried(undoing.of_session, room, f"{domain}mark0")
+        yield trace.history(scoped, name, 100), tried(trace.why, scoped, name)
+        yield tried(history_tools.history, scoped, {"name": name}, Provenance("mcp"))
+        yield tried(plan.find, scoped, name), resolve.entities_meant(scoped, name)
+    yield tried(undoing.last, scoped)
+    for domain in scoped.domains or ():
+        yield tried(undoing.of_session, scoped, f"{domain}mark0")
 
 
-def pictures(room: Memory, _ids: list[str]) -> Iterable[Any]:
-    yield overview.overview(room)
-    yield picture(room, NOW)
-    yield status.tiers(room, 0.0)[0]
+def pictures(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
+    yield overview.overview(scoped)
+    yield picture(scoped, NOW)
+    yield status.tiers(scoped, 0.0)[0]
 
 
-def lists(room: Memory, ids: list[str]) -> Iterable[Any]:
-    yield room.find_records("1"), candidates.waiting(room), merging.all_aliases(room)
-    yield [contradicting(room, record) for record in room.find_records("1")]
-    yield list(KnownNames(room, "Use Redis with " + " ".join(NAMES)).values())
+def lists(scoped: Memory, ids: list[str]) -> Iterable[Any]:
+    yield scoped.find_records("1"), candidates.waiting(scoped), merging.all_aliases(scoped)
+    yield [contradicting(scoped, record) for record in scoped.find_records("1")]
+    yield list(KnownNames(scoped, "Use Redis with " + " ".join(NAMES)).values())
     yield (
-        client_memory_files.candidates(room, Filters())[0],
-        retention.stale(room, "2030-01-01", limit=99),
+        client_memory_files.candidates(scoped, Filters())[0],
+        retention.stale(scoped, "2030-01-01", limit=99),
     )
-    yield exchange.export_lines(room.databases())
-    for database in room.databases():
+    yield exchange.export_lines(scoped.databases())
+    for database in scoped.databases():
         yield invariants.orphans(database), invariants.variants(database)
         yield invariants.alias_conflicts(database), counts.count_by_domain([database], 9).first
         aged = [*last_mentions.entities(database, "9"), *last_mentions.records(database, "9", NOW)]

@@ -1,4 +1,4 @@
-"""Rooms: the domain of who speaks, by his type, his place, his name; and who is confined to it."""
+"""The domain of an agent: by its type, its folder or its name; and isolation in it."""
 
 from __future__ import annotations
 

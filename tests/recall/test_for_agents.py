@@ -54,10 +54,10 @@ queues_of_hits = st.lists(
 
 class TestSharing:
     @given(queues_of_hits, st.integers(0, 1500))
-    def test_the_room_is_never_exceeded(self, queues: list[list[Hit]], room: int) -> None:
-        kept = for_agents.shared(queues, room, inject.MAX_HITS)
+    def test_the_room_is_never_exceeded(self, queues: list[list[Hit]], chars_left: int) -> None:
+        kept = for_agents.shared(queues, chars_left, inject.MAX_HITS)
 
-        assert sum(len(render.hit_line(hit)) + 1 for hit in kept) <= room
+        assert sum(len(render.hit_line(hit)) + 1 for hit in kept) <= chars_left
 
     @given(queues_of_hits)
     def test_every_task_with_a_hit_has_its_best_where_a_line_of_each_has_room(

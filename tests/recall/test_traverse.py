@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory_fabric.models import Relation
-from memory_fabric.recall.traverse import MAX_PATHS, most_telling, walk
+from memory_fabric.recall.traverse import MAX_PATHS, most_relevant, walk
 
 RECOMMENDS = Relation("database-engineer", "recommends", "cursor-pagination")
 USES = Relation("cursor-pagination", "uses", "PostgreSQL")
@@ -73,7 +73,7 @@ def test_the_store_is_asked_once_a_level() -> None:
 def test_paths_that_name_what_was_asked_come_first() -> None:
     other = Relation("database-engineer", "likes", "tea")
 
-    paths = most_telling([(other,), (RECOMMENDS, USES)], ["pagination", "recommend"])
+    paths = most_relevant([(other,), (RECOMMENDS, USES)], ["pagination", "recommend"])
 
     assert paths[0] == (RECOMMENDS, USES)
 
@@ -81,4 +81,4 @@ def test_paths_that_name_what_was_asked_come_first() -> None:
 def test_an_answer_shows_a_handful_of_paths() -> None:
     paths = [(Relation("hub", "touches", f"n{i}"),) for i in range(100)]
 
-    assert len(most_telling(paths, [])) == MAX_PATHS
+    assert len(most_relevant(paths, [])) == MAX_PATHS

@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter, methods, version
@@ -234,6 +234,7 @@ METAS = st.dictionaries(
     st.one_of(st.just({}), st.fixed_dictionaries({"notifications": FILTERS | PIECES})),
     METAS | PIECES,
 )
+@example("subscriptions/listen", {}, {"notifications": {"toolsListChanged": None}}, {})
 def test_parameters_are_refused_where_the_models_of_the_sdk_refuse_them(
     method: str, params: dict[str, Any], more: dict[str, Any], meta: Any
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.models import Entity, Record
-from memory_fabric.session.checkpoint import Part, block, checkpoint, laid_out, open_task
+from memory_fabric.session.checkpoint import Part, block, checkpoint, fitted_lines, open_task
 
 NOW = "2026-03-01T12:00:00.000Z"
 TASK = "Build the analytics importer for CSV uploads"
@@ -127,13 +127,13 @@ class TestRoom:
         st.integers(0, 3000),
     )
     def test_the_room_is_kept_and_every_part_has_its_share(
-        self, parts: list[Part], room: int
+        self, parts: list[Part], chars_left: int
     ) -> None:
-        kept = laid_out(parts, room)
+        kept = fitted_lines(parts, chars_left)
 
-        assert sum(len(line) + 1 for line, _ in kept) <= room
-        assert kept == laid_out(parts, room)
-        if sum(part.share for part in parts) <= room:
+        assert sum(len(line) + 1 for line, _ in kept) <= chars_left
+        assert kept == fitted_lines(parts, chars_left)
+        if sum(part.share for part in parts) <= chars_left:
             certain = [
                 part.lines[0] for part in parts if part.lines and len(part.lines[0][0]) < part.share
             ]

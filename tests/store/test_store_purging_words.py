@@ -12,7 +12,7 @@ import pytest
 from memory_fabric.clients.claude_code.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Entity, Provenance
-from memory_fabric.session.turn_dedup import sorted_out
+from memory_fabric.session.turn_dedup import with_owners
 from memory_fabric.store import backup, graph, journal, log, merge, notices, sessions, spool
 from memory_fabric.store.forget import plan, purge_files, purge_rows
 from memory_fabric.store.forget import purge as purging
@@ -316,9 +316,9 @@ def test_a_copy_of_an_erased_turn_in_a_forks_transcript_is_known(world: World) -
     purge(memory, PLAIN)
     copy = Turn("another-id", "user", f"It is {PLAIN}, yes.", AT, session="fork")
 
-    [heard] = sorted_out(database(memory), [copy], "fork")
+    [owned] = with_owners(database(memory), [copy], "fork")
 
-    assert not heard.is_new and heard.owner == "s1"
+    assert not owned.is_new and owned.owner == "s1"
 
 
 def test_a_word_that_looks_like_an_id_is_sought_as_a_word(world: World) -> None:

@@ -39,12 +39,12 @@ def rows(memory: Memory, sql: str) -> list[tuple[object, ...]]:
 def test_an_entity_of_several_domains_shows_what_each_says_itself(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
     create(memory, "api", "runs on two nodes", OPS)
-    room = within(memory, ("ops",))
+    scoped = within(memory, ("ops",))
 
-    assert rows(room, "SELECT name, domain, created_at FROM entities") == [
+    assert rows(scoped, "SELECT name, domain, created_at FROM entities") == [
         ("api", "ops", "2026-01-03")
     ]
-    assert rows(room, "SELECT text FROM observations") == [("runs on two nodes",)]
+    assert rows(scoped, "SELECT text FROM observations") == [("runs on two nodes",)]
 
 
 def test_no_domain_at_all_shows_nothing(memory: Memory) -> None:
@@ -57,10 +57,10 @@ def test_no_domain_at_all_shows_nothing(memory: Memory) -> None:
 def test_who_is_confined_cannot_be_let_out_by_asking_for_more(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
 
-    room = within(within(memory, ("ops",)), ("law", "ops"))
+    scoped = within(within(memory, ("ops",)), ("law", "ops"))
 
-    assert room.domains == ("ops",)
-    assert rows(room, "SELECT name FROM entities") == []
+    assert scoped.domains == ("ops",)
+    assert rows(scoped, "SELECT name FROM entities") == []
 
 
 def test_rows_cannot_be_changed_past_the_one_way_in(memory: Memory) -> None:
@@ -72,13 +72,13 @@ def test_rows_cannot_be_changed_past_the_one_way_in(memory: Memory) -> None:
 
 
 def test_what_is_written_from_a_room_lands_and_is_read_there(memory: Memory) -> None:
-    room = within(memory, ("ops",))
+    scoped = within(memory, ("ops",))
 
-    create(room, "api", "runs on two nodes", OPS)
-    room.remember(decision("Page the owner", domain="ops"), OPS)
+    create(scoped, "api", "runs on two nodes", OPS)
+    scoped.remember(decision("Page the owner", domain="ops"), OPS)
 
-    assert rows(room, "SELECT text FROM observations") == [("runs on two nodes",)]
-    assert [record.what for record in room.find_records("1")] == ["Page the owner"]
+    assert rows(scoped, "SELECT text FROM observations") == [("runs on two nodes",)]
+    assert [record.what for record in scoped.find_records("1")] == ["Page the owner"]
 
 
 def test_a_change_tells_nothing_of_spellings_that_others_have(memory: Memory) -> None:
@@ -113,14 +113,14 @@ SAID = {"entityName": "Redis", "observations": ["Use Redis"]}
 def test_who_deletes_in_a_room_leaves_what_a_record_outside_says_too(
     memory: Memory, kind: str, payload: dict[str, object]
 ) -> None:
-    room = within(memory, ("law",))
-    room.remember(TOLD._replace(domain="law"), LAW)
+    scoped = within(memory, ("law",))
+    scoped.remember(TOLD._replace(domain="law"), LAW)
     memory.remember(TOLD._replace(domain="ops"), OPS)
 
-    room.write(kind, payload, LAW, store="project")
+    scoped.write(kind, payload, LAW, store="project")
 
     assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "ops")]
-    assert rows(room, "SELECT text FROM observations") == []
+    assert rows(scoped, "SELECT text FROM observations") == []
     undo.undo(memory, [undo.last(memory)], LAW)
     assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "law")]
 
@@ -160,10 +160,10 @@ def test_what_two_domains_say_in_the_same_words_is_told_once(memory: Memory) -> 
 
 
 def test_the_ledger_of_a_session_is_kept_from_a_room_too(memory: Memory) -> None:
-    room = within(memory, ("ops",))
+    scoped = within(memory, ("ops",))
 
     sessions.record_injections(
-        room.session_database(), "s1", "", ["record:x"], "prompt", "2026-01-01"
+        scoped.session_database(), "s1", "", ["record:x"], "prompt", "2026-01-01"
     )
 
     assert sessions.injected(memory.session_database(), "s1", "") == {"record:x"}

@@ -25,7 +25,7 @@ def script(name: str) -> str:
 
 def number(name: str) -> float:
     """A number that the search of the page is made of."""
-    (found,) = re.findall(rf"\b{name} = ([\d.]+)", script("search.js"))
+    (found,) = re.findall(rf"\b{name} = ([\d.]+)", script("local_search.js"))
     return float(found)
 
 
@@ -53,7 +53,7 @@ def test_a_page_without_a_server_ranks_with_the_numbers_of_recall(name: str, val
 
 
 def test_a_page_without_a_server_believes_as_much_as_recall() -> None:
-    (inside,) = re.findall(r"TRUST_FACTORS = table\(\{ (.*?) \}\)", script("search.js"))
+    (inside,) = re.findall(r"TRUST_FACTORS = table\(\{ (.*?) \}\)", script("local_search.js"))
 
     found = {name: float(factor) for name, factor in re.findall(r"(\w+): ([\d.]+)", inside)}
 
@@ -61,7 +61,7 @@ def test_a_page_without_a_server_believes_as_much_as_recall() -> None:
 
 
 def test_words_that_the_page_passes_over_are_passed_over_by_recall() -> None:
-    (inside,) = re.findall(r"COMMON = new Set\((.*?)\.split", script("search.js"), re.DOTALL)
+    (inside,) = re.findall(r"COMMON = new Set\((.*?)\.split", script("local_search.js"), re.DOTALL)
 
     words = set(" ".join(re.findall(r'"(.*?)"', inside)).split())
 
@@ -93,7 +93,7 @@ def test_every_word_that_a_picture_may_hold_is_told_in_words(
 
 
 def test_the_page_knows_a_result_that_a_prompt_would_be_given() -> None:
-    assert f'GIVEN = "{explain.GIVEN}"' in script("recalled.js")
+    assert f'GIVEN = "{explain.GIVEN}"' in script("server_search.js")
 
 
 @pytest.mark.parametrize("spelled", ["PostgreSQL", "postgre-sql", "Postgre_SQL", "postgre sql"])

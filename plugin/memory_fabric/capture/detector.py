@@ -27,14 +27,20 @@ _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "respost
 # Sentences are the same from this share of common content words.
 _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
-_CUES = (*standing_cues.CUES, *standing_cues_by_language.CUES)
+_EAST_ASIAN_FROM = "\u2e80"
+
+
+def _gate(cues: Sequence[Cue]) -> set[str]:
+    """Return the words of the cues that are enough by themselves."""
+    return {word for cue in cues if cue[1] >= ENOUGH for word in cue[2].split("|")}
+
 
 # Three gates, so that a prompt in English is not searched for words of other scripts.
-_EAST_ASIAN_FROM = "\u2e80"
-_WORDS = {word for cue in _CUES for word in cue[2].split("|") if cue[1] >= ENOUGH}
-_PLAIN = tuple(sorted(word for word in _WORDS if word.isascii()))
-_EAST_ASIAN = tuple(sorted(word for word in _WORDS if max(word) >= _EAST_ASIAN_FROM))
-_ACCENTED = tuple(sorted(_WORDS.difference(_PLAIN, _EAST_ASIAN)))
+_CUES = (*standing_cues.CUES, *standing_cues_by_language.CUES)
+_WESTERN = _gate(standing_cues_by_language.WESTERN)
+_ACCENTED = {word for word in _WESTERN if not word.isascii()}
+_PLAIN = _gate(standing_cues.CUES) | (_WESTERN - _ACCENTED)
+_EAST_ASIAN = _gate(standing_cues_by_language.EAST_ASIAN)
 
 
 class Heard(Value):
@@ -45,7 +51,7 @@ class Heard(Value):
 
 
 def may_hear(prompt: str) -> bool:
-    """Return False, within microseconds, for most prompts in which nothing can be heard."""
+    """Return False, by substrings alone, for most prompts in which nothing can be heard."""
     lowered = typed_ends(prompt).lower().replace("’", "'")
     if is_from_machine(lowered):
         return False

@@ -7,7 +7,7 @@ from memory_fabric.capture.subject import subject
 from memory_fabric.errors import DeadlinePassed, StoreUnavailable
 from memory_fabric.language.concepts import concepts
 from memory_fabric.language.vocabulary import entity_type
-from memory_fabric.recall.dedupe import FILLERS, tells
+from memory_fabric.recall.dedupe import FILLERS, is_decisive
 from memory_fabric.recall.parse import parse
 from memory_fabric.store.fts_query import match_expression
 from memory_fabric.store.memory import USER_SCOPES
@@ -61,7 +61,7 @@ def _near(a: Record, b: Record) -> bool:
     left, right = words(a.what), words(b.what)
     telling = set(left) ^ set(right)
     names = {word for r in (a, b) for e in r.entities for word in words(e.name)}
-    if any(tells(word, names) or entity_type(word) for word in telling):
+    if any(is_decisive(word, names) or entity_type(word) for word in telling):
         return False
     if left == right and _named(a.what) != _named(b.what):
         return False

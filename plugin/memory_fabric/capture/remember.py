@@ -55,16 +55,14 @@ def state(
     uncertain, or if nothing but a secret was said.
     """
     if "[redacted: " in record.what:
-        from memory_fabric.redaction.redact import (
-            says_only_secrets,
-        )  # late: only for stated records
+        # late: only for stated records
+        from memory_fabric.redaction.redact import says_only_secrets
 
         if says_only_secrets(record.what):
             return None, False
     if record.scope == "global":
-        from memory_fabric.capture.identifying_names import (
-            for_everybody,
-        )  # late: rare, and never in a hook
+        # late: rare, and never in a hook
+        from memory_fabric.capture.identifying_names import for_everybody
 
         record = for_everybody(record, memory)
     unread = Unread()
@@ -74,7 +72,7 @@ def state(
     is_new = stored is not None and stored.id == made.id
     if stored is not None and is_new and stored.confidence >= STORED_FROM:
         unread.attempt(None, _learn_aliases, memory, stored, provenance)
-    unread.tell(memory)
+    unread.report(memory)
     return stored, is_new
 
 
@@ -93,7 +91,7 @@ def stated(
         return statement(text, type=type, why=why, alternatives=alternatives, known=known)
 
     record = unread.attempt(plain, read)
-    unread.tell(memory)
+    unread.report(memory)
     return record
 
 

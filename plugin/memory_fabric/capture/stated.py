@@ -33,7 +33,18 @@ _WITH_NOUN = frozenset(
     """project repo repository codebase app application team company proyecto repositorio equipo
     projeto repositório equipe projet projekt""".split()
 )
-_DEICTIC = ("这样", "那样", "それ", "これ", "이렇게", "그렇게", "그것", "이것")
+_DEICTIC = (
+    "这样",
+    "那样",
+    "それ",
+    "これ",
+    "このよう",
+    "そのよう",
+    "이렇게",
+    "그렇게",
+    "그것",
+    "이것",
+)
 _RULE = (
     r"\b(?:always|never|must|don't|do not|should|immer|nie|niemals|muss|nicht|siempre|nunca|debe|"
     r"no|toujours|jamais|doit|ne|sempre|deve|não)\b|不要|必须|始终|总是|禁止|必ず|常に|しない|항상|반드시|마"
@@ -58,7 +69,11 @@ def stated(text: str) -> list[Statement]:
     sentences = segments(typed_ends(text))
     if is_specification(sentences):
         sentences = [s for s in sentences if not s.bullet and not s.heading]
-    found = (statement_in(s.text) for s in sentences if not s.question)
+    found = (
+        statement_in(sentence.text, is_first=place == 0)
+        for place, sentence in enumerate(sentences)
+        if not sentence.question
+    )
     return list(dict.fromkeys(statement for statement in found if statement))
 
 
@@ -68,9 +83,13 @@ def may_state(text: str) -> bool:
     return any(word in lowered for word in _WORDS) and not is_from_machine(lowered)
 
 
-def statement_in(sentence: str) -> Statement | None:
+def statement_in(sentence: str, *, is_first: bool = True) -> Statement | None:
     """Return what one sentence states by the first form that it has, if any."""
-    return next((made for form in FORMS for made in (stated_as(form, sentence),) if made), None)
+    for form in FORMS:
+        made = stated_as(form, sentence) if is_first or not form.first else None
+        if made:
+            return made
+    return None
 
 
 def stated_as(form: Form, sentence: str) -> Statement | None:
@@ -82,7 +101,7 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
     for expression in form.expressions:
         match = pattern(expression).match(sentence)
         if match:
-            said = next((part for part in match.groupdict().values() if part), "")
+            said = match.groupdict().get("said") or ""
             return _made(form, said, match.group())
     return None
 
@@ -94,7 +113,7 @@ def _made(form: Form, said: str, matched: str) -> Statement | None:
             return inner
     said = said or matched
     kind = form.type
-    if form.name == "remember" and pattern(_RULE).search(said):
+    if form.first and pattern(_RULE).search(said):
         kind = "constraint"
     named = form.kind in ("identity", "relationship")
     if not named and not _names_something(said, form.content_words):

@@ -45,7 +45,7 @@ class Unread:
         instead: T = default
         return instead
 
-    def tell(self, memory: Memory) -> None:
+    def report(self, memory: Memory) -> None:
         """Add the unreadable sentences to the memory's failures, and count them in its store."""
         if self.sentences:
             said = f"{self.sentences} set aside ({', '.join(self.places)})"

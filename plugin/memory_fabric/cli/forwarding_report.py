@@ -110,7 +110,7 @@ def send(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
     told = f"{done.arrived} forwarded, {counts['waiting']} still wait, {done.refused} rejected."
     failed = []
     if done.failure:
-        failed.append(f"forward: {done.failure.told} {done.failure.remedy}".rstrip())
+        failed.append(f"forward: {done.failure.message} {done.failure.remedy}".rstrip())
     if done.refused:
         failed.append("forward: the receiver rejected some; memory-fabric status says more.")
     return told, counts, failed

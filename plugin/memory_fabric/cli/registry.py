@@ -44,14 +44,14 @@ COMMANDS = (
     ),
     Command(
         "history",
-        "commands.history",
+        "commands.why_history",
         "history",
         ASK,
         "Show what changed and who changed it, newest first.",
     ),
     Command(
         "why",
-        "commands.why",
+        "commands.why_history",
         "why",
         ASK,
         "Show where a memory comes from, and which sessions were given it.",
@@ -72,7 +72,7 @@ COMMANDS = (
     ),
     Command(
         "stale",
-        "commands.stale",
+        "commands.stale_prune",
         "stale",
         ASK,
         "List memories that have not been mentioned for long, oldest first.",
@@ -100,7 +100,7 @@ COMMANDS = (
     ),
     Command(
         "prune",
-        "commands.prune",
+        "commands.stale_prune",
         "prune",
         CHANGE,
         "Show what `stale` shows, ask, and then remove exactly that.",

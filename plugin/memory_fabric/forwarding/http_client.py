@@ -40,7 +40,7 @@ class Answer(Value):
     """
 
     status: int
-    told: str = ""
+    message: str = ""
     remedy: str = ""
     retry_after_s: float = 0.0
     text: str = ""
@@ -82,8 +82,8 @@ def _without_key(answer: Answer, key: str) -> Answer:
     """Remove the key from an answer: a receiver may repeat it."""
     if not key:
         return answer
-    told, text = (part.replace(key, REMOVED) for part in (answer.told, answer.text))
-    return answer._replace(told=told, text=text)
+    message, text = (part.replace(key, REMOVED) for part in (answer.message, answer.text))
+    return answer._replace(message=message, text=text)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -116,10 +116,10 @@ def _time_limit(seconds: float) -> AbstractContextManager[None]:
 
 def _answer(error: urllib.error.HTTPError, now_s: float) -> Answer:
     text = _text_of(error) if error.code in REFUSED else ""
-    told, remedy = _meaning(error.code)
+    message, remedy = _meaning(error.code)
     stated = error.headers.get("Retry-After", "") if error.headers else ""
     after = _retry_after(stated, now_s)
-    return Answer(error.code, told, remedy, after, text)
+    return Answer(error.code, message, remedy, after, text)
 
 
 def _text_of(error: urllib.error.HTTPError) -> str:
@@ -163,23 +163,23 @@ MEANINGS = {
 def _meaning(status: int) -> tuple[str, str]:
     """Return message and remedy for a status."""
     if 300 <= status < 400:
-        told = "The receiver redirects, which is not followed: the key would be sent along"
-        return f"{told} ({status}).", "Set MEMORY_FABRIC_FORWARD_URL to the final address."
+        message = "The receiver redirects, which is not followed: the key would be sent along"
+        return f"{message} ({status}).", "Set MEMORY_FABRIC_FORWARD_URL to the final address."
     fallback = "It is tried again later."
-    told, remedy = MEANINGS.get(status, ("The receiver failed", fallback))
-    return f"{told} ({status}).", remedy
+    message, remedy = MEANINGS.get(status, ("The receiver failed", fallback))
+    return f"{message} ({status}).", remedy
 
 
 def _unreachable(error: Exception, host: str) -> Answer:
     reason = getattr(error, "reason", error)
     if isinstance(reason, ssl.SSLCertVerificationError):
-        told = f"The certificate of {host} is not trusted: {reason.verify_message}."
+        message = f"The certificate of {host} is not trusted: {reason.verify_message}."
         return Answer(
-            0, told, "Set SSL_CERT_FILE to the certificate of the authority that signed it."
+            0, message, "Set SSL_CERT_FILE to the certificate of the authority that signed it."
         )
     if isinstance(reason, ssl.SSLError):
-        told = f"{host} failed to negotiate TLS: {reason.reason}."
-        return Answer(0, told, "Check whether the address begins with http or https.")
+        message = f"{host} failed to negotiate TLS: {reason.reason}."
+        return Answer(0, message, "Check whether the address begins with http or https.")
     if isinstance(reason, socket.gaierror):
         return Answer(0, f"The name {host} is not known.", "Check the address and the network.")
     if isinstance(reason, ConnectionRefusedError):

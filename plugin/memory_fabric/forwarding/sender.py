@@ -192,7 +192,7 @@ def _note(settings: Settings, done: Sent, clock: Clock) -> float:
         to=settings.forward_url,
         failures=failures,
         next_at=clock.now() + delay_s,
-        last_error=done.failure.told,
+        last_error=done.failure.message,
         remedy=done.failure.remedy,
         error_at=ids.timestamp(clock.now()),
     )
@@ -211,6 +211,6 @@ def _kept(answer: Answer, now_s: float) -> dict[str, Any]:
     return {
         "status": answer.status,
         "at": ids.timestamp(now_s),
-        "told": answer.told,
+        "told": answer.message,
         "text": answer.text,
     }

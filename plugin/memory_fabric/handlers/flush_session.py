@@ -39,9 +39,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         conclude(context, event.session)
     except DeadlinePassed:
         limit.postpone(TRANSCRIPT)
-    gone = memory.find_records("scope = 'local' AND session = ?", (event.session,))
-    if gone:
-        memory.forget([r.id for r in gone], Provenance("cli", session=event.session))
+    local_records = memory.find_records("scope = 'local' AND session = ?", (event.session,))
+    if local_records:
+        memory.forget([r.id for r in local_records], Provenance("cli", session=event.session))
     memory.flush()
     if TRANSCRIPT not in limit.postponed and not is_behind(
         memory, event.session, event.transcript_path, before

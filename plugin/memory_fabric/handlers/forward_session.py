@@ -47,11 +47,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         return None  # the summary of an agent's own context is not the session's
     may_speak = event.name == "Stop"
     texts, mark = _messages(event) if may_speak else _summary(event)
-    told = trigger.news(memory.settings) if may_speak else ""
+    news = trigger.news(memory.settings) if may_speak else ""
     if texts:
         body = _body(context, event, texts, mark)
-        told = _keep(memory, body, may_speak=may_speak) or told
-    notice = notice_texts.problem(told, memory.settings)
+        news = _keep(memory, body, may_speak=may_speak) or news
+    notice = notice_texts.problem(news, memory.settings)
     return Reply(notice=notice, receipts=trigger.receipts(memory.settings))
 
 
@@ -69,9 +69,9 @@ def _messages(event: Event) -> tuple[list[str], str]:
 
 
 def _summary(event: Event) -> tuple[list[str], str]:
-    from memory_fabric.session.compaction_summary import said_in  # late: for this event only
+    from memory_fabric.session.compaction_summary import summary_text  # late: for this event only
 
-    text = _fit(said_in(events.compact_summary(event)), MAX_SUMMARY_CHARS)
+    text = _fit(summary_text(events.compact_summary(event)), MAX_SUMMARY_CHARS)
     return [text] if text else [], text
 
 
@@ -110,10 +110,10 @@ def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
     except SpoolFull as full:
         memory.fail(f"forward: {full}")
         if spool.count_dropped(settings.home):
-            told = f"{full.message} {SENT_BY}"
+            news = f"{full.message} {SENT_BY}"
             if may_speak:
-                return told
-            notices.add(settings.home, told)
+                return news
+            notices.add(settings.home, news)
     except (OSError, TimeoutError) as error:
         memory.fail(f"forward: this turn is not forwarded, it could not be kept: {error}")
     return ""

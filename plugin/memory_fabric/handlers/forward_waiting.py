@@ -19,6 +19,6 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     with a notice if the receiver is new.
     """
     settings = context.memory.settings
-    told = trigger.news(settings) if event.name == "SessionStart" else ""
-    notice = notice_texts.problem(told, settings)
+    news = trigger.news(settings) if event.name == "SessionStart" else ""
+    notice = notice_texts.problem(news, settings)
     return Reply(notice=notice, receipts=trigger.receipts(settings))

@@ -62,11 +62,11 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     except (FabricError, OSError) as error:  # another process writes: the next start does it
         memory.fail(f"order: {error}")
     block = session_block(event, context)
-    told = [notice_texts.problem(text, memory.settings) for text in _notices(memory)]
+    texts = [notice_texts.problem(text, memory.settings) for text in _notices(memory)]
     if notices.is_first_time(memory.settings.home, "welcome"):
         local = memory.project.local if memory.project else ""
-        told.append(notice_texts.welcome(memory.settings, local))
-    notice = " · ".join(part for part in told if part)
+        texts.append(notice_texts.welcome(memory.settings, local))
+    notice = " · ".join(part for part in texts if part)
     return block.reply._replace(notice=notice)
 
 
@@ -85,7 +85,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
         _inherit(ledger, event)
     seen = ledger.seen()
     shown = memory.native_ids(ledger.started_at)
-    offered = [r for r in standing(memory) if r.id not in shown]
+    offered = [r for r in standing_records(memory) if r.id not in shown]
     pinned = [r for r in offered if r.pinned]
     ours, theirs = render.ours_and_theirs([r for r in offered if not r.pinned])
     fresh = [r for r in (*pinned, *ours, *theirs) if f"record:{r.id}" not in seen]
@@ -121,7 +121,7 @@ def _notes(event: Event, context: RequestContext, seen: Set[str]) -> tuple[str, 
     return text, (protocol.ID, *(debt.ID + record.id for record in waiting))
 
 
-def standing(memory: Memory) -> list[Record]:
+def standing_records(memory: Memory) -> list[Record]:
     """Return the pinned records, then those that hold until changed; own ones before shared ones.
 
     Each group is sorted newest first.
@@ -200,8 +200,8 @@ def _note_launch(memory: Memory, event: Event, now: str) -> None:
     database = memory.session_database()
     sessions.touch(database, event.session, now, event.transcript_path)
     notes = sessions.load_notes(database, event.session)
-    told = launched(memory.settings, event.agent_type, notes)
-    sessions.save_notes(database, event.session, {**notes, **told})
+    launch = launched(memory.settings, event.agent_type, notes)
+    sessions.save_notes(database, event.session, {**notes, **launch})
 
 
 def _read_shared(memory: Memory) -> None:

@@ -26,11 +26,11 @@ def handle(event: Event, context: RequestContext) -> None:
         return
     # late: only for a summary with notes
     from memory_fabric.session import notice_texts
-    from memory_fabric.session.compaction_summary import said_in
+    from memory_fabric.session.compaction_summary import summary_text
     from memory_fabric.session.turn_notes import leave_notice, take
 
     kept = take(
-        context, event.session, [said_in(summary)], source="compaction", quotable=MAX_PROMPTS
+        context, event.session, [summary_text(summary)], source="compaction", quotable=MAX_PROMPTS
     )
     text = notice_texts.kept(kept, context.memory.settings)
     leave_notice(context.memory, text.removeprefix("memory-fabric "))

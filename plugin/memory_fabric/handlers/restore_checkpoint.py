@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.handlers.load_context import standing
+from memory_fabric.handlers.load_context import standing_records
 from memory_fabric.notes import protocol
 from memory_fabric.reply import Reply
 from memory_fabric.session.checkpoint import block
@@ -61,7 +61,7 @@ def _worth_restoring(
     pinned = memory.find_records(f"{HOLDS} AND scope <> 'local' AND pinned = 1", (), MAX_PINNED)
     known = set(memory.native_ids(started_at))
     parts = []
-    for records in (own, pinned, standing(memory)):
+    for records in (own, pinned, standing_records(memory)):
         parts.append([record for record in records if record.id not in known])
         known.update(record.id for record in records)
     return parts[0], parts[1], parts[2]

@@ -13,7 +13,7 @@ from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.ingest_protocol import BETWEEN
 from memory_fabric.models import GENERALIZABLE_FROM, INGEST, Provenance, Record
-from memory_fabric.session.compaction_summary import said_in
+from memory_fabric.session.compaction_summary import summary_text
 from memory_fabric.text import one_line, same_form, without_injected, words
 from memory_fabric.values import Value
 
@@ -74,7 +74,7 @@ def turns(claimed: Claimed) -> list[Turn]:
     same.
     """
     session = session_of(claimed)
-    text = said_in(claimed.ingest.session_summary)
+    text = summary_text(claimed.ingest.session_summary)
     found = [
         Turn(ids.id_for(f"turn {session}\n{part}"), part)
         for message in messages(without_injected(text))

@@ -56,7 +56,7 @@ def _plan(memory: Memory, claimed: Claimed) -> dict[str, Any]:
     unread = Unread()
     known = KnownNames(memory, "\n".join(claimed.ingest.key_decisions))
     found = parts.records(claimed, known, unread)
-    unread.tell(memory)
+    unread.report(memory)
     return {"plan": [records.as_object(record) for record in found], "step": 0, "records": []}
 
 

@@ -232,13 +232,13 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
     Where no timer is available (see `timeout`), the lease is the limit.
     """
 
-    def ring() -> None:
+    def on_timeout() -> None:
         if any(database.connection.in_transaction for database in memory.open_databases()):
             again(GRACE_S)
         else:
             raise TooLong
 
-    return time_limit(limit_s, ring)
+    return time_limit(limit_s, on_timeout)
 
 
 def _alive(parent: int) -> Callable[[], bool]:

@@ -67,8 +67,8 @@ def questions(task: str) -> tuple[str, ...]:
     instructions only.
     """
     description, _, prompt = without_injected(task).partition("\n")
-    told = [*_sentences(description), *_in_order(list(_sentences(prompt)))]
-    plain = [words for sentence in told[:MAX_SENTENCES] if (words := _without_errand(sentence))]
+    every = [*_sentences(description), *_in_order(list(_sentences(prompt)))]
+    plain = [words for sentence in every[:MAX_SENTENCES] if (words := _without_errand(sentence))]
     whole = ". ".join(dict.fromkeys(plain))
     if len(whole) <= FOCUS_CHARS:
         return (whole,) if whole else ()
@@ -88,10 +88,10 @@ def text_of(description: object, prompt: str) -> str:
 
 def _beginning(sentences: list[str]) -> str:
     """Return as many sentences as fit into the focus, at least the first."""
-    kept, room = [sentences[0]], FOCUS_CHARS - len(sentences[0])
+    kept, chars_left = [sentences[0]], FOCUS_CHARS - len(sentences[0])
     for sentence in sentences[1:]:
-        room -= len(sentence) + 2
-        if room < 0:
+        chars_left -= len(sentence) + 2
+        if chars_left < 0:
             break
         kept.append(sentence)
     return ". ".join(dict.fromkeys(kept))

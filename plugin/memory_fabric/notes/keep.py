@@ -40,7 +40,8 @@ WHEN, ALSO, AGREED, NOTED = "when", "also", "agreed", "noted"
 
 
 class Said(Value):
-    """What the session's user typed, newest first: all prompts, and those a note may quote.
+    """What the session's user typed: the prompts that a note may quote, newest first, and all
+    prompts, oldest first.
 
     `checked` is False where no quotation earns the user's trust: unattended, or in an SDK session.
     """
@@ -102,7 +103,8 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         if says_only_secrets(text):
             return None
     candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
-    trust, quotation, agreed = _trust(note, said, candidate)
+    known = (memory.project.name,) if memory.project else ()
+    trust, quotation, agreed = _trust(note, said, candidate, known)
     by = by._replace(trust=trust if by.trust == "user" else by.trust)
     why = without_secrets(note.why)
     entities, relations = extract(f"{text}. {why}" if why else text, known=KnownNames(memory, text))
@@ -139,21 +141,24 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     return Kept(stored, stored.id == record.id, tuple(closing), against)
 
 
-def _trust(note: Note, said: Said, candidate: Record | None) -> tuple[str, str, bool]:
-    """Return the trust of a note, the quotation that earns it, and whether the user agreed."""
+def _trust(
+    note: Note, said: Said, candidate: Record | None, known: Sequence[str]
+) -> tuple[str, str, bool]:
+    """Return the trust of a note, the quotation that earns it, and whether the user agreed.
+
+    `known` are names that need not be typed.
+    """
     if not said.checked:
         return "assistant", "", False
     if candidate is not None:
-        words = (str(candidate.evidence.get("prompt") or candidate.what),)
+        words = str(candidate.evidence.get("prompt") or candidate.what)
         note = note._replace(quotation=candidate.what)
-        return (
-            ("user", candidate.what, False)
-            if not check(note, words, (*words, *said.all))
-            else ("assistant", "", False)
-        )
+        if not check(note, (words,), (*said.all, words), known):
+            return "user", candidate.what, False
+        return "assistant", "", False
     if not note.quotation:
         return "assistant", "", False
-    if not check(note, said.quotable, said.all):
+    if not check(note, said.quotable, said.all, known):
         return "user", note.quotation, False
     agreed = note.kind == "decision" and any(
         is_assent(prompt) and same_form(note.quotation) in same_form(prompt)
@@ -202,4 +207,4 @@ def _drop(memory: Memory, name: str, quoted: Sequence[Record], by: Provenance) -
 def said_in(prompts: Iterable[str], quotable: int, *, checked: bool) -> Said:
     """Return what the user said, from the session's prompts, newest first."""
     typed = tuple(words for prompt in prompts if (words := typed_words(prompt)))
-    return Said(typed[:quotable], typed, checked)
+    return Said(typed[:quotable], typed[::-1], checked)

@@ -89,15 +89,15 @@ def _may_merge(a: Hit, b: Hit) -> bool:
     if is_superseded(a) != is_superseded(b):
         return False
     left, right = _tokens(a.text), _tokens(b.text)
-    telling = {word for token in left ^ right for word in words(token)}
+    differing = {word for token in left ^ right for word in words(token)}
     names = {word for hit in (a, b) for name in hit.entities for word in words(name)}
-    if any(tells(word, names) for word in telling):
+    if any(is_decisive(word, names) for word in differing):
         return False
     stems = [{stem(token) for token in some if token not in FILLERS} for some in (left, right)]
     return stems[0] <= stems[1] or stems[1] <= stems[0]
 
 
-def tells(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
+def is_decisive(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
     """Return True for a word that makes two statements of two texts if only one has it."""
     is_one_letter = len(word) == 1 and word not in FILLERS
     return word in NEGATIONS or is_one_letter or word in names or any(map(str.isdigit, word))

@@ -7,8 +7,7 @@ one budget in turns, each with its best first.
 from __future__ import annotations
 
 from memory_fabric.errors import DeadlinePassed, FabricError
-from memory_fabric.language import concepts as asked
-from memory_fabric.language import task_terms
+from memory_fabric.language import concepts, task_terms
 from memory_fabric.models import Filters, Hit
 from memory_fabric.recall import inject, render
 from memory_fabric.recall.agent_kinds import kind_of
@@ -62,10 +61,10 @@ def for_agent(
     domains = memory.domains or ()
     kind = kind_of(agent_type, memory.settings.agent_terms, domains[0] if domains else "")
     max_chars = SEARCHER_CHARS if kind.searches else inject.AGENT_CHARS
-    room = max_chars - FRAME_CHARS
-    room -= len(render.filter_label(Filters(domains=domains))) + 1 if domains else 0
+    chars_left = max_chars - FRAME_CHARS
+    chars_left -= len(render.filter_label(Filters(domains=domains))) + 1 if domains else 0
     found = asked_for(tasks[:MAX_TASKS], ask, strong_at(now), searches=kind.searches)
-    kept = shared(found, room, SEARCHER_HITS if kind.searches else inject.MAX_HITS)
+    kept = shared(found, chars_left, SEARCHER_HITS if kind.searches else inject.MAX_HITS)
     left = min(KIND_HITS, inject.MAX_HITS - len(kept))
     if left > 0 and (kind.terms or kind.domain):
         given = {hit.id for queue in found for hit in queue}
@@ -74,7 +73,7 @@ def for_agent(
             for hit in _of_kind_if_possible(kind, memory, needed=not kept)
             if hit.id not in given and hit.id not in seen and hit.metadata["record"] not in shown
         ]
-        kept = with_more(kept, fresh[:left], room)
+        kept = with_more(kept, fresh[:left], chars_left)
     return kept, max_chars
 
 
@@ -151,18 +150,18 @@ def is_strong(hit: Hit, query: Query) -> bool:
     """
     if hit.source == "episodes":
         return False
-    concepts = asked.concepts(query)
-    specific = {c.text for c in concepts if c.strength >= inject.SPECIFIC}
+    wanted = concepts.concepts(query)
+    specific = {c.text for c in wanted if c.strength >= inject.SPECIFIC}
     if len(specific.intersection(hit.metadata.get("matched", ()))) < STRONG_SHARED:
         return False
-    stems = {s for c in concepts for s in c.stems}
-    own = {stem(w) for w in words(hit.text) if w not in STOPWORDS and w not in asked.WEAK}
+    stems = {s for c in wanted for s in c.stems}
+    own = {stem(w) for w in words(hit.text) if w not in STOPWORDS and w not in concepts.WEAK}
     held = len(own & stems) / len(own) if own else 0.0
     return float(hit.metadata.get("coverage", 0.0)) >= STRONG_COVERAGE or held >= STRONG_HELD
 
 
-def shared(queues: Sequence[Sequence[Hit]], room: int, max_hits: int) -> list[Hit]:
-    """Return hits of all queues in turns, each queue best first, within `room` characters of lines.
+def shared(queues: Sequence[Sequence[Hit]], chars_left: int, max_hits: int) -> list[Hit]:
+    """Return hits of all queues in turns, each queue best first, in `chars_left` characters.
 
     Every queue gets its best hit as long as there is space for a line; if these do not fit, the
     longest are shortened. Later hits are added whole or not at all, up to `max_hits`. A hit in two
@@ -170,9 +169,9 @@ def shared(queues: Sequence[Sequence[Hit]], room: int, max_hits: int) -> list[Hi
     """
     turns = in_turns(queues)
     first = turns[0] if turns else []
-    kept = shortened(first[: room // (MIN_LINE_CHARS + 1)], room)
+    kept = shortened(first[: chars_left // (MIN_LINE_CHARS + 1)], chars_left)
     rest = [hit for turn in turns[1:] for hit in turn]
-    return with_more(kept, rest[: max(0, max_hits - len(kept))], room)
+    return with_more(kept, rest[: max(0, max_hits - len(kept))], chars_left)
 
 
 def in_turns(queues: Sequence[Sequence[Hit]]) -> list[list[Hit]]:
@@ -190,16 +189,16 @@ def in_turns(queues: Sequence[Sequence[Hit]]) -> list[list[Hit]]:
     return turns
 
 
-def shortened(hits: Sequence[Hit], room: int) -> list[Hit]:
-    """Shorten the longest hits until all lines together fit into `room` characters.
+def shortened(hits: Sequence[Hit], chars_left: int) -> list[Hit]:
+    """Shorten the longest hits until all lines together fit into `chars_left` characters.
 
     Short hits leave their unused share to the longer ones.
     """
     lines = sorted((len(render.hit_line(hit)) + 1, place) for place, hit in enumerate(hits))
     share: dict[int, int] = {}
     for done, (length, place) in enumerate(lines):
-        share[place] = min(length, room // (len(lines) - done))
-        room -= share[place]
+        share[place] = min(length, chars_left // (len(lines) - done))
+        chars_left -= share[place]
     fitting = (within(hit, share[place] - 1) for place, hit in enumerate(hits))
     return [hit for hit in fitting if hit is not None]
 
@@ -222,15 +221,15 @@ def within(hit: Hit, max_chars: int) -> Hit | None:
     return hit
 
 
-def with_more(kept: Sequence[Hit], more: Iterable[Hit], room: int) -> list[Hit]:
+def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list[Hit]:
     """Return the hits of `kept`, and of the others, in order, each that still fits whole."""
     out = list(kept)
-    room -= sum(len(render.hit_line(hit)) + 1 for hit in out)
+    chars_left -= sum(len(render.hit_line(hit)) + 1 for hit in out)
     for hit in more:
         length = len(render.hit_line(hit)) + 1
-        if length <= room:
+        if length <= chars_left:
             out.append(hit)
-            room -= length
+            chars_left -= length
     return out
 
 

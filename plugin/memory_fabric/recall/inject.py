@@ -6,7 +6,7 @@ memories, so that a store without an answer stays silent.
 
 from __future__ import annotations
 
-from memory_fabric.language import concepts as asked
+from memory_fabric.language import concepts
 from memory_fabric.recall.dedupe import is_of_others
 from memory_fabric.text import STOPWORDS, name_key, stem, words
 
@@ -157,7 +157,7 @@ def _sorted_out(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit], list[Hit]]:
 
 def is_silent(query: Query) -> bool:
     """Return True if memory cannot know anything about the prompt: a greeting, a paste, a nod."""
-    return not any(c.strength >= SPECIFIC for c in asked.concepts(query)) or is_paste(query.text)
+    return not any(c.strength >= SPECIFIC for c in concepts.concepts(query)) or is_paste(query.text)
 
 
 def is_paste(text: str) -> bool:
@@ -173,9 +173,11 @@ class _Floor:
 
     def __init__(self, query: Query, hits: Sequence[Hit]) -> None:
         self.past = query.past
-        self.strengths: Mapping[str, float] = {c.text: c.strength for c in asked.concepts(query)}
-        self.stems = frozenset(s for c in asked.concepts(query) for s in c.stems)
-        self.names = asked.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
+        self.strengths: Mapping[str, float] = {c.text: c.strength for c in concepts.concepts(query)}
+        self.stems = frozenset(s for c in concepts.concepts(query) for s in c.stems)
+        self.names = concepts.name_keys(query.asked) | {
+            name_key(hint) for hint in query.entity_hints
+        }
         if _names_a_stranger(query, hits):
             self.coverage, self.held = STRANGER_COVERAGE_FLOORS, STRANGER_HELD_FLOORS
         else:
@@ -233,12 +235,12 @@ class _Floor:
     def _is_named(self, name: str) -> bool:
         """Return True if the prompt names this entity: whole, or by a name in it (`pagination`)."""
         if name_key(name) in self.names:
-            return name.lower() not in asked.WEAK
-        return any(self.strengths.get(word, 0.0) >= asked.NAME_STRENGTH for word in words(name))
+            return name.lower() not in concepts.WEAK
+        return any(self.strengths.get(word, 0.0) >= concepts.NAME_STRENGTH for word in words(name))
 
     def _held(self, text: str) -> float:
         """Return the share of the memory's own content words that the prompt holds."""
-        own = {stem(w) for w in words(text) if w not in STOPWORDS and w not in asked.WEAK}
+        own = {stem(w) for w in words(text) if w not in STOPWORDS and w not in concepts.WEAK}
         return len(own & self.stems) / len(own) if own else 0.0
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.language import concepts as asked
+from memory_fabric.language import concepts
 from memory_fabric.models import Hit
 from memory_fabric.recall.relevance import entities_of, measure
 from memory_fabric.text import name_key, stem, words
@@ -39,7 +39,7 @@ def normalize(
     `explain` the metadata holds the `parts` of each relevance.
     """
     measured = measure(_worth_measuring(candidates, query), query, now, wide=wide)
-    wanted, exact = asked.concepts(query), _exact_names(query)
+    wanted, exact = concepts.concepts(query), _exact_names(query)
     return most_relevant_first([_hit(one, wanted, exact, explain) for one in measured])
 
 
@@ -74,7 +74,7 @@ def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Cand
         kept = [c for c in kept if _holds(words(_whole_text(c)), held)]
     if query.excluded:
         out = frozenset(map(stem, query.excluded))
-        kept = [c for c in kept if out.isdisjoint(asked.stems_of(_whole_text(c)))]
+        kept = [c for c in kept if out.isdisjoint(concepts.stems_of(_whole_text(c)))]
     return kept
 
 

@@ -410,8 +410,8 @@ def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> 
         return True
     if not plain:
         return bool(lowered & PAST_WORDS)
-    told = lowered & PAST_AUXILIARIES or not lowered & PRESENT_WORDS
-    return bool(lowered & LONG_PAST_WORDS or (told and lowered & EARLIER_WORDS))
+    in_past = lowered & PAST_AUXILIARIES or not lowered & PRESENT_WORDS
+    return bool(lowered & LONG_PAST_WORDS or (in_past and lowered & EARLIER_WORDS))
 
 
 def _used_to(tokens: list[str], lowered: set[str]) -> bool:

@@ -17,7 +17,7 @@ from memory_fabric.recall.retrieve import (
     newest,
     relations_around,
     retrieve,
-    standing_at,
+    valid_at,
 )
 from memory_fabric.recall.staleness import mark_stale
 from memory_fabric.values import Value
@@ -98,12 +98,11 @@ class Fabric(RequestContext):
             return Answer(query, notes=(*asked.notes, f"{EXCLUDE_EACH_OTHER}: {asked.against}"))
         inner = self
         if query.filters.domains:
-            from memory_fabric.store.domains.scoped_memory import (
-                within,
-            )  # most memories are never confined
+            # late: most memories are never scoped
+            from memory_fabric.store.domains.scoped_memory import within
 
-            confined = within(self.memory, filtering.domains_of(query.filters))
-            inner = Fabric(confined, self.now, self.similarity)
+            scoped = within(self.memory, filtering.domains_of(query.filters))
+            inner = Fabric(scoped, self.now, self.similarity)
         sought = query._replace(filters=filtering.for_store(query.filters, self.memory))
         if query.terms or query.entity_hints or query.phrases:
             answer = inner._answer(sought, limit, session, explain=explain)
@@ -113,8 +112,8 @@ class Fabric(RequestContext):
         under = filtering.described(query.filters)
         if under and not answer.hits:
             notes = (f"{NOTHING_UNDER} ({under})", *notes)
-        told = answer.query._replace(filters=query.filters)
-        return without_secrets(answer._replace(query=told, notes=notes))
+        shown_query = answer.query._replace(filters=query.filters)
+        return without_secrets(answer._replace(query=shown_query, notes=notes))
 
     def hits_to_inject(
         self,
@@ -147,9 +146,8 @@ class Fabric(RequestContext):
         found = named(text, self.memory)
         if not found:
             return self
-        from memory_fabric.store.domains.scoped_memory import (
-            within,
-        )  # most memories are never confined
+        # late: most memories are never scoped
+        from memory_fabric.store.domains.scoped_memory import within
 
         return Fabric(within(self.memory, (found.domain,)), self.now)
 
@@ -235,7 +233,7 @@ class Fabric(RequestContext):
 
     def _ranked(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
         """Return the hits with their relations and scores, best first."""
-        around = relations_around(hits, self.memory, at=standing_at(query), filters=query.filters)
+        around = relations_around(hits, self.memory, at=valid_at(query), filters=query.filters)
         boosted = boost(hits, around, self.memory.settings.boost_factor)
         return rank(boosted, self._then(query), past=query.past)
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from memory_fabric.language import concepts as asked
-from memory_fabric.language import time_hints
+from memory_fabric.language import concepts, time_hints
 from memory_fabric.recall import succession
 from memory_fabric.text import name_key, runs, stem, words
 
@@ -117,7 +116,7 @@ def measure(
     `now` (ISO 8601) resolves times such as "last week". With `wide` synonyms of the question's
     words count.
     """
-    wanted = asked.concepts(query)
+    wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, _near(wanted) if wide else ())
     weights = _weights(wanted, measured)
     succeeded = () if query.past else succession.inherit(measured, now)
@@ -180,7 +179,7 @@ def _mask_reader(
 
     def bits_of(text: str) -> int:
         bits = 0
-        for word in asked.index_words(text):
+        for word in concepts.index_words(text):
             if word[:3] in beginnings:
                 bits |= by_stem.get(stem(word), 0)
         return bits
@@ -292,7 +291,7 @@ def _group(candidate: Candidate) -> tuple[str, str]:
 
 
 def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) -> None:
-    names = asked.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
+    names = concepts.name_keys(query.asked) | {name_key(hint) for hint in query.entity_hints}
     spans = (*_spans(query.asked, now), *query.spans)
     unasked = frozenset(map(stem, query.unasked))
     for one in measured:
@@ -306,7 +305,7 @@ def _add_what_was_asked(measured: Sequence[Measured], query: Query, now: str) ->
             one.answer = ANSWER_BOOST
         if candidate.text.endswith("?"):
             one.question = -QUESTION_PENALTY
-        if unasked and not unasked.isdisjoint(asked.stems_of(candidate.text)):
+        if unasked and not unasked.isdisjoint(concepts.stems_of(candidate.text)):
             one.unasked = -UNASKED_PENALTY
 
 
@@ -320,7 +319,7 @@ def _spans(text: str, now: str) -> Sequence[tuple[str, str]]:
 
 
 def _is_named(name: str, names: frozenset[str] | set[str]) -> bool:
-    return bool(name) and name_key(name) in names and name.lower() not in asked.WEAK
+    return bool(name) and name_key(name) in names and name.lower() not in concepts.WEAK
 
 
 def _speaker(candidate: Candidate) -> str:

@@ -45,11 +45,11 @@ def render(hits: Iterable[Hit], *, heading: str, max_chars: int) -> str:
 
 def fitting(hits: Sequence[Hit], *, heading: str, max_chars: int) -> list[Hit]:
     """Return the hits whose line `render` shows within this budget."""
-    room = max_chars - _frame_chars([heading])
+    chars_left = max_chars - _frame_chars([heading])
     kept = []
     for hit in hits:
-        room -= len(hit_line(hit)) + 1
-        if room < 0:
+        chars_left -= len(hit_line(hit)) + 1
+        if chars_left < 0:
             break
         kept.append(hit)
     return kept
@@ -72,9 +72,9 @@ def recent_decisions(
     bytes.
     """
     kept = {record.id or record.what: record for record in pinned}
-    standing = [record for record in records if not record.superseded_by]
-    standing.sort(key=lambda record: (record.created_at, record.id), reverse=True)
-    ours, theirs = ours_and_theirs(standing)
+    valid = [record for record in records if not record.superseded_by]
+    valid.sort(key=lambda record: (record.created_at, record.id), reverse=True)
+    ours, theirs = ours_and_theirs(valid)
     for record in ours:
         kept.setdefault(record.id or record.what, record)
     others = [record_line(r) for r in theirs if (r.id or r.what) not in kept]
@@ -181,18 +181,18 @@ def _fenced(
     tail: Sequence[str] = (),
     others: Sequence[str] = (),
 ) -> str:
-    room = max_chars - _frame_chars([*head, *tail])
+    chars_left = max_chars - _frame_chars([*head, *tail])
     kept: list[str] = []
     for line in lines:
-        room -= len(line) + 1
-        if room < 0:
+        chars_left -= len(line) + 1
+        if chars_left < 0:
             break
         kept.append(line)
-    room -= len(OTHERS_HEADING) + 1
+    chars_left -= len(OTHERS_HEADING) + 1
     theirs: list[str] = []
     for line in others:
-        room -= len(line) + 1
-        if room < 0:
+        chars_left -= len(line) + 1
+        if chars_left < 0:
             break
         theirs.append(line)
     kept += [OTHERS_HEADING, *theirs] if theirs else []

@@ -309,7 +309,7 @@ def _walked(
 
         def edges_of(names: Sequence[str], database: Database = database) -> list[Relation]:
             only = conditions.of_relations(database, query.filters)
-            return graph.relations_of(database, names, at=standing_at(query), only=only)
+            return graph.relations_of(database, names, at=valid_at(query), only=only)
 
         try:
             starts = _starts(query, database, candidates)
@@ -319,10 +319,10 @@ def _walked(
         except FabricError as error:
             failures.append(f"graph ({database.kind}): {error}")
     asked = [*query.entity_hints, *query.terms]
-    return traverse.most_telling(dict.fromkeys(paths), asked)
+    return traverse.most_relevant(dict.fromkeys(paths), asked)
 
 
-def standing_at(query: Query) -> str:
+def valid_at(query: Query) -> str:
     """Return the time at which a relation must be valid: now, then, or any."""
     return query.filters.as_of or ("" if query.past else graph.NOW)
 

@@ -60,7 +60,9 @@ def event_in(text: str) -> Event | None:
     names = tuple(
         word
         for word in named
-        if word not in known and word not in STOPWORDS and (word in TECHNOLOGIES or _tells(word))
+        if word not in known
+        and word not in STOPWORDS
+        and (word in TECHNOLOGIES or _is_specific(word))
     )
     if not kinds and not names:
         return None
@@ -78,18 +80,18 @@ def span(event: Event, found: Sequence[Candidate]) -> Span | None:
 
     Of several records the first that names it counts, or the last for an event without a name.
     """
-    days = sorted(c.timestamp[:10] for c in found if c.timestamp and _tells_of(c, event))
+    days = sorted(c.timestamp[:10] for c in found if c.timestamp and _mentions(c, event))
     if not days:
         return None
     day = days[0] if event.names else days[-1]
     return (FIRST_DAY, day) if event.earlier else (day, LAST_DAY)
 
 
-def _tells(word: str) -> bool:
+def _is_specific(word: str) -> bool:
     return word not in WEAK and stem(word) not in WEAK and len(word) > 1
 
 
-def _tells_of(candidate: Candidate, event: Event) -> bool:
+def _mentions(candidate: Candidate, event: Event) -> bool:
     entities = " ".join(candidate.metadata.get("entities", ()))
     said = stems_of(f"{candidate.text} {candidate.metadata.get('why') or ''} {entities}")
     for name in event.names:

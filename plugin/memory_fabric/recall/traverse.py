@@ -41,15 +41,15 @@ def walk(
     return tuple(dict.fromkeys(paths))
 
 
-def most_telling(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
+def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
     """Return at most twenty paths: those that name most of the question first, then longer ones."""
     wanted = {word for text in asked for word in words(text)}
 
-    def telling(path: Path) -> tuple[int, int]:
+    def by_relevance(path: Path) -> tuple[int, int]:
         named = {w for r in path for text in (r.source, r.type, r.target) for w in words(text)}
         return -len(named & wanted), -len(path)
 
-    return tuple(sorted(paths, key=telling)[:MAX_PATHS])
+    return tuple(sorted(paths, key=by_relevance)[:MAX_PATHS])
 
 
 def _from(

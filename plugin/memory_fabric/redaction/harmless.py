@@ -102,7 +102,7 @@ _VALUE = (
 _FIRST, _LAST = 0xF0000, 0xFFFFD
 
 
-class Aside:
+class HarmlessParts:
     """A text without its harmless parts; one character of private use holds the place of each."""
 
     def __init__(self, text: str) -> None:
@@ -112,7 +112,7 @@ class Aside:
         # A text that has such characters of its own is left as it is.
         self._is_possible = not any(_FIRST <= ord(c) <= _LAST for c in text) if text else False
 
-    def set_always(self) -> str:
+    def hold_always(self) -> str:
         """The text without what is public or encrypted by its form."""
         folded = self.text.casefold()
         for pieces, form in _ALWAYS:
@@ -120,7 +120,7 @@ class Aside:
                 self._set(_compiled(form))
         return self.text
 
-    def set_named(self, text: str) -> str:
+    def hold_named(self, text: str) -> str:
         """The text without ids and sums, as their names tell."""
         self.text = text
         self._set(_compiled(_VALUE))

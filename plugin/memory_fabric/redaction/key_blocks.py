@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from memory_fabric.redaction import secret_signs as signs
+from memory_fabric.redaction import secret_signs
 
 
 def without_keys(text: str) -> str:
@@ -105,5 +105,5 @@ def _putty_key() -> re.Pattern[str]:
 
 
 def _hide_tail(match: re.Match[str]) -> str:
-    is_key = "=" in match.group(1) or any(map(signs.is_doubtful, match.group(1).split()))
+    is_key = "=" in match.group(1) or any(map(secret_signs.is_doubtful, match.group(1).split()))
     return f"[redacted: private key]\n{match.group(2)}" if is_key else match.group()

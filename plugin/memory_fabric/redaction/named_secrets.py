@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from memory_fabric.redaction import secret_signs as signs
+from memory_fabric.redaction import secret_signs
 from memory_fabric.redaction.secret_names import (
     ENDINGS,
     NAMES,
@@ -21,7 +21,9 @@ from memory_fabric.redaction.secret_names import (
 )
 from memory_fabric.redaction.secret_values import is_known_form, is_words_of_phrase
 
-_LINE_PARTS = tuple({*signs.NAME_PARTS, *signs.VARIABLE_PARTS, *signs.DUMPED_PARTS})
+_LINE_PARTS = tuple(
+    {*secret_signs.NAME_PARTS, *secret_signs.VARIABLE_PARTS, *secret_signs.DUMPED_PARTS}
+)
 
 
 # Parts of the names of variables: what ends so is a password; of these a value is a key; and with
@@ -59,7 +61,7 @@ def without_names(text: str) -> str:
 
 def _without_named(line: str) -> str:
     folded = line.casefold()
-    if not any(part in folded for part in (*_LINE_PARTS, *signs.CALLS)):
+    if not any(part in folded for part in (*_LINE_PARTS, *secret_signs.CALLS)):
         return line
     if is_style(line) or is_definition(line):
         return line

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from memory_fabric.redaction import secret_signs as signs
+from memory_fabric.redaction import secret_signs
 from memory_fabric.redaction.credentials import is_object_id, shapes_in, without_values_of_issuers
 from memory_fabric.redaction.evidence import decodes_to_text, random_words
-from memory_fabric.redaction.harmless import Aside
+from memory_fabric.redaction.harmless import HarmlessParts
 from memory_fabric.redaction.key_blocks import without_keys
 from memory_fabric.redaction.named_secrets import public_name, without_names
 from memory_fabric.redaction.secret_arguments import (
@@ -29,7 +29,7 @@ from memory_fabric.redaction.secret_names import (
 from memory_fabric.redaction.secret_values import without
 from memory_fabric.redaction.secret_words import NAMES as EVERY_NAME
 from memory_fabric.redaction.secret_words import SEEDS
-from memory_fabric.redaction.spoken_secrets import without_told
+from memory_fabric.redaction.spoken_secrets import without_stated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,20 +48,20 @@ _SAYING_NOTHING = frozenset(
 def redact(text: str) -> str:
     """The text with every secret replaced by `[redacted: kind]`; other text byte for byte."""
     folded = text.casefold()
-    aside: Aside | None = None
+    harmless: HarmlessParts | None = None
     for sign, step in STEPS:
         if not sign(text, folded):
             continue
-        if aside is None and step not in (_without_private, without_keys):
-            aside = Aside(text)
-            text = aside.set_always()
+        if harmless is None and step not in (_without_private, without_keys):
+            harmless = HarmlessParts(text)
+            text = harmless.hold_always()
         text = step(text)
-        if step is _without_tokens and aside is not None:
-            text = _without_random(aside.set_named(text))
+        if step is _without_tokens and harmless is not None:
+            text = _without_random(harmless.hold_named(text))
         folded = text.casefold()
     if "[redacted: " in text:
         text = _rest().sub(r"\1", text)
-    return text if aside is None else aside.put_back(text)
+    return text if harmless is None else harmless.put_back(text)
 
 
 def says_only_secrets(text: str) -> bool:
@@ -86,7 +86,7 @@ def redacted(value: Any) -> Any:
         return redact(value)
     if isinstance(value, dict):
         return redacted_object(value)
-    if signs.is_command_line(value):
+    if secret_signs.is_command_line(value):
         return _redacted_words(value)
     if isinstance(value, list | tuple):
         return [redacted(part) for part in value]
@@ -142,7 +142,7 @@ def _without_private(text: str) -> str:
 
 def _without_tokens(text: str) -> str:
     """The text without credentials of a published shape, and without what goes with them."""
-    long_words = [word for word in text.split() if len(word) >= signs.MIN_WORD_CHARS]
+    long_words = [word for word in text.split() if len(word) >= secret_signs.MIN_WORD_CHARS]
     for shape in shapes_in(" ".join(long_words)):
         hidden = shape.sub(_hide_token, text)
         if hidden != text and shape.pattern.startswith(r"\b(?:AKIA"):
@@ -171,15 +171,15 @@ def _runs_of_words(text: str) -> Iterator[tuple[int, int]]:
         bare = word.group().strip(",")
         is_one = 3 <= len(bare) <= 8 and bare.isascii() and bare.isalpha() and bare.islower()
         is_near = not text[end : word.start()].strip() and "\n" not in text[end : word.start()]
-        if is_one and bare not in signs.PROSE and (is_near or not count):
+        if is_one and bare not in secret_signs.PROSE and (is_near or not count):
             start, count = (start if count else word.start()), count + 1
             end = word.end()
             continue
-        if count in range(signs.MIN_SEED_WORDS, 27):
+        if count in range(secret_signs.MIN_SEED_WORDS, 27):
             yield start, end
-        count = int(is_one and bare not in signs.PROSE)
+        count = int(is_one and bare not in secret_signs.PROSE)
         start, end = word.start(), word.end()
-    if count in range(signs.MIN_SEED_WORDS, 27):
+    if count in range(secret_signs.MIN_SEED_WORDS, 27):
         yield start, end
 
 
@@ -241,10 +241,10 @@ def _assignment() -> re.Pattern[str]:
 def _hide_seeds(match: re.Match[str]) -> str:
     lead, value = match.groups()
     first = value.partition("\n")[0]  # the sentence on the next line is none of them
-    value = first if len(first.split()) >= signs.MIN_SEED_WORDS else value
+    value = first if len(first.split()) >= secret_signs.MIN_SEED_WORDS else value
     words = {word.strip("0123456789.,):;-*").lower() for word in value.split()}
     in_forms = sum(word.endswith(("ing", "ed", "ers", "ts", "ces", "ns")) for word in words)
-    if words & signs.PROSE or in_forms > 2:
+    if words & secret_signs.PROSE or in_forms > 2:
         return match.group(0)
     return f"{lead}[redacted: seed phrase]{match.group(2)[len(value) :]}"
 
@@ -252,7 +252,7 @@ def _hide_seeds(match: re.Match[str]) -> str:
 def _hide_token(match: re.Match[str]) -> str:
     token = match.group()
     is_stand_in = len(set(token[-16:].lower())) < 3 or token.endswith(("EXAMPLE", "EXAMPLEKEY"))
-    return token if is_stand_in or not signs.is_doubtful(token) else "[redacted: token]"
+    return token if is_stand_in or not secret_signs.is_doubtful(token) else "[redacted: token]"
 
 
 def _hide_if_random(match: re.Match[str]) -> str:
@@ -278,14 +278,14 @@ def _hide_random(match: re.Match[str]) -> str:
 
 # Each step with the sign without which it changes nothing.
 STEPS: tuple[tuple[Callable[[str, str], bool], Callable[[str], str]], ...] = (
-    (signs.private, _without_private),
-    (signs.key_block, without_keys),
-    (signs.token, _without_tokens),
-    (signs.beside_issuer, without_values_of_issuers),
-    (signs.url, without_url_secrets),
-    (signs.header, without_headers),
-    (signs.command, without_arguments),
-    (signs.named, without_names),
-    (signs.told, without_told),
-    (signs.seeds, _without_seeds),
+    (secret_signs.private, _without_private),
+    (secret_signs.key_block, without_keys),
+    (secret_signs.token, _without_tokens),
+    (secret_signs.beside_issuer, without_values_of_issuers),
+    (secret_signs.url, without_url_secrets),
+    (secret_signs.header, without_headers),
+    (secret_signs.command, without_arguments),
+    (secret_signs.named, without_names),
+    (secret_signs.may_state_secret, without_stated),
+    (secret_signs.seeds, _without_seeds),
 )

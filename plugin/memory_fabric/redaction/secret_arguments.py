@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from memory_fabric.redaction import secret_signs as signs
+from memory_fabric.redaction import secret_signs
 from memory_fabric.redaction.secret_commands import PROGRAMS, VALUE
 from memory_fabric.redaction.secret_names import (
     ENDINGS,
@@ -51,7 +51,7 @@ def without_headers(text: str) -> str:
 def without_arguments(text: str) -> str:
     """The text without secrets that programs are given on their command line, or in .pgpass."""
     folded = text.casefold()
-    for place in signs.programs_in(text, folded):
+    for place in secret_signs.programs_in(text, folded):
         text = _of_program(place).sub(_hide_argument, text)
     text = _long_flag().sub(_hide_flag, text)
     text = _quoted_in_sql().sub(_hide_flag, text)

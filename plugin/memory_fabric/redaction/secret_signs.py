@@ -79,9 +79,8 @@ def beside_issuer(text: str, folded: str) -> bool:
     if not any(_may_be_value(word) for word in text.split()):
         return False
     if not _PIECES:
-        from memory_fabric.redaction.secret_rules import (
-            BESIDE,
-        )  # hundreds of names, for who has a value
+        # late: hundreds of names, only needed for a possible value
+        from memory_fabric.redaction.secret_rules import BESIDE
 
         _PIECES.extend(dict.fromkeys(p for _, said, _ in (*NAMED, *BESIDE) for p in said.split()))
     return any(piece in folded for piece in _PIECES)
@@ -164,7 +163,7 @@ def named(text: str, folded: str) -> bool:
     return any(_has_sign_near(folded, part) for part in VARIABLE_PARTS)
 
 
-def told(text: str, folded: str) -> bool:
+def may_state_secret(text: str, folded: str) -> bool:
     """True if a sentence, a table or a list may say a secret, in any language."""
     for name in _names_in(folded, PAIRS):
         for start, end in _places(folded, name):
@@ -172,11 +171,11 @@ def told(text: str, folded: str) -> bool:
             if any(map(_is_strange, near.split())):
                 return True
     for name in _names_in(folded, PASSWORDS):
-        if any(_may_tell(folded, start, end) for start, end in _places(folded, name)):
+        if any(_may_state(folded, start, end) for start, end in _places(folded, name)):
             return True
     for name in _names_in(folded, SHORT):
         for start, end in _places(folded, name, alone=True):
-            if _may_tell(folded, start, end):
+            if _may_state(folded, start, end):
                 return True
     for name in _names_in(folded, (*KEYS, *COMMON_KEYS)):
         for start, end in _places(folded, name):
@@ -185,10 +184,10 @@ def told(text: str, folded: str) -> bool:
                 _is_mixed(word) and len(word) >= 8 and not _is_label(word) for word in near.split()
             ):
                 return True
-    return " / " in folded or is_table(folded) or _tells_pair(folded) or tells_code(folded)
+    return " / " in folded or is_table(folded) or _may_state_pair(folded) or may_state_code(folded)
 
 
-def tells_code(folded: str) -> bool:
+def may_state_code(folded: str) -> bool:
     """True if a code is named, and a number stands in the text that could be it."""
     if not any(code in folded for code in CODES):
         return False
@@ -320,7 +319,7 @@ def _places(folded: str, name: str, *, alone: bool = False) -> Iterator[tuple[in
         at = folded.find(name, end)
 
 
-def _may_tell(folded: str, start: int, end: int) -> bool:
+def _may_state(folded: str, start: int, end: int) -> bool:
     """True if a sign, a link, or a word with digits or symbols near a name may bring a password."""
     behind = folded[end : end + REACH_CHARS]
     if any(c in SIGNS_BEHIND for c in behind):
@@ -344,7 +343,7 @@ def _is_strange(word: str) -> bool:
     return digits > 0 or any(c in SYMBOLS for c in bare)
 
 
-def _tells_pair(folded: str) -> bool:
+def _may_state_pair(folded: str) -> bool:
     """True if a usual name of an account stands before a slash or colon."""
     return any(
         any(sign in ("/", ":", "|") for sign in folded[end : end + 2])
@@ -394,4 +393,15 @@ def _has_sign_near(folded: str, part: str) -> bool:
     )
 
 
-SIGNS = (private, key_block, token, beside_issuer, url, header, command, named, told, seeds)
+SIGNS = (
+    private,
+    key_block,
+    token,
+    beside_issuer,
+    url,
+    header,
+    command,
+    named,
+    may_state_secret,
+    seeds,
+)

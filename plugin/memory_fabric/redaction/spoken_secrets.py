@@ -28,7 +28,7 @@ from memory_fabric.redaction.secret_names import (
     is_placeholder,
     is_strong,
 )
-from memory_fabric.redaction.secret_signs import ACCOUNTS, is_table, tells_code
+from memory_fabric.redaction.secret_signs import ACCOUNTS, is_table, may_state_code
 from memory_fabric.redaction.secret_tables import without_columns, without_inserted
 from memory_fabric.redaction.secret_values import (
     FILLERS,
@@ -55,7 +55,7 @@ REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
 
 
-def without_told(text: str) -> str:
+def without_stated(text: str) -> str:
     """The text without the secrets that its sentences, tables and lists state."""
     if is_table(text.casefold()):
         text = without_columns(text)
@@ -88,9 +88,9 @@ def without_told(text: str) -> str:
         before = _value_before(text, name.start(), kind)
         if before is not None and before[0] >= (spans[-2][1] if len(spans) > 1 else 0):
             spans.append(before)
-        spans.extend(_telling_near(text, name, kind))
+        spans.extend(_values_near(text, name, kind))
         spans.extend(alone_behind(text, line_end + 1, kind) if line_end < len(text) else ())
-    spans.extend(numbers_of_locks(text) if tells_code(text.casefold()) else ())
+    spans.extend(numbers_of_locks(text) if may_state_code(text.casefold()) else ())
     spans += [
         match.span(1)
         for match in _pair_of_any().finditer(text)
@@ -286,7 +286,7 @@ def _value_before(text: str, end: int, kind: str) -> tuple[int, int] | None:
     return match.start(1) + left, match.start(1) + right
 
 
-def _telling_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[int, int]]:
+def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[int, int]]:
     """Return spans of words in a name's line that can only be secrets."""
     start = max(text.rfind("\n", 0, name.start()) + 1, name.start() - BEFORE_CHARS)
     end = text.find("\n", name.end(), name.end() + REACH_CHARS)
@@ -306,8 +306,8 @@ def _telling_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[i
         left, right = stripped(word)
         core = word[left:right]
         around = text[max(0, token.start() - 24) : token.start()]
-        is_told = is_telling(core) and not is_placeholder(core) and not is_known_form(core)
-        if not is_told or is_code(core, word[right:]) or _public_before().search(around):
+        is_stated = is_telling(core) and not is_placeholder(core) and not is_known_form(core)
+        if not is_stated or is_code(core, word[right:]) or _public_before().search(around):
             continue
         if kind == "password" or len(core) >= (MIN_KEY_CHARS * 2 if kind != "common" else 20):
             yield token.start() + left, token.start() + right

@@ -134,23 +134,23 @@ def block(
         Part(_lines(_said_lines(saved)), SAID_SHARE, 6),
     )
     head = [OPEN_FENCE, HEADING, NOTE]
-    kept = laid_out(parts, max_chars - len("\n".join([*head, CLOSE_FENCE])))
+    kept = fitted_lines(parts, max_chars - len("\n".join([*head, CLOSE_FENCE])))
     if not kept:
         return "", ()
     text = "\n".join([*head, *(line for line, _ in kept), CLOSE_FENCE])
     return text, tuple(id_ for _, id_ in kept if id_)
 
 
-def laid_out(parts: Sequence[Part], room: int) -> list[tuple[str, str]]:
-    """Return the lines that fit into `room` characters, in the order of the parts.
+def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:
+    """Return the lines that fit into `chars_left` characters, in the order of the parts.
 
     Every part is given its share first, then the parts get the rest by their rank.
     """
     chosen: list[set[int]] = [set() for _ in parts]
     for chosen_here, part in zip(chosen, parts, strict=True):
-        room -= _choose(chosen_here, part, min(part.share, room))
+        chars_left -= _choose(chosen_here, part, min(part.share, chars_left))
     for place in sorted(range(len(parts)), key=lambda place: parts[place].rank):
-        room -= _choose(chosen[place], parts[place], room)
+        chars_left -= _choose(chosen[place], parts[place], chars_left)
     return [
         line
         for chosen_here, part in zip(chosen, parts, strict=True)
@@ -159,11 +159,11 @@ def laid_out(parts: Sequence[Part], room: int) -> list[tuple[str, str]]:
     ]
 
 
-def _choose(chosen: set[int], part: Part, room: int) -> int:
+def _choose(chosen: set[int], part: Part, chars_left: int) -> int:
     """Add the part's next lines that fit; return the number of characters they take."""
     taken = 0
     for place, (line, _) in enumerate(part.lines):
-        if place not in chosen and taken + len(line) + 1 <= room:
+        if place not in chosen and taken + len(line) + 1 <= chars_left:
             chosen.add(place)
             taken += len(line) + 1
     return taken
@@ -188,11 +188,11 @@ def _said_lines(saved: Mapping[str, Any]) -> Iterable[str]:
 
 def _list_line(title: str, items: Sequence[str] | None, between: str) -> Iterable[str]:
     """Return one line with as many items as its share allows."""
-    room = ITEMS_SHARE - len(title) - 5
+    chars_left = ITEMS_SHARE - len(title) - 5
     kept = []
     for item in items or ():
-        room -= len(item) + len(between)
-        if room < 0:
+        chars_left -= len(item) + len(between)
+        if chars_left < 0:
             break
         kept.append(item)
     if kept:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from memory_fabric.language.patterns import DOTALL, pattern
 
-_NOT_SAID = r"<analysis>.*?(?:</analysis>|\Z)|</?summary>"
+_NOT_SUMMARY = r"<analysis>.*?(?:</analysis>|\Z)|</?summary>"
 
 
-def said_in(summary: str) -> str:
+def summary_text(summary: str) -> str:
     """Return the summary alone, without analysis and tags."""
-    return pattern(_NOT_SAID, DOTALL).sub("", summary)
+    return pattern(_NOT_SUMMARY, DOTALL).sub("", summary)

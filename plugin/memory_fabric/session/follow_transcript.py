@@ -18,7 +18,7 @@ from memory_fabric.clients.claude_code.transcript import (
     read_on,
 )
 from memory_fabric.models import Provenance
-from memory_fabric.session.turn_dedup import kept_text, sorted_out
+from memory_fabric.session.turn_dedup import episode_text, with_owners
 from memory_fabric.session.turn_notes import take
 from memory_fabric.store import notices, sessions
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from memory_fabric.config import Settings
     from memory_fabric.notes.keep import Kept
     from memory_fabric.recall.request_context import RequestContext
-    from memory_fabric.session.turn_dedup import Heard
+    from memory_fabric.session.turn_dedup import OwnedTurn
     from memory_fabric.store.memory import Memory
 
 # The limit of one reading; later hooks read the rest.
@@ -89,10 +89,10 @@ def follow(
 
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that determine the session's domain, if they make a difference."""
-    told = {AGENT: agent_type} if agent_type or AGENT in notes else {}
+    launch = {AGENT: agent_type} if agent_type or AGENT in notes else {}
     if settings.domains.configured or settings.domain or PLACE in notes:
-        told |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
-    return told
+        launch |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
+    return launch
 
 
 def context_of(context: RequestContext, session: str) -> RequestContext:
@@ -134,38 +134,38 @@ def _remember(
     """Return what became of the notes in these turns, and the session's notes after them."""
     memory = context.memory
     # It may have run in another domain before.
-    heard = sorted_out(memory.whole.session_database(), reading.turns, session)
+    owned = with_owners(memory.whole.session_database(), reading.turns, session)
     unread = Unread()
-    own = [h.turn for h in heard if h.is_own]
-    kept = unread.attempt([], _take_notes, context, heard)
+    own = [h.turn for h in owned if h.is_own]
+    kept = unread.attempt([], _take_notes, context, owned)
     if any(turn.tools or turn.results for turn in own):
         # late: only if work was done
         from memory_fabric.session.store_incidents import keep_incidents
 
         _, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes)
-    _store_episodes(context, heard)
+    _store_episodes(context, owned)
     from memory_fabric.session.session_record import taken
 
     notes = unread.attempt(notes, taken, notes, own, memory.settings.project_dir)
-    unread.tell(memory)
+    unread.report(memory)
     return kept, notes
 
 
-def _take_notes(context: RequestContext, heard: Sequence[Heard]) -> list[Kept]:
+def _take_notes(context: RequestContext, owned: Sequence[OwnedTurn]) -> list[Kept]:
     """Store the notes in the assistant's new turns, those of one turn of the user together."""
     kept: list[Kept] = []
     texts: list[str] = []
-    for place, (turn, owner, is_new, _) in enumerate(heard):
+    for place, (turn, owner, is_new, _) in enumerate(owned):
         if is_new and turn.role == "assistant":
             texts.append(turn.text)
-        is_last = place + 1 == len(heard)
+        is_last = place + 1 == len(owned)
         if texts and (is_last or (turn.role == "user" and turn.text)):
             kept += take(context, owner, texts, until="" if is_last else turn.created_at)
             texts = []
     return kept
 
 
-def _store_episodes(context: RequestContext, heard: Sequence[Heard]) -> None:
+def _store_episodes(context: RequestContext, owned: Sequence[OwnedTurn]) -> None:
     memory = context.memory
     if not memory.settings.episodes_keep_days:
         return
@@ -179,14 +179,14 @@ def _store_episodes(context: RequestContext, heard: Sequence[Heard]) -> None:
             "agent": context.agent_type,
             "created_at": turn.created_at,
         }
-        for turn, owner, is_new, _ in heard
-        if is_new and turn.uuid and (text := kept_text(turn.text))
+        for turn, owner, is_new, _ in owned
+        if is_new and turn.uuid and (text := episode_text(turn.text))
     ]
     if episodes:
         by = Provenance(
             "assistant",
             trust="assistant",
-            session=heard[-1].owner,
+            session=owned[-1].owner,
             agent=context.agent_type,
             domain=context.domain.name,
         )
@@ -201,12 +201,12 @@ def _complain(
     if wrong == [MISSING] and not offset:
         wrong = []  # not written yet, or by a client that keeps none
     wrong += ["bad"] if reading.bad else []
-    told = list(notes.get("told", ()))
+    reported = list(notes.get("told", ()))
     for kind in wrong:
-        if kind in told:
+        if kind in reported:
             continue
-        told.append(kind)
-        notes["told"] = told
+        reported.append(kind)
+        notes["told"] = reported
         count = f" ({reading.bad} lines)" if kind == "bad" else ""
         memory.fail(f"transcript {path}: {COMPLAINTS[kind]}{count}")
         try:

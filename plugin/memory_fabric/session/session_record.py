@@ -10,7 +10,7 @@ from memory_fabric.models import Provenance
 from memory_fabric.session import session_summary
 from memory_fabric.session.working_state import changed_files, item_list, left_to_do
 from memory_fabric.store import records, sessions
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def conclude(context: RequestContext, session: str) -> Record | None:
         failing=_failing(notes),
         decisions=[row[0] for row in made],
         solved=int(notes.get("solved", 0)),
-        commit=identity.commit_at(memory.settings.project_dir),
+        commit=commits.commit_at(memory.settings.project_dir),
     )
     if record is None:
         return None

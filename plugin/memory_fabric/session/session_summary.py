@@ -96,13 +96,13 @@ def summary(
     if files:
         parts.append(f"Changed: {first_of(reversed(files), MAX_FILES_NAMED)}")
     left = f". Left open: {'; '.join(ends)}" if ends else ""
-    room = MAX_WHAT_CHARS - min(len(left), MAX_WHAT_CHARS // 2)
+    chars_left = MAX_WHAT_CHARS - min(len(left), MAX_WHAT_CHARS // 2)
     evidence: dict[str, Any] = {"outcome": outcome, "tasks": tasks, "files": files, "open": ends}
     evidence |= {"decisions": list(decisions)} if decisions else {}
     evidence |= {"commit": commit} if commit else {}
     return Record(
         type="session",
-        what=cut(". ".join(parts), room) + cut(left, MAX_WHAT_CHARS // 2),
+        what=cut(". ".join(parts), chars_left) + cut(left, MAX_WHAT_CHARS // 2),
         outcome=_OUTCOMES[outcome],
         confidence=BASE,
         domain=SESSION,

@@ -9,7 +9,7 @@ from memory_fabric.capture import incidents
 from memory_fabric.capture.shell_commands import MAX_READ_CHARS
 from memory_fabric.models import Provenance
 from memory_fabric.session.working_state import CHANGING_TOOLS, failed_calls
-from memory_fabric.store.projects import identity
+from memory_fabric.store.projects import commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _keep(memory: Memory, incident: incidents.Incident, by: Provenance) -> list[
     A known problem keeps its own evidence: the new solution names it.
     """
     ours = ids.new_id(), ids.new_id()
-    commit = identity.commit_at(memory.settings.project_dir)
+    commit = commits.commit_at(memory.settings.project_dir)
     evidence = dict(incident.problem.evidence) | ({"commit": commit} if commit else {})
     problem = incident.problem._replace(id=ours[0], evidence=evidence | {"solution": ours[1]})
     known = memory.remember(problem, by)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MAX_EPISODE_CHARS = 16 << 10
 
 
-class Heard(Value):
+class OwnedTurn(Value):
     """A turn, its session, and flags: new to memory, and of the current session.
 
     A turn of another session may still be new: that one may have been interrupted before it was
@@ -30,7 +30,7 @@ class Heard(Value):
     is_own: bool
 
 
-def sorted_out(db: Database, turns: Sequence[Turn], session: str) -> list[Heard]:
+def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[OwnedTurn]:
     """Return the turns of a session's transcript in their order, each with its session.
 
     A fork's copies come first: all turns up to the last one that names another session, or that was
@@ -45,12 +45,12 @@ def sorted_out(db: Database, turns: Sequence[Turn], session: str) -> list[Heard]
     ]
     copied = foreign[-1] + 1 if foreign else 0
     return [
-        Heard(turn, keeper or owner, not keeper, place >= copied)
+        OwnedTurn(turn, keeper or owner, not keeper, place >= copied)
         for place, (turn, owner, keeper) in enumerate(zip(turns, owners, keepers, strict=True))
     ]
 
 
-def kept_text(said: str) -> str:
+def episode_text(said: str) -> str:
     """Return the part of a turn that an episode holds, redacted before it is cut."""
     return cut(without_secrets(without_injected(said)).strip(), MAX_EPISODE_CHARS)
 
@@ -83,7 +83,7 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
         keeper = by_uuid.get(turn.uuid, "")
         kept = () if keeper else by_time.get((turn.role, turn.created_at), ())
         if kept:
-            text = cleaned({"text": kept_text(turn.text)})["text"]
+            text = cleaned({"text": episode_text(turn.text)})["text"]
             # A copy of a turn still has what was erased from the original.
             same = (one for one, known in kept if known == text or sessions.ERASED in known)
             keeper = next(same, "")

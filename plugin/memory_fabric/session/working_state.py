@@ -53,13 +53,13 @@ def item_list(
     `before` is the list before these turns.
     """
     items = None if before is None else dict(before)
-    told = {result.tool_use_id: result.text for turn in turns for result in turn.results}
+    results = {result.tool_use_id: result.text for turn in turns for result in turn.results}
     for tool in _that_worked(turns):
         if tool.name == WHOLE_LIST:
             items = _stated(tool.input.get("todos"))
         elif tool.name == NEW_ITEM:
             items = {} if items is None else items
-            number = _number_in(told.get(tool.id, "")) or str(len(items) + 1)
+            number = _number_in(results.get(tool.id, "")) or str(len(items) + 1)
             items[number] = _text(tool.input, "subject"), "pending"
         elif tool.name == CHANGED_ITEM and items is not None:
             number = _text(tool.input, "taskId")

@@ -68,24 +68,24 @@ def find(db: Database, query: str, others: Sequence[str] = ()) -> Found:
     """
     needle = query.lower()
     named, texts = _first(names_with(db, needle)), _first(texts_with(db, needle))
-    told = _by_words(db, terms(query))
+    matches = _by_words(db, terms(query))
     meant = dict(_named_by(db, [query, *others]))
     in_name = dict(named)
-    full = {**dict(told.whole), **dict(texts), **in_name, **meant}
+    full = {**dict(matches.whole), **dict(texts), **in_name, **meant}
     ranked = [
         (
             (
                 number not in meant,
-                ALL_WORDS if number in full else -told.shares.get(number, 0.0),
+                ALL_WORDS if number in full else -matches.shares.get(number, 0.0),
                 number not in in_name,
-                -told.scores.get(number, 0.0),
+                -matches.scores.get(number, 0.0),
                 number,
             ),
             name,
         )
-        for number, name in {**told.names, **full}.items()
+        for number, name in {**matches.names, **full}.items()
     ]
-    is_cut = max(len(named), len(texts), len(told.whole)) >= POOL_ROWS
+    is_cut = max(len(named), len(texts), len(matches.whole)) >= POOL_ROWS
     return Found(tuple(sorted(ranked)), is_cut)
 
 
@@ -109,24 +109,24 @@ def _first(pool: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _by_words(db: Database, asked: Sequence[str]) -> WordMatches:
-    told = WordMatches({}, {}, {}, [])
-    telling = _selective(db, asked)
+    matches = WordMatches({}, {}, {}, [])
+    selective = _selective(db, asked)
     for index, ranked in _RANKED.items():
-        match = fts_query.match_expression(telling[index])
+        match = fts_query.match_expression(selective[index])
         for number, name, score in db.rows(ranked, (match, CANDIDATES)) if match else ():
-            told.names[number] = name
-            if -score > told.scores.get(number, 0.0):
-                told.scores[number] = -score
+            matches.names[number] = name
+            if -score > matches.scores.get(number, 0.0):
+                matches.scores[number] = -score
     if len(asked) < 2:
-        told.shares.update(dict.fromkeys(told.names, 1.0))
-        return told._replace(whole=list(told.names.items()))
-    if all(len(known) == len(asked) for known in telling.values()):
-        _count_words(db, asked, told)
+        matches.shares.update(dict.fromkeys(matches.names, 1.0))
+        return matches._replace(whole=list(matches.names.items()))
+    if all(len(known) == len(asked) for known in selective.values()):
+        _count_words(db, asked, matches)
     else:
-        told.whole.extend(_first(_with_all(db, asked)))
-        likely = sorted(told.names, key=lambda number: -told.scores[number])
-        told.shares.update(_shares(db, likely[:COMPARED], asked))
-    return told
+        matches.whole.extend(_first(_with_all(db, asked)))
+        likely = sorted(matches.names, key=lambda number: -matches.scores[number])
+        matches.shares.update(_shares(db, likely[:COMPARED], asked))
+    return matches
 
 
 # Queries for the best rows of each index with any of the words.
@@ -184,16 +184,16 @@ _ALL_WORDS_IN_ONE = (
 )
 
 
-def _count_words(db: Database, asked: Sequence[str], told: WordMatches) -> None:
+def _count_words(db: Database, asked: Sequence[str], matches: WordMatches) -> None:
     """Set the shares from the entities that hold each word, in any of their texts."""
-    matches = filter(None, (fts_query.match_expression([term]) for term in asked))
-    holders = [{row[0] for row in db.rows(_HOLDERS, (match, match))} for match in matches]
+    expressions = filter(None, (fts_query.match_expression([term]) for term in asked))
+    holders = [{row[0] for row in db.rows(_HOLDERS, (match, match))} for match in expressions]
     if not holders:
         return
     every = sorted(set.intersection(*holders))
-    told.whole.extend(db.rows(_NAMES_OF, (jsontext.dumps(every),)) if every else ())
-    for number in told.names:
-        told.shares[number] = sum(number in there for there in holders) / len(asked)
+    matches.whole.extend(db.rows(_NAMES_OF, (jsontext.dumps(every),)) if every else ())
+    for number in matches.names:
+        matches.shares[number] = sum(number in there for there in holders) / len(asked)
 
 
 _HOLDERS = (

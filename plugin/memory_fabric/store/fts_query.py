@@ -140,10 +140,10 @@ def _most(db: Database, index: str, known: Sequence[tuple[int, list[str]]], limi
     """Match rows with a rare group, and rows with the most frequent groups."""
     rare: list[str] = []
     frequent: list[str] = []
-    room = RANKED_ROWS // 2
+    rows_left = RANKED_ROWS // 2
     for count, group in sorted(known, key=lambda pair: pair[0]):
-        room -= count
-        (rare if room >= 0 else frequent).append(match_expression(group))
+        rows_left -= count
+        (rare if rows_left >= 0 else frequent).append(match_expression(group))
     frequent = frequent[:MAX_IN_QUORUM]
     expression = frequent[0]
     for needed in range(len(frequent), 1, -1):

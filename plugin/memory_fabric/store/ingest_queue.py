@@ -107,8 +107,8 @@ def accept(
     operations = [_operation(memory, ingest, by) for ingest in ingests]
     database = memory.database("project", create=True)
     assert database is not None
-    told = write.apply_all(database, operations)
-    return [_outcome(result) for result in told]
+    results = write.apply_all(database, operations)
+    return [_outcome(result) for result in results]
 
 
 def find(memory: Memory, id_: str) -> QueuedText | None:
@@ -200,11 +200,11 @@ def claim(memory: Memory, worker: str, now: float, lease_s: float) -> Claimed | 
                 "leased_until = ? WHERE seq = ?",
                 (WORKING, worker, ids.timestamp(now + lease_s), seq),
             )
-            id_, body, progress, came = c.execute(
+            id_, body, progress, accepted_at = c.execute(
                 "SELECT id, body, result, created_at FROM intake WHERE seq = ?", (seq,)
             ).fetchone()
             left = json.loads(progress) if progress else {}
-            return Claimed(id_, _ingest(body), attempts + 1, came, left)
+            return Claimed(id_, _ingest(body), attempts + 1, accepted_at, left)
     return None
 
 
@@ -251,19 +251,19 @@ def fail(memory: Memory, id_: str, worker: str, error: str, now: float) -> bool:
     database = _database(memory)
     if database is None:
         return False
-    told = _public_error(memory, error)
+    text = _public_error(memory, error)
     with database.transaction(durable=False) as c:
         row = c.execute(f"SELECT attempts FROM intake WHERE {_OWN_LEASE}", (id_, worker)).fetchone()
         if row is None:
             return False
         if row[0] >= MAX_ATTEMPTS:
-            _mark_dead(c, _OWN_LEASE, (id_, worker), told, ids.timestamp(now))
+            _mark_dead(c, _OWN_LEASE, (id_, worker), text, ids.timestamp(now))
         else:
             due_at = ids.timestamp(now + retry_s(row[0]))
             c.execute(
                 "UPDATE intake SET state = ?, worker = '', leased_until = '', due_at = ?, "
                 f"error = ? WHERE {_OWN_LEASE}",
-                (WAITING, due_at, told, id_, worker),
+                (WAITING, due_at, text, id_, worker),
             )
     return True
 

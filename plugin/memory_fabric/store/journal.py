@@ -117,18 +117,19 @@ def export(
     db: Database,
     operations_path: str,
     decisions_folder: str,
-    told: Callable[[list[dict[str, Any]]], object] | None = None,
+    on_decisions: Callable[[list[dict[str, Any]]], object] | None = None,
 ) -> int:
     """Append every operation that is not in the journal yet; return how many.
 
     The current state of their records is appended to decisions.jsonl in `decisions_folder`, and
-    passed to `told`. A crash between appending and marking writes a line twice; readers fold lines
-    by id. A database that cannot be written is skipped, as it would be exported again every time.
+    passed to `on_decisions`. A crash between appending and marking writes a line twice; readers
+    fold lines by id. A database that cannot be written is skipped, as it would be exported again
+    every time.
     """
     if db.newer or db.read_only:
         return 0
     total = 0
-    while done := _export_some(db, operations_path, decisions_folder, told):
+    while done := _export_some(db, operations_path, decisions_folder, on_decisions):
         total += done
     return total
 
@@ -197,7 +198,7 @@ def _export_some(
     db: Database,
     operations_path: str,
     decisions_folder: str,
-    told: Callable[[list[dict[str, Any]]], object] | None,
+    on_decisions: Callable[[list[dict[str, Any]]], object] | None,
 ) -> int:
     if not has_unexported(db):
         return 0
@@ -215,8 +216,8 @@ def _export_some(
         if decisions:
             prepare_folder(decisions_folder)
             files.append_lines(os.path.join(decisions_folder, DECISIONS), decisions)
-            if told is not None:
-                told(decisions)
+            if on_decisions is not None:
+                on_decisions(decisions)
         c.executemany(
             "UPDATE operations SET journaled = 1 WHERE seq = ?", [(row[0],) for row in rows]
         )

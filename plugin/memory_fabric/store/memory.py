@@ -174,7 +174,7 @@ class Memory:
         if known is not None and known.is_current() and not known.stopgap:
             return known
         if known is not None:
-            self._let_go(kind)
+            self._release(kind)
         path = self.path_of(kind)
         opened = self._opened(path, kind, create)
         if opened is not None:
@@ -287,9 +287,8 @@ class Memory:
             valid_from=record.valid_from or by.at,
         )
         if record.scope == "global":
-            from memory_fabric.store.tiers.anonymise import (
-                anonymised,
-            )  # rare, and never on a prompt
+            # late: rare, and never on a prompt
+            from memory_fabric.store.tiers.anonymise import anonymised
 
             record = anonymised(record, self)
             by = by._replace(author="", origin="", session="", agent="")
@@ -395,7 +394,7 @@ class Memory:
             database.close()
         self._open.clear()
 
-    def _let_go(self, kind: str) -> None:
+    def _release(self, kind: str) -> None:
         """Close a database whose file was removed or replaced, or that is to be opened again.
 
         Operations that are not in the journal yet are appended first, since the open file can still

@@ -22,9 +22,8 @@ def add(home: str, text: str, *, place: str = "", about: str = "") -> None:
     With `place` (a project's id) it waits for the start of a session there. `about` is the id of
     the record that it concerns, by which it can be withdrawn.
     """
-    from memory_fabric.redaction.redact import (
-        redact,
-    )  # slow to import: only needed with a notice
+    # late: slow to import, and only needed with a notice
+    from memory_fabric.redaction.redact import redact
 
     more = {"place": place, "about": about} if place or about else {}
     path = os.path.join(home, NOTICES)

@@ -84,8 +84,8 @@ def _in_order(kind: str, payload: Mapping[str, Any], whole: dict[str, Any]) -> d
     for waiting in places.values():
         waiting.reverse()
     found = whole.get(field, [])
-    told = [(places[tuple(item[f] for f in fields)].pop(), item) for item in found]
-    whole[field] = [item for _, item in sorted(told, key=lambda pair: pair[0])]
+    placed = [(places[tuple(item[f] for f in fields)].pop(), item) for item in found]
+    whole[field] = [item for _, item in sorted(placed, key=lambda pair: pair[0])]
     return whole
 
 

@@ -96,8 +96,8 @@ def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -
         if key in _sent(home) or any(i.key == key for i in (*there, *refused)):
             return False
         data = encoded({"to": to, "place": place, "body": body})
-        room = MAX_BYTES - sum(files.size_of(item.path) for item in (*there, *refused))
-        if len(there) + len(refused) >= MAX_ITEMS or len(data) > room:
+        bytes_left = MAX_BYTES - sum(files.size_of(item.path) for item in (*there, *refused))
+        if len(there) + len(refused) >= MAX_ITEMS or len(data) > bytes_left:
             raise SpoolFull(len(there), len(refused))
         folder = folder_of(home)
         files.write_atomic(os.path.join(folder, f"{ids.new_id(now_s)}.{key}.json"), data)
@@ -210,16 +210,16 @@ def erase(home: str, holds: Callable[[bytes], bool]) -> int:
 
     Raises OSError, TimeoutError.
     """
-    gone = 0
+    deleted = 0
     if not os.path.isdir(folder_of(home)):
-        return gone
+        return deleted
     with _locked(home):
         for folder, _, names in os.walk(folder_of(home)):
             for path in (os.path.join(folder, name) for name in names):
                 if not path.endswith(".lock") and holds(_bytes(path)):
                     _unlink(path)
-                    gone += 1
-    return gone
+                    deleted += 1
+    return deleted
 
 
 def _items(folder: str) -> list[Item]:

@@ -14,11 +14,11 @@ from typing import Any
 ASSETS = files("memory_fabric.viewer") / "assets"
 NONE, SELF = "'none'", "'self'"
 LIBRARY = "vendor/force-graph.min.js"
-# In this order: what is called while the page is read stands before its callers.
+# The order matters: functions that run while the page loads come before their callers.
 SCRIPTS = (
-    "dom.js looks.js model.js route.js filters.js filter_panel.js search.js theme.js scene.js "
-    "paint.js names.js graph.js camera.js pointing.js stage.js panel.js timeline.js find.js "
-    "recalled.js entity.js status.js finder.js keys.js app.js"
+    "dom.js looks.js model.js route.js filters.js filter_panel.js local_search.js theme.js "
+    "scene.js paint.js names.js graph.js camera.js pointing.js stage.js panel.js timeline.js "
+    "search_view.js server_search.js entity.js status.js search_box.js keys.js app.js"
 ).split()
 # The library puts two styles of its own into the page when it starts; they stand in it as strings.
 # Each is put there empty at first.

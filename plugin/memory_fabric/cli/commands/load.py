@@ -13,13 +13,13 @@ def load(as_json: show.AsJson = False) -> int:
     three open questions and blockers. If MEMORY_FABRIC_DOMAIN names a domain that config.toml
     isolates, only memories of this domain.
     """
-    from memory_fabric.handlers.load_context import open_points, standing
+    from memory_fabric.handlers.load_context import open_points, standing_records
     from memory_fabric.recall.agent_domains import visible_to_process
     from memory_fabric.recall.render import recent_decisions
 
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)
-        records, asked = standing(memory), open_points(memory)
+        records, asked = standing_records(memory), open_points(memory)
         failures = list(memory.failures)
     text = recent_decisions(
         [r for r in records if not r.pinned], pinned=[r for r in records if r.pinned], asked=asked

@@ -110,11 +110,15 @@ def is_modern(params: Mapping[str, Any]) -> bool:
 
 
 def check(method: str, params: Mapping[str, Any]) -> None:
-    """Raise Fault for parameters that the method cannot have; `arguments` may be absent, not null.
+    """Raise Fault for invalid parameters of a method.
 
-    As the reference does it; of everything else null is as if it were not there.
+    A parameter that is null counts as absent, as does one inside the filter of a listener; only
+    `arguments` may not be null, as in the reference server.
     """
     stated = {k: v for k, v in params.items() if v is not None or k == "arguments"}
+    wanted = stated.get("notifications")
+    if isinstance(wanted, dict):
+        stated["notifications"] = {k: v for k, v in wanted.items() if v is not None}
     found = next(_problems(method, stated), "")
     if found:
         raise invalid(found)

@@ -145,9 +145,9 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
     queued. The other tiers are updated afterwards.
     """
     confirmed(memory, found.text, found.code)
-    gone = sum(_forget_in(memory, database, found, provenance) for database in memory.databases())
+    count = sum(_forget_in(memory, database, found, provenance) for database in memory.databases())
     memory.flush()
-    return gone
+    return count
 
 
 def payload_for(database: Database, found: Found) -> dict[str, list[object]]:

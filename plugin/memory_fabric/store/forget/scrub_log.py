@@ -269,11 +269,11 @@ def _names(names: Any, target: PurgeTarget) -> list[str]:
     return [name for name in names if not target.is_name(name)]
 
 
-def _ingest(came: Any, target: PurgeTarget) -> Any:
+def _ingest(ingest: Any, target: PurgeTarget) -> Any:
     """Drop an ingested text as a whole if it holds purged text: the rest may reveal it."""
-    said = [part for part in came.values() if isinstance(part, str)]
-    said += [part for part in came.get("key_decisions") or () if isinstance(part, str)]
-    return _ALL if any(map(target.is_in, said)) else came
+    said = [part for part in ingest.values() if isinstance(part, str)]
+    said += [part for part in ingest.get("key_decisions") or () if isinstance(part, str)]
+    return _ALL if any(map(target.is_in, said)) else ingest
 
 
 def _ids(ids: Any, target: PurgeTarget) -> list[str]:

@@ -46,11 +46,11 @@ def merge_changes(
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
     stated = [_item(line) for mark, line in now.items() if line and mark not in before]
     ours = ours._replace(removed=ours.removed | _removed_since(db, were, stated))
-    gone = _Parts(were)
-    if gone:
-        gone.exclude(filter(None, now.values()))
-        differs = gone.exclude_own(ours)
-        _remove(apply, gone)
+    removed = _Parts(were)
+    if removed:
+        removed.exclude(filter(None, now.values()))
+        differs = removed.exclude_own(ours)
+        _remove(apply, removed)
     relations = [r for r in stated if isinstance(r, Relation) and not _is_gone(r, ours)]
     ends = {name for r in relations for name in (r.source, r.target)}
     remaining = [_without_removed(e, ends, ours) for e in stated if isinstance(e, Entity)]
@@ -168,13 +168,15 @@ class _Parts:
         return spared > 0
 
 
-def _remove(apply: Apply, gone: _Parts) -> None:
-    for relations in _chunks(list(gone.relations)):
+def _remove(apply: Apply, removed: _Parts) -> None:
+    for relations in _chunks(list(removed.relations)):
         apply("delete_relations", {"relations": [_object(r) for r in relations]})
-    for entities in _chunks([(name, list(texts)) for name, texts in gone.texts.items() if texts]):
+    for entities in _chunks(
+        [(name, list(texts)) for name, texts in removed.texts.items() if texts]
+    ):
         deletions = [{"entityName": name, "observations": texts} for name, texts in entities]
         apply("delete_observations", {"deletions": deletions})
-    for names in _chunks(list(gone.names)):
+    for names in _chunks(list(removed.names)):
         apply("remove_orphans", {"entityNames": names})
 
 

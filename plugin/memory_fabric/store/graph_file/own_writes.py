@@ -127,9 +127,11 @@ def _is_young(times: Times, written_s: float) -> bool:
 
 
 def _renewed(
-    some: Mapping[str, Times], come: set[str], gone: set[str], now_s: float
+    some: Mapping[str, Times], added: set[str], removed: set[str], now_s: float
 ) -> dict[str, Times]:
     left = {
-        part: times for part, times in some.items() if part not in gone and _is_young(times, now_s)
+        part: times
+        for part, times in some.items()
+        if part not in removed and _is_young(times, now_s)
     }
-    return left | {part: (left.get(part, (now_s, now_s))[0], now_s) for part in come}
+    return left | {part: (left.get(part, (now_s, now_s))[0], now_s) for part in added}

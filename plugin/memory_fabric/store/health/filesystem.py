@@ -113,10 +113,10 @@ def free_bytes(path: str) -> int | None:
     if not hasattr(os, "statvfs"):  # pragma: no cover - Windows
         return None
     try:
-        told = os.statvfs(nearest(path))
+        found = os.statvfs(nearest(path))
     except OSError:
         return None
-    return told.f_bavail * told.f_frsize
+    return found.f_bavail * found.f_frsize
 
 
 def file_system(path: str, mounts: str = MOUNTS) -> str:

@@ -84,8 +84,8 @@ def _restored(payload: Payload, inverse: Inverse) -> str:
 
 
 def _orphans(payload: Payload, inverse: Inverse) -> str:
-    gone = [row["name"] for row in _put_back(inverse)["entities"]]
-    return f"removed entities without observations and relations: {_names(gone)}"
+    removed = [row["name"] for row in _put_back(inverse)["entities"]]
+    return f"removed entities without observations and relations: {_names(removed)}"
 
 
 def _remembered(payload: Payload, inverse: Inverse) -> str:

@@ -26,7 +26,7 @@ def delete_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
     """
     if payload.get("only") is not None:
         return _delete_in(c, payload["entityNames"], payload["only"])
-    gone = rows.nothing()
+    removed = rows.nothing()
     for name in dict.fromkeys(payload["entityNames"]):
         for entity in rows.entities(c, "e.name = ?", (name,)):
             at_it = (entity["id"],)
@@ -36,10 +36,10 @@ def delete_entities(c: sqlite3.Connection, payload: Mapping[str, Any], by: Prove
             mine["relations"] = rows.relations(c, "r.source = ? OR r.target = ?", at_it * 2)
             rows.remove(c, mine)
             for table, some in mine.items():
-                gone[table] += some
-    touched = [r[end] for r in gone["relations"] for end in ("from", "to")]
-    result = {"deleted": len(gone["entities"]), "relations": len(gone["relations"])}
-    return result | {"touched": touched}, [_op("restore", **gone)]
+                removed[table] += some
+    touched = [r[end] for r in removed["relations"] for end in ("from", "to")]
+    result = {"deleted": len(removed["entities"]), "relations": len(removed["relations"])}
+    return result | {"touched": touched}, [_op("restore", **removed)]
 
 
 def delete_observations(
@@ -48,36 +48,36 @@ def delete_observations(
     """Delete exactly these texts of these entities, with `only` in these domains; unknown ones are
     ignored.
     """
-    gone, (where, domains) = rows.nothing(), _within(payload, "o")
+    removed, (where, domains) = rows.nothing(), _within(payload, "o")
     said = f"o.entity = ? AND substr(o.text, 1, 48) = substr(?, 1, 48) AND o.text = ? AND {where}"
     for item in payload["deletions"]:
         entity = rows.entity_id(c, item["entityName"])
         for text in dict.fromkeys(item["observations"] if entity is not None else ()):
-            gone["observations"] += rows.observations(c, said, (entity, text, text, *domains))
+            removed["observations"] += rows.observations(c, said, (entity, text, text, *domains))
     # The same entity may be in the list twice.
-    gone["observations"] = list({row["id"]: row for row in gone["observations"]}.values())
-    left = _leave_to_others(c, gone, payload.get("only"))
-    rows.remove(c, gone)
-    touched = [row["entity"] for row in gone["observations"]]
+    removed["observations"] = list({row["id"]: row for row in removed["observations"]}.values())
+    left = _leave_to_others(c, removed, payload.get("only"))
+    rows.remove(c, removed)
+    touched = [row["entity"] for row in removed["observations"]]
     result = {"deleted": len(touched), "touched": touched}
-    return result, [_op("restore", **gone), *restoring.op(left)]
+    return result, [_op("restore", **removed), *restoring.op(left)]
 
 
 def delete_relations(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """Delete exactly these relations, with `only` in these domains; unknown ones are ignored. Their
     ends stay.
     """
-    gone, only = rows.nothing(), payload.get("only")
+    removed, only = rows.nothing(), payload.get("only")
     for item in payload["relations"]:
-        gone["relations"] += [
+        removed["relations"] += [
             row for row in relation(c, item) if only is None or row["domain"] in only
         ]
-    gone["relations"] = list({row["id"]: row for row in gone["relations"]}.values())
-    left = _leave_to_others(c, gone, only)
-    rows.remove(c, gone)
-    touched = [row[end] for row in gone["relations"] for end in ("from", "to")]
-    result = {"deleted": len(gone["relations"]), "touched": touched}
-    return result, [_op("restore", **gone), *restoring.op(left)]
+    removed["relations"] = list({row["id"]: row for row in removed["relations"]}.values())
+    left = _leave_to_others(c, removed, only)
+    rows.remove(c, removed)
+    touched = [row[end] for row in removed["relations"] for end in ("from", "to")]
+    result = {"deleted": len(removed["relations"]), "touched": touched}
+    return result, [_op("restore", **removed), *restoring.op(left)]
 
 
 def restore(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -99,10 +99,10 @@ def restore(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -
 
 def remove_orphans(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """Delete those of the entities that have neither observations nor relations."""
-    gone = rows.nothing()
-    gone["entities"] = rows.orphans(c, payload["entityNames"])
-    rows.remove(c, gone)
-    return {"deleted": len(gone["entities"])}, [_op("restore", **gone)]
+    removed = rows.nothing()
+    removed["entities"] = rows.orphans(c, payload["entityNames"])
+    rows.remove(c, removed)
+    return {"deleted": len(removed["entities"])}, [_op("restore", **removed)]
 
 
 def relation(c: sqlite3.Connection, item: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ def _delete_in(c: sqlite3.Connection, names: Sequence[str], only: Sequence[str])
     """Delete what these domains state about the entities, and the entities that then have no
     statement.
     """
-    gone = rows.nothing()
+    removed = rows.nothing()
     left: list[restoring.Group] = []
     (of_said, domains), (of_related, _) = _within({"only": only}, "o"), _within({"only": only}, "r")
     for name in dict.fromkeys(names):
@@ -134,15 +134,15 @@ def _delete_in(c: sqlite3.Connection, names: Sequence[str], only: Sequence[str])
                 rows.remove(c, rows.nothing() | {"entities": [entity]})
                 mine["entities"] = [entity]
             for table, some in mine.items():
-                gone[table] += some
-    touched = [r[end] for r in gone["relations"] for end in ("from", "to")]
-    touched += [row["entity"] for row in gone["observations"]]
-    result = {"deleted": len(gone["entities"]), "relations": len(gone["relations"])}
-    return result | {"touched": touched}, [_op("restore", **gone), *restoring.op(left)]
+                removed[table] += some
+    touched = [r[end] for r in removed["relations"] for end in ("from", "to")]
+    touched += [row["entity"] for row in removed["observations"]]
+    result = {"deleted": len(removed["entities"]), "relations": len(removed["relations"])}
+    return result | {"touched": touched}, [_op("restore", **removed), *restoring.op(left)]
 
 
 def _leave_to_others(
-    c: sqlite3.Connection, gone: rows.Rows, only: Sequence[str] | None
+    c: sqlite3.Connection, removed: rows.Rows, only: Sequence[str] | None
 ) -> list[restoring.Group]:
     """Keep rows that a record of another domain states, too, and attribute them to that record.
 
@@ -150,14 +150,14 @@ def _leave_to_others(
     """
     groups: list[restoring.Group] = []
     for table in ("observations", "relations") if only is not None else ():
-        for row in list(gone[table]):
+        for row in list(removed[table]):
             other = next((id_ for id_ in row["claims"] if _is_outside(c, id_, only or ())), "")
             if other:
                 rows.hand_to(c, rows.nothing() | {table: [row]}, other)
                 groups.append(
                     restoring.group(table, restoring.by_number(c, table, row["id"]), [row])
                 )
-                gone[table].remove(row)
+                removed[table].remove(row)
     return groups
 
 

@@ -158,13 +158,13 @@ def undo(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> R
     """Apply the steps of an inverse in order; the inverse of this repeats the original
     operation.
     """
-    told: dict[str, Any] = {"steps": len(payload["steps"]), "touched": []}
+    summary: dict[str, Any] = {"steps": len(payload["steps"]), "touched": []}
     back: list[dict[str, Any]] = []
     for step in payload["steps"]:
         result, inverse = EFFECTS[step["kind"]](c, step["payload"], by)
-        told["touched"] += result.get("touched", ())
+        summary["touched"] += result.get("touched", ())
         back = inverse + back
-    return told, back
+    return summary, back
 
 
 def purged(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -207,8 +207,8 @@ def _detach(c: sqlite3.Connection, detached: Detached, entity: int, texts: Any, 
     directly: they no longer disappear with the record. `only` limits this to one domain.
     """
     mine = rows.nothing()
-    brought = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
-    mine["entities"] = rows.entities(c, brought, (entity, only))
+    of_records = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
+    mine["entities"] = rows.entities(c, of_records, (entity, only))
     for text in dict.fromkeys(texts):
         id_ = rows.text_id(c, entity, text, only)
         if id_ is not None:

@@ -67,16 +67,16 @@ def ingested(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
 
 def drop_ingests(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
     """Delete texts from the ingest queue in any state; records made of them stay."""
-    back, gone = [], 0
+    back, dropped = [], 0
     for id_ in dict.fromkeys(payload["ids"]):
         row = c.execute("SELECT body, state, result FROM intake WHERE id = ?", (id_,)).fetchone()
         if row is None:
             continue
-        gone += c.execute("DELETE FROM intake WHERE id = ?", (id_,)).rowcount
+        dropped += c.execute("DELETE FROM intake WHERE id = ?", (id_,)).rowcount
         again = {"id": id_, "ingest": jsontext.loads(row[0])}
         again |= {"outcome": jsontext.loads(row[2])} if row[1] == DONE else {}
         back.append({"kind": "ingest", "payload": again})
-    return {"dropped": gone}, back
+    return {"dropped": dropped}, back
 
 
 def digest(value: Mapping[str, Any]) -> str:

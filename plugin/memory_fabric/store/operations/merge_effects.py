@@ -55,8 +55,8 @@ def unalias(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     keys = map(name_key, payload["aliases"])
-    gone = rows.remove_aliases(c, id_, keys) if id_ is not None else []
-    return {"removed": [pair[1] for pair in gone]}, _op("put_aliases", name, gone)
+    removed = rows.remove_aliases(c, id_, keys) if id_ is not None else []
+    return {"removed": [pair[1] for pair in removed]}, _op("put_aliases", name, removed)
 
 
 def merge(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) -> Result:
@@ -159,8 +159,8 @@ def _relations(c: sqlite3.Connection, into: str, names: Sequence[str]) -> list[r
         now = moved(row)
         return now["from"], now["relationType"], now["to"]
 
-    gone = [restore.group("relations", [row], []) for row in inner]
-    return gone + _moved("relations", outer, moved, key)
+    removed = [restore.group("relations", [row], []) for row in inner]
+    return removed + _moved("relations", outer, moved, key)
 
 
 def _moved(

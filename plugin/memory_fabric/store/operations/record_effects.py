@@ -20,8 +20,8 @@ from memory_fabric.models import (
     Provenance,
     Record,
     contradict,
-    said,
     stated_at,
+    text_with_reason,
 )
 from memory_fabric.store import records
 from memory_fabric.store.operations import occurrences, restore, rows, supersede_effects, tombstones
@@ -118,13 +118,13 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
     Nothing of a local record is kept, not even for undo. Without `bury` no tombstone is set, so
     that the record may come again. Records that a deleted record had closed are open again.
     """
-    undo, touched, gone, tombs, links = [], [], 0, [], []
+    undo, touched, count, tombs, links = [], [], 0, [], []
     bury, only = payload.get("bury") is not False, payload.get("only")
     for id_ in dict.fromkeys(payload["ids"]):
         found = records.find(c, "id = ?", (id_,))
         if only is not None and any(record.domain not in only for record, _ in found):
             continue
-        gone += len(found)
+        count += len(found)
         key = 0
         for record, seen in found:
             key = _key_sum(record)
@@ -138,7 +138,7 @@ def forget(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) ->
             tombs += tombstones.put(c, id_, key, by.at)
     # In reverse order: a row that two of the records stated was deleted with the later one.
     inverse = [*tombstones.op([], tombs), *undo[::-1], *supersede_effects.back(links)]
-    return {"deleted": gone, "touched": touched}, inverse
+    return {"deleted": count, "touched": touched}, inverse
 
 
 class Change(Value):
@@ -180,14 +180,14 @@ def _graph_part(record: Record) -> tuple[Any, ...]:
     """Return the record's share of the graph; empty when it adds nothing, as others' records do."""
     if record.status != "active" or record.scope == "local" or record.source == OTHERS:
         return ()
-    return (said(record), record.entities, record.relations)
+    return (text_with_reason(record), record.entities, record.relations)
 
 
 def _add_to_graph(c: sqlite3.Connection, record: Record) -> list[list[Any]]:
     """Add the record's text and relations to the graph; return the tombstones that this lifts."""
     if not _graph_part(record):
         return []
-    by, text = _said_by(record), said(record)
+    by, text = _said_by(record), text_with_reason(record)
     guard = tombstones.StatementGuard(c, by)
     for entity in record.entities:
         id_ = _entity_for(c, entity.name, entity.type, by, record.id, guard)
@@ -274,9 +274,9 @@ def _names(record: Record) -> list[str]:
     return list(dict.fromkeys([*(e.name for e in record.entities), *ends]))
 
 
-def _named_in(gone: rows.Rows) -> list[str]:
-    ends = [row[end] for row in gone["relations"] for end in ("from", "to")]
-    return [*(row["entity"] for row in gone["observations"]), *ends]
+def _named_in(removed_rows: rows.Rows) -> list[str]:
+    ends = [row[end] for row in removed_rows["relations"] for end in ("from", "to")]
+    return [*(row["entity"] for row in removed_rows["observations"]), *ends]
 
 
 def _same(c: sqlite3.Connection, new: Record) -> tuple[Record, list[str]] | None:

@@ -180,8 +180,8 @@ def _carried(live: rows.Rows, change: Mapping[str, Any]) -> rows.Rows:
         if now["record"] != noted.get("record", ""):
             first["record"] = now["record"]
         since = set(now["claims"]) - set(noted.get("claims") or ())
-        gone = set(noted.get("claims") or ()) - set(now["claims"])
-        first["claims"] = sorted((set(first.get("claims") or ()) | since) - gone)
+        removed = set(noted.get("claims") or ()) - set(now["claims"])
+        first["claims"] = sorted((set(first.get("claims") or ()) | since) - removed)
     return incoming
 
 

@@ -257,14 +257,14 @@ def add_aliases(
 
 def remove_aliases(c: sqlite3.Connection, entity: int, keys: Iterable[str]) -> list[list[str]]:
     """Remove these aliases of the entity; return the removed pairs (key, alias)."""
-    gone: list[Any] = []
+    removed: list[Any] = []
     for key in keys:
         mine = (key, entity)
-        gone += c.execute("SELECT key, alias FROM aliases WHERE key = ? AND entity = ?", mine)
+        removed += c.execute("SELECT key, alias FROM aliases WHERE key = ? AND entity = ?", mine)
         c.execute("DELETE FROM aliases WHERE key = ? AND entity = ?", mine)
-    if gone:
+    if removed:
         _index_names(c, entity)
-    return [list(pair) for pair in gone]
+    return [list(pair) for pair in removed]
 
 
 def _index_names(c: sqlite3.Connection, entity: int) -> None:

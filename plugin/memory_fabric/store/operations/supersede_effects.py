@@ -49,15 +49,15 @@ def close(c: sqlite3.Connection, new: Record, stored: Record, ids: Iterable[str]
     return [link for link in links if _set(c, link)]
 
 
-def reopen(c: sqlite3.Connection, gone: Record) -> list[Link]:
+def reopen(c: sqlite3.Connection, deleted: Record) -> list[Link]:
     """Reopen the records that a deleted record had closed; return the links that were set.
 
     If the deleted record was itself replaced, they stay closed, by its successor.
     """
-    successor = gone.superseded_by if _exists(c, gone.superseded_by) else ""
+    successor = deleted.superseded_by if _exists(c, deleted.superseded_by) else ""
     links = []
-    for old, _ in records.find(c, "superseded_by = ?", (gone.id,)):
-        was = {"by": gone.id, "at": old.valid_to}
+    for old, _ in records.find(c, "superseded_by = ?", (deleted.id,)):
+        was = {"by": deleted.id, "at": old.valid_to}
         now = {"by": successor, "at": old.valid_to} if successor and successor != old.id else OPEN
         links.append({"id": old.id, **now, "was": was})
     return [link for link in links if _set(c, link)]

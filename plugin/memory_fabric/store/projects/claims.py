@@ -51,11 +51,13 @@ def leave_notice(
     """
     from memory_fabric.store import notices  # only needed with a notice
 
-    gone = [key for key in known.keys if key not in now.keys]
+    missing = [key for key in known.keys if key not in now.keys]
     if {*now.asked} - {*known.asked}:
         text = question(now, found, other)
-    elif gone:
-        text = f"This folder was {folder_in(gone[0])}: it is still that project, with its memory."
+    elif missing:
+        text = (
+            f"This folder was {folder_in(missing[0])}: it is still that project, with its memory."
+        )
     else:
         return
     notices.add(home, text, place=id_)

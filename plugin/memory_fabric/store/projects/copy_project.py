@@ -39,18 +39,18 @@ def copy_into(
     source = open_database(path, "project", create=False)
     if source is None:
         return 0
-    came = 0
+    count = 0
     try:
         steps = list(_steps(source))
         for number, (kind, payload) in enumerate(steps, start=1):
             result = memory.write_now(kind, {**payload, "batch": batch}, by, store="project")
-            came += bool(result.get("record")) if kind == "put_record" else 0
-            came += len(payload.get("entities", ()))
+            count += bool(result.get("record")) if kind == "put_record" else 0
+            count += len(payload.get("entities", ()))
             if progress is not None:
                 progress(number, len(steps))
     finally:
         source.close()
-    return came
+    return count
 
 
 def last_operation(path: str) -> int:
@@ -77,9 +77,9 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
         "observations": rows.observations(c, "1", ()),
         "relations": rows.relations(c, "1", ()),
     }
-    brought = {record.id for record, _ in known}
+    copied = {record.id for record, _ in known}
     for table, every in whole.items():
-        some = [r for r in every if r["record"] not in brought and brought.isdisjoint(_claims(r))]
+        some = [r for r in every if r["record"] not in copied and copied.isdisjoint(_claims(r))]
         for at in range(0, len(some), CHUNK):
             part = rows.nothing() | {table: _plain(some[at : at + CHUNK])}
             yield "restore", dict(part)

@@ -25,8 +25,8 @@ REGISTRY, CARD = "registry.json", "project.json"
 LOCAL_FOLDER = os.path.join(".claude", "memory")
 # Part of the path where a repository keeps its submodules' repositories.
 MODULES = f"{os.sep}modules{os.sep}"
-# Limits for git's files in general, for those that only hold a path, and for the packed references.
-MAX_TEXT_BYTES, MAX_POINTER_BYTES, MAX_REFS_BYTES = 1 << 20, 4 << 10, 16 << 20
+# Limits for git's files in general, and for those that only hold a path.
+MAX_TEXT_BYTES, MAX_POINTER_BYTES = 1 << 20, 4 << 10
 TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")
 # No system supports longer paths.
 MAX_PATH_CHARS = 4096
@@ -94,14 +94,14 @@ def _host_and_path(url: str) -> tuple[str, str]:
 def identify(folder: str) -> Identity:
     """Read the identity of a folder (its real path) from its files."""
     top = _up_to_git(folder)
-    gone: tuple[str, ...] = () if os.path.isdir(folder) else (_key("worktree", folder),)
+    deleted: tuple[str, ...] = () if os.path.isdir(folder) else (_key("worktree", folder),)
     if top is None:
-        own = gone or (_key("folder", folder),)
+        own = deleted or (_key("folder", folder),)
         before = (_key("git", os.path.join(folder, ".git")), _key("folder", folder))
         return Identity(own, folder, os.path.basename(folder) or "root", also=before)
     common, is_proved, stated = _repository(top)
     if not is_proved:
-        return _unproved(top, gone, common, stated)
+        return _unproved(top, deleted, common, stated)
     is_main = os.path.basename(common) == ".git"
     root = os.path.dirname(common) if is_main else top
     name = os.path.basename(root) if is_main else _name_of_bare(common, top)
@@ -114,10 +114,12 @@ def identify(folder: str) -> Identity:
     place = _key("worktree", top) if is_linked else ""
     also = () if is_linked else (_key("folder", top),)
     name = name.removesuffix(".git") or "root"
-    return Identity((*gone, _key("git", common)), root, name, claims, also=also, place=place)
+    return Identity((*deleted, _key("git", common)), root, name, claims, also=also, place=place)
 
 
-def _unproved(top: str, gone: tuple[str, ...], common: str, stated: Mapping[str, str]) -> Identity:
+def _unproved(
+    top: str, deleted: tuple[str, ...], common: str, stated: Mapping[str, str]
+) -> Identity:
     """Return the identity of a folder whose `.git` names a repository that does not name the
     folder.
 
@@ -135,7 +137,7 @@ def _unproved(top: str, gone: tuple[str, ...], common: str, stated: Mapping[str,
         normal = normalised_remote(stated["url"], top)
         claims, name = (_key("remote", normal), key), normal.rsplit("/", 1)[-1]
     return Identity(
-        (*gone, _key("folder", top)),
+        (*deleted, _key("folder", top)),
         top,
         name.removesuffix(".git") or "root",
         claims,
@@ -162,14 +164,14 @@ def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
     `worktrees`, or with `core.worktree` of a submodule.
     """
     dot_git = os.path.join(top, ".git")
-    own = "" if os.path.isdir(dot_git) else _pointed_at(dot_git)
+    own = "" if os.path.isdir(dot_git) else git_directory(dot_git)
     common = _common(dot_git, own)
     stated = _settings(os.path.join(common, "config"))
     real = os.path.realpath(own or dot_git)
     if os.path.islink(dot_git) or real.startswith(top + os.sep):
         return common, common.startswith(top + os.sep), stated
     if real != common:
-        back = _text(os.path.join(own, "gitdir"), MAX_POINTER_BYTES).strip()
+        back = git_text(os.path.join(own, "gitdir"), MAX_POINTER_BYTES).strip()
         inside = os.path.dirname(real) == os.path.join(common, "worktrees")
         return common, inside and _is_at(os.path.join(own, back), dot_git), stated
     back = stated["worktree"]
@@ -212,52 +214,28 @@ def common_directory(dot_git: str) -> str:
     """Return the real path of the folder that all worktrees of a repository share, from one's
     `.git`.
     """
-    return _common(dot_git, "" if os.path.isdir(dot_git) else _pointed_at(dot_git))
+    return _common(dot_git, "" if os.path.isdir(dot_git) else git_directory(dot_git))
 
 
 def _common(dot_git: str, own: str) -> str:
     if not own:
         return os.path.realpath(dot_git)
-    shared = _text(os.path.join(own, "commondir"), MAX_POINTER_BYTES).strip()
+    shared = git_text(os.path.join(own, "commondir"), MAX_POINTER_BYTES).strip()
     if not shared or len(shared) > MAX_PATH_CHARS:
         # Pruned but still named: a worktree's git directory is two levels below the shared one.
         shared = "../.." if os.path.basename(os.path.dirname(own)) == "worktrees" else "."
     return os.path.realpath(os.path.join(own, shared))
 
 
-def _pointed_at(dot_git: str) -> str:
+def git_directory(dot_git: str) -> str:
     """Return the git directory that a `.git` file names; empty if it names none."""
-    pointer = _text(dot_git, MAX_POINTER_BYTES).strip()
+    pointer = git_text(dot_git, MAX_POINTER_BYTES).strip()
     if not pointer.startswith("gitdir:") or len(pointer) > MAX_PATH_CHARS:
         return ""
     return os.path.join(os.path.dirname(dot_git), pointer.removeprefix("gitdir:").strip())
 
 
-def commit_at(folder: str) -> str:
-    """Return the commit that is checked out in a folder, read from files alone; '' without one."""
-    top = _up_to_git(folder)
-    if top is None:
-        return ""
-    dot_git = os.path.join(top, ".git")
-    own = dot_git if os.path.isdir(dot_git) else _pointed_at(dot_git) or dot_git
-    head = _text(os.path.join(own, "HEAD")).strip()
-    if not head.startswith("ref:"):
-        return head if _is_commit(head) else ""
-    ref, common = head.removeprefix("ref:").strip(), common_directory(dot_git)
-    if ".." in ref or not ref.startswith("refs/"):
-        return ""
-    found = _text(os.path.join(own, ref)).strip() or _text(os.path.join(common, ref)).strip()
-    if not found:
-        packed = _text(os.path.join(common, "packed-refs"), MAX_REFS_BYTES).splitlines()
-        found = next((line.split()[0] for line in packed if line.endswith(f" {ref}")), "")
-    return found if _is_commit(found) else ""
-
-
-def _is_commit(text: str) -> bool:
-    return len(text) in (40, 64) and all(c in "0123456789abcdef" for c in text)
-
-
-def _text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
+def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
     """Return the text of a git file; empty if there is none or it is not text."""
     try:
         text = files.read_text(path, max_bytes) or ""
@@ -278,7 +256,7 @@ def _settings(path: str) -> dict[str, str]:
     urls: dict[str, str] = {}
     core = {"worktree": "", "bare": ""}
     section = ""
-    for line in _text(path).splitlines():
+    for line in git_text(path).splitlines():
         line = line.strip()
         if line.startswith("["):
             head, _, rest = line.partition('"')
@@ -480,9 +458,8 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
         cards.set_aside(home, os.path.join(home, REGISTRY), known)
         names = dict.fromkeys(cards.stale(read_cards(home), now), "") | names
     write_registry(home, now, names)
-    from memory_fabric.store import (
-        signing,
-    )  # while home can be written: a queue needs the key later
+    # late: only for a changed registry. A queue needs the key later, when home may be read-only.
+    from memory_fabric.store import signing
 
     signing.key_of(home)
     if known.asked != now.asked or not {*known.keys} <= {*now.keys}:

@@ -158,12 +158,12 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
     Raises StoreUnavailable (nothing has changed then), BadInput if another process changed the
     links meanwhile, OSError.
     """
-    home, came = memory.settings.home, 0
+    home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)
     left = [one.id for one in plan.left] if plan.action == "link" else []
     known = {id_: copy_project.last_operation(_database(home, id_)) for id_ in left}
     for id_ in left:
-        came += copy_project.copy_into(new, _database(home, id_), _batch(id_), by, progress)
+        count += copy_project.copy_into(new, _database(home, id_), _batch(id_), by, progress)
     with identity.registry_lock(home):
         registry, found = _registry_and_identity(memory)
         if any(registry.keys.get(key, "") != owner for key, owner in plan.before):
@@ -176,13 +176,13 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
         names |= {one.id: one.name for one in (*plan.left, plan.old, plan.new)}
         identity.write_registry(home, changed, names)
     for id_ in left:
-        came += _copy_late_changes(new, id_, known[id_], by)
+        count += _copy_late_changes(new, id_, known[id_], by)
     if plan.undoes:
         _undo_copy(_memory_of(memory, plan.old.id), plan.undoes, by)
     new.flush()
     memory.failures += new.failures
     new.close()
-    return came
+    return count
 
 
 def _copy_late_changes(new: Memory, id_: str, newest: int, by: Provenance) -> int:
@@ -236,9 +236,9 @@ def _undone(registry: Registry, plan: Plan) -> Registry:
 def _undo_copy(there: Memory, last: Mapping[str, Any], by: Provenance) -> None:
     """Undo the copying into a project, for a folder that leaves it again."""
     for id_ in last.get("left") or ():
-        came = [c for c in changes.of_batch(there, _batch(str(id_))) if not c.undone]
-        if came:
-            undoing.undo(there, came, by)
+        copies = [c for c in changes.of_batch(there, _batch(str(id_))) if not c.undone]
+        if copies:
+            undoing.undo(there, copies, by)
     there.close()
 
 
@@ -299,8 +299,8 @@ def _claimed(registry: Registry, found: Identity) -> str:
     if len(others) == 1:
         return others[0]
     several = f"This folder claims several projects: {', '.join(others)}."
-    told = several if others else "This folder claims no other project."
-    raise BadInput("KEY-OR-PATH", told, remedy="memory-fabric project list shows all.")
+    text = several if others else "This folder claims no other project."
+    raise BadInput("KEY-OR-PATH", text, remedy="memory-fabric project list shows all.")
 
 
 def _named(home: str, registry: Registry, wanted: str) -> str:

@@ -98,7 +98,7 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
 
     Raises StoreUnavailable, OSError.
     """
-    came = 0
+    count = 0
     for number, line in enumerate(found.lines, start=1):
         record = records.from_object(line)._replace(status="active")
         seen_in = [record.session] if record.session else []
@@ -109,11 +109,11 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
             # It is in the journal already.
             "told": True,
         }
-        came += bool(memory.write_now("put_record", payload, by, store="project").get("record"))
+        count += bool(memory.write_now("put_record", payload, by, store="project").get("record"))
         if progress is not None:
             progress(number, len(found.lines))
     sign_all(memory, settled=True)
-    return came
+    return count
 
 
 def sign_if_missing(memory: Memory) -> None:
@@ -252,7 +252,9 @@ def _is_record(line: Mapping[str, Any]) -> bool:
     return is_active and isinstance(line.get("what"), str) and bool(line["what"].strip())
 
 
-def _lacking(memory: Memory, told: list[Mapping[str, Any]], author: str) -> list[Mapping[str, Any]]:
+def _lacking(
+    memory: Memory, lines: list[Mapping[str, Any]], author: str
+) -> list[Mapping[str, Any]]:
     """Return the lines whose records memory lacks; others' shared records count as known.
 
     Empty while a database cannot be read, since its records are unknown.
@@ -266,7 +268,7 @@ def _lacking(memory: Memory, told: list[Mapping[str, Any]], author: str) -> list
     mine = (author, memory.settings.author)
     return [
         line
-        for line in told
+        for line in lines
         if line["id"] not in own and (line["id"] not in theirs or line.get("author") in mine)
     ]
 

@@ -35,8 +35,8 @@ def publish(memory: Memory) -> int:
         known = set(map(files.json_line, there))
         lines, _ = files.read_lines(waiting)
         # A forgotten record must be reported as such where it has been written already.
-        told = {line.get("id") for line in there}
-        over = [line for line in lines if line.get("forgotten") and line.get("id") in told]
+        published = {line.get("id") for line in there}
+        over = [line for line in lines if line.get("forgotten") and line.get("id") in published]
         apart, rest = _split_isolated(memory, without_forgotten(lines))
         new = [line for line in (*rest, *over) if files.json_line(line) not in known]
         journal.prepare_folder(project.local)

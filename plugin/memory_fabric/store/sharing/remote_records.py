@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 BY = Provenance("journal", trust="foreign")
 # The part of a payload that others wrote.
-_TOLD = ("records",)
+_FROM_OTHERS = ("records",)
 # Most records imported at a session's start, which must not wait for redaction. Stop imports the
 # rest.
 MAX_AT_START = 50
@@ -145,6 +145,10 @@ def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str,
 
     by = BY._replace(at=ids.timestamp())
     # Paths and stamps are trusted; only what others wrote is made harmless.
-    told = {name: write.cleaned({"": part})[""] for name, part in payload.items() if name in _TOLD}
-    operation = Operation(ids.new_id(), kind, {**payload, **told}, by, "project")
+    cleaned = {
+        name: write.cleaned({"": part})[""]
+        for name, part in payload.items()
+        if name in _FROM_OTHERS
+    }
+    operation = Operation(ids.new_id(), kind, {**payload, **cleaned}, by, "project")
     return memory.apply_now(operation)

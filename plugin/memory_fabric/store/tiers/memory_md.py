@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from memory_fabric.errors import StoreReadOnly, StoreUnavailable
-from memory_fabric.models import QUOTATION, said
+from memory_fabric.models import QUOTATION, text_with_reason
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line, same_form, without_controls
 from memory_fabric.values import Value
@@ -202,7 +202,7 @@ def _chosen(records: Sequence[Record], others: str) -> tuple[list[str], tuple[st
 
 
 def _line(record: Record) -> str:
-    text = said(record)
+    text = text_with_reason(record)
     quotation = str(record.evidence.get(QUOTATION) or "")
     if quotation and same_form(quotation) not in same_form(text):
         text = f"{text} (“{quotation}”)"

@@ -214,10 +214,10 @@ def _export(memory: Memory, database: Database) -> None:
         from memory_fabric.store.sharing import location  # not needed at a session's start
 
         folder = location.journal_folder(memory, database.kind)
-        told = None
+        note_own = None
         if memory.project is not None and folder == memory.project.local:
-            told = partial(own_lines.add, memory.settings.home, folder)
-        journal.export(database, memory.journal_of(database.kind), folder, told)
+            note_own = partial(own_lines.add, memory.settings.home, folder)
+        journal.export(database, memory.journal_of(database.kind), folder, note_own)
 
 
 def _sign_own_lines(memory: Memory) -> None:

@@ -1,4 +1,4 @@
-// Puts the views together: reads the memory, follows the hash, tells when it is ready.
+// Start of the page: reads the memory, follows the address, and reports when it is ready.
 
 const SHOW = {
   graph: showGraph,
@@ -189,7 +189,7 @@ function listen() {
   byId("help").addEventListener("click", showKeys);
   byId("filter").addEventListener("click", () => openFilters(byId("filters").hidden));
   dark.addEventListener("change", () => chosenTheme() ?? takeTheme());
-  listenToFinder();
+  listenToSearchBox();
 }
 
 async function begin() {

@@ -1,4 +1,4 @@
-// Where one looks: all of the scene, nearer, farther, aside, at one entity.
+// The camera of the graph: show everything, zoom, move, or show one entity.
 
 function resizeGraph() {
   const stage = graph.box.querySelector("#stage");

@@ -1,4 +1,4 @@
-// Elements and texts. Whatever comes from memory reaches the page as a text node, never as markup.
+// DOM elements and texts. Text from memory reaches the page as text nodes, never as markup.
 
 // What a reader cannot see, or what would turn the text around it: controls, bidirectional marks,
 // zero-width spaces, halves of surrogate pairs. The joiner of emoji (U+200D) stays.

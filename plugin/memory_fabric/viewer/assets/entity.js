@@ -1,4 +1,4 @@
-// One entity: what it is, what was said of it, what it is connected with, and how that came.
+// The entity view: its type, observations, relations and their sources.
 
 const MOST_CHANGES = 60;
 const MOST_RELATIONS = 500;

@@ -1,4 +1,4 @@
-// Filters as a person chooses and removes them.
+// The filter panel: choosing and removing filters.
 
 const MOST_CHOICES = 24;
 

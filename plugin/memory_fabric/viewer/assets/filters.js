@@ -1,4 +1,4 @@
-// What is kept of the memory. A filter on entities keeps the records about them, and the other way.
+// Filter the memory. A filter of entities keeps the records about them, and vice versa.
 
 const FILTERS = [
   {

@@ -1,4 +1,4 @@
-// The graph view: force-graph gives the canvas, the camera and the forces, the rest is ours.
+// The graph view. force-graph provides the canvas, the camera and the forces.
 
 // So few are laid out before the first frame and get more steps; so many halfway; more are seen to
 // move.

@@ -1,4 +1,4 @@
-// The keyboard. Every key here has its line in the help, and the other way.
+// The keyboard shortcuts. The help lists exactly these keys.
 
 const KEYS = [
   [
@@ -102,7 +102,7 @@ function escape(event) {
   if (byId("keys").open) return;
   // The browser tells of a step only after it is made; a key may come between.
   noteDepth();
-  if (!byId("found").hidden) closeFound();
+  if (!byId("found").hidden) closeSuggestions();
   else if (!byId("filters").hidden) openFilters(false);
   else if (event.target === byId("find")) byId("find").blur();
   else if (placeOf(location.hash).view === "graph") backOut();

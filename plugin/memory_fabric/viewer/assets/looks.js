@@ -1,4 +1,4 @@
-// How types look: colour and shape together, so that neither has to be told apart alone.
+// The looks of types: each has a colour and a shape, so that neither is needed alone.
 
 const LOOKS = table({
   project: "star",
@@ -26,7 +26,7 @@ const LOOKS = table({
 const OTHERS = 4;
 const strangers = new Map();
 
-/** Colour variable and shape of a type; types that the house does not know share four looks. */
+/** Colour variable and shape of a type; unknown types share four looks. */
 function look(type) {
   const name = String(type || "unknown").toLowerCase();
   if (LOOKS[name]) return { name, colour: `--t-${name}`, shape: LOOKS[name] };

@@ -1,4 +1,4 @@
-// The picture as the page uses it: names found, ends of relations and records joined to entities.
+// The page's model: finds names, and joins relations and records to their entities.
 
 const TRUSTS = table({
   user: "said by you",

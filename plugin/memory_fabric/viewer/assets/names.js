@@ -1,4 +1,4 @@
-// Names and relations' types on the canvas: the most important first, none over another.
+// Names and relation types on the canvas: the most important first, without overlaps.
 
 const MOST_LABELS = 50;
 const MOST_EDGE_LABELS = 30;

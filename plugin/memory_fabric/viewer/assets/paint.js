@@ -1,4 +1,4 @@
-// One frame of the graph on the canvas: what is drawn, in how much detail, and whose name is told.
+// Draw one frame of the graph: the elements, their detail, and the names shown.
 
 const FIRST_DRAWN = 900;
 // How the number of drawn entities grows with the zoom: less than the area that leaves the view.

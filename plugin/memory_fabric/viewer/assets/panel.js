@@ -1,4 +1,4 @@
-// Beside the graph: what is known at a glance, or the entity that is selected.
+// The panel next to the graph: an overview, or the selected entity.
 
 const MOST_NEAR = 40;
 const MOST_SAID = 4;

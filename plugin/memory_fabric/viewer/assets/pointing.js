@@ -1,4 +1,4 @@
-// Mouse and thumb on the drawing: what is under them is what the last frame drew.
+// Mouse and touch on the graph: find the element under them in the last frame.
 
 const TAP_MS = 380;
 const STILL_PX = 6;

@@ -1,4 +1,4 @@
-// Where one is: #/view/name?question. Filters are part of it, so that every link carries them.
+// The address: #/view/name?query. It contains the filters, so that links carry them.
 
 const VIEWS = ["graph", "timeline", "search", "entity", "status"];
 const LONGEST_PATH = 300;

@@ -1,4 +1,4 @@
-// Where entities lie. A scene has a spot for each of its entities: {i, x, y, rank}.
+// The layout of entities. A scene has a spot for each of them: {i, x, y, rank}.
 // The best known are laid out by forces; the rest lie beside their neighbours.
 
 const CORE = 1000;

@@ -1,4 +1,4 @@
-// What stands around the drawing: its frame, the legend, how many are drawn, what is to be said.
+// The frame around the graph: the legend, the number of drawn elements, and messages.
 
 function graphFrame() {
   const button = (id, text, label, f) =>

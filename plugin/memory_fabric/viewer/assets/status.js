@@ -1,4 +1,4 @@
-// The three tiers: where they lie, how they are, what helps.
+// The status view: the three tiers, their places, states and remedies.
 
 const STATES = table({
   healthy: ["\u2713", "healthy"],

@@ -1,4 +1,4 @@
-// Light or dark: what the system says, unless somebody said otherwise here.
+// Light or dark: the system's setting, unless the user chose otherwise on this page.
 
 const THEME_KEY = "memory-fabric-theme";
 const dark = matchMedia("(prefers-color-scheme: dark)");

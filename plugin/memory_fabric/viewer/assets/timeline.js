@@ -1,4 +1,4 @@
-// Records through time, newest first. Only blocks near the window have their cards in the page.
+// The timeline: records, newest first. Only blocks near the viewport have their cards.
 
 const BLOCK = 40;
 const CARD_PX = 150;

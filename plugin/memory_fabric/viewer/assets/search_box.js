@@ -1,28 +1,28 @@
-// The field in the bar: names while one types, everything on Enter.
+// The search box: suggests names while the user types, and searches on Enter.
 
-const finder = { names: [], at: -1 };
+const suggestions = { names: [], at: -1 };
 
-function listenToFinder() {
+function listenToSearchBox() {
   const input = byId("find");
   input.addEventListener("input", () => offer(input.value));
-  input.addEventListener("keydown", finderKey);
+  input.addEventListener("keydown", searchBoxKey);
   input.addEventListener("focus", () => offer(input.value));
-  input.addEventListener("blur", closeFound);
+  input.addEventListener("blur", closeSuggestions);
 }
 
 function offer(typed) {
-  finder.names = namesLike(typed);
-  finder.at = -1;
-  if (!typed.trim()) return closeFound();
+  suggestions.names = namesLike(typed);
+  suggestions.at = -1;
+  if (!typed.trim()) return closeSuggestions();
   fill(byId("found"), [
-    ...finder.names.map((e, n) =>
+    ...suggestions.names.map((e, n) =>
       option(n, [
         mark(e.type),
         el("bdi", {}, short(e.name, 60)),
         el("span", { class: "quiet" }, " " + short(e.type, 30)),
       ]),
     ),
-    option(finder.names.length, [
+    option(suggestions.names.length, [
       el("span", { class: "quiet" }, "Search all for "),
       el("bdi", {}, short(typed, 40)),
     ]),
@@ -50,17 +50,17 @@ function option(n, children) {
   );
 }
 
-function closeFound() {
+function closeSuggestions() {
   byId("found").hidden = true;
   byId("find").setAttribute("aria-expanded", "false");
   byId("find").removeAttribute("aria-activedescendant");
 }
 
-function finderKey(event) {
+function searchBoxKey(event) {
   if (event.key === "ArrowDown" || event.key === "ArrowUp")
     point(event.key === "ArrowDown" ? 1 : -1);
   else if (event.key === "Enter" && event.target.value.trim())
-    take(finder.at < 0 ? finder.names.length : finder.at);
+    take(suggestions.at < 0 ? suggestions.names.length : suggestions.at);
   else return;
   event.preventDefault();
 }
@@ -68,17 +68,17 @@ function finderKey(event) {
 function point(by) {
   const options = [...byId("found").children];
   if (!options.length) return;
-  finder.at =
-    (finder.at + by + options.length + (finder.at < 0 && by < 0 ? 1 : 0)) % options.length;
-  options.forEach((o, n) => o.setAttribute("aria-selected", String(n === finder.at)));
-  byId("find").setAttribute("aria-activedescendant", `found-${finder.at}`);
+  suggestions.at =
+    (suggestions.at + by + options.length + (suggestions.at < 0 && by < 0 ? 1 : 0)) % options.length;
+  options.forEach((o, n) => o.setAttribute("aria-selected", String(n === suggestions.at)));
+  byId("find").setAttribute("aria-activedescendant", `found-${suggestions.at}`);
 }
 
 /** Take an offer: in the graph the entity is focused, elsewhere its page opens. */
 function take(n) {
-  const entity = finder.names[n];
+  const entity = suggestions.names[n];
   const typed = byId("find").value.trim();
-  closeFound();
+  closeSuggestions();
   byId("find").blur();
   if (!entity) return go(hashOf("search", "", { q: typed }));
   byId("find").value = "";

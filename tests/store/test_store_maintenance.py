@@ -1,4 +1,4 @@
-"""Notices, switches, the log, upkeep: small rooms of the cellar."""
+"""Notices, switches, the log and maintenance."""
 
 from __future__ import annotations
 

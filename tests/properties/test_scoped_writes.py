@@ -1,4 +1,4 @@
-"""The law of walls for who writes: what is done inside leaves every row of others as it was."""
+"""Writes in a scoped memory leave every row of other domains as it was."""
 
 from __future__ import annotations
 

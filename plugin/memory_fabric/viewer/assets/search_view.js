@@ -1,4 +1,4 @@
-// The search view: hits with what their score is made of.
+// The search view: the list of hits, with the parts of their scores.
 
 const PARTS = ["recency", "relevance", "authority"];
 let asked = 0;
@@ -22,7 +22,7 @@ function showSearch(place) {
   );
   if (!question.trim()) browse(box);
   else if (memory.live) recall(box, question);
-  else showFound(box, question);
+  else showLocalHits(box, question);
   ready();
 }
 
@@ -72,7 +72,7 @@ function keptHit({ entity, record }) {
   return entity ? Boolean(kept.entity[entity.i]) : keepsRecord(record);
 }
 
-function showFound(box, question) {
+function showLocalHits(box, question) {
   const { words, hits, total } = found(question, keptHit);
   announce(many(total, "hit"));
   fill(

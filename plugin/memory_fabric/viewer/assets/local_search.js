@@ -1,4 +1,4 @@
-// Search without a server: the ranking of recall, with a plainer relevance.
+// Search without a server: the ranking of recall, with a simpler relevance.
 
 const RECENCY = 0.3,
   RELEVANCE = 0.5,

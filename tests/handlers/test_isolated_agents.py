@@ -1,4 +1,4 @@
-"""Hooks and rooms: the domain of what is kept, and what an isolated agent or folder is given."""
+"""Hooks and domains: the domain of stored records, and the memory of isolated agents."""
 
 from __future__ import annotations
 

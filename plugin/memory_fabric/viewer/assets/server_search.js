@@ -1,4 +1,4 @@
-// Search where a server answers: its hits, what a prompt would be given, and why.
+// Search with a server: its hits, what a prompt would be given, and why.
 
 // What `recall --explain` says of a result that a prompt would bring.
 const GIVEN = "would be given";
@@ -11,10 +11,10 @@ async function recall(box, question) {
   const answer = await fetched(`api/recall?${params}`);
   if (mine !== asked || !box.isConnected) return;
   if (answer.error) fill(box, problem(answer.error));
-  else showRecalled(box, answer);
+  else showServerHits(box, answer);
 }
 
-function showRecalled(box, answer) {
+function showServerHits(box, answer) {
   const words = (answer.searched ?? []).map((s) => s.word);
   const results = answer.results ?? [];
   announce(many(results.length, "hit"));
