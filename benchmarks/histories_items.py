@@ -1,0 +1,187 @@
+"""Things to be judged from a replay: records, lines of MEMORY.md, injections, blocks, relations.
+
+An item has an id, its kind, the text as a reader sees it, and what a judge needs to know: the turn
+that it came from, or the turns before it. Nothing in it tells whether the assistant took notes: its
+id depends on these texts alone, and what would tell is in a row of its own (`keys.jsonl`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from histories_replay import Replay, Session, middle_cut, read_lines, rows, spoken
+from histories_told import Ids, block_parts, memories_of, without_fences
+
+Row = dict[str, Any]
+TABLES = {
+    "records": "SELECT * FROM records ORDER BY seq",
+    "entities": "SELECT * FROM entities ORDER BY id",
+    "relations": """SELECT s.name AS source, r.type AS type, t.name AS target, r.record AS record
+        FROM relations AS r JOIN entities AS s ON s.id = r.source JOIN entities AS t
+        ON t.id = r.target ORDER BY r.id""",
+}
+PROMPT_CHARS, ANSWER_CHARS, SESSION_CHARS = 2000, 3000, 5000
+OUTPUT_CHARS = 300
+# Turns before a prompt that a judge of its injection sees.
+TURNS_BEFORE = 3
+NOTE_SOURCES = ("note", "notes")
+FIXES = ("solution", "fix", "problem")
+
+
+def dump(replay: Replay) -> None:
+    """Write what is stored at the end, and what was told, into the project's folder."""
+    for name, query in TABLES.items():
+        write_lines(os.path.join(replay.folder, f"{name}.jsonl"), rows(replay.hooks, query))
+    stored = read_lines(os.path.join(replay.folder, "records.jsonl"))
+    candidates = (row for row in stored if row["status"] == "candidate")
+    write_lines(os.path.join(replay.folder, "candidates.jsonl"), candidates)
+    with open(os.path.join(replay.folder, "stored.txt"), "w", encoding="utf-8") as file:
+        file.write(
+            stored_text(replay.ids, read_lines(os.path.join(replay.folder, "records.jsonl")))
+        )
+    for path in replay.hooks.memory_files():
+        shutil.copy(path, os.path.join(replay.folder, "MEMORY.md"))
+
+
+def write_lines(path: str, found: Iterable[Mapping[str, Any]]) -> None:
+    """Write objects as JSON lines."""
+    with open(path, "w", encoding="utf-8") as file:
+        for one in found:
+            file.write(json.dumps(one, ensure_ascii=False) + "\n")
+
+
+class Items:
+    """The items of one project, and the keys that say what each one is."""
+
+    def __init__(self, replay: Replay, sessions: Sequence[Session]) -> None:
+        self.project, self._folder, self._ids = replay.project, replay.folder, replay.ids
+        self._sessions = {session["path"]: session for session in sessions}
+        self.log = list(read_lines(os.path.join(replay.folder, "log.jsonl")))
+        self._records = {row["id"]: row for row in self._read("records")}
+        self._came_with = {id_: entry for entry in self.log for id_ in entry["new"]}
+        self.items: dict[str, Row] = {}
+        self.keys: list[Row] = []
+
+    def build(self, only: set[tuple[str, str]] | None) -> None:
+        """Make all items, or only those that came from some sessions."""
+        for row in self._records.values():
+            about = {"source": source_of(row), "status": row["status"], "record": row["id"]}
+            self._add("record", record_text(row), self._origin(row["id"]), only, **about)
+        for line in self._memory_lines():
+            record = next((r["id"] for r in self._records.values() if r["what"] in line), "")
+            self._add("memory_md", line, self._origin(record), only, record=record)
+        for row in self._read("relations"):
+            text = f"{row['source']} —{row['type']}→ {row['target']}"
+            self._add("relation", text, self._origin(row["record"]), only, record=row["record"])
+        for entry in self.log:
+            self._told(entry, only)
+
+    def _told(self, entry: Row, only: set[tuple[str, str]] | None) -> None:
+        at = (entry, self._before(entry))
+        if entry["event"] == "UserPromptSubmit" and memories_of(entry["context"]):
+            self._add("injection", memories_of(entry["context"]), at, only)
+        elif entry["event"] == "SessionStart":
+            memories = without_fences(block_parts(entry["context"]).memories)
+            if memories:
+                self._add("session_start", memories, at, only)
+
+    def _add(
+        self,
+        kind: str,
+        text: str,
+        origin: tuple[Row, str],
+        only: set[tuple[str, str]] | None,
+        **about: object,
+    ) -> None:
+        entry, context = origin
+        path = entry.get("path", "")
+        if only is not None and (self.project, path) not in only:
+            return
+        item = {"kind": kind, "project": self.project, "text": self._ids.without(text)}
+        whole = item | {"context": context}
+        digest = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+        self.items[digest[:12]] = {"id": digest[:12], **whole}
+        key = {"id": digest[:12], "kind": kind, "project": self.project, "path": path}
+        self.keys.append({**key, "place": entry.get("place"), **about})
+
+    def _origin(self, record: str) -> tuple[Row, str]:
+        """Return the event with which a record came, and what was said then."""
+        entry = self._came_with.get(record, {})
+        if not entry:
+            return entry, "(not known)"
+        turns = self._sessions[entry["path"]]["turns"]
+        if entry.get("place") is not None:
+            return entry, exchange(turns[entry["place"]])
+        whole = "\n\n".join(exchange(turn) for turn in turns)
+        return entry, middle_cut(whole, SESSION_CHARS)
+
+    def _before(self, entry: Row) -> str:
+        """Return the prompt that something was told with, and the turns before it."""
+        turns = self._sessions[entry["path"]]["turns"]
+        place = entry.get("place") or 0
+        past = [exchange(turn) for turn in turns[max(0, place - TURNS_BEFORE) : place]]
+        asked = f"User, now: {middle_cut(turns[place]['prompt'], PROMPT_CHARS)}" if turns else ""
+        when = f"Session {entry['number'] + 1} of the project, prompt {place + 1}."
+        return "\n\n".join([when, *past, asked])
+
+    def _memory_lines(self) -> Iterator[str]:
+        path = os.path.join(self._folder, "MEMORY.md")
+        if not os.path.exists(path):
+            return
+        with open(path, encoding="utf-8") as file:
+            yield from (line.strip() for line in file if line.startswith("- "))
+
+    def _read(self, name: str) -> list[Row]:
+        return list(read_lines(os.path.join(self._folder, f"{name}.jsonl")))
+
+
+def exchange(turn: Mapping[str, Any]) -> str:
+    """Return a prompt and its answer for a judge."""
+    prompt = middle_cut(turn["prompt"], PROMPT_CHARS)
+    return f"User: {prompt}\nAssistant: {middle_cut(spoken(turn, OUTPUT_CHARS), ANSWER_CHARS)}"
+
+
+def record_text(row: Mapping[str, Any]) -> str:
+    """Return a record as a reader sees it: its type, statement, reason and what it rejected."""
+    why = f" — {row['why']}" if row["why"] and row["why"] not in row["what"] else ""
+    rejected = json.loads(row["body"] or "{}").get("alternatives") or []
+    instead = f" (instead of: {', '.join(rejected)})" if rejected else ""
+    return f"{row['type']}: {row['what']}{why}{instead}"
+
+
+def source_of(row: Mapping[str, Any]) -> str:
+    """Return the row of the table that a record counts in."""
+    if row["status"] == "candidate":
+        return "candidate"
+    if row["type"] == "session":
+        return "session"
+    if row["source"] in NOTE_SOURCES:
+        return f"note, {row['trust']}'s trust"
+    if row["type"] in FIXES and row["trust"] != "user":
+        return "fix"
+    return str(row["source"])
+
+
+def sampled(items: Sequence[Row], count: int, seed: int) -> list[Row]:
+    """Return the items in an order that tells nothing, at most so many of each kind (0: all)."""
+    order = sorted(items, key=lambda item: str(item["id"]))
+    random.Random(seed).shuffle(order)
+    kinds = dict.fromkeys(item["kind"] for item in order)
+    if not count:
+        return order
+    return [i for kind in kinds for i in [j for j in order if j["kind"] == kind][:count]]
+
+
+def stored_text(ids: Ids, records: Iterable[Mapping[str, Any]]) -> str:
+    """Return all records as text, for judging which settled points are on record."""
+    shown = []
+    for row in records:
+        mark = "" if row["status"] == "active" else f"[{row['status']}] "
+        shown.append(f"{mark}{record_text(row)}")
+    return ids.without("\n".join(shown)) + "\n"
