@@ -28,6 +28,7 @@ TITLES = {
 }
 # Records that are no statement that was stored: they have rows of their own.
 APART = ("session", "candidate")
+HOLDING = ("active", "candidate")
 POINTS = {"Y": "on record", "P": "in part", "N": "not on record"}
 NOTED = re.compile(r"^\W*Noted \w+\W*:\**\s*(.*)$")
 FIELD = re.compile(r"\b(?:Why|Instead of|When|For|From|Also):")
@@ -66,14 +67,19 @@ def print_figures(out: str, verdicts: str, points: str | None, notes: str | None
         print(f"{title:<44}{share}")
     projects = project_folders(out)
     records = {name: list(read_lines(f"{path}/records.jsonl")) for name, path in projects.items()}
-    closed = [r for rows in records.values() for r in rows if r["superseded_by"]]
-    print(f"{'records closed by another':<44}{len(closed)}")
+    closed = [row for rows in records.values() for row in rows if is_closed(row)]
+    print(f"{'records replaced or dropped':<44}{len(closed)}")
     if notes:
         print_lost(list(read_lines(notes)), records)
     only = run["sessions"] and {(project, path) for project, path in run["sessions"]}
     logs = {name: list(read_lines(f"{path}/log.jsonl")) for name, path in projects.items()}
     for title, figure in cost(logs, only):
         print(f"{title:<44}{figure}")
+
+
+def is_closed(row: Row) -> bool:
+    """Return True if a record held once and does not any more."""
+    return bool(row["superseded_by"] or row["valid_to"] or row["status"] not in HOLDING)
 
 
 def verdicts_of(path: str) -> dict[str, str]:

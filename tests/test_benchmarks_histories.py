@@ -162,6 +162,25 @@ def test_sessions_from_leaves_out_earlier_packets(data: Path, tmp_path: Path) ->
     assert [e["path"] for e in lines_of(packets / "index.jsonl")] == [TUESDAY]
 
 
+def test_stretches_draw_sessions_that_fit_for_packets_and_items(data: Path, tmp_path: Path) -> None:
+    packets = tmp_path / "packets"
+    fits_only_tuesday = ("--stretches", 30)
+    run("--data", data, "--out", tmp_path / "out", "--packets", packets, *fits_only_tuesday)
+
+    keys = lines_of(tmp_path / "out" / "keys.jsonl")
+    assert [e["path"] for e in lines_of(packets / "index.jsonl")] == [TUESDAY]
+    assert {key["path"] for key in keys} == {TUESDAY}
+
+
+def test_a_sample_is_drawn_from_each_kind_and_stated(data: Path, tmp_path: Path) -> None:
+    ran = run("--data", data, "--out", tmp_path, "--sample", 1, "--seed", 3)
+
+    items, keys = lines_of(tmp_path / "items.jsonl"), lines_of(tmp_path / "keys.jsonl")
+    kinds = sorted({key["kind"] for key in keys})
+    assert sorted(item["kind"] for item in items) == kinds
+    assert f"items: {len(items)} of {len({key['id'] for key in keys})}, seed 3" in ran.stdout
+
+
 def test_a_placeholder_becomes_the_id_that_was_told_with_its_words(
     data: Path, tmp_path: Path
 ) -> None:
@@ -210,7 +229,7 @@ def judged(folder: Path) -> Path:
     (folder / "run.json").write_text(json.dumps({**about, "projects": [PROJECT], "sessions": None}))
     project = folder / "ines+boats"
     project.mkdir()
-    base = {"status": "active", "why": "", "superseded_by": ""}
+    base = {"status": "active", "why": "", "superseded_by": "", "valid_to": ""}
     write(
         project / "records.jsonl",
         {**base, "what": "Berths are numbered from the north"},
@@ -254,7 +273,7 @@ def test_figures_are_shares_of_what_was_judged(tmp_path: Path) -> None:
     assert found["candidate records, harmless"].startswith("1.00 (1 of 1")
     assert found["injections on prompts, helpful"].startswith("0.50 (1 of 2")
     assert "lines in MEMORY.md, useful" not in found
-    assert found["records closed by another"] == "1"
+    assert found["records replaced or dropped"] == "1"
 
 
 def test_figures_count_points_and_corrections_on_record(tmp_path: Path) -> None:
