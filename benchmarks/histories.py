@@ -10,9 +10,9 @@ hook told last on a line with these words; if none did, the run fails and names 
 
 DIR gets a folder for each project (log of all events, records, candidates, entities, relations,
 MEMORY.md, all records as text) and `items.jsonl` for a judge, who must not see `keys.jsonl`,
-`run.json` or the folders. `--sample N` draws N items of each kind, `--stretches TOKENS` sessions
-up to this size of conversation; the same projects and seed draw the same sessions, for packets and
-for items.
+`run.json` or the folders. `--sample N` draws N items of each kind (session records and candidates
+are kinds of their own), `--stretches TOKENS` sessions up to this size of conversation; the same
+projects and seed draw the same sessions, for packets and for items.
 
 A verdict is `{"id", "verdict"}`: for records, and lines of MEMORY.md, useful, harmless, junk or
 misleading; for injections helpful, neutral, noise or harmful; for session starts good, mixed or
@@ -110,9 +110,8 @@ def _project(
     dump(replay)
     items = Items(replay, sessions)
     items.build(only)
-    late = replay.hooks.times_out()
     took = f"{len(sessions)} sessions in {time.monotonic() - began:.0f} s"
-    print(f"{project}: {took}, {late} hooks out of time", flush=True)
+    print(f"{project}: {took}, {items.late} hooks out of time", flush=True)
     return items
 
 
@@ -122,10 +121,11 @@ def _write(
     only: set[tuple[str, str]] | None,
 ) -> None:
     items = {id_: item for project in done for id_, item in project.items.items()}
-    drawn = sampled(list(items.values()), options.sample, options.seed)
+    every = [key for project in done for key in project.keys]
+    drawn = sampled(items, every, options.sample, options.seed)
     write_lines(os.path.join(options.out, "items.jsonl"), drawn)
     kept = {item["id"] for item in drawn}
-    keys = [{**key, "drawn": key["id"] in kept} for project in done for key in project.keys]
+    keys = [{**key, "drawn": key["id"] in kept} for key in every]
     write_lines(os.path.join(options.out, "keys.jsonl"), keys)
     about: dict[str, Any] = {
         "data": os.path.basename(options.data),
@@ -136,6 +136,7 @@ def _write(
         "seed": options.seed,
         "items": len(items),
         "drawn": len(drawn),
+        "late": sum(project.late for project in done),
         "projects": [project.project for project in done],
         "sessions": only and sorted(only),
         "revision": _revision(options.plugin),

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from histories_items import APART
 from histories_replay import read_lines
 from histories_told import block_parts, covered, cues_of, folded, words_of
 from scoring import mean, wilson
@@ -26,8 +27,6 @@ TITLES = {
     "session_start": "session starts",
     "relation": "relations",
 }
-# Records that are no statement that was stored: they have rows of their own.
-APART = ("session", "candidate")
 HOLDING = ("active", "candidate")
 POINTS = {"Y": "on record", "P": "in part", "N": "not on record"}
 NOTED = re.compile(r"^\W*Noted \w+\W*:\**\s*(.*)$")
@@ -59,6 +58,7 @@ def print_figures(out: str, verdicts: str, points: str | None, notes: str | None
     check(judged, keys)
     missing = sum(key["id"] not in judged for key in keys)
     print(f"{run['data']}, revision {run['revision']}, notes: {run['notes'] or 'none'}")
+    print(f"clock: {run['clock']}; {run['late']} hooks ran out of time")
     drawn = f"{run['drawn']} of {run['items']} items drawn, seed {run['seed']}"
     print(f"{drawn}; {missing} of {len(keys)} without a verdict; 95 % intervals by Wilson")
     for title, share in worth(keys, judged):

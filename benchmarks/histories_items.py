@@ -31,6 +31,8 @@ OUTPUT_CHARS = 300
 # Turns before a prompt that a judge of its injection sees.
 TURNS_BEFORE = 3
 NOTE_SOURCES = ("note", "notes")
+# Records that are no statement that was stored: they have figures of their own.
+APART = ("session", "candidate")
 FIXES = ("solution", "fix", "problem")
 
 
@@ -64,6 +66,7 @@ class Items:
         self._sessions = {session["path"]: session for session in sessions}
         self.log = list(read_lines(os.path.join(replay.folder, "log.jsonl")))
         self._records = {row["id"]: row for row in self._read("records")}
+        self.late = replay.hooks.times_out()
         self._came_with = {id_: entry for entry in self.log for id_ in entry["new"]}
         self.items: dict[str, Row] = {}
         self.keys: list[Row] = []
@@ -168,14 +171,25 @@ def source_of(row: Mapping[str, Any]) -> str:
     return str(row["source"])
 
 
-def sampled(items: Sequence[Row], count: int, seed: int) -> list[Row]:
-    """Return the items in an order that tells nothing, at most so many of each kind (0: all)."""
-    order = sorted(items, key=lambda item: str(item["id"]))
+def sampled(items: Mapping[str, Row], keys: Iterable[Row], count: int, seed: int) -> list[Row]:
+    """Return the items in an order that tells nothing, at most so many of each group (0: all).
+
+    Session records and candidates are groups of their own, as each other kind is.
+    """
+    group_of = {key["id"]: _group(key) for key in keys}
+    order = sorted(items)
     random.Random(seed).shuffle(order)
-    kinds = dict.fromkeys(item["kind"] for item in order)
-    if not count:
-        return order
-    return [i for kind in kinds for i in [j for j in order if j["kind"] == kind][:count]]
+    left = dict.fromkeys(group_of.values(), count or len(order))
+    drawn = []
+    for id_ in order:
+        left[group_of[id_]] -= 1
+        if left[group_of[id_]] >= 0:
+            drawn.append(items[id_])
+    return drawn
+
+
+def _group(key: Mapping[str, Any]) -> str:
+    return key["source"] if key.get("source") in APART else str(key["kind"])
 
 
 def stored_text(ids: Ids, records: Iterable[Mapping[str, Any]]) -> str:

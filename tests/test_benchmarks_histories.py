@@ -176,8 +176,10 @@ def test_a_sample_is_drawn_from_each_kind_and_stated(data: Path, tmp_path: Path)
     ran = run("--data", data, "--out", tmp_path, "--sample", 1, "--seed", 3)
 
     items, keys = lines_of(tmp_path / "items.jsonl"), lines_of(tmp_path / "keys.jsonl")
-    kinds = sorted({key["kind"] for key in keys})
-    assert sorted(item["kind"] for item in items) == kinds
+    apart = {"session": "session record", "candidate": "candidate"}
+    kind_of = {key["id"]: apart.get(key.get("source", ""), key["kind"]) for key in keys}
+    assert sorted(kind_of[item["id"]] for item in items) == sorted(set(kind_of.values()))
+    assert len(items) < len(kind_of)
     assert f"items: {len(items)} of {len({key['id'] for key in keys})}, seed 3" in ran.stdout
 
 
@@ -226,6 +228,7 @@ def judged(folder: Path) -> Path:
     keys += [{"id": "m0", "kind": "memory_md", "project": PROJECT, "drawn": False}]
     write(folder / "keys.jsonl", *keys)
     about = {"data": "made-up", "notes": "", "revision": "1", "drawn": 8, "items": 9, "seed": 0}
+    about |= {"clock": "the machine's", "late": 2}
     (folder / "run.json").write_text(json.dumps({**about, "projects": [PROJECT], "sessions": None}))
     project = folder / "ines+boats"
     project.mkdir()
@@ -256,7 +259,7 @@ def judged(folder: Path) -> Path:
 
 
 def figures(shown: str) -> dict[str, str]:
-    return {line[:44].strip(): line[44:] for line in shown.splitlines()[2:]}
+    return {line[:44].strip(): line[44:] for line in shown.splitlines()[3:]}
 
 
 def test_figures_are_shares_of_what_was_judged(tmp_path: Path) -> None:
@@ -266,6 +269,7 @@ def test_figures_are_shares_of_what_was_judged(tmp_path: Path) -> None:
 
     found = figures(shown)
     assert "8 of 9 items drawn, seed 0; 1 of 8 without a verdict" in shown
+    assert "2 hooks ran out of time" in shown
     assert found["stored records, useful"] == "0.75 (3 of 4; 0.30–0.95)"
     assert found["stored records, junk"] == "0.25 (1 of 4; 0.05–0.70)"
     assert found["… from prompt, useful"].startswith("0.50 (1 of 2")
