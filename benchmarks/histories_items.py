@@ -13,10 +13,18 @@ import os
 import random
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from histories_replay import Replay, Session, middle_cut, read_lines, rows, spoken
-from histories_told import Ids, block_parts, memories_of, without_fences
+from histories_replay import Replay, Session, middle_cut, read_lines, rows, session_id, spoken
+from histories_told import (
+    Ids,
+    block_parts,
+    covered,
+    memories_of,
+    without_fences,
+    words_of,
+)
 
 Row = dict[str, Any]
 TABLES = {
@@ -27,7 +35,6 @@ TABLES = {
         ON t.id = r.target ORDER BY r.id""",
 }
 PROMPT_CHARS, ANSWER_CHARS, SESSION_CHARS = 2000, 3000, 5000
-OUTPUT_CHARS = 300
 # Turns before a prompt that a judge of its injection sees.
 TURNS_BEFORE = 3
 NOTE_SOURCES = ("note", "notes")
@@ -64,10 +71,15 @@ class Items:
     def __init__(self, replay: Replay, sessions: Sequence[Session]) -> None:
         self.project, self._folder, self._ids = replay.project, replay.folder, replay.ids
         self._sessions = {session["path"]: session for session in sessions}
+        self._paths = {session_id(self.project, path): path for path in self._sessions}
         self.log = list(read_lines(os.path.join(replay.folder, "log.jsonl")))
         self._records = {row["id"]: row for row in self._read("records")}
         self.late = replay.hooks.times_out()
         self._came_with = {id_: entry for entry in self.log for id_ in entry["new"]}
+        self._began: dict[tuple[str, int], float] = {}
+        for entry in self.log:
+            if "place" in entry:
+                self._began.setdefault((entry["path"], entry["place"]), entry["at"])
         self.items: dict[str, Row] = {}
         self.keys: list[Row] = []
 
@@ -114,15 +126,29 @@ class Items:
         self.keys.append({**key, "place": entry.get("place"), **about})
 
     def _origin(self, record: str) -> tuple[Row, str]:
-        """Return the event with which a record came, and what was said then."""
-        entry = self._came_with.get(record, {})
-        if not entry:
-            return entry, "(not known)"
-        turns = self._sessions[entry["path"]]["turns"]
-        if entry.get("place") is not None:
-            return entry, exchange(turns[entry["place"]])
-        whole = "\n\n".join(exchange(turn) for turn in turns)
-        return entry, middle_cut(whole, SESSION_CHARS)
+        """Return the turn in which a record was stated, or its session, and what was said then."""
+        row = self._records.get(record)
+        path = self._paths.get(row["session"]) if row else None
+        if row is None or path is None:
+            return {}, "(not known)"
+        turns = self._sessions[path]["turns"]
+        place = None if row["type"] == "session" else self._place(row, path)
+        entry = {"path": path, "place": place}
+        if place is not None:
+            return entry, exchange(turns[place], f"{row['what']} {row['why']}")
+        return entry, middle_cut("\n\n".join(map(exchange, turns)), SESSION_CHARS)
+
+    def _place(self, row: Row, path: str) -> int | None:
+        """Return the place of the turn that a record's time is in, else of the event it came with:
+        a hook that ran out of time leaves the rest of a turn to a later one.
+        """
+        stated = json.loads(row["body"] or "{}").get("valid_from") or row["created_at"]
+        at = datetime.fromisoformat(stated).timestamp()
+        for entry in self.log:
+            if entry["path"] == path and entry["event"] == "Stop" and at <= entry["at"] + 1:
+                return int(entry["place"]) if at >= self._began[path, entry["place"]] else None
+        came_with = self._came_with[row["id"]]
+        return came_with.get("place") if came_with["path"] == path else None
 
     def _before(self, entry: Row) -> str:
         """Return the prompt that something was told with, and the turns before it."""
@@ -144,10 +170,21 @@ class Items:
         return list(read_lines(os.path.join(self._folder, f"{name}.jsonl")))
 
 
-def exchange(turn: Mapping[str, Any]) -> str:
-    """Return a prompt and its answer for a judge."""
-    prompt = middle_cut(turn["prompt"], PROMPT_CHARS)
-    return f"User: {prompt}\nAssistant: {middle_cut(spoken(turn, OUTPUT_CHARS), ANSWER_CHARS)}"
+def exchange(turn: Mapping[str, Any], about: str = "") -> str:
+    """Return a prompt and its answer for a judge, cut but for what a memory is about."""
+    prompt = cut_around(turn["prompt"], about, PROMPT_CHARS)
+    return f"User: {prompt}\nAssistant: {cut_around(spoken(turn), about, ANSWER_CHARS)}"
+
+
+def cut_around(text: str, about: str, max_chars: int) -> str:
+    """Return the text cut to about `max_chars`: its ends, and the line nearest to a statement."""
+    if len(text) <= max_chars or not about:
+        return middle_cut(text, max_chars)
+    third = max_chars // 3
+    near = max(text.splitlines(), key=lambda line: covered(about, words_of(line)))
+    middle = max(third, text.index(near) - third // 2)
+    end = max(middle + third, len(text) - third)
+    return f"{text[:third]} […] {text[middle : middle + third]} […] {text[end:]}"
 
 
 def record_text(row: Mapping[str, Any]) -> str:

@@ -34,6 +34,11 @@ Session = Mapping[str, Any]
 Turn = Mapping[str, Any]
 
 
+def session_id(project: str, path: str) -> str:
+    """Return the id under which a session is replayed."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, project + path))
+
+
 class Notes(NamedTuple):
     """The lines of an answer, and where the file of notes has them."""
 
@@ -68,7 +73,7 @@ def read_notes(path: str) -> dict[tuple[str, str, int], Notes]:
     return found
 
 
-def spoken(turn: Turn, output_chars: int = OUTPUT_CHARS) -> str:
+def spoken(turn: Turn) -> str:
     """Return the assistant's work and answer as text, long inputs and outputs cut."""
     parts = []
     for block in turn["blocks"]:
@@ -77,7 +82,7 @@ def spoken(turn: Turn, output_chars: int = OUTPUT_CHARS) -> str:
             continue
         given = json.dumps(block["input"], ensure_ascii=False)
         parts.append(f"[{block['name']}] {middle_cut(given, INPUT_CHARS)}")
-        output = middle_cut(block["output"].strip(), output_chars)
+        output = middle_cut(block["output"].strip(), OUTPUT_CHARS)
         parts += [f"  | {line}" for line in output.splitlines()]
     return "\n".join(parts)
 
@@ -120,7 +125,7 @@ class Replay:
     ) -> Iterator[tuple[int, Given]]:
         """Replay a session; yield each turn's place and what was given, before it is answered."""
         hooks = self.hooks
-        hooks.start(str(uuid.uuid5(uuid.NAMESPACE_URL, self.project + session["path"])))
+        hooks.start(session_id(self.project, session["path"]))
         hooks.now_s = max(hooks.now_s if number else 0, session["when"]) + BETWEEN_SESSIONS_S
         about = {"path": session["path"], "number": number}
         loaded = memory_md(hooks)

@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
+sys.path.insert(0, str(FOLDER))
+
+from histories_items import cut_around  # noqa: E402
+
 PROJECT = "ines/boats"
 MONDAY, TUESDAY = "monday.md", "tuesday.md"
-DECIDED = "We decided to use PostgreSQL for the berths because SQLite locks on every write."
+DECIDED = "We decided to use PostgreSQL instead of SQLite for the berths because SQLite locks."
 ANSWERED = "Understood. We decided to keep the berths in a table of their own."
 CONVERSATION = [
     {
@@ -105,12 +109,23 @@ def test_a_replay_calls_the_hooks_of_every_session_in_order(replayed: Path) -> N
 def test_items_show_what_was_stored_and_told_with_where_it_came_from(replayed: Path) -> None:
     items = lines_of(replayed / "out" / "items.jsonl")
 
-    record = next(i for i in items if i["kind"] == "record" and "PostgreSQL" in i["text"])
+    record = next(i for i in items if i["text"].startswith("decision: We decided to use Post"))
     start = next(i for i in items if i["kind"] == "session_start")
-    assert record["text"].startswith("decision: ")
+    assert record["kind"] == "record"
     assert DECIDED in record["context"]
     assert "berths" in start["text"]
     assert "Session 2 of the project, prompt 1" in start["context"]
+
+
+def test_a_long_answer_is_cut_around_the_statement_that_is_judged() -> None:
+    text = "first\n" + "berth\n" * 900 + "the crane needs a permit\n" + "buoy\n" * 900 + "last"
+
+    cut = cut_around(text, "The crane needs a permit", 3000)
+
+    assert "the crane needs a permit" in cut
+    assert cut.startswith("first")
+    assert cut.endswith("last")
+    assert len(cut) < 3100
 
 
 def test_items_do_not_tell_what_kind_of_run_they_come_from(replayed: Path) -> None:
@@ -186,7 +201,7 @@ def test_a_sample_is_drawn_from_each_kind_and_stated(data: Path, tmp_path: Path)
 def test_a_placeholder_becomes_the_id_that_was_told_with_its_words(
     data: Path, tmp_path: Path
 ) -> None:
-    dropped = note(TUESDAY, 0, "Dropped: {id:use PostgreSQL for the berths}")
+    dropped = note(TUESDAY, 0, "Dropped: {id:PostgreSQL}")
     notes = write(tmp_path / "notes.jsonl", dropped)
     run("--data", data, "--out", tmp_path / "out", "--notes", notes)
 
