@@ -47,6 +47,8 @@ from memory_fabric.text import stem
 LINE_CHARS = 40
 STATED = ("instruction-add", "instruction-update")
 COMMON = set("always never use in your the a an for not to even if it is of and do all".split())
+# Rules of many subjects differ in this word alone; a line without it tells none of them.
+SUBJECTS = {stem(word) for word in "function variable method attribute argument class".split()}
 REPLACED = re.compile(r"superseded|replaced by|no longer holds", re.IGNORECASE)
 NOT_CURRENT = re.compile(r"\b(?:instead of|rather than|replaces)\b.*", re.IGNORECASE)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -249,7 +251,7 @@ def fit(line: str, text: str) -> float:
 
 
 def is_told(told: str, text: str) -> bool:
-    """Return True if a line says the rule: what it quotes, else all but one of its words."""
+    """Return True if a line has a rule's subject and what it quotes, else nearly all its words."""
     return any(_says(line, text) for line in told.splitlines())
 
 
@@ -264,10 +266,12 @@ def is_told_as_current(told: str, text: str, holding: Sequence[str]) -> bool:
 
 
 def _says(line: str, text: str) -> bool:
+    words, found = _stems(text) - COMMON, _stems(line)
+    if not words & SUBJECTS <= found:
+        return False
     if "'" in text:
         return _quotes(line, text)
-    words = _stems(text) - COMMON
-    return len(words & _stems(line)) >= max(1, len(words) - 1)
+    return len(words & found) >= max(min(2, len(words)), len(words) - 1)
 
 
 def _quotes(line: str, text: str) -> bool:

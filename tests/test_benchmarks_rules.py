@@ -66,6 +66,19 @@ def test_the_line_of_a_rule_that_holds_is_not_that_of_the_one_it_resembles() -> 
     assert not is_told_as_current(told, OLD_CASE, [CASE])
 
 
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("Always start variable names with 'x_'", "always start function names with 'x_'"),
+        ("Include a single digit in variable names", "include a single digit in class names"),
+        ("Use docstrings in functions", "always use annotations for functions"),
+    ],
+)
+def test_a_rule_about_something_else_does_not_tell_a_rule(line: str, rule: str) -> None:
+    assert is_told(rule, rule)
+    assert not is_told(line, rule)
+
+
 def test_a_note_quotes_the_sentence_that_states_the_rule() -> None:
     prompt = prompts_of(FIRST, "Ines")[1]
 
