@@ -65,25 +65,13 @@ def test_kept_it_is_a_record_by_the_user(shell: Shell, memory: Memory) -> None:
 
     assert "Remembered: decision" in done.out
     (record,) = memory.find_records("status = 'active'")
-    assert (record.id, record.trust, record.confidence) == (id_, "user", 0.75)
+    assert (record.id, record.trust, record.confidence) == (id_, "user", 0.9)
     assert SAID in shell.run("recall", "invoice exporter").out.replace("\n", " ")
     assert "No candidates" in shell.run("candidates").out
     assert SAID in shell.notes.read_text()
 
     shell.run("undo", "--last")
     assert [c["id"] for c in shell.run("candidates", "--json").json["candidates"]] == [id_]
-
-
-def test_kept_it_closes_what_it_replaces(shell: Shell, memory: Memory) -> None:
-    shell.remember("We use MongoDB for the order archive")
-    moved = "We moved the order archive from MongoDB to Postgres"
-    store(memory, [Record("decision", moved, confidence=0.4)], Provenance("assistant", session="s"))
-    (new,) = memory.find_records("status = 'candidate'")
-
-    shell.run("candidates", "--keep", new.id)
-
-    (old,) = memory.find_records("what LIKE '%use MongoDB%'")
-    assert old.superseded_by == new.id
 
 
 def test_dropped_it_does_not_come_back_by_itself(shell: Shell, memory: Memory) -> None:

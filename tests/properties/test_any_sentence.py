@@ -11,12 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.capture import remember, unreadable
-from memory_fabric.capture.closing import supersede
-from memory_fabric.capture.closing.departures import something_stays
-from memory_fabric.capture.extract import extract
+from memory_fabric.capture.contradiction import contradicted
+from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.cli.main import main
-from memory_fabric.models import Record
 from memory_fabric.store.health import unreadable_counts as counted
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.settings_file import settings_of
@@ -56,15 +54,11 @@ STATED = [
 @settings(max_examples=200)
 @example(STATED[0])
 def test_every_sentence_can_be_read_without_the_boundary(text: str) -> None:
-    unread = Unread()
-    found = remember.found_in(text, "user", {}, unread)
-    found += remember.found_in(text, "assistant", {}, unread)
-    extract(text)
-    for new in (*found, Record("decision", text, confidence=0.9)):
-        supersede.closes(new, [Record("decision", "Use MySQL for sessions", id="1")])
-        something_stays(new.what)
+    record = statement(text)
+    old = statement("Use MySQL instead of Redis for sessions")._replace(id="1")
 
-    assert (unread.sentences, list(unread.places)) == (0, [])
+    assert record.what == text
+    assert contradicted(record, [old]) in ([], [old])
 
 
 @pytest.mark.parametrize("text", STATED)
@@ -144,8 +138,7 @@ def test_a_memory_takes_any_texts_and_counts_none_as_unread(
     memory = open_memory(tmp_path_factory.mktemp("any"))
 
     for text in texts:
-        remember.remember_text(memory, text, "user", USER)
-        remember.state(memory, Record("decision", text or "-", confidence=0.9), USER)
+        remember.state(memory, remember.stated(memory, text or "-"), USER)
 
     assert (counted.count(memory), memory.failures) == (0, [])
     memory.close()

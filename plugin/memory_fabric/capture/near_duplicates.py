@@ -1,22 +1,48 @@
-"""Detection of records that say the same in nearly the same words; pure."""
+"""Detection of records that say the same in nearly the same words."""
 
 from __future__ import annotations
 
-from memory_fabric.capture.closing.statements import reading
+from memory_fabric.capture.clauses import over_in
+from memory_fabric.capture.subject import subject
+from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.language.concepts import concepts
 from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.recall.dedupe import FILLERS, is_decisive
+from memory_fabric.recall.parse import parse
+from memory_fabric.store.fts_query import match_expression
+from memory_fabric.store.memory import USER_SCOPES
+from memory_fabric.store.records import about
 from memory_fabric.text import same_form, stem, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from memory_fabric.models import Provenance, Record
+    from memory_fabric.store.memory import Memory
 
-    from memory_fabric.models import Record
+# The best matches are compared.
+MAX_KNOWN = 20
 
 
-def twin(record: Record, known: Iterable[Record]) -> Record | None:
-    """Return the first of the known records that says the same as this one."""
-    return next((old for old in known if says_the_same(record, old)), None)
+def in_known_words(memory: Memory, record: Record, by: Provenance) -> Record:
+    """Return the record in the words of a current one that says the same, if there is one."""
+    query = parse(record.what, plain=True)
+    match = match_expression([word for c in concepts(query) for word in c.spellings])
+    try:
+        kind = "user" if record.scope in USER_SCOPES else "project"
+        database = memory.database(kind, create=False)
+        if database is None or not match:
+            return record
+        known = about(database, match, [record.type], MAX_KNOWN)
+    except (DeadlinePassed, StoreUnavailable):
+        return record
+    domain = record.domain if record.domain != "general" else by.domain
+    session = by.session or record.session
+    one = record._replace(domain=domain)
+    for old in known:
+        within_reach = old.scope != "local" or old.session == session
+        if within_reach and old.outcome == record.outcome and says_the_same(one, old):
+            return record._replace(what=old.what)
+    return record
 
 
 def says_the_same(a: Record, b: Record) -> bool:
@@ -51,14 +77,13 @@ def _named(text: str) -> frozenset[str]:
 
 def _same_choice(a: Record, b: Record) -> bool:
     """Return True for equal choices: "Use pnpm, not npm" and "we use pnpm instead of npm here"."""
-    left, right = reading(a), reading(b)
-    if not (left.taken and right.taken and left.settled and right.settled):
-        return False
-    rejected = [frozenset().union(*r.left, *r.away) for r in (left, right)]
-    taken = [frozenset().union(*r.taken) for r in (left, right)]
-    return (
-        bool(rejected[0])
-        and rejected[0] == rejected[1]
-        and taken[0] == taken[1]
-        and (left.use == right.use)
-    )
+    left, right = _rejected(a), _rejected(b)
+    return bool(left) and left == right and _taken(a, left) == _taken(b, right)
+
+
+def _rejected(record: Record) -> frozenset[str]:
+    return frozenset(subject(" ".join(record.alternatives or over_in(record.what))))
+
+
+def _taken(record: Record, rejected: frozenset[str]) -> frozenset[str]:
+    return frozenset(subject(record.what)) - rejected

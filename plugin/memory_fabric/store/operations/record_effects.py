@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from memory_fabric.ids import checksum
 from memory_fabric.models import (
+    ALSO,
     CANDIDATE_FROM,
     INGEST,
     OTHERS,
+    QUOTATION,
     STORED_FROM,
     TRUST_ORDER,
+    WHEN,
     Provenance,
     Record,
     contradict,
@@ -80,7 +83,8 @@ def _remembered(c: sqlite3.Connection, new: Record, by: Provenance, *, echo: boo
     second = len(sessions) > len(seen) and bool(new.session)
     stored = _strengthened(old, new, second)
     if not echo:
-        stored = stored._replace(evidence=occurrences.counted(old, new, new.session in seen))
+        counted = occurrences.counted(old, new, new.session in seen)
+        stored = stored._replace(evidence=_with_stated(counted, old, new))
     if stored == old and sessions == seen:
         return _result(old, repeated=True), []
     change = _replace(c, old, stored, sessions)
@@ -329,6 +333,15 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
         pinned=old.pinned or new.pinned,
         status="active" if active else "candidate",
     )
+
+
+def _with_stated(evidence: Mapping[str, Any], old: Record, new: Record) -> Mapping[str, Any]:
+    """Add to the evidence of a record what a repeat states beside it, unless its trust is lower."""
+    trusts = TRUST_ORDER.get(new.trust, 0), TRUST_ORDER.get(old.trust, 0)
+    stated = {key: new.evidence[key] for key in (WHEN, ALSO, QUOTATION) if new.evidence.get(key)}
+    if not stated or trusts[0] < trusts[1]:
+        return evidence
+    return {**evidence, **stated} if trusts[0] > trusts[1] else {**stated, **evidence}
 
 
 def _named_by_both(old: Record, new: Record) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
