@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.capture import standing_cues, standing_cues_by_language
-from memory_fabric.capture.detector import Heard, heard, may_hear, said_again
+from memory_fabric.capture.detector import Heard, heard, said_again
+from memory_fabric.capture.gate import may_hear
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ A sentence is weighed by general cues, with weights set by hand (`standing_cues`
 from __future__ import annotations
 
 from memory_fabric.capture import standing_cues, standing_cues_by_language
+from memory_fabric.capture.gate import may_hear
 from memory_fabric.capture.segments import segments
-from memory_fabric.capture.typed import is_from_machine, is_specification, typed_ends
+from memory_fabric.capture.typed import is_specification, typed_ends
 from memory_fabric.language.patterns import pattern
 from memory_fabric.text import cut, one_line, stem, terms
 from memory_fabric.values import Value
@@ -27,20 +28,7 @@ _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "respost
 # Sentences are the same from this share of common content words.
 _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
-_EAST_ASIAN_FROM = "\u2e80"
-
-
-def _gate(cues: Sequence[Cue]) -> set[str]:
-    """Return the words of the cues that are enough by themselves."""
-    return {word for cue in cues if cue[1] >= ENOUGH for word in cue[2].split("|")}
-
-
-# Three gates, so that a prompt in English is not searched for words of other scripts.
 _CUES = (*standing_cues.CUES, *standing_cues_by_language.CUES)
-_WESTERN = _gate(standing_cues_by_language.WESTERN)
-_ACCENTED = {word for word in _WESTERN if not word.isascii()}
-_PLAIN = _gate(standing_cues.CUES) | (_WESTERN - _ACCENTED)
-_EAST_ASIAN = _gate(standing_cues_by_language.EAST_ASIAN)
 
 
 class Heard(Value):
@@ -48,20 +36,6 @@ class Heard(Value):
 
     kind: str  # "rule", "correction", "choice", "change", "person"
     sentence: str  # one line, at most 320 characters
-
-
-def may_hear(prompt: str) -> bool:
-    """Return False, by substrings alone, for most prompts in which nothing can be heard."""
-    lowered = typed_ends(prompt).lower().replace("’", "'")
-    if is_from_machine(lowered):
-        return False
-    if "\n2. " in lowered or "\n2) " in lowered or any(word in lowered for word in _PLAIN):
-        return True
-    if lowered.isascii():
-        return False
-    if any(word in lowered for word in _ACCENTED):
-        return True
-    return max(lowered) >= _EAST_ASIAN_FROM and any(word in lowered for word in _EAST_ASIAN)
 
 
 def heard(prompt: str) -> Heard | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from memory_fabric.capture.clauses import Parts, parts_at, without_lead_in
+from memory_fabric.capture.gate import may_hear
 from memory_fabric.capture.segments import segments
 from memory_fabric.capture.stated_forms import FORMS
-from memory_fabric.capture.typed import is_from_machine, is_specification, typed_ends
+from memory_fabric.capture.typed import is_specification, typed_ends
 from memory_fabric.language.patterns import pattern
 from memory_fabric.text import STOPWORDS, one_line, terms, words
 from memory_fabric.values import Value
@@ -64,7 +65,7 @@ class Statement(Value):
 
 def stated(text: str) -> list[Statement]:
     """Return what the user says on purpose, in order; no question, quotation, paste or errand."""
-    if not may_state(text):
+    if not may_hear(text):
         return []
     sentences = segments(typed_ends(text))
     if is_specification(sentences):
@@ -75,12 +76,6 @@ def stated(text: str) -> list[Statement]:
         if not sentence.question
     )
     return list(dict.fromkeys(statement for statement in found if statement))
-
-
-def may_state(text: str) -> bool:
-    """Return False, within microseconds, for most texts that state nothing."""
-    lowered = text.lower().replace("’", "'")
-    return any(word in lowered for word in _WORDS) and not is_from_machine(lowered)
 
 
 def statement_in(sentence: str, *, is_first: bool = True) -> Statement | None:
@@ -148,6 +143,3 @@ def _without_opening(sentence: str) -> str:
         r"oi|claude)[,!.]? ){1,3}|请(?=记住)"
     ).match(sentence)
     return sentence[opening.end() :] if opening else sentence
-
-
-_WORDS = tuple({word for form in FORMS for word in form.words.split("|")})
