@@ -112,6 +112,8 @@ ADVERSARIES = [
     "'.a' * (n // 2) + 'password'",
     "'passwordA' * (n // 9)",
     "'Aab' * (n // 3) + ' token'",
+    "'insert into users (name, password) values (' + 'a, ' * (n // 3)",
+    "('insert into users (name, password) values ' + '(now, ' * 600) * (n // 3600)",
     "('-----BEGIN PRIVATE KEY-----\\n' + 'A1' * 20 + '\\n') * (n // 69)",
 ]
 LIMIT_S = 10 if IS_THOROUGH else 3
