@@ -112,8 +112,7 @@ ADVERSARIES = [
     "'.a' * (n // 2) + 'password'",
     "'passwordA' * (n // 9)",
     "'Aab' * (n // 3) + ' token'",
-    "'insert into users (name, password) values (' + 'a, ' * (n // 3)",
-    "('insert into users (name, password) values ' + '(now, ' * 600) * (n // 3600)",
+    "'insert into users (name, password) values (1, now_' + 'a' * 60 + '(), 2);'",
     "('-----BEGIN PRIVATE KEY-----\\n' + 'A1' * 20 + '\\n') * (n // 69)",
 ]
 LIMIT_S = 10 if IS_THOROUGH else 3
