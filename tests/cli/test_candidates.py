@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cli.shell import Shell
-from memory_fabric.capture.remember import remember_text, store
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store.memory import Memory
 
 SAID = "The invoice exporter keeps its templates in the billing bucket"
-RULE = "No, we use pnpm here, not npm."
 
 
 @pytest.fixture
@@ -23,16 +21,8 @@ def memory(shell: Shell) -> Memory:
 
 def hear(memory: Memory, session: str = "a-session-0001") -> str:
     by = Provenance("assistant", session=session)
-    store(memory, [Record("decision", SAID, confidence=0.4)], by)
+    memory.remember(Record("decision", SAID, confidence=0.4), by)
     (found,) = memory.find_records("status = 'candidate'")
-    return str(found.id)
-
-
-def correct_twice(memory: Memory) -> str:
-    by = Provenance("prompt", trust="user", session="a-session-0001")
-    for _ in range(2):
-        remember_text(memory, RULE, "user", by)
-    (found,) = memory.find_records("type = 'constraint'")
     return str(found.id)
 
 
@@ -42,7 +32,7 @@ def test_nothing_waits_at_first_and_that_is_said_helpfully(shell: Shell) -> None
     assert done.status == 0
     assert "No candidates" in done.out
     assert "another session" in done.out
-    assert shell.run("candidates", "--json").json == {"candidates": [], "corrected_twice": []}
+    assert shell.run("candidates", "--json").json == {"candidates": []}
 
 
 def test_a_candidate_is_listed_with_what_is_known_of_it(shell: Shell, memory: Memory) -> None:
@@ -79,38 +69,10 @@ def test_dropped_it_does_not_come_back_by_itself(shell: Shell, memory: Memory) -
 
     done = shell.run("candidates", "--drop", id_, "--json").json
     by = Provenance("assistant", session="another")
-    store(memory, [Record("decision", SAID, confidence=0.4)], by)
+    memory.remember(Record("decision", SAID, confidence=0.4), by)
 
     assert (done["done"], done["record"]["id"]) == ("forgotten", id_)
     assert memory.find_records("1") == []
-
-
-def test_a_rule_corrected_twice_is_listed_apart_until_it_is_pinned(
-    shell: Shell, memory: Memory
-) -> None:
-    id_ = correct_twice(memory)
-
-    plain = shell.run("candidates").out
-    (told,) = shell.run("candidates", "--json").json["corrected_twice"]
-
-    assert "Corrected twice, not pinned" in plain
-    assert "2 times" in plain
-    assert "Heard once" not in plain
-    assert (told["id"], len(told["corrected"])) == (id_, 2)
-    assert "Pinned" in shell.run("candidates", "--keep", id_).out
-    assert memory.find_records("pinned = 1")[0].id == id_
-    assert "No candidates" in shell.run("candidates").out
-
-
-def test_a_proposal_that_is_dropped_leaves_the_rule(shell: Shell, memory: Memory) -> None:
-    id_ = correct_twice(memory)
-
-    assert "Left unpinned" in shell.run("candidates", "--drop", id_).out
-    correct_twice(memory)
-
-    (rule,) = memory.find_records("id = ?", (id_,))
-    assert (rule.status, rule.pinned) == ("active", False)
-    assert "No candidates" in shell.run("candidates").out
 
 
 def test_what_does_not_wait_is_refused_in_one_line(shell: Shell, memory: Memory) -> None:
@@ -122,14 +84,14 @@ def test_what_does_not_wait_is_refused_in_one_line(shell: Shell, memory: Memory)
     unknown = shell.run("candidates", "--drop", "ffffffff")
 
     assert (refused.status, both.status, unknown.status) == (2, 2, 3)
-    assert "neither a candidate nor" in refused.err
+    assert "is no candidate" in refused.err
     assert refused.err.count("\n") == 1
     assert [r.pinned for r in memory.find_records("1")] == [False, False]
 
 
 def test_what_has_its_reason_lacks_only_another_session(shell: Shell, memory: Memory) -> None:
     by = Provenance("assistant", session="a-session-0001")
-    store(memory, [Record("decision", SAID, why="it is mounted there", confidence=0.4)], by)
+    memory.remember(Record("decision", SAID, why="it is mounted there", confidence=0.4), by)
 
     told, listed = shell.run("candidates"), shell.run("candidates", "--json").json["candidates"]
 

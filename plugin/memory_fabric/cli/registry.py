@@ -110,7 +110,7 @@ COMMANDS = (
         "commands.candidates",
         "candidates",
         CHANGE,
-        "List statements that were heard only once, and rules that were corrected twice.",
+        "List sentences that were heard and not noted.",
     ),
     Command(
         "undo",

@@ -13,13 +13,12 @@ from memory_fabric.ids import short_id, timestamp
 from memory_fabric.models import Record
 from memory_fabric.store.history import candidates as store
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.operations import occurrences
 from memory_fabric.text import cut, one_line
 
 MAX_TEXT_CHARS = 160
 NOTHING = (
-    "No candidates. A statement without a reason waits here until another session repeats it; a "
-    "rule that you had to correct twice is proposed here to be pinned."
+    "No candidates. A sentence that sounded like a rule or a decision, and that was not noted, "
+    "waits here until it is kept or dropped, or another session says it."
 )
 
 
@@ -29,8 +28,7 @@ def candidates(
         typer.Option(
             "--keep",
             metavar="ID",
-            help="Remember a candidate as your own statement, or pin a rule that was corrected "
-            "twice.",
+            help="Remember a candidate as your own statement.",
         ),
     ] = "",
     drop: Annotated[
@@ -38,19 +36,16 @@ def candidates(
         typer.Option(
             "--drop",
             metavar="ID",
-            help="Forget a candidate, or leave such a rule unpinned and do not propose it again.",
+            help="Forget a candidate.",
         ),
     ] = "",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Answer in JSON: `candidates` and `corrected_twice`.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON: `candidates`.")] = False,
 ) -> int:
-    """List statements that were heard only once, and rules that were corrected twice.
+    """List sentences that were heard and not noted.
 
-    Shows the date, session and confidence of each, and what it lacks to become a memory; rules
-    only if they are not pinned. A candidate is not given to sessions, not found by
-    `memory-fabric recall` and not written to MEMORY.md. It is dropped if it is not repeated within
-    90 days.
+    Shows the date, session and confidence of each, and what it lacks to become a memory. A
+    candidate is not given to sessions, not found by `memory-fabric recall` and not written to
+    MEMORY.md. It is dropped if it is not repeated within 90 days.
     """
     if keep and drop:
         raise BadInput("--keep", "Use either --keep or --drop, not both.")
@@ -74,11 +69,8 @@ def candidates(
 
 def _confirm_or_drop(memory: Memory, identifier: str, keep: bool) -> tuple[str, Record]:
     """Return a word for what was done, and the record after (or before) it."""
-    record, seen, kind = store.named(memory, identifier)
+    record = store.named(memory, identifier)
     by = environment.provenance()
-    if record.status != "candidate":
-        settle, done = (store.pin, "pinned") if keep else (store.decline, "left unpinned")
-        return done, settle(memory, record, seen, kind, by)
     if not keep:
         memory.forget([record.id], by)
         return "forgotten", record
@@ -92,31 +84,20 @@ def _confirm_or_drop(memory: Memory, identifier: str, keep: bool) -> tuple[str, 
     return "remembered", kept
 
 
-def _as_json(found: store.Waiting) -> dict[str, Any]:
-    return {
-        "candidates": [
-            formatting.as_json(r) | {"missing": store.missing([r])} for r in found.candidates
-        ],
-        "corrected_twice": [
-            formatting.as_json(r) | {"corrected": occurrences.times(r)} for r in found.proposals
-        ],
-    }
+def _as_json(found: Sequence[Record]) -> dict[str, Any]:
+    told = [formatting.as_json(r) | {"missing": store.missing([r])} for r in found]
+    return {"candidates": told}
 
 
-def _show(found: store.Waiting) -> None:
-    if not (found.candidates or found.proposals):
+def _show(found: Sequence[Record]) -> None:
+    if not found:
         show.line(NOTHING)
         return
-    if found.candidates:
-        show.line("Heard once, not a memory yet", style="bold")
-        columns = ("id", "type", "since", "session", "sure", "what")
-        show.table(columns, [_row(r) for r in found.candidates])
-        lacking = store.missing(found.candidates)
-        show.line(f"Missing: {lacking}. --keep ID remembers a candidate, --drop ID forgets it.")
-    if found.proposals:
-        show.line("Corrected twice, not pinned", style="bold")
-        show.table(("id", "corrected", "what"), [_proposal(r) for r in found.proposals])
-        show.line("--keep ID (or memory-fabric pin ID) pins one, --drop ID leaves it unpinned.")
+    show.line("Heard once, not a memory yet", style="bold")
+    columns = ("id", "type", "since", "session", "sure", "what")
+    show.table(columns, [_row(r) for r in found])
+    lacking = store.missing(found)
+    show.line(f"Missing: {lacking}. --keep ID remembers a candidate, --drop ID forgets it.")
 
 
 def _row(record: Record) -> Sequence[str]:
@@ -124,12 +105,6 @@ def _row(record: Record) -> Sequence[str]:
     where = f"{short_id(record.session)}, {record.source}" if record.session else record.source
     day = record.created_at[:10]
     return (short_id(record.id), record.type, day, where, f"{record.confidence:.2f}", said)
-
-
-def _proposal(record: Record) -> Sequence[str]:
-    days = ", ".join(dict.fromkeys(at[:10] for at in occurrences.times(record)))
-    times = f"{len(occurrences.times(record))} times, {days}"
-    return (short_id(record.id), times, cut(one_line(record.what), MAX_TEXT_CHARS))
 
 
 def _line(record: Record) -> str:
