@@ -142,7 +142,7 @@ def state(
         )  # late: rare, and never in a hook
 
         record = for_everybody(record, memory)
-    record = _joined_to_project(_bounded(record)._replace(id=id_), memory)
+    record = joined_to_project(_bounded(record)._replace(id=id_), memory)
     opened = unread.attempt((), opening, text, record.what)
     stored = _remembered(memory, record, provenance, opened, unread)
     is_new = stored is not None and stored.id == id_
@@ -222,7 +222,7 @@ def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> No
             memory.write("alias", payload, provenance, store=kind)
 
 
-def _joined_to_project(record: Record, memory: Memory) -> Record:
+def joined_to_project(record: Record, memory: Memory) -> Record:
     """Return a decision with the relation `project chose X` for its first entity (BR-11)."""
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
