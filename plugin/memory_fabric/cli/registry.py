@@ -85,6 +85,13 @@ COMMANDS = (
         "Remember a decision, a rule, what worked or failed.",
     ),
     Command(
+        "edit",
+        "commands.edit",
+        "edit",
+        CHANGE,
+        "Change the words, type, scope or reason of a memory.",
+    ),
+    Command(
         "forget",
         "commands.forget",
         "forget",
