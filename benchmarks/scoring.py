@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Sequence
 
@@ -31,3 +32,14 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     chance = random.Random(0)
     means = sorted(mean(chance.choices(values, k=len(values))) for _ in range(RESAMPLED))
     return means[RESAMPLED // 40], means[-1 - RESAMPLED // 40]
+
+
+def wilson(count: int, total: int) -> tuple[float, float]:
+    """The 95 % interval of a share by Wilson's formula; 0 and 1 of nothing."""
+    if not total:
+        return 0.0, 1.0
+    z, share = 1.96, count / total
+    middle = share + z * z / (2 * total)
+    spread = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    scale = 1 + z * z / total
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)

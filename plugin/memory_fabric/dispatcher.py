@@ -97,7 +97,9 @@ HANDLERS: Mapping[str, Entry] = {
         PROMPT_WORK_S,
         hurried=True,
     ),
-    "PostToolUse": Entry((("bridge_memory", WRITES),), wall_s=2.0, lock_s=0.5),
+    "PostToolUse": Entry(
+        (("bridge_memory", WRITES), ("note_answers", WRITES)), wall_s=2.0, lock_s=0.5
+    ),
     "SubagentStart": Entry(
         (("recall_for_agent", READS),),
         PROMPT_S,

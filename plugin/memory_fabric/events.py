@@ -118,6 +118,13 @@ def tool_input(event: Event) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def tool_answers(event: Event) -> list[str]:
+    """Return the user's answers in the result of AskUserQuestion."""
+    result = event.raw.get("tool_response")
+    given = result.get("answers") if isinstance(result, dict) else None
+    return [str(answer) for answer in given.values()] if isinstance(given, dict) else []
+
+
 def mcp_server(event: Event) -> str:
     """Return the MCP server's name, e.g. `plugin:memory-fabric:memory`; '' for built-in tools."""
     server = event.raw.get("mcp_server")

@@ -13,9 +13,11 @@ RECORD_TYPES = frozenset(
     "decision preference constraint pattern antipattern problem solution blocker question note "
     "session".split()
 )
+# Other names of record types: those that notes use.
+TYPE_ALIASES = {"rule": "constraint", "fact": "note", "fix": "solution", "open": "question"}
 ENTITY_TYPES = frozenset(
     "agent technology pattern decision blocker component antipattern preference project tool "
-    "unknown".split()
+    "person organisation place goal unknown".split()
 )
 SCOPES = ("local", "user", "team", "global")
 TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
@@ -31,10 +33,12 @@ FOLLOWED = frozenset("decision preference constraint pattern solution".split())
 # The beginning of a reason that says what to do instead of what failed.
 INSTEAD = "instead: "
 
-# Keys of a record's evidence: ids of records that it contradicts and that stay beside it.
+# The key of a record's evidence: ids of records that it contradicts and that stay beside it.
 CONTRADICTS = "contradicts"
-# The user's own words for what a note says.
-QUOTATION = "quotation"
+
+# Keys of a record's evidence: the command, path or activity in which a rule applies, other words by
+# which it is found, and the user's own words.
+WHEN, ALSO, QUOTATION = "when", "also", "quotation"
 
 # The depth of a graph walk if a question states none.
 DEFAULT_DEPTH = 2
@@ -103,6 +107,11 @@ class Record(Value):
     pinned: bool = False
     status: str = "active"
     evidence: Mapping[str, Any] = {}
+
+
+def record_type(kind: str) -> str:
+    """Return the type of record that a type or another name of it means."""
+    return TYPE_ALIASES.get(kind, kind)
 
 
 def may_close(new: Record, old: Record) -> bool:

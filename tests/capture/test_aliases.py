@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_fabric.capture import remember
 from memory_fabric.capture.aliases import aliases_in
-from memory_fabric.capture.remember import remember_text
 from memory_fabric.store.entity_search import find
 from memory_fabric.store.graph import entities_by_key
 from store.support import USER, World, create, database
@@ -44,9 +44,8 @@ def test_any_text_is_read(text: str, name: str) -> None:
 def test_a_remembered_text_teaches_its_short_form(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
 
-    remember_text(
-        memory, "We decided to run everything on Kubernetes (k8s) because it scales.", "user", USER
-    )
+    text = "We decided to run everything on Kubernetes (k8s) because it scales."
+    remember.state(memory, remember.stated(memory, text), USER)
 
     [entity] = entities_by_key(database(memory), ["k8s"]).values()
     assert entity.name == "Kubernetes"
@@ -57,8 +56,7 @@ def test_a_short_form_that_is_taken_stays_with_whom_it_has(tmp_path: Path) -> No
     memory = World(tmp_path).memory()
     create(memory, {"name": "bs", "entityType": "component", "observations": ["a basket"]})
 
-    remember_text(
-        memory, "We decided that the billing-service (bs) owns the invoices.", "user", USER
-    )
+    text = "We decided that the billing-service (bs) owns the invoices."
+    remember.state(memory, remember.stated(memory, text), USER)
 
     assert entities_by_key(database(memory), ["bs"])["bs"].name == "bs"

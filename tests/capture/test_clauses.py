@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.capture.clauses import (
-    declined_in,
-    named_after_use,
     over_in,
     parts_at,
-    reason_of_next,
+    reason_and_alternatives,
     without_lead_in,
+    without_reason,
 )
 
 
@@ -59,19 +58,30 @@ def test_what_was_rejected_is_named_in_its_shortest_form(
     assert over_in(clause) == over
 
 
-def test_the_sentence_before_an_instead_says_what_was_declined() -> None:
-    assert declined_in("We will not use cron jobs.") == ("cron jobs",)
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Use tabs. Because nobody reads them.", "nobody reads them"),
+        ("Use tabs. This keeps the diff small.", "This keeps the diff small"),
+        ("Use tabs. The sky is blue.", ""),
+        ("Tabs keep the diff small, so we use tabs.", "Tabs keep the diff small"),
+        ("Use tabs to avoid long diffs", "to avoid long diffs"),
+    ],
+)
+def test_a_text_gives_its_reason_in_any_of_its_sentences(text: str, why: str) -> None:
+    assert reason_and_alternatives(text) == (why, ())
 
 
-def test_a_rule_that_begins_with_use_names_its_things() -> None:
-    assert named_after_use("Use tabs or semicolons in examples") == ("tabs", "semicolons")
-    assert named_after_use("Push to main") == ()
+def test_the_alternatives_of_all_sentences_are_taken() -> None:
+    text = "Use tabs instead of spaces. We chose Redis over Kafka."
+
+    assert reason_and_alternatives(text)[1] == ("spaces", "Kafka")
 
 
-def test_the_next_sentence_may_give_the_reason() -> None:
-    assert reason_of_next("Because nobody reads them.") == "nobody reads them"
-    assert reason_of_next("This keeps the diff small.") == "This keeps the diff small"
-    assert reason_of_next("The sky is blue.") == ""
+def test_a_text_without_its_reasons_is_what_it_states() -> None:
+    text = "Since joins are slow, we keep one table. Use tabs because diffs are small."
+
+    assert without_reason(text) == "we keep one table. Use tabs"
 
 
 def test_lead_ins_are_dropped() -> None:

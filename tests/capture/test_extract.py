@@ -79,6 +79,78 @@ def test_each_way_of_relating_is_read(text: str, relation: tuple[str, str, str])
     assert related(text) == [relation]
 
 
+@pytest.mark.parametrize(
+    ("text", "relations"),
+    [
+        (
+            "The checkout depends on the pricing table",
+            [("checkout", "depends_on", "pricing-table")],
+        ),
+        (
+            "Our importer uses Redis for session storage",
+            [("importer", "uses", "Redis"), ("Redis", "used_for", "session-storage")],
+        ),
+        (
+            "Use SQLite instead of DuckDB for image resizing",
+            [
+                ("SQLite", "chose_over", "DuckDB"),
+                ("SQLite", "used_for", "image-resizing"),
+                ("DuckDB", "rejected_for", "image-resizing"),
+            ],
+        ),
+        (
+            "Use pnpm, not npm, for the packages",
+            [
+                ("pnpm", "chose_over", "npm"),
+                ("pnpm", "used_for", "packages"),
+                ("npm", "rejected_for", "packages"),
+            ],
+        ),
+        (
+            "Documents are synced with automerge-repo instead of cr-sqlite",
+            [("automerge-repo", "chose_over", "cr-sqlite")],
+        ),
+        (
+            "We use Kafka for events and Redis for sessions",
+            [("Kafka", "used_for", "events"), ("Redis", "used_for", "sessions")],
+        ),
+        ("Use Redis for now", []),
+        ("It depends on the weather", []),
+        ("Never use Redis for sessions", []),
+        ("Whoever deploys uses the script", []),
+        ("The checkout does not depend on the pricing table", []),
+    ],
+)
+def test_parts_that_no_vocabulary_knows_are_related_too(
+    text: str, relations: list[tuple[str, str, str]]
+) -> None:
+    assert related(text) == relations
+
+
+def test_unknown_words_that_nothing_relates_are_no_entities() -> None:
+    assert named("Never use Redis for sessions") == {"Redis": "technology"}
+
+
+@pytest.mark.parametrize(
+    ("text", "entities"),
+    [
+        ("Call me Ana, I am a backend developer", {"Ana": "person"}),
+        ("Ana prefers short answers", {"Ana": "person"}),
+        ("Ask Bob about the deploy", {"Bob": "person"}),
+        ("I work at Contoso in Berlin", {"Contoso": "organisation", "Berlin": "place"}),
+        (
+            "Alice Smith leads the team at Globex GmbH",
+            {"Alice Smith": "person", "Globex GmbH": "organisation"},
+        ),
+        ("We deploy on Fridays", {}),
+    ],
+)
+def test_people_companies_and_places_are_no_technologies(
+    text: str, entities: dict[str, str]
+) -> None:
+    assert named(text) == entities
+
+
 def test_a_list_shares_its_verb() -> None:
     assert related("api-designer uses FastAPI, Redis and Celery") == [
         ("api-designer", "uses", "FastAPI"),

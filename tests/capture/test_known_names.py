@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.capture.known_names import KnownNames
-from memory_fabric.capture.remember import remember_text
+from memory_fabric.capture.remember import stated
 from memory_fabric.store.memory import Memory
 from recall.given import USER, open_memory
 
@@ -36,16 +36,11 @@ def lookups(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def test_a_text_that_holds_nothing_asks_for_no_name(memory: Memory, lookups: list[str]) -> None:
-    assert remember_text(memory, "Add a date picker to the form please", "user", USER) == []
-    assert lookups == []
-
-
 def test_a_name_that_is_known_is_found_in_any_spelling(memory: Memory, lookups: list[str]) -> None:
     text = "Let's use borealis for all the nightly exports from now on."
-    (record,) = remember_text(memory, text, "user", USER)
+    record = stated(memory, text)
     assert "Borealis" in [entity.name for entity in record.entities]
-    assert set(lookups) == {text}
+    assert lookups == [f"{text}. "]
 
 
 def test_names_are_those_of_the_text_only(memory: Memory) -> None:

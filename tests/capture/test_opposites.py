@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.capture.capture import capture
-from memory_fabric.capture.extract import extract
-from memory_fabric.capture.opposites import MAX_SHOWN, as_line, opposed, opposites
+from memory_fabric.capture.contradiction import contradicting
+from memory_fabric.capture.opposites import MAX_SHOWN, as_line, opposed
+from memory_fabric.capture.statement import statement
 from memory_fabric.models import Record
 from recall.given import USER, open_memory
 
@@ -17,18 +17,9 @@ FAILED, WORKED, CHOSEN = "failed", "success", "neutral"
 
 def said(text: str, outcome: str = CHOSEN, at: str = USER.at) -> Record:
     """What somebody states: an antipattern, a pattern, or whatever the text tells."""
-    told = next(iter(capture(text, speaker="user")), Record("note", text))
-    entities, _ = extract(text)
     kinds = {FAILED: "antipattern", WORKED: "pattern"}
-    return told._replace(
-        type=kinds.get(outcome, told.type),
-        what=text,
-        outcome=outcome,
-        entities=told.entities or entities,
-        confidence=0.8,
-        id=f"id-{text}",
-        created_at=at,
-    )
+    told = statement(text, type=kinds.get(outcome, ""))
+    return told._replace(outcome=outcome, id=f"id-{text}", created_at=at)
 
 
 OFFSET_FAILED = said("Offset pagination caused timeouts at 1M rows", FAILED)
@@ -142,9 +133,9 @@ def test_what_stands_in_memory_is_found_and_what_is_over_is_not(tmp_path: Path) 
     assert old is not None
     new = said("Offset pagination is fine below 10k rows", WORKED)
 
-    found = opposites(memory, new)
+    found = contradicting(memory, new)
     memory.forget([old.id], USER)
-    afterwards = opposites(memory, new)
+    afterwards = contradicting(memory, new)
     memory.close()
 
     assert [record.id for record in found] == [old.id]
@@ -156,8 +147,8 @@ def test_what_another_session_keeps_to_itself_is_not_told(tmp_path: Path) -> Non
     memory.remember(OFFSET_FAILED._replace(scope="local"), USER)
     new = said("Offset pagination is fine below 10k rows", WORKED)
 
-    elsewhere = opposites(memory, new._replace(session="s2"))
-    here = opposites(memory, new._replace(session=USER.session))
+    elsewhere = contradicting(memory, new._replace(session="s2"))
+    here = contradicting(memory, new._replace(session=USER.session))
     memory.close()
 
     assert elsewhere == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from memory_fabric.capture.extract import extract
 from memory_fabric.capture.polarity import is_denied, is_left
 from memory_fabric.models import Entity, Record
 from memory_fabric.recall.pipeline import Fabric
+from memory_fabric.store.memory import Memory
 from recall.given import NOW, USER, open_memory
 from simulated_client import SimulatedClient
 
@@ -130,17 +132,17 @@ def test_what_it_is_for_is_said_of_what_was_taken(text: str) -> None:
     assert [tuple(r) for r in extract(text)[1]] == [
         ("SQLite", "chose_over", "DuckDB"),
         ("SQLite", "used_for", "image-service"),
+        ("DuckDB", "rejected_for", "image-service"),
     ]
 
 
 def test_a_relation_ends_when_its_record_is_replaced_or_forgotten(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
-    remember.remember_text(memory, "We decided to use Redis for sessions.", "user", USER)
+    redis = say(memory, "We decided to use Redis for sessions.")
     assert chosen(memory) == {"Redis"}
 
-    later = USER._replace(session="s2", at="2026-02-25T10:00:00.000Z")
-    remember.remember_text(memory, "We decided to use Kafka for events.", "user", later)
-    remember.remember_text(memory, "We moved from Redis to Valkey for sessions.", "user", later)
+    say(memory, "We decided to use Kafka for events.")
+    say(memory, "We moved from Redis to Valkey for sessions.", instead_of=[redis])
     assert chosen(memory) == {"Kafka"}
 
     gone = memory.find_records("what LIKE '%Kafka%'")
@@ -149,9 +151,16 @@ def test_a_relation_ends_when_its_record_is_replaced_or_forgotten(tmp_path: Path
     memory.close()
 
 
-def chosen(memory: object) -> set[str]:
+def say(memory: Memory, text: str, instead_of: Sequence[str] = ()) -> str:
+    """The id of the record of a text that is said on purpose."""
+    stored, _ = remember.state(memory, remember.stated(memory, text), USER, instead_of)
+    assert stored is not None
+    return stored.id
+
+
+def chosen(memory: Memory) -> set[str]:
     """What recall still says that the project chose."""
-    hits = Fabric(memory, NOW).recall("project Redis Kafka Valkey").hits  # type: ignore[arg-type]
+    hits = Fabric(memory, NOW).recall("project Redis Kafka Valkey").hits
     said = {r.target for hit in hits for r in hit.graph_relations if r.type == "chose"}
     return said | {
         hit.entities[1] for hit in hits if " chose " in hit.text and hit.source == "graph"
@@ -160,7 +169,9 @@ def chosen(memory: object) -> set[str]:
 
 def test_hooks_never_push_the_opposite_of_what_was_decided(tmp_path: Path) -> None:
     client = SimulatedClient(tmp_path)
-    client.prompt("We decided not to use GraphQL because the clients cannot cache it.")
+    memory = client.memory()
+    say(memory, "We decided not to use GraphQL because the clients cannot cache it.")
+    memory.close()
 
     told = client.prompt("Should the shop use GraphQL for its API?", "session-2")
 

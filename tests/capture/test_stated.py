@@ -16,7 +16,7 @@ from memory_fabric.models import RECORD_TYPES
     [
         ("Remember that the API key lives in Vault.",
          Statement("note", "The API key lives in Vault")),
-        ("remember: never edit generated files",
+        ("Remember: never edit generated files",
          Statement("constraint", "Never edit generated files")),
         ("From now on, use pnpm instead of npm because it is faster.",
          Statement("constraint", "From now on, use pnpm instead of npm", "it is faster", ("npm",))),
@@ -43,8 +43,7 @@ def test_a_statement_keeps_its_words_reason_and_alternative(text: str, expected:
     assert stated(text) == [expected]
 
 
-# One sentence for each form in English, German, Spanish, French, Portuguese, Chinese, Japanese,
-# Korean.
+# One sentence for each form and language that has it.
 EXAMPLES = {
     "everywhere": (
         "In all my projects I prefer tabs.", "In allen meinen Projekten verwende ich uv.",
@@ -95,8 +94,11 @@ EXAMPLES = {
         "Je préfère pytest.", "Prefiro commits pequenos.", "我更喜欢小的提交。",
         "私は小さなコミットを好みます。", "저는 작은 커밋을 선호합니다.",
     ),
+    "remember_rule": (
+        "Remember to never push on Fridays.", "Merk dir: Rechnungen nie löschen.",
+    ),
     "remember": (
-        "Remember that staging has no mail server.",
+        "Remember that our staging has no mail server.",
         "Merk dir, dass Staging keinen Mailserver hat.",
         "Recuerda que staging no tiene correo.", "Rappelle-toi que staging n'a pas de mail.",
         "Lembre-se de que staging não tem correio.", "请记住：部署使用 fly.io。",
@@ -107,7 +109,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_a_form_is_understood_in_eight_languages(form: Form) -> None:
+def test_a_form_is_understood_in_its_languages(form: Form) -> None:
     missed = [text for text in EXAMPLES[form.name] if not stated_as(form, text)]
 
     assert missed == []
@@ -121,6 +123,13 @@ def test_a_form_is_understood_in_eight_languages(form: Form) -> None:
         "remember to push",
         "Remember when we did the login?",
         "remember that one time",
+        "remember: run the tests",
+        "Remember that patience is always rewarded",
+        "I'm a beginner",
+        "remember that you need to push first",
+        "remember that I asked for a blue header",
+        "记得提交代码",
+        "recuerda que tienes que hacer push",
         "Should I remember that the key is in Vault?",
         "Can we decide on Postgres?",
         "I'm a bit confused",
@@ -160,3 +169,10 @@ def test_statements_keep_their_order_and_count_once() -> None:
         "Call me Ana",
         "From now on answer in German",
     ]
+
+
+def test_advice_later_in_a_text_is_not_for_memory() -> None:
+    advice = "Remember that our staging has no mail server."
+
+    assert stated(f"{advice} Go on.") != []
+    assert stated(f"You did well. {advice}") == []

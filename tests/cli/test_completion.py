@@ -11,7 +11,6 @@ import pytest
 from cli.shell import GIVE_UP_S, Shell
 
 COMPLETE = """
-eval "$(memory-fabric completion bash)"
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
 function=$(complete -p memory-fabric | sed 's/.*-F \\([^ ]*\\).*/\\1/')
 "$function" memory-fabric "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
@@ -31,10 +30,10 @@ def bash(shell: Shell) -> Shell:
     return shell
 
 
-def completed(bash: Shell, *words: str) -> list[str]:
-    """What bash would offer for the last of these words."""
+def completed(bash: Shell, script: str, *words: str) -> list[str]:
+    """Return what bash would offer for the last of these words after this script."""
     done = subprocess.run(
-        ["bash", "--norc", "-c", COMPLETE, "bash", *words],
+        ["bash", "--norc", "-c", script + COMPLETE, "bash", *words],
         capture_output=True,
         text=True,
         env=bash.environ,
@@ -62,7 +61,8 @@ def completed(bash: Shell, *words: str) -> list[str]:
 def test_bash_is_offered_commands_options_and_values(
     bash: Shell, words: tuple[str, ...], offered: list[str]
 ) -> None:
-    assert completed(bash, "memory-fabric", *words) == offered
+    script = bash.run("completion", "bash").out
+    assert completed(bash, script, "memory-fabric", *words) == offered
 
 
 def test_a_tab_in_a_terminal_completes_the_line(bash: Shell) -> None:

@@ -59,7 +59,7 @@ def test_people_see_areas_words_beside_symbols_and_the_sum(enabled: Shell) -> No
     assert "\nClaude Code\n" in done.out and "✓ ok" in done.out and "! warning" in done.out
     last = done.out.splitlines()[-1]
     assert "checks: " in last and "fine" in last and "to look at" in last and "--fix" in last
-    assert "taken from others: the rights on " in mended.out
+    assert "removed other users' rights on " in mended.out
 
 
 def test_a_terminal_without_unicode_gets_plain_symbols(shell: Shell) -> None:

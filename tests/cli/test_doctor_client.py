@@ -74,9 +74,9 @@ def test_hooks_by_hand_are_found_in_each_file_and_missing_events_are_named(
 def test_the_remedy_for_missing_events_puts_them_in(shell: Shell, scope: str) -> None:
     configure(shell, scope, hooks=hooks_for("SessionStart", "UserPromptSubmit"))
     remedy = look(shell)["hook events"]["remedy"]
-    assert remedy.startswith("memory-fabric ") and remedy.endswith(" puts them in.")
+    assert remedy.startswith("memory-fabric ") and remedy.endswith(" adds them.")
 
-    done = shell.run(*remedy.removesuffix(" puts them in.").split()[1:], "--yes")
+    done = shell.run(*remedy.removesuffix(" adds them.").split()[1:], "--yes")
 
     assert done.status == 0, done.err
     assert look(shell)["hook events"]["state"] == look(shell)["hooks"]["state"] == "ok"
@@ -117,10 +117,10 @@ def test_a_plugin_whose_folder_was_moved_away_is_a_fault(enabled: Shell, tmp_pat
     source.rename(tmp_path / "moved")
     moved = look(enabled)["plugin folder"]
 
-    assert never["state"] == "warning" and "has not noted" in never["told"]
+    assert never["state"] == "warning" and "does not list it" in never["told"]
     assert there["state"] == "ok"
     assert moved["state"] == "fault" and str(source) in moved["told"]
-    assert "a clone that was moved or deleted" in moved["told"]
+    assert "the clone was moved or deleted" in moved["told"]
     assert moved["remedy"].endswith(f"claude plugin marketplace add {ROOT}")
 
 
@@ -199,7 +199,7 @@ def test_our_server_by_hand_doubles_that_of_the_plugin(enabled: Shell) -> None:
     configure(enabled, USER)
     alone = look(enabled)["servers"]
 
-    assert doubled["state"] == "warning" and "doubled" in doubled["told"]
+    assert doubled["state"] == "warning" and "appear twice" in doubled["told"]
     assert alone["state"] == "ok"
 
 

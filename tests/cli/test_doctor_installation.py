@@ -59,7 +59,7 @@ def test_a_remembered_interpreter_that_is_gone_is_forgotten(
 
     assert found["state"] == "warning" and found["fixable"] and "/nowhere" in found["told"]
     assert not remembered.exists()
-    assert "is forgotten" in fixed["mended"][0] and "/nowhere" not in fixed["told"]
+    assert "was deleted" in fixed["mended"][0] and "/nowhere" not in fixed["told"]
 
 
 @pytest.mark.parametrize(("wrong", "why"), [(old_python, "3.9"), (python_without_fts5, "fts5")])

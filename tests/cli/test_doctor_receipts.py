@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
+from memory_fabric.cli.doctor import checks as table
+from memory_fabric.cli.doctor import finding
 from memory_fabric.ids import timestamp
 
 DECISION = "Use PostgreSQL for the analytics DB"
@@ -69,7 +71,17 @@ class Conversation:
 
 
 def prove(shell: Shell) -> dict[str, dict[str, Any]]:
-    """What the transcripts show, by check."""
+    """What the transcripts show, by check, without the other checks of `doctor --prove`."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in shell.environ.items():
+            patch.setenv(name, value)
+        patch.chdir(shell.project)
+        with table.sight() as seen:
+            return {check.name: finding.as_json(check) for check in table.receipts(seen)}
+
+
+def prove_by_command(shell: Shell) -> dict[str, dict[str, Any]]:
+    """What `doctor --prove` says of the transcripts, by check."""
     found = shell.run("doctor", "--prove", "--json").json
     return {check["name"]: check for check in found if check["name"] in NAMES}
 
@@ -94,7 +106,7 @@ def short_id(shell: Shell) -> str:
 
 
 def test_without_transcripts_there_is_nothing_to_fault(decided: Shell) -> None:
-    checks = prove(decided)
+    checks = prove_by_command(decided)
 
     assert list(checks) == ["receipts"]
     assert checks["receipts"]["state"] == "ok" and "no transcript" in checks["receipts"]["told"]
@@ -107,8 +119,9 @@ def test_a_delivered_memory_is_a_receipt_with_its_id_and_what_the_answer_mention
     session.asks(ASKED, "It talks to PostgreSQL.")
     session.asks("Rename the button.", "Done.")
 
-    checks = prove(decided)
+    checks = prove_by_command(decided)
 
+    assert checks == prove(decided)
     assert {check["state"] for check in checks.values()} == {"ok"}
     assert checks["receipts"]["told"].startswith("1 of 2 prompts were given memories")
     (receipt,) = checks["receipts"]["details"]

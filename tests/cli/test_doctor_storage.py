@@ -103,7 +103,7 @@ def test_changes_that_wait_are_applied(enabled: Shell) -> None:
     fixed = look(enabled, "--fix")["queue"]
 
     assert found["state"] == "warning" and found["fixable"]
-    assert fixed["state"] == "ok" and "1 waiting changes are applied" in fixed["mended"]
+    assert fixed["state"] == "ok" and "applied 1 waiting changes" in fixed["mended"]
 
 
 def test_a_lost_journal_is_written_again_from_the_graph(enabled: Shell) -> None:
@@ -115,7 +115,7 @@ def test_a_lost_journal_is_written_again_from_the_graph(enabled: Shell) -> None:
     fixed = look(enabled, "--fix")["tier local"]
 
     assert found["state"] == "warning" and found["fixable"]
-    assert fixed["state"] == "ok" and "written again" in fixed["mended"][0]
+    assert fixed["state"] == "ok" and "restored 1 lost lines" in fixed["mended"][0]
     assert files.read_lines(str(path))[0] == lines
 
 

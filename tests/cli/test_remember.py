@@ -110,14 +110,60 @@ def test_a_repeat_makes_no_entity_new(shell: Shell) -> None:
     assert again["known_entities"] == ["cursor-pagination", "list-endpoints", "shop"]
 
 
-def test_the_confirmation_says_what_it_took_the_place_of(shell: Shell) -> None:
+def test_it_replaces_the_memory_that_is_named_and_no_other(shell: Shell) -> None:
     old = shell.remember("We use MongoDB for the orders")
 
-    new = shell.run("remember", "We moved from MongoDB to PostgreSQL for the orders", "--json")
+    beside = shell.remember("We moved from MongoDB to PostgreSQL for the orders")
+    new = shell.remember("Use PostgreSQL for the orders", "--instead-of", old["short_id"])
     shown = shell.run("why", old["short_id"]).out
 
-    assert new.json["replaces"] == [old["id"]]
-    assert new.json["short_id"] in shown
+    assert beside["replaces"] == []
+    assert new["replaces"] == [old["id"]]
+    assert new["short_id"] in shown
+
+
+def test_another_choice_is_shown_with_the_command_that_replaces_it(shell: Shell) -> None:
+    old = shell.remember("Use npm for the packages")
+
+    shown = shell.run("remember", "Use pnpm instead of npm for the packages").out.splitlines()
+    (hint,) = [line for line in shown if line.startswith("On record: ")]
+    command = shlex.split(hint.partition("Replace it: memory-fabric ")[2])
+    done = shell.run(*command, "--json").json
+
+    assert hint.startswith(f"On record: [{old['short_id']}] Use npm for the packages. Replace it: ")
+    assert done["repeated"]
+    assert done["replaces"] == [old["id"]]
+    assert done["opposite"] == []
+
+
+def test_a_memory_of_another_scope_is_not_replaced(shell: Shell) -> None:
+    old = shell.remember("--scope", "user", "I use npm")
+
+    done = shell.run("remember", "Use pnpm", "--instead-of", old["short_id"])
+    unknown = shell.run("remember", "Use pnpm", "--instead-of", "0123abcd")
+
+    assert (done.status, unknown.status) == (2, 3)
+    assert "Add --scope user --domain general" in done.err
+    assert "No memory has the id '0123abcd'" in unknown.err
+    assert [hit["text"] for hit in shell.run("recall", "--json").json["results"]] == ["I use npm"]
+
+
+def test_the_kinds_of_notes_are_types_here_too(shell: Shell) -> None:
+    kinds = {k: shell.remember("--type", k, f"The {k}")["type"] for k in ("rule", "fact", "fix")}
+
+    assert kinds == {"rule": "constraint", "fact": "note", "fix": "solution"}
+    assert shell.run("recall", "The rule", "type:rule", "--json").json["total_results"] == 1
+
+
+def test_when_it_applies_is_kept_and_other_words_find_it(shell: Shell) -> None:
+    record = shell.remember(
+        *("--when", "npm run dev", "--also", "hot reload"), "Never start the server"
+    )
+    again = shell.remember("--also", "something else", "Never start the server")
+
+    assert record["evidence"] == {"when": "npm run dev", "also": "hot reload"}
+    assert again["evidence"] == record["evidence"]
+    assert shell.run("recall", "hot reload", "--json").json["total_results"] == 1
 
 
 def test_both_outcomes_are_asked_back(shell: Shell) -> None:

@@ -253,11 +253,11 @@ def test_millions_of_lines_without_a_word_are_passed_over_quickly(tmp_path: Path
     path = tmp_path / "s-1.jsonl"
     path.write_bytes(b"{}\n" * 2_000_000 + b"\n" * 2_000_000)
 
-    began_s = time.monotonic()
+    began_s = time.process_time()
     found = list(receipts.entries(str(path), receipts.MAX_BYTES_OF_FILE))
 
     assert found == []
-    assert time.monotonic() - began_s < 5
+    assert time.process_time() - began_s < 5
 
 
 def test_thousands_of_answers_after_many_blocks_take_no_minutes() -> None:

@@ -12,6 +12,7 @@ import pytest
 from e2e.harness.home import Home
 from e2e.harness.result import blocks
 from e2e.harness.script import Script
+from e2e.harness.tiers import rows
 from launchers.support import until
 from memory_fabric.store import spool
 
@@ -43,7 +44,13 @@ def server_of(home: Home, port: str = "0") -> Iterator[str]:
 def has_arrived(sender: Home, receiver: Home) -> None:
     """Wait until nothing is left to be sent, and the receiver has worked off what came."""
     until(lambda: not spool.waiting(str(sender.memory)), "all has arrived")
-    until(lambda: "The queue is empty" in receiver.fabric("queue"), "the worker has worked it off")
+    until(lambda: states(receiver) == {"done"}, "the worker has worked it off")
+    assert "The queue is empty" in receiver.fabric("queue")
+
+
+def states(home: Home) -> set[str]:
+    """The states of the texts that others sent to a home."""
+    return {state for (state,) in rows(home, "SELECT state FROM intake")}
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,6 @@ def said(home: Home, role: str, words: str) -> bool:
 class Attended:
     """Sessions at which somebody sits, one after the other, and what was kept after some."""
 
-    home: Home
     silent: Result
     kept_of_silent: Tiers
     payroll: list[Path]
@@ -108,7 +107,7 @@ def attended(shared_home: Callable[[], Home]) -> Attended:
         session.end()
     corrected = tiers(home)
     asking = home.session(Script(prompts=("Which package manager does the web app use?",)))
-    return Attended(home, silent, kept, payroll, stating, corrected, asking)
+    return Attended(silent, kept, payroll, stating, corrected, asking)
 
 
 @dataclass(frozen=True, slots=True)

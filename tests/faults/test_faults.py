@@ -18,12 +18,13 @@ sys.path.insert(0, str(FOLDER))
 
 import faults  # noqa: E402 - the benchmark's own folder is where its modules are found
 from damage import Damage, Row, Scale  # noqa: E402
+from thorough import IS_THOROUGH  # noqa: E402
 
 SMALL = Scale(
     processes=(3,),
     writes=20,
     parallel=20,
-    rounds=3,
+    rounds=3 if IS_THOROUGH else 2,
     long_chars=300_000,
     chain=120,
     at_once=True,

@@ -43,7 +43,7 @@ def test_texts_without_a_session_share_no_turns() -> None:
 def test_a_sign_of_life_leaves_neither_turns_nor_records() -> None:
     for text in ("health-check", "ping", "OK", "---", "", "   "):
         assert parts.turns(claimed(text)) == []
-        assert parts.records(claimed(text), [], {}) == []
+        assert parts.records(claimed(text), {}) == []
 
 
 def test_what_the_client_injected_and_its_analysis_are_no_turns() -> None:
@@ -61,14 +61,14 @@ def test_no_word_of_a_long_message_is_lost(tail: str, size: int) -> None:
         assert " ".join(turn.text for turn in turns).split() == text.split()
 
 
-def test_stated_decisions_are_records_of_the_stated_confidence_before_what_is_read() -> None:
+def test_stated_decisions_are_records_of_the_stated_confidence_and_the_summary_makes_none() -> None:
     text = claimed(SUMMARY, key_decisions=("Use Kafka for events", ""), confidence=0.6)
-    decision, *read = parts.records(text, parts.turns(text), {})
+
+    (decision,) = parts.records(text, {})
+
     assert (decision.type, decision.what) == ("decision", "Use Kafka for events")
     assert decision.confidence == 0.6
-    assert [entity.name for entity in decision.entities] == ["Kafka"]
-    assert read
-    assert all(record.confidence <= 0.6 for record in read)
+    assert [entity.name for entity in decision.entities] == ["Kafka", "events"]
 
 
 def test_as_many_and_as_long_decisions_as_the_endpoint_takes_are_all_kept_whole() -> None:
@@ -76,26 +76,31 @@ def test_as_many_and_as_long_decisions_as_the_endpoint_takes_are_all_kept_whole(
     stated = tuple(f"Use tool{n} " + "for a job " * 1000 for n in number)
     cut = tuple(text[:MAX_DECISION_CHARS].strip() for text in stated)
 
-    found = parts.records(claimed("A summary of the day.", key_decisions=cut), [], {})
+    found = parts.records(claimed("A summary of the day.", key_decisions=cut), {})
 
     assert [record.what for record in found] == list(cut)
 
 
-def test_a_decision_that_the_summary_says_too_is_one_record() -> None:
-    found = parts.records(
-        (one := claimed(SUMMARY, key_decisions=(SUMMARY.rstrip("."),))), parts.turns(one), {}
-    )
-    said = [tuple(record.what.lower().rstrip(".").split()) for record in found]
-    assert len(said) == len(set(said))
+def test_a_decision_that_is_stated_twice_is_one_record() -> None:
+    stated = (SUMMARY, SUMMARY.rstrip("."))
+
+    (record,) = parts.records(claimed("A summary.", key_decisions=stated), {})
+
+    assert record.why == "Postgres was too slow"
 
 
 def test_records_bear_the_tag_the_time_and_ids_that_are_the_same_again() -> None:
-    text = claimed(SUMMARY, project="billing", created_at="2026-02-01T10:00:00+02:00")
-    found = parts.records(text, parts.turns(text), {})
-    assert found == parts.records(text, parts.turns(text), {})
+    text = claimed(
+        SUMMARY,
+        key_decisions=(SUMMARY, "Use Kafka for events"),
+        project="billing",
+        created_at="2026-02-01T10:00:00+02:00",
+    )
+    found = parts.records(text, {})
+    assert found == parts.records(text, {})
     assert {record.project for record in found} == {"billing"}
     assert {record.valid_from for record in found} == {"2026-02-01T08:00:00.000Z"}
-    assert len({record.id for record in found}) == len(found)
+    assert len({record.id for record in found}) == len(found) == 2
 
 
 def test_who_says_it_is_a_tool_that_speaks_for_its_session() -> None:
@@ -124,5 +129,5 @@ def test_when_it_was_said_is_as_stated_unless_that_is_no_time_or_still_to_come(
 @given(st.text(max_size=300), st.lists(st.text(max_size=80), max_size=4))
 def test_no_text_is_refused(text: str, decisions: list[str]) -> None:
     one = claimed(text, key_decisions=tuple(decisions), confidence=0.4)
-    found = parts.records(one, parts.turns(one), {})
+    found = parts.records(one, {})
     assert all(record.confidence <= 0.4 for record in found)

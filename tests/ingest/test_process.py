@@ -49,6 +49,11 @@ def bring(memory: Memory, text: str, **fields: Any) -> ingest_queue.QueuedText:
     return found
 
 
+def decided(memory: Memory, text: str, **fields: Any) -> ingest_queue.QueuedText:
+    """The text, which is its key decision, too, accepted and worked off."""
+    return bring(memory, text, key_decisions=(text,), **fields)
+
+
 def all_records(memory: Memory) -> list[Record]:
     return memory.find_records("1")
 
@@ -64,7 +69,7 @@ def test_a_text_becomes_turns_and_records_with_its_domain_tag_and_time(memory: M
     told = bring(
         memory,
         SUMMARY,
-        key_decisions=("Kafka carries all events",),
+        key_decisions=(SUMMARY, "Kafka carries all events"),
         domain="Legal Advisor",
         project="checkout",
         session_id="s1",
@@ -101,14 +106,21 @@ def test_a_health_check_leaves_nothing_to_recall(memory: Memory) -> None:
 
 
 def test_the_same_text_again_adds_nothing_and_makes_nothing_surer(memory: Memory) -> None:
-    bring(memory, SUMMARY, confidence=0.6)
+    decided(memory, SUMMARY, confidence=0.6)
     before = all_records(memory)
-    told = bring(memory, SUMMARY, confidence=1.0)
+    told = decided(memory, SUMMARY, confidence=1.0)
     assert all_records(memory) == before
     assert set(told.records) == {record.id for record in before}
 
 
-def test_overlapping_texts_of_one_session_are_heard_once(memory: Memory) -> None:
+def test_the_summary_alone_makes_no_records(memory: Memory) -> None:
+    told = bring(memory, SUMMARY)
+    assert told.records == ()
+    assert all_records(memory) == []
+    assert [row[2] for row in turns(memory)] == [SUMMARY]
+
+
+def test_overlapping_texts_of_one_session_are_kept_once(memory: Memory) -> None:
     first, second = "We use Redis for sessions.", "We switched from Redis to Valkey for sessions."
     bring(memory, f"{first}\n---\nAll tests are green", session_id="s1")
     bring(memory, f"{first}\n---\n{second}", session_id="s1")
@@ -119,9 +131,6 @@ def test_overlapping_texts_of_one_session_are_heard_once(memory: Memory) -> None
         second,
         "That was all of it",
     ]
-    still = [r.what for r in all_records(memory) if not r.superseded_by]
-    assert not any(what.startswith("We use Redis") for what in still)
-    assert any("Valkey" in what for what in still)
 
 
 def test_what_the_user_said_is_neither_replaced_nor_made_surer(memory: Memory) -> None:
@@ -141,19 +150,11 @@ def test_what_the_user_said_is_neither_replaced_nor_made_surer(memory: Memory) -
     assert kept.superseded_by == ""
 
 
-def test_a_later_text_replaces_what_an_earlier_one_said(memory: Memory) -> None:
-    bring(memory, "We use Redis for sessions.", created_at="2026-01-01")
-    bring(memory, "We switched from Redis to Valkey for sessions.", created_at="2026-02-01")
-    old = next(r for r in all_records(memory) if r.what.startswith("We use Redis"))
-    assert old.superseded_by
-    assert old.valid_to == "2026-02-01T00:00:00.000Z"
-
-
-def test_what_was_said_earlier_replaces_nothing_later_whenever_it_comes(memory: Memory) -> None:
-    bring(memory, "We use Valkey for sessions.", created_at="2026-02-01")
-    bring(memory, "We switched from Valkey to Redis for sessions.", created_at="2026-01-01")
-    newer = next(r for r in all_records(memory) if r.what.startswith("We use Valkey"))
-    assert newer.superseded_by == ""
+def test_a_later_text_replaces_nothing_by_its_words(memory: Memory) -> None:
+    decided(memory, "We use Redis for sessions.", created_at="2026-01-01")
+    decided(memory, "We switched from Redis to Valkey for sessions.", created_at="2026-02-01")
+    found = all_records(memory)
+    assert [record.superseded_by for record in found] == ["", ""]
 
 
 def test_orders_to_the_model_stay_the_word_of_a_tool(memory: Memory) -> None:
@@ -171,14 +172,14 @@ def test_fences_of_ours_do_not_open_in_what_was_sent(memory: Memory) -> None:
 
 def test_candidates_of_texts_without_a_session_never_become_memories(memory: Memory) -> None:
     for number in range(3):
-        bring(memory, SUMMARY + " " * number, confidence=0.4)
+        decided(memory, SUMMARY + " " * number, confidence=0.4)
     assert {record.status for record in all_records(memory)} == {"candidate"}
 
 
 def test_what_was_forgotten_is_not_brought_back(memory: Memory) -> None:
-    told = bring(memory, SUMMARY)
+    told = decided(memory, SUMMARY)
     memory.forget(list(told.records), USER)
-    bring(memory, SUMMARY)
+    decided(memory, SUMMARY)
     assert all_records(memory) == []
 
 
@@ -193,7 +194,7 @@ def test_the_ingest_is_undone_as_one_by_its_id(memory: Memory) -> None:
 def test_where_no_turns_are_kept_records_are_all_the_same(world: World) -> None:
     memory = world.memory()
     memory.settings = memory.settings._replace(episodes_keep_days=0)
-    told = bring(memory, SUMMARY)
+    told = decided(memory, SUMMARY)
     assert told.records
     assert turns(memory) == []
 
@@ -208,9 +209,8 @@ def test_a_lost_lease_stops_the_work(memory: Memory) -> None:
 
 
 def test_who_goes_on_does_only_the_rest(memory: Memory) -> None:
-    ingest_queue.accept(
-        memory, [Ingest(SUMMARY, ("Kafka carries all events",), session_id="s")], BY
-    )
+    stated = (SUMMARY, "Kafka carries all events")
+    ingest_queue.accept(memory, [Ingest(SUMMARY, stated, session_id="s")], BY)
     claimed = ingest_queue.claim(memory, "w", FAR, 60)
     assert claimed is not None
     noted: list[Mapping[str, Any]] = []
@@ -239,7 +239,7 @@ def test_a_store_that_fails_is_told(memory: Memory) -> None:
 
 
 def test_only_the_end_of_a_text_waits_for_the_disk(memory: Memory) -> None:
-    ingest_queue.accept(memory, [Ingest(SUMMARY)], BY)
+    ingest_queue.accept(memory, [Ingest(SUMMARY, (SUMMARY,))], BY)
     claimed = ingest_queue.claim(memory, "w", FAR, 60)
     assert claimed is not None
     levels = []
@@ -271,15 +271,15 @@ def test_a_session_is_told_that_what_was_sent_is_unverified(tmp_path: Path) -> N
 
 
 def test_undoing_a_session_takes_back_all_that_was_sent_of_it(memory: Memory) -> None:
-    bring(memory, SUMMARY, session_id="s9")
-    kept = bring(memory, "We decided to use Kafka for events because Rabbit lost some.")
+    decided(memory, SUMMARY, session_id="s9")
+    kept = decided(memory, "We decided to use Kafka for events because Rabbit lost some.")
     undone = undo.undo(memory, undo.of_session(memory, "s9"), USER)
     assert all(one.by for one in undone)
     assert {record.id for record in all_records(memory)} == set(kept.records)
 
 
 def test_what_was_undone_can_be_done_again(memory: Memory) -> None:
-    told = bring(memory, SUMMARY)
+    told = decided(memory, SUMMARY)
     before = all_records(memory)
     taken = undo.undo(memory, changes.together(memory, changes.by_id(memory, told.id)), USER)
     again = changes.together(memory, changes.by_id(memory, taken[0].by))

@@ -347,11 +347,13 @@ def test_sentences_of_any_script_are_kept_as_they_are(sentence: str) -> None:
 
 
 def test_the_limit_holds_for_the_sentence_with_its_fields() -> None:
-    rest = ' From: "keep them"'
+    rest = ' From: ""'
     fitting = "a" * (MAX_NOTE_CHARS - len(rest) - 1) + "."
+    quotation = " ".join(["keep them"] * 30)
 
-    assert only(f"**Noted rule:** {fitting}{rest}").quotation == "keep them"
-    assert parse(f"Noted rule: a{fitting}{rest}") == Parsed(unread=1)
+    assert only(f'**Noted rule:** {fitting} From: "{quotation}"').quotation == quotation
+    assert parse(f'Noted rule: aa{fitting} From: "{quotation}"') == Parsed(unread=1)
+    assert parse(f'Noted rule: {fitting} From: "{quotation * 3}"') == Parsed(unread=1)
 
 
 def test_a_note_of_at_most_400_characters_costs_a_bounded_number_of_steps() -> None:

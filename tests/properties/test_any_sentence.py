@@ -11,17 +11,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.capture import remember, unreadable
-from memory_fabric.capture.closing import supersede
-from memory_fabric.capture.closing.departures import something_stays
-from memory_fabric.capture.extract import extract
+from memory_fabric.capture.contradiction import contradicted
+from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.cli.main import main
-from memory_fabric.models import Record
 from memory_fabric.store.health import unreadable_counts as counted
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.settings_file import settings_of
 from recall.given import USER, open_memory
-from simulated_client import SimulatedClient
 
 # As records of decisions are written: an opening, a clause, a tail.
 OPENINGS = (
@@ -56,15 +53,11 @@ STATED = [
 @settings(max_examples=200)
 @example(STATED[0])
 def test_every_sentence_can_be_read_without_the_boundary(text: str) -> None:
-    unread = Unread()
-    found = remember.found_in(text, "user", {}, unread)
-    found += remember.found_in(text, "assistant", {}, unread)
-    extract(text)
-    for new in (*found, Record("decision", text, confidence=0.9)):
-        supersede.closes(new, [Record("decision", "Use MySQL for sessions", id="1")])
-        something_stays(new.what)
+    record = statement(text)
+    old = statement("Use MySQL instead of Redis for sessions")._replace(id="1")
 
-    assert (unread.sentences, list(unread.places)) == (0, [])
+    assert record.what == text
+    assert contradicted(record, [old]) in ([], [old])
 
 
 @pytest.mark.parametrize("text", STATED)
@@ -77,17 +70,6 @@ def test_the_command_remembers_a_sentence_that_begins_with_its_reason(
 
     assert main(["remember", text]) == 0
     assert capsys.readouterr().out
-
-
-def test_what_follows_such_a_sentence_in_a_transcript_is_remembered(tmp_path: Path) -> None:
-    client = SimulatedClient(tmp_path)
-    client.say("assistant", "Since Redis is fast, we decided to use it for sessions.")
-    client.say("user", "We decided to use Kafka for events because it keeps them.")
-
-    client.fire("Stop")
-
-    assert "We decided to use Kafka for events" in [record.what for record in client.records()]
-    assert client.log == ""
 
 
 def test_a_sentence_that_fails_is_set_aside_counted_and_named_without_its_words(
@@ -144,8 +126,7 @@ def test_a_memory_takes_any_texts_and_counts_none_as_unread(
     memory = open_memory(tmp_path_factory.mktemp("any"))
 
     for text in texts:
-        remember.remember_text(memory, text, "user", USER)
-        remember.state(memory, Record("decision", text or "-", confidence=0.9), USER)
+        remember.state(memory, remember.stated(memory, text or "-"), USER)
 
     assert (counted.count(memory), memory.failures) == (0, [])
     memory.close()

@@ -102,16 +102,7 @@ def test_ingest_keeps_both_of_two_stated_decisions(pair: tuple[str, str]) -> Non
     assume(same_form(texts[0]) != same_form(texts[1]))
     came = Claimed("i1", Ingest("", key_decisions=texts), 1, NOW)
 
-    assert [record.what for record in parts.records(came, [], {})] == list(texts)
-
-
-def test_a_prompt_that_names_two_of_a_kind_leaves_two_records() -> None:
-    text = ". ".join(SENTENCES[0].format(name) for name in ("node1", "node11"))
-
-    assert [r.what for r in remember.found_in(text, "user")] == [
-        "We decided to retire node1",
-        "We decided to retire node11",
-    ]
+    assert [record.what for record in parts.records(came, {})] == list(texts)
 
 
 def test_the_command_says_known_of_the_same_name_only(

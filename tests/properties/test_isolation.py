@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from memory_fabric.capture import opposites
+from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.known_names import KnownNames
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.handlers import load_context
@@ -335,7 +335,7 @@ def pictures(scoped: Memory, _ids: list[str]) -> Iterable[Any]:
 
 def lists(scoped: Memory, ids: list[str]) -> Iterable[Any]:
     yield scoped.find_records("1"), candidates.waiting(scoped), merging.all_aliases(scoped)
-    yield [opposites.opposites(scoped, record) for record in scoped.find_records("1")]
+    yield [contradicting(scoped, record) for record in scoped.find_records("1")]
     yield list(KnownNames(scoped, "Use Redis with " + " ".join(NAMES)).values())
     yield (
         client_memory_files.candidates(scoped, Filters())[0],

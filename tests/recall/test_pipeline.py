@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.capture.remember import remember_text
+from memory_fabric.capture.remember import state, stated
 from memory_fabric.models import Filters, Relation
 from memory_fabric.recall.pipeline import Fabric, answer_as_json
 from memory_fabric.store.memory import Memory
@@ -295,12 +295,11 @@ def test_an_agent_of_no_known_kind_gets_what_its_task_asks_for_only(fabric: Fabr
 
 
 def test_recall_reads_what_remember_stored(fabric: Fabric) -> None:
-    stored = remember_text(
-        fabric.memory, "We decided to use PostgreSQL for the analytics DB.", "user", USER
-    )
+    said = stated(fabric.memory, "We decided to use PostgreSQL for the analytics DB.")
+    stored, _ = state(fabric.memory, said, USER)
 
     assert stored
-    assert fabric.recall("which database for analytics").hits[0].id == f"record:{stored[0].id}"
+    assert fabric.recall("which database for analytics").hits[0].id == f"record:{stored.id}"
 
 
 def test_json_tells_relevance_category_and_when_a_relation_was_stated(tmp_path: Path) -> None:

@@ -21,12 +21,15 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import redaction
 from halves import HALVES
+from thorough import first_and_stride
 
 
 @pytest.mark.parametrize("half", HALVES)
 def test_no_text_that_redaction_changes_is_waved_through(half: str) -> None:
     # Many of each: what one key in thousands looks like would otherwise get by.
     samples = redaction.samples(half, 100)
+    first, stride = first_and_stride()
+    samples = samples[first - 1 :: stride]
     changed = [sample for sample in samples if redact(sample.text) != sample.text]
 
     # Kinds, not texts: those of the held half are not to be seen.
@@ -39,7 +42,8 @@ def test_no_text_that_redaction_changes_is_waved_through(half: str) -> None:
 
 @pytest.mark.parametrize("half", HALVES)
 def test_an_object_is_left_as_redaction_leaves_it(half: str) -> None:
-    for sample in redaction.samples(half, 1):
+    first, stride = first_and_stride()
+    for sample in redaction.samples(half, 1)[first - 1 :: stride]:
         payload = {"record": {"what": sample.text, "why": ""}, "seen_in": [sample.text]}
         same = object_without_secrets(payload) == redacted_object(payload)
         assert same, sample.kind

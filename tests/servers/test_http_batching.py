@@ -141,7 +141,7 @@ def test_a_backlog_that_is_too_long_takes_no_more(tmp_path: Path) -> None:
         while not writer.is_full:
             await asyncio.sleep(0)
 
-        with pytest.raises(StoreUnavailable, match="More than 1 texts wait to be worked off"):
+        with pytest.raises(StoreUnavailable, match="More than 1 texts wait to be processed"):
             await writer.accept(Ingest("two"))
 
     told(tmp_path, story, most=1)

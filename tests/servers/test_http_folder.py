@@ -9,7 +9,7 @@ from pathlib import Path
 from cli.shell import Shell
 from servers.http_server import GIVE_UP_S, INGEST, Serving, serving
 
-MISSING = "The folder of the project that is served is missing."
+MISSING = "The folder of the served project is missing."
 
 
 def is_ready(server: Serving) -> bool:

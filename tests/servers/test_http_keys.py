@@ -176,7 +176,7 @@ def test_on_a_unix_socket_the_port_of_a_name_means_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["https://a.example", "a/b", "", "*", "a:b", "a b", "ä.example"])
 def test_what_no_host_header_has_is_no_name(name: str) -> None:
-    with pytest.raises(BadInput, match="is no name that a Host header has"):
+    with pytest.raises(BadInput, match="is not a valid name for a Host header"):
         Names("127.0.0.1", 8002, [name])
 
 

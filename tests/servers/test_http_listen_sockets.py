@@ -27,5 +27,5 @@ def test_addresses_of_this_machine_alone_are_known(host: str, local: bool) -> No
 
 @pytest.mark.parametrize("host", ["example.org", "", "127.0.0.1:80", "1.2.3"])
 def test_a_name_is_no_address(host: str) -> None:
-    with pytest.raises(BadInput, match="is no address"):
+    with pytest.raises(BadInput, match="is not an IP address"):
         listen_sockets.is_loopback(host)

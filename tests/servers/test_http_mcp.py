@@ -36,13 +36,13 @@ GREETING = {
 BOTH = "application/json, text/event-stream"
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     """A shell in an empty project."""
-    return Shell(tmp_path)
+    return Shell(tmp_path_factory.mktemp("mcp"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(shell: Shell) -> Iterator[Serving]:
     """A server of its memory."""
     with serving(shell) as found:
@@ -180,7 +180,13 @@ def test_another_content_type_and_a_body_too_large_are_refused(server: Serving) 
     assert server.get("/mcp", method="PUT").status == 405
 
 
-def test_it_ends_while_clients_are_connected(server: Serving) -> None:
+def test_it_ends_while_clients_are_connected(tmp_path: Path) -> None:
+    with serving(Shell(tmp_path)) as server:
+        assert statuses_at_the_end(server) == [200, 0]
+
+
+def statuses_at_the_end(server: Serving) -> list[int]:
+    """The status of a stream, and the exit code after SIGTERM while it is open."""
     statuses: list[int] = []
 
     async def story() -> None:
@@ -197,5 +203,4 @@ def test_it_ends_while_clients_are_connected(server: Serving) -> None:
                 statuses.append((await anyio.to_thread.run_sync(server.end, 15))[0])
 
     run(story)
-
-    assert statuses == [200, 0]
+    return statuses

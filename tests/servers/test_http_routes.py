@@ -248,12 +248,13 @@ def test_the_worker_ends_also_where_the_sessions_of_mcp_cannot(
 def _children() -> list[str]:
     """Processes of this one that run the command of the worker."""
     tasks = Path("/proc/self/task").iterdir()
-    found = [one for task in tasks for one in (task / "children").read_text("utf-8").split()]
-    return [one for one in found if b"time.sleep(99)" in _command(one)]
+    found = [one for task in tasks for one in _read(task / "children").decode().split()]
+    return [one for one in found if b"time.sleep(99)" in _read(Path(f"/proc/{one}/cmdline"))]
 
 
-def _command(process: str) -> bytes:
+def _read(path: Path) -> bytes:
+    """The bytes of a file of a thread or process, none if it has ended meanwhile."""
     try:
-        return Path(f"/proc/{process}/cmdline").read_bytes()
-    except FileNotFoundError:
+        return path.read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
         return b""

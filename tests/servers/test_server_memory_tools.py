@@ -152,6 +152,102 @@ def test_stated_type_scope_domain_and_pin_are_kept(tmp_path: Path) -> None:
     assert (home / "user.db").exists()
 
 
+def test_the_fields_of_a_note_are_kept(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        async with connected(home) as client:
+            await ask(
+                client,
+                "remember",
+                text="Never start the dev server.",
+                kind="rule",
+                when="npm run dev",
+                also="hot reload",
+                **{"for": "everywhere", "from": "I'll run the server myself"},
+            )
+
+    run(story)
+
+    (record,) = records(home)
+    assert (record.type, record.scope, record.trust) == ("constraint", "user", "assistant")
+    assert record.evidence == {
+        "when": "npm run dev",
+        "also": "hot reload",
+        "quotation": "I'll run the server myself",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"kind": "thought"}, "There is no type 'thought'"),
+        ({"kind": "rule", "type": "note"}, "type and kind are one field"),
+        ({"for": "Bob"}, "for only takes everywhere"),
+        ({"for": "everywhere", "scope": "team"}, "contradicts scope team"),
+        ({"instead_of": "0123abcd"}, "No memory has the id '0123abcd'"),
+    ],
+    ids=str,
+)
+def test_fields_that_mean_nothing_are_errors(
+    tmp_path: Path, arguments: dict[str, str], problem: str
+) -> None:
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        async with connected(home) as client:
+            result = await client.call_tool("remember", {"text": "Use tabs.", **arguments})
+            assert result.is_error
+            assert problem in texts(result)[0]
+
+    run(story)
+
+    assert records(home) == []
+
+
+def test_it_replaces_only_what_is_named_and_what_the_user_did_not_state(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    memory = Memory.open(settings(home))
+    users = memory.remember(Record(type="note", what="Use yarn here.", confidence=0.8), USER)
+    memory.close()
+    assert users is not None
+
+    async def story() -> None:
+        async with connected(home) as client:
+            await ask(client, "remember", text="Use npm for the packages.")
+            (old,) = records(home, "what LIKE '%npm%'")
+            hint = await ask(client, "remember", text="Use pnpm instead of npm for the packages.")
+            done = await ask(
+                client,
+                "remember",
+                text="Use pnpm instead of npm for the packages.",
+                instead_of=f"[{old.id[-8:]}]",
+            )
+            kept = await ask(client, "remember", text="Use bun.", instead_of=users.id[-8:])
+
+        assert f"call remember again with instead_of {old.id[-8:]}" in hint
+        assert f"Replaces decision {old.id[-8:]}" in done
+        assert f"Not replaced, since only the user can: note {users.id[-8:]}" in kept
+
+    run(story)
+
+    (bun,) = records(home, "what = 'Use bun.'")
+    assert [r.what for r in records(home, "superseded_by <> ''")] == ["Use npm for the packages."]
+    assert bun.evidence == {"contradicts": [users.id]}
+
+
+def test_words_that_name_no_record_are_what_was_rejected(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        async with connected(home) as client:
+            await ask(client, "remember", text="Use bun.", instead_of="yarn")
+
+    run(story)
+
+    assert records(home)[0].alternatives == ("yarn",)
+
+
 def test_a_repeat_names_the_known_record(tmp_path: Path) -> None:
     home = tmp_path / "home"
 

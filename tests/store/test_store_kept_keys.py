@@ -37,7 +37,7 @@ def test_keys_without_a_name_are_numbered(tmp_path: Path) -> None:
 def test_a_name_is_given_once(tmp_path: Path) -> None:
     kept_keys.make(str(tmp_path), "laptop")
 
-    with pytest.raises(BadInput, match="There is a key 'laptop' already"):
+    with pytest.raises(BadInput, match="The key 'laptop' exists already"):
         kept_keys.make(str(tmp_path), "laptop")
 
 

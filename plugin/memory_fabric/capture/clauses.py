@@ -95,14 +95,16 @@ _OVER_FORMS = (
     (_REJECTED, ("reject", "ruled", "against", "longer", "stopped", "more", "favo")),
     (_REJECTED_FOR, ("avoid", "use ", "using")),
 )
-_DECLINED = (
-    r"\b(?:not|won't|don't)(?: \w+)? (?:want|use|implement|fetch|build|add|take|keep|run|store|"
-    r"adopt) (?P<over>.{2,80})"
-)
 _OVER_END = (
     r"[,;:()。，；]|\.(?:\s|$)| — | – | - | (?:because|since|as|so|we|to avoid|to keep|to prevent|"
     r"for|in|when|where|if|on|at|which|that|due|unless|with|weil|porque|pour|para|parce|car)\b|因为|$"
 )
+
+
+# Sentences of a text, and a reason before its consequence: "offsets time out, so we use cursors".
+_SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
+_SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
+MAX_ALTERNATIVES = 4
 
 
 class Parts(Value):
@@ -144,6 +146,45 @@ def parts_at(sentence: str, start: int, end: int, *, whole: bool) -> Parts:
     what = _trimmed(sentence[left:right])
     over = over_in(sentence[left:]) or (over_in(sentence) if whole else ())
     return Parts(what, why, tuple(name for name in over if name != what))
+
+
+def reason_and_alternatives(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the reason that a text gives for what it states, and what it rejects."""
+    why = ""
+    over: dict[str, None] = {}
+    sentences = [part for part in pattern(_SENTENCES).split(text.strip()) if part]
+    for number, sentence in enumerate(sentences):
+        if number == 0 or not why:
+            why = why or _reason_of(sentence, is_first=number == 0)
+        over |= dict.fromkeys(over_in(sentence.rstrip(" .。!")))
+    return why, tuple(over)[:MAX_ALTERNATIVES]
+
+
+def without_reason(text: str) -> str:
+    """Return a text without the reasons in its sentences."""
+    kept = []
+    for sentence in pattern(_SENTENCES).split(text.strip()):
+        first = pattern(_REASON_FIRST).match(sentence)
+        sentence = first.group("rest") if first else sentence
+        marker = _reason_marker(sentence, 6)
+        kept.append(sentence[: marker.start()] if marker else sentence)
+    return " ".join(kept)
+
+
+def _reason_of(sentence: str, *, is_first: bool) -> str:
+    if not is_first:
+        found = _reason_of_next(sentence)
+        if found:
+            return found
+    sentence = sentence.rstrip(" .。!")
+    first = pattern(_REASON_FIRST).match(sentence)
+    if first:
+        return first.group("why").strip()
+    marker = _reason_marker(sentence, 6)
+    if marker and " unless " not in sentence[: marker.start()]:
+        return _reason(sentence, marker)
+    so = pattern(_SO).match(sentence)
+    return _trimmed(without_lead_in(so.group("why"))) if so else ""
 
 
 def _left(sentence: str, start: int) -> int:
@@ -188,7 +229,7 @@ def _consequence(sentence: str, left: int) -> str:
     return _trimmed(before) if len(before.split()) >= 3 else ""
 
 
-def reason_of_next(sentence: str) -> str:
+def _reason_of_next(sentence: str) -> str:
     """The reason, where the sentence after a decision gives one, else empty."""
     match = pattern(_NEXT_REASON).match(sentence)
     if not match:
@@ -208,17 +249,6 @@ def over_in(clause: str) -> tuple[str, ...]:
         if match:
             found += _names(next(filter(None, match.groups())))
     return tuple(dict.fromkeys(found))[:4]
-
-
-def declined_in(sentence: str) -> tuple[str, ...]:
-    """What a sentence says no to; the next one, with "instead", says what is taken."""
-    match = pattern(_DECLINED).search(sentence)
-    return tuple(_names(match.group("over")))[:2] if match else ()
-
-
-def named_after_use(rule: str) -> tuple[str, ...]:
-    """What a rule that begins with "use" is about: "Use npm or yarn in packages" -> npm, yarn."""
-    return tuple(_names(rule[4:])[:4]) if rule.lower().startswith("use ") else ()
 
 
 def _names(text: str) -> list[str]:

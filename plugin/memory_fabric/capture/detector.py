@@ -6,8 +6,9 @@ A sentence is weighed by general cues, with weights set by hand (`standing_cues`
 from __future__ import annotations
 
 from memory_fabric.capture import standing_cues, standing_cues_by_language
+from memory_fabric.capture.gate import may_hear
 from memory_fabric.capture.segments import segments
-from memory_fabric.capture.typed import is_from_machine, is_specification, typed_ends
+from memory_fabric.capture.typed import is_specification, typed_ends
 from memory_fabric.language.patterns import pattern
 from memory_fabric.text import cut, one_line, stem, terms
 from memory_fabric.values import Value
@@ -29,33 +30,12 @@ _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
 _CUES = (*standing_cues.CUES, *standing_cues_by_language.CUES)
 
-# Three gates, so that a prompt in English is not searched for words of other scripts.
-_EAST_ASIAN_FROM = "\u2e80"
-_WORDS = {word for cue in _CUES for word in cue[2].split("|") if cue[1] >= ENOUGH}
-_PLAIN = tuple(sorted(word for word in _WORDS if word.isascii()))
-_EAST_ASIAN = tuple(sorted(word for word in _WORDS if max(word) >= _EAST_ASIAN_FROM))
-_ACCENTED = tuple(sorted(_WORDS.difference(_PLAIN, _EAST_ASIAN)))
-
 
 class Heard(Value):
     """A sentence that may settle something, and the kind of thing it sounds like."""
 
     kind: str  # "rule", "correction", "choice", "change", "person"
     sentence: str  # one line, at most 320 characters
-
-
-def may_hear(prompt: str) -> bool:
-    """Return False, within microseconds, for most prompts in which nothing can be heard."""
-    lowered = typed_ends(prompt).lower().replace("’", "'")
-    if is_from_machine(lowered):
-        return False
-    if "\n2. " in lowered or "\n2) " in lowered or any(word in lowered for word in _PLAIN):
-        return True
-    if lowered.isascii():
-        return False
-    if any(word in lowered for word in _ACCENTED):
-        return True
-    return max(lowered) >= _EAST_ASIAN_FROM and any(word in lowered for word in _EAST_ASIAN)
 
 
 def heard(prompt: str) -> Heard | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from memory_fabric.capture.mentions import Mention, mentions
+from memory_fabric.capture.parts import related_parts
 from memory_fabric.capture.polarity import clause_around, is_denied, is_left
 from memory_fabric.models import Entity, Relation
 
@@ -50,6 +51,7 @@ _BACKWARD = {
 }  # fmt: skip
 # Sentences with these words count although they leave something behind.
 _OF_DEPARTURES = frozenset(("replaces", "chose_over"))
+_COMPARED = frozenset((", not", "and not", ", never", ", and not", "not"))
 _LIST_WORDS = frozenset(("and", "or", "as well as", "and also", "plus", ""))
 _LISTED = frozenset("uses requires depends_on recommends enables prefers chose_over".split())
 _FILLERS = frozenset(
@@ -78,11 +80,17 @@ def extract(
     the existing entity. Reads 64 KB at most.
     """
     text = text[:MAX_CHARS]
-    found = mentions(text, known)
+    named = mentions(text, known)
+    parts = related_parts(text, named, known)
+    found = sorted([*named, *parts], key=lambda mention: mention.start)
+    relations = tuple(dict.fromkeys(_relations(text, found)))
+    related = {name for relation in relations for name in (relation.source, relation.target)}
     entities: dict[str, Entity] = {}
     for mention in found:
-        entities.setdefault(mention.name, Entity(mention.name, mention.type))
-    return tuple(entities.values()), tuple(dict.fromkeys(_relations(text, found)))
+        # A part that nothing relates may be any words.
+        if mention not in parts or mention.name in related:
+            entities.setdefault(mention.name, Entity(mention.name, mention.type))
+    return tuple(entities.values()), relations
 
 
 def _relations(text: str, found: list[Mention]) -> Iterator[Relation]:
@@ -91,9 +99,12 @@ def _relations(text: str, found: list[Mention]) -> Iterator[Relation]:
         if left.name == right.name or _is_asked(text, right.end):
             last = None
             continue
-        last = _between(text, left, right, last)
-        if last and _is_meant(text, left, right, last):
-            yield last
+        before, last = last, _between(text, left, right, last)
+        if not last or not _is_meant(text, left, right, last):
+            continue
+        yield last
+        if last.type == "used_for" and last.source != left.name and before:
+            yield Relation(left.name, "rejected_for", last.target)  # "X instead of Y for Z"
 
 
 def _is_meant(text: str, left: Mention, right: Mention, relation: Relation) -> bool:
@@ -111,6 +122,10 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
     gap = gap.replace("`", "").replace("*", "")
     if last and last.target == left.name and last.type in _LISTED and _is_list(gap):
         return Relation(last.source, last.type, right.name) if last.source != right.name else None
+    if last and last.type == "chose_over" and gap.startswith(", for"):
+        gap = gap[1:]
+    if gap.strip().lower() in _COMPARED and _CHOICE_WORDS & set(_words_before(text, left, 8)):
+        return Relation(left.name, "chose_over", right.name)
     phrase = _phrase(gap)
     if phrase in _BACKWARD:
         return Relation(right.name, _BACKWARD[phrase], left.name)

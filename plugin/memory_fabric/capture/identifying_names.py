@@ -12,6 +12,16 @@ import re
 
 from memory_fabric.errors import BadInput
 from memory_fabric.language.ordinary_words import WORDS
+from memory_fabric.language.proper_names import (
+    AMBIGUOUS,
+    COMPANY_CUES,
+    GIVEN,
+    LONG_PLACES,
+    PERSON_CUES,
+    PLACES,
+    SAYING,
+    SUFFIXES,
+)
 from memory_fabric.language.vocabulary import PATTERNS, TECHNOLOGIES
 from memory_fabric.store.tiers.anonymise import COMMON_USERS, IDENTIFYING_TYPES, anonymised
 from memory_fabric.text import name_key
@@ -29,25 +39,6 @@ SOMEONE, COMPANY, PLACE = "someone", "a company", "a place"
 _TOKEN = re.compile(r"`[^`\n]{0,200}`|\w(?:[\w'’&+#/.@-]{0,60}[\w+#])?|\S")
 _STARTS = frozenset(".!?:;*•>|#\"“”‘'«»([{—–-→")
 _ACRONYM = re.compile(r"[A-Z0-9&/+.#-]{1,12}s?")
-# Endings of companies' names, with capitals.
-_SUFFIXES = frozenset(
-    """Corp Corporation Inc Incorporated Ltd Limited LLC LLP PLC Plc GmbH AG KG OHG SE SA SAS
-    SARL SRL SpA BV NV AB Oy Oyj ApS KK Pty Pte Holding Holdings Bank University Universität
-    Consulting Ministry Hospital Airlines Insurance""".split()
-)
-_COMPANY_CUES = frozenset(
-    """customer customers client company supplier vendor employer startup firm competitor
-    kunde firma""".split()
-)
-_PERSON_CUES = frozenset(
-    """by ask asks asked tell tells told ping thank thanks cc mr mrs ms dr prof herr frau user
-    colleague manager boss cto ceo cfo teammate coworker author assignee reviewer maintainer
-    von""".split()
-)
-_SAYING = frozenset(
-    """says said found finds told tells wants wanted prefers preferred decided approved
-    reviewed asked insists thinks thought wrote reported noticed""".split()
-)
 _NAMED = frozenset(
     """pattern patterns principle principles law laws rule theorem algorithm notation
     architecture""".split()
@@ -62,68 +53,6 @@ _COMMON = frozenset(
     spanish italian chinese japanese korean arabic latin greek cyrillic roman boolean bayesian
     gaussian euclidean cartesian fibonacci pareto dockerfile makefile jenkinsfile internet
     christmas bash posix agile scrum kanban lambda""".split()
-)
-_GIVEN = frozenset(
-    """aaron abdul abigail adam adrian ahmed aisha alan albert alejandro alex alexander
-    alexandra alexei ali alice alicia amanda amelia amit amy ana anastasia anders andrea
-    andreas andrew andy angela anil anita anjali ann anna anne annabel antoine antonio anton
-    arjun arthur astrid barbara beatrice ben benjamin bernd bob boris brandon brian bruno
-    camille carl carla carlos carmen caroline catherine charles charlotte chen chris christian
-    christina christine christopher claire claudia colin daniel daniela david deborah deepak
-    denis diana diego dieter dimitri dmitri dominic donald doris dorothy eduardo edward elena
-    eleanor elias elisabeth elizabeth emily emma eric erik ernst esther eva evelyn fatima
-    felix fernando florian francesca francesco francois frederik fritz gabriel george gerd
-    gerhard giovanni giulia gregory guillaume gustav hannah hans harald harold hassan heidi
-    heike heinrich helen helena henrik henry hiroshi holger hugo ibrahim igor ines ingrid
-    irina isabel isabella ivan jacob jacques jakob james jan jane janet jennifer jens jeremy
-    jean jerome jessica jessie jim joachim joan joanna joao joe johan johanna john johannes
-    jonas jonathan jorge jose josef joseph joshua juan juergen julian julien jürgen kai karen
-    karin karl katarina kate katherine kathrin kenji kevin khalid klaus konrad kumar kunal
-    lars laura laurent lena leon leonardo lewis liam lina linda lisa louis louise luca lucas
-    lucia luis luisa lukas magnus manfred manuel marc marco marcus margaret maria marie marina
-    mario marion markus martin martina matteo matthew matthias maurice mehmet mei melanie
-    michael michaela michel miguel mikael mohamed mohammed monica monika muhammad nadia nancy
-    natalia natalie nathan nicolas nicole nikita nikolai nina nora oleg oliver olivia olga
-    omar oscar otto pablo pamela patricia patrick paul paula pavel pedro peter petra philip
-    philipp pierre pieter priya rachel rafael rahul rainer rajesh ralf ravi rebecca renate
-    ricardo richard robert roberto roger roland ronald rosa ruth ryan sabine sally samantha
-    samuel sandra sanjay sarah sebastian sergei sergey sergio sharon sigrid silvia simon sofia
-    sonja sophia sophie stefan steffen stephanie stephen steve steven sunil susan susanne sven
-    svetlana takashi tanja tatiana teresa theodor theresa thomas tim timothy tobias tom tomas
-    tyler ulrich ulrike ursula uwe valentina vera victor victoria viktor vikram vincent
-    vladimir walter werner wilhelm william wolfgang xavier yasmin yusuf yuki yuri yvonne
-    zoe""".split()
-)
-# Given names that are also words: names only if the context shows it.
-_AMBIGUOUS = frozenset(
-    """art bill chase dawn dean drew faith frank gene grace grant guy hope jack joy mark max
-    may miles nick pat ray rich rob rose sue will""".split()
-)
-_PLACES = frozenset(
-    """afghanistan algeria argentina armenia australia austria bangladesh belgium bolivia
-    brazil bulgaria cambodia cameroon canada chile china colombia croatia cuba cyprus denmark
-    ecuador egypt england estonia ethiopia finland france germany ghana greece hungary iceland
-    india indonesia iran iraq ireland israel italy japan kazakhstan kenya kuwait latvia
-    lebanon lithuania luxembourg malaysia mexico morocco nepal netherlands nigeria norway
-    pakistan peru philippines poland portugal qatar romania russia scotland serbia singapore
-    slovakia slovenia spain sweden switzerland syria taiwan thailand tunisia turkey uganda
-    ukraine uruguay venezuela vietnam wales deutschland frankreich österreich schweiz españa
-    italia amsterdam ankara athens atlanta auckland bangalore bangkok barcelona beijing beirut
-    belgrade bengaluru berlin bogota boston bratislava brisbane brussels bucharest budapest
-    cairo calgary chennai chicago cologne copenhagen dallas delhi denver detroit dubai dublin
-    düsseldorf edinburgh frankfurt geneva glasgow hamburg hanoi helsinki houston hyderabad
-    istanbul jakarta jerusalem johannesburg karachi kiev kyiv köln lagos leipzig lima lisbon
-    ljubljana london lyon madrid manchester manila marseille melbourne miami milan minsk
-    montreal moscow mumbai munich münchen nairobi naples osaka oslo ottawa paris philadelphia
-    prague pune riga rome rotterdam santiago seattle seoul shanghai shenzhen sofia stockholm
-    stuttgart sydney taipei tallinn tehran tokyo toronto tunis vancouver vienna vilnius warsaw
-    wien zagreb zurich zürich""".split()
-)
-_LONG_PLACES = frozenset(
-    """new york|san francisco|los angeles|united states|united kingdom|hong kong|buenos aires|sao
-    paulo|são paulo|new zealand|south africa|saudi arabia|south korea|tel aviv|kuala lumpur|cape
-    town|mexico city|rio de janeiro|new delhi|palo alto|mountain view|silicon valley|las
-    vegas|washington dc""".replace("\n    ", " ").split("|")
 )
 _GERMAN = frozenset("der die das und ist nicht ein eine für mit immer den dem von zu auf".split())
 
@@ -291,17 +220,17 @@ def _names(run: Sequence[Token], cue: str, after: str) -> list[tuple[int, int, s
     last = len(words) - 1
     skips = int(run[0].begins and last > 1 and _is_ordinary(words[0]))
     for i in range(last, 0, -1):
-        if words[i].rstrip(".") in _SUFFIXES and not all(map(_is_known, words[skips:i])):
+        if words[i].rstrip(".") in SUFFIXES and not all(map(_is_known, words[skips:i])):
             return [(skips, i, COMPANY)]
     if not _is_known(words[0]):
-        if cue in _COMPANY_CUES:
+        if cue in COMPANY_CUES:
             return [(0, last, COMPANY)]
-        if cue in _PERSON_CUES and (not _is_ordinary(words[0]) or words[0].lower() in _AMBIGUOUS):
+        if cue in PERSON_CUES and (not _is_ordinary(words[0]) or words[0].lower() in AMBIGUOUS):
             return [(0, last, SOMEONE)]
-    if last and words[0].lower().rstrip(".") in _PERSON_CUES and not _is_known(words[1]):
+    if last and words[0].lower().rstrip(".") in PERSON_CUES and not _is_known(words[1]):
         return [(1, last, SOMEONE)]  # "Dr Okafor", "Ask Bob"
     found = _people(words) or _places(words)
-    if not found and after in _SAYING and not any(map(_is_placed, words)):
+    if not found and after in SAYING and not any(map(_is_placed, words)):
         return [(0, last, SOMEONE)]
     return found
 
@@ -312,9 +241,9 @@ def _people(words: Sequence[str]) -> list[tuple[int, int, str]]:
         while end + 1 < len(words) and not _is_known(words[end + 1]):
             end += 1
         follows = end > i
-        if given in _GIVEN and (follows or not _is_known(word)):
+        if given in GIVEN and (follows or not _is_known(word)):
             return [(i, end, SOMEONE)]
-        if given in _AMBIGUOUS and follows and not _is_ordinary(words[i + 1]):
+        if given in AMBIGUOUS and follows and not _is_ordinary(words[i + 1]):
             return [(i, end, SOMEONE)]
     return []
 
@@ -325,9 +254,9 @@ def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
         if any(first <= i <= last for first, last, _ in found):
             continue
         pair = f"{word} {words[i + 1]}".lower() if i + 1 < len(words) else ""
-        if pair in _LONG_PLACES:
+        if pair in LONG_PLACES:
             found.append((i, i + 1, PLACE))
-        elif word.lower() in _PLACES and name_key(word) not in TECHNOLOGIES:
+        elif word.lower() in PLACES and name_key(word) not in TECHNOLOGIES:
             found.append((i, i, PLACE))
     return found
 
@@ -347,7 +276,7 @@ def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool)
         if token.begins:
             ok = ok or not is_english or _is_ordinary(word)
         else:
-            ok = ok or (_is_ordinary(word) and word.lower() not in _AMBIGUOUS)
+            ok = ok or (_is_ordinary(word) and word.lower() not in AMBIGUOUS)
         if not ok and found and found[-1] and i and words[i - 1] == found[-1][-1]:
             found[-1].append(word)
         elif not ok:
@@ -368,7 +297,7 @@ def _is_known(word: str) -> bool:
         return True
     parts = word.split("-")
     if len(parts) > 1:
-        return not any(part.lower() in _GIVEN or part.lower() in _PLACES for part in parts) and (
+        return not any(part.lower() in GIVEN or part.lower() in PLACES for part in parts) and (
             all(part[:1].isupper() for part in parts) or _is_ordinary(parts[0])
         )
     return any(not c.isalpha() for c in word) or not word[1:].islower()
@@ -377,7 +306,7 @@ def _is_known(word: str) -> bool:
 def _is_ordinary(word: str) -> bool:
     """Return True for a common English word in any of its regular forms."""
     word = word.lower().split("-")[0]
-    if len(word) < 2 or word in WORDS or word in _PERSON_CUES:
+    if len(word) < 2 or word in WORDS or word in PERSON_CUES:
         return True
     for ending, instead in _ENDINGS:
         stem = word.removesuffix(ending)

@@ -71,13 +71,13 @@ _LABELS = frozenset(
     french spanish""".split()
 )
 _OPENERS = frozenset(
-    """add adopt allow always apply avoid build call change check choose chosen commit configure
+    """add adopt allow always apply ask avoid build call change check choose chosen commit configure
     consider copy create decided decision default define delete deploy deprecate document
-    drop enable ensure every expose fix follow for from generate handle have hide if import
-    include instead install integrate keep let limit log make mark migrate move must name
+    drop enable ensure every expose fix follow for from generate handle have hide hire if import
+    include instead install integrate keep let limit log make mark meet migrate move must name
     never no note only our pass pin place prefer put raise read reject remove rename replace
     require reuse run save see send set show since skip start stick stop store strip support
-    switch test treat try update upgrade use using validate when while with wrap write
+    switch tell test treat try update upgrade use using validate when while with wrap write
     your""".split()
 )
 # German nouns begin with capitals, which therefore name nothing.
@@ -166,9 +166,20 @@ def _prose_at(
         return None, 1
     name = " ".join(word.text for word in words[i : i + used])
     mention = _resolved(name, words[i].start, words[i + used - 1].end, known)
-    is_part = words[i + used - 1].text.lower() in _COMPONENT_HEADS
-    kind = entity_type(name) or ("component" if is_part else "technology")
-    return mention._replace(type=kind), used
+    return mention._replace(type=_proper_type(words, i, used)), used
+
+
+def _proper_type(words: list[_Word], i: int, used: int) -> str:
+    """Return the type of a proper name: people, companies and places are no technologies."""
+    from memory_fabric.language.proper_names import kind_of  # late: few texts have such names
+
+    run = [word.text for word in words[i : i + used]]
+    known = entity_type(" ".join(run))
+    if known or run[-1].lower() in _COMPONENT_HEADS:
+        return known or "component"
+    before = [] if words[i].first else [word.text.lower() for word in words[max(0, i - 3) : i]]
+    after = words[i + used].text.lower() if i + used < len(words) else ""
+    return kind_of(run, before[::-1], after) or "technology"
 
 
 def _span_at(
@@ -243,6 +254,8 @@ def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str,
     """Return the longest known name that begins at word `i`, and the number of its words."""
     run = _run(words, i)
     for used in range(len(run), 1, -1):
+        if all(word.text.lower() in STOPWORDS for word in run[:used]):
+            continue  # "I am" is no IAM
         key = "".join(word.key for word in run[:used])
         name = known.get(key) or TECHNOLOGIES.get(key) or PATTERNS.get(key)
         if name:
@@ -268,9 +281,17 @@ def _proper_length(words: list[_Word], i: int) -> int:
         if not beside or not (_is_capital(word) or word.text in ("ID", "API", "UI", "DB", "CI")):
             break
         run.append(word)
-    if not run or (run[0].first and (len(run) < 2 or _opens(run[0].text))):
+    if not run or (run[0].first and len(run) > 1 and _opens(run[0].text)):
+        return 0
+    if run[0].first and len(run) < 2 and not _is_person(run[0].text):
         return 0
     return 0 if _is_title(words, i) else len(run)
+
+
+def _is_person(word: str) -> bool:
+    from memory_fabric.language.proper_names import GIVEN  # late: few texts have such names
+
+    return word.lower() in GIVEN
 
 
 def _opens(word: str) -> bool:
@@ -283,7 +304,12 @@ def _is_capital(word: _Word) -> bool:
     text, lower = word.text, word.text.lower()
     if not text[0].isupper() or not text.isascii() or len(text) < 2 or text[-1] == "'":
         return False
-    if lower in STOPWORDS or lower in _LABELS or (text.isupper() and lower in _SHOUTED):
+    if (
+        lower in STOPWORDS
+        or lower in _LABELS
+        or lower.removesuffix("s") in _LABELS
+        or (text.isupper() and lower in _SHOUTED)
+    ):
         return False
     if lower.removesuffix("s") in _TRADE_LETTERS or lower in _TRADE_LETTERS:
         return False

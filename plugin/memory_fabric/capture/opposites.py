@@ -6,17 +6,12 @@ of the same thing, and share most of what the shorter one says of it.
 
 from __future__ import annotations
 
-from memory_fabric.capture.closing.statements import reading
-from memory_fabric.capture.closing.wording import content_stems, key_of, plain
-from memory_fabric.errors import DeadlinePassed, StoreUnavailable
+from memory_fabric.capture.clauses import over_in, without_reason
+from memory_fabric.capture.polarity import is_denied
+from memory_fabric.capture.subject import key_of, subject
 from memory_fabric.ids import short_id
-from memory_fabric.language.concepts import concepts
-from memory_fabric.models import RECORD_TYPES, stated_at, verdict
-from memory_fabric.recall.dedupe import NEGATIONS
-from memory_fabric.recall.parse import parse
+from memory_fabric.models import contradict, stated_at, verdict
 from memory_fabric.recall.render import low_trust
-from memory_fabric.store.fts_query import match_expression
-from memory_fabric.store.records import about
 from memory_fabric.text import cut, one_line, words
 from memory_fabric.values import Value
 
@@ -25,11 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memory_fabric.models import Record
-    from memory_fabric.store.memory import Memory
 
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
-# The best matches are looked at: who speaks of the same shares its rare words.
-MAX_LOOKED_AT = 30
 # What a choice can be about; places where it is applied (components) are shared by opposites of all
 # kinds, and by much else.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
@@ -52,30 +44,13 @@ class _Subject(Value):
     lacking: frozenset[str] = frozenset()
 
 
-def opposites(memory: Memory, record: Record) -> list[Record]:
-    """Standing records that say the opposite of this one, nearest first, then newest; mostly none.
-
-    Where the store cannot be read there are none.
-    """
-    match = _match(record)
-    if not _side(record) or not match:
-        return []
-    known: list[Record] = []
-    for database in memory.databases():
-        try:
-            known += about(database, match, sorted(RECORD_TYPES), MAX_LOOKED_AT)
-        except (DeadlinePassed, StoreUnavailable) as error:
-            memory.fail(f"opposites ({database.kind}): {error}")
-    return opposed(record, [old for old in known if _may_be_shown(old, record)])
-
-
 def opposed(record: Record, known: list[Record]) -> list[Record]:
     """Those of the known records that say the opposite, nearest first, then newest; pure."""
     subject = _subject(record)
     found = [
         (_nearness(subject, _subject(old)), stated_at(old), old)
         for old in known
-        if old.id != record.id and {_side(record), _side(old)} == {"failed", "worked"}
+        if old.id != record.id and contradict(record, old)
     ]
     near = sorted((one for one in found if one[0]), key=lambda one: one[:2], reverse=True)
     return [old for _, _, old in near[:MAX_SHOWN]]
@@ -97,47 +72,22 @@ def outcome_of(record: Record) -> str:
     return "worked" if worked else record.type
 
 
-def _side(record: Record) -> str:
-    """Its verdict; a note that says to use something speaks for it, too."""
-    if record.type == "note" and not verdict(record):
-        read = reading(record)
-        return "worked" if read.taken and read.settled else ""
-    return verdict(record)
-
-
-def _match(record: Record) -> str:
-    query = parse(record.what, plain=True)
-    return match_expression([word for c in concepts(query) for word in c.spellings])
-
-
-def _may_be_shown(old: Record, record: Record) -> bool:
-    return old.scope != "local" or old.session == record.session
-
-
 def _subject(record: Record) -> _Subject:
     """What the record is for or against; nothing where it is followed and only forbids."""
-    text = plain(record.what)
-    read = reading(record)
-    rejected = frozenset().union(*read.left, *read.away)
-    followed = _side(record) == "worked"
-    if followed and not rejected and NEGATIONS & set(words(text)):
-        return _Subject()
-    if followed and read.away and not read.taken:
+    text = without_reason(record.what)
+    rejected = frozenset(map(key_of, (*record.alternatives, *over_in(text))))
+    followed = verdict(record) == "worked"
+    if followed and is_denied(text):
         return _Subject()
     named = [e for e in record.entities if e.type in SUBJECTS]
     names = tuple(key_of(e.name) for e in named if key_of(e.name) not in rejected)
-    told = _content(text)
+    told = subject(text)
     if followed:
         left = [*record.alternatives, *(e.name for e in named if key_of(e.name) in rejected)]
-        dropped = set(_content(" ".join(left)))
+        dropped = set(subject(" ".join(left)))
         told = [word for word in told if word not in dropped]
     opening = tuple(told[:2])
     return _Subject(names, frozenset(told), opening, _versions(text), _lacking(text))
-
-
-def _content(text: str) -> list[str]:
-    """Stems of the words that say what it is about, each once; a known thing by its one name."""
-    return list(dict.fromkeys(s for word in words(text) for s in content_stems(key_of(word))))
 
 
 def _versions(text: str) -> dict[str, str]:
@@ -160,7 +110,7 @@ def _lacking(text: str) -> frozenset[str]:
     """Stems of what stands behind "without"."""
     said = words(text)
     behind = [next((w for w in said[at + 1 :] if w not in ARTICLES), "") for at in _withouts(said)]
-    return frozenset(_content(" ".join(behind)))
+    return frozenset(subject(" ".join(behind)))
 
 
 def _withouts(said: Sequence[str]) -> list[int]:

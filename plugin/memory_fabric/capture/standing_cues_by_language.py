@@ -38,7 +38,7 @@ SPANISH: tuple[Cue, ...] = (
     ("rule", 2, "no debe|no deberia|no debería|no se debe|solo debe|sólo debe", r"\bno (?:se )?debe\w*\b|\bno deber[ií]a\w*\b|\bs[oó]lo debe\b"),
     ("rule", 1, "tiene que ser|tienen que ser|deben ser|debe ser|deberia ser|debería ser", ""),
     ("rule", 2, "recuerda que|recordá que|recorda que|ten en cuenta|tené en cuenta|tene en cuenta|tener en cuenta|cada vez que|después de cada|despues de cada|antes de cada|sin preguntar|sin consultar", ""),
-    ("correction", 2, "no, |eso no|está mal|esta mal|no es correcto|es incorrecto|no era |ya te dije|te dije|te pedí|te pedi|dije que|por qué hiciste|por que hiciste|porque hiciste|no me gusta|te olvidaste|te faltó|te falto|me refiero|me refería|me referia|quise decir", r"^(?:no|nono|ojo), |\beso no (?:es|va|está|esta|era)\b|\best[aá] mal\b|\bno es correcto\b|\bincorrecto\b|\bte (?:dije|ped[ií]|olvidaste|falt[oó])\b|\bdije que\b|\bpor ?qu[eé] hiciste\b|\bno me gusta\b|\bme refer[ií]a?o?\b|\bquise decir\b|\bno era (?:eso|as[ií]|lo)\b"),
+    ("correction", 2, "eso no|está mal|esta mal|no es correcto|es incorrecto|no era |ya te dije|te dije|te pedí|te pedi|dije que|por qué hiciste|por que hiciste|porque hiciste|no me gusta|te olvidaste|te faltó|te falto|me refiero|me refería|me referia|quise decir", r"\beso no (?:es|va|está|esta|era)\b|\best[aá] mal\b|\bno es correcto\b|\bincorrecto\b|\bte (?:dije|ped[ií]|olvidaste|falt[oó])\b|\bdije que\b|\bpor ?qu[eé] hiciste\b|\bno me gusta\b|\bme refer[ií]a?o?\b|\bquise decir\b|\bno era (?:eso|as[ií]|lo)\b"),
     ("correction", 2, ", no |sino ", r", no (?:en|el|la|los|las|un|una|a|al|de|del|con|por|para)\b|\bsino (?:que |el |la |en |por |con |un|de )"),
     ("choice", 2, "en vez de|en lugar de|prefiero|preferimos|preferiría|preferiria|nos quedamos|quedemos|quedate con|mejor usa|mejor usemos|vamos con|usemos|vamos a usar|usaremos|dejemos|dejalo|dejémoslo|mantengamos|mantener ", r"\ben (?:vez|lugar) de\b|\bprefer\w+|\bnos quedamos\b|\bquedemos\b|\bqu[eé]date con\b|\bmejor us\w+|\bvamos con\b|\busemos\b|\bvamos a usar\b|\busaremos\b|\bdej[eé]mos\w*|\bmantengamos\b|" + _ES_OPENS + r"mantener\b"),
     ("choice", 1.5, "por defecto|por default", ""),
@@ -97,6 +97,6 @@ KOREAN: tuple[Cue, ...] = (
     ("person", 2, "저는|나는|제가 직접|내가 직접|직접 실행|불러|우리는|우리 팀|저희는|보통|밖에 없", r"(?:저|나)는 .{1,30}(?:개발자|엔지니어|입니다|일하|좋아|선호)|(?:제|내)가 직접|직접 (?:실행|돌릴|배포)|라고 불러|우리 팀|(?:우리|저희)는 .{1,40}(?:사용|써|쓰|씁)|보통|밖에 없"),
 )  # fmt: skip
 
-CUES: tuple[Cue, ...] = (
-    *GERMAN, *SPANISH, *FRENCH, *PORTUGUESE, *CHINESE, *JAPANESE, *KOREAN,
-)  # fmt: skip
+WESTERN = (*GERMAN, *SPANISH, *FRENCH, *PORTUGUESE)
+EAST_ASIAN = (*CHINESE, *JAPANESE, *KOREAN)
+CUES = (*WESTERN, *EAST_ASIAN)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from memory_fabric.capture.clauses import Parts, parts_at, without_lead_in
+from memory_fabric.capture.gate import may_hear
 from memory_fabric.capture.segments import segments
 from memory_fabric.capture.stated_forms import FORMS
-from memory_fabric.capture.typed import is_from_machine, is_specification, typed_ends
+from memory_fabric.capture.typed import is_specification, typed_ends
 from memory_fabric.language.patterns import pattern
 from memory_fabric.text import STOPWORDS, one_line, terms, words
 from memory_fabric.values import Value
@@ -33,7 +34,18 @@ _WITH_NOUN = frozenset(
     """project repo repository codebase app application team company proyecto repositorio equipo
     projeto repositório equipe projet projekt""".split()
 )
-_DEICTIC = ("这样", "那样", "それ", "これ", "이렇게", "그렇게", "그것", "이것")
+_DEICTIC = (
+    "这样",
+    "那样",
+    "それ",
+    "これ",
+    "このよう",
+    "そのよう",
+    "이렇게",
+    "그렇게",
+    "그것",
+    "이것",
+)
 _RULE = (
     r"\b(?:always|never|must|don't|do not|should|immer|nie|niemals|muss|nicht|siempre|nunca|debe|"
     r"no|toujours|jamais|doit|ne|sempre|deve|não)\b|不要|必须|始终|总是|禁止|必ず|常に|しない|항상|반드시|마"
@@ -53,24 +65,26 @@ class Statement(Value):
 
 def stated(text: str) -> list[Statement]:
     """Return what the user says on purpose, in order; no question, quotation, paste or errand."""
-    if not may_state(text):
+    if not may_hear(text):
         return []
     sentences = segments(typed_ends(text))
     if is_specification(sentences):
         sentences = [s for s in sentences if not s.bullet and not s.heading]
-    found = (statement_in(s.text) for s in sentences if not s.question)
+    found = (
+        statement_in(sentence.text, is_first=place == 0)
+        for place, sentence in enumerate(sentences)
+        if not sentence.question
+    )
     return list(dict.fromkeys(statement for statement in found if statement))
 
 
-def may_state(text: str) -> bool:
-    """Return False, within microseconds, for most texts that state nothing."""
-    lowered = text.lower().replace("’", "'")
-    return any(word in lowered for word in _WORDS) and not is_from_machine(lowered)
-
-
-def statement_in(sentence: str) -> Statement | None:
+def statement_in(sentence: str, *, is_first: bool = True) -> Statement | None:
     """Return what one sentence states by the first form that it has, if any."""
-    return next((made for form in FORMS for made in (stated_as(form, sentence),) if made), None)
+    for form in FORMS:
+        made = stated_as(form, sentence) if is_first or not form.first else None
+        if made:
+            return made
+    return None
 
 
 def stated_as(form: Form, sentence: str) -> Statement | None:
@@ -82,7 +96,7 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
     for expression in form.expressions:
         match = pattern(expression).match(sentence)
         if match:
-            said = next((part for part in match.groupdict().values() if part), "")
+            said = match.groupdict().get("said") or ""
             return _made(form, said, match.group())
     return None
 
@@ -94,7 +108,7 @@ def _made(form: Form, said: str, matched: str) -> Statement | None:
             return inner
     said = said or matched
     kind = form.type
-    if form.name == "remember" and pattern(_RULE).search(said):
+    if form.first and pattern(_RULE).search(said):
         kind = "constraint"
     named = form.kind in ("identity", "relationship")
     if not named and not _names_something(said, form.content_words):
@@ -129,6 +143,3 @@ def _without_opening(sentence: str) -> str:
         r"oi|claude)[,!.]? ){1,3}|请(?=记住)"
     ).match(sentence)
     return sentence[opening.end() :] if opening else sentence
-
-
-_WORDS = tuple({word for form in FORMS for word in form.words.split("|")})

@@ -21,17 +21,18 @@ class Form(Value):
     scope: str = "team"
     kind: str = ""  # of a fact about the person
     content_words: int = 1  # it needs at least as many words that name something
+    first: bool = False  # it counts only in the first sentence: later it gives general advice
 
 
 _NAME = r"(?-i:[A-Z\u00c0-\u00dd\u3040-\u9fff\uac00-\ud7a3])[\w'’-]{0,30}"
 _ROLE = (
     r"(?:\w+[ -]){0,4}(?:developer|engineer|designer|programmer|scientist|student|teacher|architect|researcher|"
-    r"analyst|administrator|admin|manager|consultant|freelancer|founder|writer|devops|sysadmin|beginner|lawyer|doctor)\b"
+    r"analyst|administrator|admin|manager|consultant|freelancer|founder|writer|devops|sysadmin|lawyer|doctor)\b"
 )
-_ROLE_DE = r"(?:\w+[ -]){0,3}\w*(?:entwickler|ingenieur|designer|programmierer|wissenschaftler|student|lehrer|architekt|forscher|berater|administrator|anfänger)(?:in)?\b"
-_ROLE_ES = r"(?:desarrollador|ingenier|diseñador|programador|científic|estudiante|profesor|arquitect|investigador|analista|consultor|administrador|principiante)\w*\b"
-_ROLE_FR = r"(?:développeu|ingénieur|designer|programmeu|scientifique|étudiant|professeur|architecte|chercheu|analyste|consultant|administrateur|débutant)\w*\b"
-_ROLE_PT = r"(?:desenvolvedor|engenheir|designer|programador|cientista|estudante|professor|arquitet|pesquisador|analista|consultor|administrador|iniciante)\w*\b"
+_ROLE_DE = r"(?:\w+[ -]){0,3}\w*(?:entwickler|ingenieur|designer|programmierer|wissenschaftler|student|lehrer|architekt|forscher|berater|administrator)(?:in)?\b"
+_ROLE_ES = r"(?:desarrollador|ingenier|diseñador|programador|científic|estudiante|profesor|arquitect|investigador|analista|consultor|administrador)\w*\b"
+_ROLE_FR = r"(?:développeu|ingénieur|designer|programmeu|scientifique|étudiant|professeur|architecte|chercheu|analyste|consultant|administrateur)\w*\b"
+_ROLE_PT = r"(?:desenvolvedor|engenheir|designer|programador|cientista|estudante|professor|arquitet|pesquisador|analista|consultor|administrador)\w*\b"
 _EVERYWHERE = (
     "in all my projects|in all of my projects|across all my projects|in every project of mine|"
     "in allen meinen projekten|in all meinen projekten|en todos mis proyectos|"
@@ -68,9 +69,9 @@ FORMS: tuple[Form, ...] = (
         rf"(?:yo )?soy (?:un |una )?{_ROLE_ES}[^,;]*",
         rf"je suis (?:un |une )?{_ROLE_FR}[^,;]*",
         rf"(?:eu )?sou (?:um |uma )?{_ROLE_PT}[^,;]*",
-        r"我是(?:一[名个位])?[^，。,]{0,12}(?:工程师|开发者|开发人员|程序员|设计师|学生|老师|科学家|架构师|初学者)[。]?$",
-        r"(?:私|僕|俺)は[^、。]{0,16}(?:エンジニア|開発者|プログラマー|デザイナー|学生|教師|研究者|初心者)です[。]?$",
-        r"(?:저|나)는 .{0,16}(?:개발자|엔지니어|프로그래머|디자이너|학생|교사|연구원|초보자)(?:입니다|이다|야|예요|이에요)?[.]?$",
+        r"我是(?:一[名个位])?[^，。,]{0,12}(?:工程师|开发者|开发人员|程序员|设计师|学生|老师|科学家|架构师)[。]?$",
+        r"(?:私|僕|俺)は[^、。]{0,16}(?:エンジニア|開発者|プログラマー|デザイナー|学生|教師|研究者)です[。]?$",
+        r"(?:저|나)는 .{0,16}(?:개발자|엔지니어|프로그래머|디자이너|학생|교사|연구원)(?:입니다|이다|야|예요|이에요)?[.]?$",
     ), "note", "user", "identity"),
     Form("work", "i work |ich arbeite |trabajo |je travaille |trabalho |我在|働いて|勤めて|일하|일해|일합|근무", (
         rf"i work (?:(?:as an? .{{0,40}} )?(?:at|for) {_NAME}|with {_NAME}|as an? {_ROLE})[^?]*",
@@ -92,7 +93,7 @@ FORMS: tuple[Form, ...] = (
     ), "note", "user", "goal", 2),
     Form("from_now_on", "from now on|going forward|ab sofort|von jetzt an|a partir de ahora|de ahora en adelante|à partir de maintenant|désormais|dorénavant|a partir de agora|de agora em diante|从现在起|从现在开始|以后|今后|今後|これからは|앞으로|지금부터|이제부터", (
         r"(?:from now on|going forward),? (?!i'll try|let me see).+",
-        r"(?:please )?(?:always|never|use|don't|do not|write|keep|run|answer|reply|name|put|make|commit|ask|call)\b.{3,200} from now on[.!]?$",
+        r"(?:please )?(?:always|never|use|don't|do not|write|keep|run|answer|reply|name|put|commit|ask|call)\b.{3,200} from now on[.!]?$",
         r"(?:ab sofort|von jetzt an),? .+",
         r"(?:a partir de ahora|de ahora en adelante),? .+",
         r"(?:à partir de maintenant|désormais|dorénavant),? .+",
@@ -113,7 +114,7 @@ FORMS: tuple[Form, ...] = (
         r"이 프로젝트에서(?:는)?,? .*(?:항상|반드시|절대|무조건|만 |금지).+",
     )),
     Form("decided", "decided|agreed|settled on|entschieden|beschlossen|decidimos|hemos decidido|decidido|décidé|decidiu|我们决定|决定|ことに|결정했|하기로", (
-        r"(?:we|the team|i)(?:'ve| have)? (?:all |now |finally )?(?:decided (?:on|to (?:use|go with|keep|stay|switch|move|drop|stick|adopt|store|replace)|against)|agreed (?:on|to (?:use|keep|switch|drop))|settled on) .+",
+        r"(?:we|the team|i)(?:'ve| have)? (?:all |now |finally )?(?:decided (?:on|to (?:use|go with|keep|stay|switch|move (?:to|from|away|off)|drop|stick|adopt|store|replace)|against)|agreed (?:on|to (?:use|keep|switch|drop))|settled on) .+",
         r"wir haben (?:uns|beschlossen).{0,160}(?:entschieden|beschlossen).*|wir haben beschlossen,? .+",
         r"(?:hemos decidido|decidimos|se decidió) (?:usar|quedarnos|mantener|no usar|cambiar|pasar|dejar|por|adoptar)\b.+",
         r"(?:nous avons|on a) décidé (?:d'|de )(?:utiliser|garder|rester|passer|ne |prendre|adopter|abandonner).+",
@@ -132,14 +133,18 @@ FORMS: tuple[Form, ...] = (
         r"(?:私|僕)は(?!これ|それ|この|その).{2,80}(?:を好みます|の方が好きです|を好む)[。]?$",
         r"(?:저|나)는 (?!이|그|저 ).{2,80}(?:선호합니다|선호해요|선호해)[.]?$",
     ), "preference"),
+    Form("remember_rule", "remember|merk dir|merke dir", (
+        r"remember(?: to|[:,]| that you (?:should|must))? (?P<said>(?:always|never)\b.+)",
+        r"merke? dir: (?P<said>.*\b(?:immer|nie|niemals)\b.+)",
+    )),
     Form("remember", "remember|merk dir|merke dir|denk daran|recuerda|recordá|recorda |souviens-toi|rappelle-toi|retiens|lembre-se|lembra |lembre |记住|请记得|覚えて|기억해", (
-        r"remember(?: this)?(?: that|:) (?P<said>.+)|remember,? (?:to )?(?P<rule>(?:always|never)\b.+)",
-        r"(?:merke? dir|denke? daran),?(?: bitte)?(?:,? dass|:) (?P<said>.+)",
-        r"(?:recuerda|recordá|recorda|ten en cuenta)(?: que|:) (?P<said>.+)",
-        r"(?:souviens-toi|rappelle-toi|retiens)(?: que|:| qu') ?(?P<said>.+)",
-        r"(?:lembre-se|lembra|lembre)(?: de)?(?: que|:) (?P<said>.+)",
-        r"请?(?:记住|记得)[：:，,]?(?P<said>(?!我们上次|上次|之前|刚才).+)",
-        r"(?P<said>.+?)(?:こと)?を?覚えておいて(?:ください|ね)?[。]?$",
-        r"(?P<said>.+?)(?:라는 것을|다는 것을|다는 걸|라는 걸|을|를)? ?기억해(?: ?줘| ?주세요| ?두세요)?[.]?$",
-    ), "note", "team", "", 2),
+        r"remember(?: this:?)? that (?!you (?:need|have|should|can|also)|i (?:need|want|\w+ed|said|told)|we (?:need|want|have) to|we (?:\w+ed|did|had|were|just|already|talked)|time|when)(?P<said>(?=.*(?:\b(?:we|our|my|i|the|this)\b|[`\d/_]|(?-i:[a-z] [A-Z]))).{8,160}$)",
+        r"merke? dir,?(?: bitte)?,? dass (?!du\b|wir noch|ich noch)(?P<said>.+)",
+        r"(?:recuerda|recordá|recorda|ten en cuenta) que (?!tien|ten[eé]|hay que|te\b|ya\b|lo\b|deb|ante)(?P<said>.+)",
+        r"(?:souviens-toi|rappelle-toi|retiens) qu(?:e |')(?!tu\b|on a\b|il faut)(?P<said>.+)",
+        r"(?:lembre-se|lembra|lembre)(?: de)? que (?!você|precisa|tem que|já)(?P<said>.+)",
+        r"请?记住[：:，,]\s?(?P<said>(?!我们上次|上次|之前|刚才).+)",
+        r"(?P<said>.+?)(?:という)?ことを覚えておいて(?:ください|ね)?[。]?$",
+        r".+(?:다|라)는 (?:것을|걸) 기억해(?: ?줘| ?주세요| ?두세요)?[.]?$",
+    ), "note", "team", "", 2, True),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES
+from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES, TYPE_ALIASES
 
 # Without `session`: these records are summaries that only hooks write.
 STATED_TYPES = sorted(RECORD_TYPES - {"session"})
@@ -13,12 +13,12 @@ SHELLS = ("bash", "zsh", "fish")
 
 def record_types(incomplete: str) -> list[str]:
     """Complete a type of record."""
-    return _starting_with(STATED_TYPES, incomplete)
+    return _starting_with([*STATED_TYPES, *TYPE_ALIASES], incomplete)
 
 
 def types(incomplete: str) -> list[str]:
     """Complete a type of record or entity."""
-    return _starting_with(sorted(RECORD_TYPES | ENTITY_TYPES), incomplete)
+    return _starting_with(sorted(RECORD_TYPES | ENTITY_TYPES | TYPE_ALIASES.keys()), incomplete)
 
 
 def scopes(incomplete: str) -> list[str]:

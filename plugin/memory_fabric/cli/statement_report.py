@@ -5,14 +5,15 @@ from __future__ import annotations
 import shlex
 from typing import Any, NamedTuple
 
-from memory_fabric.capture.opposites import as_line, opposites, outcome_of
+from memory_fabric.capture.contradiction import contradicting, is_choice_against
+from memory_fabric.capture.opposites import as_line, outcome_of
 from memory_fabric.cli import formatting, show
 from memory_fabric.ids import short_id
 from memory_fabric.models import Record, stated_at
 from memory_fabric.store.history import resolve
 from memory_fabric.store.history.origin import GraphRows, graph_rows
 from memory_fabric.store.memory import Memory
-from memory_fabric.text import cut, many
+from memory_fabric.text import cut, many, one_line
 
 MAX_WHAT_CHARS = 400
 
@@ -43,7 +44,7 @@ def confirmation(memory: Memory, stored: Record, *, repeated: bool) -> Confirmat
         graph_rows(memory, stored, repeated=repeated),
         resolve.tiers_holding(memory, stored.id),
         memory.find_records("superseded_by = ?", (stored.id,)),
-        opposites(memory, stored),
+        contradicting(memory, stored),
         memory.failures,
     )
 
@@ -85,6 +86,10 @@ def show_confirmation(told: Confirmation) -> None:
     )
     for record in told.opposite:
         show.line(as_line(record), style="yellow")
+    for record in told.opposite:
+        if is_choice_against(stored, record):
+            show.line(_how_to_replace(stored, record))
+            break
     if told.lacks_lesson:
         show.line(_how_to_add_a_lesson(stored))
     for failure in told.failures:
@@ -112,10 +117,22 @@ def _counted(graph_rows: GraphRows) -> str:
     return ", ".join(many(count, what) for count, what in counts if count)
 
 
+def _how_to_replace(stored: Record, old: Record) -> str:
+    """Return the command that lets the new record replace one that states another choice."""
+    what = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
+    command = ["memory-fabric remember", what, *_placed(stored), "--instead-of", short_id(old.id)]
+    said = cut(one_line(old.what), MAX_WHAT_CHARS)
+    return f"On record: [{short_id(old.id)}] {said.rstrip('.')}. Replace it: {' '.join(command)}"
+
+
+def _placed(stored: Record) -> list[str]:
+    """Return the options for the scope and domain of a record, unless they are the default."""
+    stated = {"--scope": (stored.scope, "team"), "--domain": (stored.domain, "general")}
+    return [f"{flag} {value}" for flag, (value, default) in stated.items() if value != default]
+
+
 def _how_to_add_a_lesson(stored: Record) -> str:
     """Return the command that adds a lesson to the record: the same words with --instead."""
-    stated = {"--scope": (stored.scope, "team"), "--domain": (stored.domain, "general")}
-    told = [f"{flag} {value}" for flag, (value, default) in stated.items() if value != default]
     what = shlex.quote(stored.what) if len(stored.what) <= MAX_WHAT_CHARS else "the same words"
-    command = ["memory-fabric remember --failed --instead '…'", *told, what]
+    command = ["memory-fabric remember --failed --instead '…'", *_placed(stored), what]
     return f"It has no lesson yet. Add what to do instead with {' '.join(command)}"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from memory_fabric import events
-from memory_fabric.capture.detector import may_hear
-from memory_fabric.capture.stated import may_state
-from memory_fabric.notes.commands import command_in
+from memory_fabric.capture.gate import may_hear
+from memory_fabric.notes.typed_commands import command_in
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts
 
@@ -41,7 +40,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         return None
     told = [notice_texts.problem(text, memory.settings) for text in memory.messages]
     context_text = ""
-    if may_hear(prompt) or may_state(prompt):
+    if may_hear(prompt):
         from memory_fabric.session.heard import listen  # late: most prompts say nothing lasting
 
         context_text, new = listen(context, event.session, prompt)

@@ -116,9 +116,10 @@ def _notes(event: Event, context: RequestContext, seen: Set[str]) -> tuple[str, 
     settings = context.memory.settings
     if not protocol.is_told(settings) or protocol.ID in seen or events.source(event) == "resume":
         return "", ()
-    waiting = debt.of_session(context.memory) if events.source(event) in debt.SOURCES else []
+    is_new = events.source(event) in debt.SOURCES
+    waiting = debt.of_session(context.memory) if is_new else debt.Debt()
     text = "\n\n".join(part for part in (debt.text(waiting), protocol.PROTOCOL) if part)
-    return text, (protocol.ID, *(debt.ID + record.id for record in waiting))
+    return text, (protocol.ID, *waiting.ids)
 
 
 def standing_records(memory: Memory) -> list[Record]:

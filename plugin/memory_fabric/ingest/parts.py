@@ -1,7 +1,7 @@
 """The content of an ingested text: its turns, and the records that can be made of it.
 
-Pure. Other programs do not speak for the user: their records have the trust of a tool and at most
-the confidence that the sender states.
+Pure. Other programs do not speak for the user: their records have the trust of a tool and the
+confidence that the sender states.
 """
 
 from __future__ import annotations
@@ -9,28 +9,24 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from memory_fabric import ids
-from memory_fabric.capture.extract import extract
-from memory_fabric.capture.remember import found_in
+from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.ingest_protocol import BETWEEN
-from memory_fabric.models import INGEST, Provenance, Record
+from memory_fabric.models import GENERALIZABLE_FROM, INGEST, Provenance, Record
 from memory_fabric.session.compaction_summary import summary_text
 from memory_fabric.text import one_line, same_form, without_injected, words
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from memory_fabric.models import Entity, Relation
     from memory_fabric.store.ingest_queue import Claimed
 
 TRUST, ROLE = "tool", "assistant"
 MAX_TURN_CHARS = 16 << 10
 # A shorter text is a greeting or a sign of life.
 LEAST_WORDS = 3
-# For records found in turns; stated decisions are not limited.
-MAX_RECORDS = 60
 # Characters of a message that are searched for words.
 MAX_LOOKED_AT = 2000
 
@@ -114,27 +110,26 @@ def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
 
 
 def records(
-    claimed: Claimed, new: Sequence[Turn], known: Mapping[str, str], unread: Unread | None = None
+    claimed: Claimed, known: Mapping[str, str], unread: Unread | None = None
 ) -> list[Record]:
-    """Return records for its stated decisions and for its `new` turns, each with an id of its own.
+    """Return the records of a text, each with an id of its own: its stated decisions.
 
-    `known` maps the `name_key`s of existing entities to their names. A text of one message is read
-    as a summary, several as an assistant's. Unreadable parts are counted in `unread`.
+    `known` maps the `name_key`s of existing entities to their names. The summary is kept as turns
+    only. Unreadable decisions are stored with their words alone, and counted in `unread`.
     """
     unread = unread or Unread()
-    speaker = "summary" if len(messages(claimed.ingest.session_summary)) < 2 else "assistant"
     sure = claimed.ingest.confidence
-    stated = [_decision(text, sure, known, unread) for text in _decisions(claimed)]
-    heard = [record for turn in new for record in found_in(turn.text, speaker, known, unread)]
+    stated = [_decision(text, known, unread) for text in _decisions(claimed)]
     at = provenance(claimed).at
     return [
         record._replace(
             id=ids.id_for(f"record {claimed.id} {number}"),
-            confidence=min(record.confidence, claimed.ingest.confidence),
+            confidence=sure,
+            generalizable=record.generalizable and sure >= GENERALIZABLE_FROM,
             project=claimed.ingest.project,
             valid_from=at,
         )
-        for number, record in enumerate(_each_once([*stated, *heard[:MAX_RECORDS]]))
+        for number, record in enumerate(_each_once(stated))
     ]
 
 
@@ -143,30 +138,17 @@ def _decisions(claimed: Claimed) -> list[str]:
     return [text for text in stated if text]
 
 
-def _decision(text: str, confidence: float, known: Mapping[str, str], unread: Unread) -> Record:
+def _decision(text: str, known: Mapping[str, str], unread: Unread) -> Record:
     """Return a stated decision, with the reason and the alternatives in its text."""
-    found = found_in(text, "summary", known, unread)
-    heard = next((r for r in found if r.type == "decision"), None)
-    entities, relations = unread.attempt(((), ()), _named, text, known)
-    return Record(
-        type="decision",
-        what=text,
-        why=heard.why if heard else "",
-        alternatives=heard.alternatives if heard else (),
-        entities=entities,
-        relations=relations,
-        confidence=confidence,
-    )
+    return unread.attempt(Record("decision", text), _stated, text, known)
 
 
-def _named(text: str, known: Mapping[str, str]) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
-    return extract(text, known=known)
+def _stated(text: str, known: Mapping[str, str]) -> Record:
+    return statement(text, type="decision", known=known)
 
 
 def _each_once(found: Iterable[Record]) -> list[Record]:
-    """Return the first record of each wording: stated decisions come before those found in
-    turns.
-    """
+    """Return the first record of each wording."""
     kept: dict[str, Record] = {}
     for record in found:
         kept.setdefault(same_form(record.what), record)

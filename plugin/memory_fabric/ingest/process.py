@@ -10,7 +10,7 @@ from memory_fabric.capture.known_names import KnownNames
 from memory_fabric.capture.remember import state
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.ingest import parts
-from memory_fabric.store import ingest_queue, records, sessions
+from memory_fabric.store import ingest_queue, records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,14 +52,10 @@ def process_text(
 
 
 def _plan(memory: Memory, claimed: Claimed) -> dict[str, Any]:
-    """Return the plan: records for the stated decisions and for turns that are not known yet."""
-    turns = parts.turns(claimed)
-    asked = [(turn.id, parts.ROLE, "") for turn in turns]
-    known, _ = sessions.known_turns(memory.session_database(), asked)
-    new = [turn for turn in turns if turn.id not in known]
-    text = "\n".join([*claimed.ingest.key_decisions, *(turn.text for turn in new)])
+    """Return the plan: the records of the stated decisions."""
     unread = Unread()
-    found = parts.records(claimed, new, KnownNames(memory, text), unread)
+    known = KnownNames(memory, "\n".join(claimed.ingest.key_decisions))
+    found = parts.records(claimed, known, unread)
     unread.report(memory)
     return {"plan": [records.as_object(record) for record in found], "step": 0, "records": []}
 
@@ -79,7 +75,7 @@ def _keep_turns(memory: Memory, claimed: Claimed) -> int:
 def _store_record(memory: Memory, claimed: Claimed, planned: Mapping[str, Any]) -> str:
     """Store a planned record; return its id, or '' if it was forgotten or is too uncertain."""
     record = records.from_object(planned)
-    stored, _ = state(memory, record, parts.provenance(claimed), claimed.ingest.session_summary)
+    stored, _ = state(memory, record, parts.provenance(claimed))
     return stored.id if stored is not None else ""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from memory_fabric.errors import FabricError
 from memory_fabric.models import Provenance
 from memory_fabric.notes.replaced import line, named
+from memory_fabric.notes.typed_commands import FORGET, NOTES
 from memory_fabric.store import switches
 from memory_fabric.text import cut, neutralised, one_line
 
@@ -15,25 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.store.memory import Memory
 
-MAX_COMMAND_CHARS = 60
-MIN_ID_CHARS = 8
 MAX_SHOWN_CHARS = 160
-UNDO, FORGET, NOTES = "undo", "forget", "notes"
-_HEX = frozenset("0123456789abcdef-")
-
-
-def command_in(prompt: str) -> tuple[str, str] | None:
-    """Return the command that a prompt consists of, with its argument; None for any other text."""
-    if len(prompt) > MAX_COMMAND_CHARS:
-        return None
-    parts = prompt.lower().replace("[", " ").replace("]", " ").split()
-    if len(parts) != 2:
-        return None
-    verb, argument = parts
-    if verb == NOTES and argument in ("on", "off"):
-        return verb, argument
-    is_id = len(argument) >= MIN_ID_CHARS and _HEX.issuperset(argument)
-    return (verb, argument) if verb in (UNDO, FORGET) and is_id else None
 
 
 def run(memory: Memory, verb: str, argument: str, session: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from memory_fabric.ids import short_id
+from memory_fabric.models import CONTRADICTS
 from memory_fabric.text import cut, neutralised, one_line
+from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from memory_fabric.models import Record
     from memory_fabric.store.memory import Memory
 
@@ -28,18 +28,65 @@ _WAITING = (
 MAX_READ = 60
 
 
-def of_session(memory: Memory) -> list[Record]:
-    """Return the candidates to show: those said again in other sessions first, then the newest."""
+_CONTRADICTORY = (
+    "status = 'active' AND superseded_by = '' AND valid_to = '' "
+    f"AND json_array_length(body, '$.evidence.{CONTRADICTS}') > 0 "
+    f"AND (SELECT count(*) FROM injections AS i WHERE i.memory = '{ID}' || records.id) < ?"
+)
+
+
+class Debt(Value):
+    """Candidates to note or drop, and records of which each contradicts older ones."""
+
+    candidates: tuple[Record, ...] = ()
+    contradictory: tuple[tuple[Record, Record], ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ledger's names for what is shown."""
+        shown = (*self.candidates, *(new for new, _ in self.contradictory))
+        return tuple(ID + record.id for record in shown)
+
+
+def of_session(memory: Memory) -> Debt:
+    """Return what to show: candidates said again in other sessions first, then the newest.
+
+    Contradictory records come before candidates; at most three of both together.
+    """
+    pairs = _contradictory(memory)[:MAX_SHOWN]
     found = memory.find_records(_WAITING, (MAX_TIMES,), MAX_READ)
     found.sort(key=lambda record: record.created_at, reverse=True)
     found.sort(key=lambda record: int(record.evidence.get("again", 0)), reverse=True)
-    return found[:MAX_SHOWN]
+    return Debt(tuple(found[: MAX_SHOWN - len(pairs)]), tuple(pairs))
 
 
-def text(waiting: Sequence[Record]) -> str:
+def text(debt: Debt) -> str:
     """Return the lines of the block; '' if nothing waits."""
     lines = [
-        f"- [{short_id(r.id)}] “{cut(neutralised(one_line(r.what)), MAX_LINE_CHARS)}”"
-        for r in waiting
+        f"{_quoted(new)} contradicts {_quoted(old)}: Dropped: the id of the one that does not hold."
+        for new, old in debt.contradictory
     ]
-    return "\n".join([HEADING, *lines]) if lines else ""
+    if debt.candidates:
+        lines += [HEADING, *(f"- {_quoted(record)}" for record in debt.candidates)]
+    return "\n".join(lines)
+
+
+def _contradictory(memory: Memory) -> list[tuple[Record, Record]]:
+    pairs = []
+    for new in memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ):
+        older = [str(id_) for id_ in new.evidence[CONTRADICTS]]
+        marks = ", ".join("?" * len(older))
+        pairs += [
+            (new, old)
+            for old in memory.find_records(
+                f"id IN ({marks}) AND status = 'active' AND superseded_by = '' AND valid_to = ''",
+                tuple(older),
+                1,
+            )
+        ]
+    return pairs
+
+
+def _quoted(record: Record) -> str:
+    what = cut(neutralised(one_line(record.what)), MAX_LINE_CHARS)
+    return f"[{short_id(record.id)}] “{what}”"

@@ -5,9 +5,9 @@ that begins with a field's name, closes the quotation of `From:`, or is indented
 note so far does not end a sentence. Nothing is joined across an empty line, another note, a list
 item, a heading or a fence, so that no prose gets into a note.
 
-A note without its markdown has at most 400 characters, fields and quotation included; a longer
-one is not shortened, since a cut may change its sense. Longer texts are not searched for fields,
-so that the time is linear in the text.
+A note without its markdown has at most 400 characters, its fields included, and with the quotation
+800; a longer one is not shortened, since a cut may change its sense. Longer texts are not searched
+for fields, so that the time is linear in the text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 KINDS = ("rule", "decision", "preference", "fact", "fix", "open")
-MAX_NOTE_CHARS = 400
+# Without and with the quotation.
+MAX_NOTE_CHARS, MAX_LINE_CHARS = 400, 800
 # A longer text of the assistant is read up to here only.
 MAX_CHARS = 1 << 20
 # A note is wrapped to so many lines at most.
@@ -105,7 +106,7 @@ def parse(text: str) -> Parsed:
     """Read the notes of one text block of the assistant; equal ones count once.
 
     Code fences and blocks of this plugin are skipped. A line that begins like a note, but has an
-    unknown kind, no sentence, more than 400 characters or a tag of such a block, is unread.
+    unknown kind, no sentence, too many characters or a tag of such a block, is unread.
     """
     lowered = text.lower()
     if "noted" not in lowered and "dropped" not in lowered:
@@ -194,7 +195,7 @@ def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
             continue
         label, end = found
         body = _body(line, label, end)
-        while len(body) <= MAX_NOTE_CHARS:
+        while len(body) <= MAX_LINE_CHARS:
             more = _continuation(line, body, lines[at : at + MAX_LINES])
             if not more:
                 break
@@ -256,7 +257,7 @@ def _lines_to_close(body: str, following: list[str]) -> int:
         if not line.strip() or _label(line):
             return 0
         value = f"{value}\n{line}"
-        if len(value) > MAX_NOTE_CHARS:
+        if len(value) > MAX_LINE_CHARS:
             return 0
         if _close(value) > 0:
             return count
@@ -268,7 +269,7 @@ def _indentation(line: str) -> int:
 
 
 def _is_unreadable(body: str) -> bool:
-    if not 0 < len(body) <= MAX_NOTE_CHARS or not any(map(str.isalnum, body)):
+    if not 0 < len(body) <= MAX_LINE_CHARS or not any(map(str.isalnum, body)):
         return True
     return "‹" in neutralised(body).replace("‹", "", body.count("‹"))
 
@@ -285,6 +286,8 @@ def _note(kind: str, body: str) -> Note | None:
     if bare.startswith("<") and bare.endswith(">"):
         return None  # a placeholder, as in the protocol
     quotation, candidate = _source(values.get("from", ""))
+    if len(body) - len(quotation) > MAX_NOTE_CHARS:
+        return None
     return Note(
         kind,
         sentence,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from memory_fabric import ids
-from memory_fabric.capture.confidence import NOTE, USER_NOTE, with_reason
-from memory_fabric.capture.extract import extract
+from memory_fabric.capture.confidence import NOTE, USER_NOTE
+from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.known_names import KnownNames
+from memory_fabric.capture.remember import state
+from memory_fabric.capture.statement import statement
 from memory_fabric.models import CONTRADICTS, QUOTATION, Provenance, Record
 from memory_fabric.notes import replaced
 from memory_fabric.notes.grammar import Note, parse
@@ -26,21 +28,14 @@ if TYPE_CHECKING:
 
 # The most notes of one turn.
 MAX_NOTES = 5
-TYPES = {
-    "rule": "constraint",
-    "decision": "decision",
-    "preference": "preference",
-    "fact": "note",
-    "fix": "solution",
-    "open": "question",
-}
 # More keys of a record's evidence: when a rule applies, other words to find it by,
 # and that the user agreed to the assistant's proposal.
 WHEN, ALSO, AGREED, NOTED = "when", "also", "agreed", "noted"
 
 
 class Said(Value):
-    """What the session's user typed, newest first: all prompts, and those a note may quote.
+    """What the session's user typed: the prompts that a note may quote, newest first, and all
+    prompts, oldest first.
 
     `checked` is False where no quotation earns the user's trust: unattended, or in an SDK session.
     """
@@ -95,65 +90,65 @@ def keep(
 
 
 def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None:
-    text = without_secrets(one_line(note.text))
-    if "[redacted: " in text:
-        from memory_fabric.redaction.redact import says_only_secrets  # late: rare
-
-        if says_only_secrets(text):
-            return None
     candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
-    trust, quotation, agreed = _trust(note, said, candidate)
+    known = (memory.project.name,) if memory.project else ()
+    trust, quotation, agreed = _trust(note, said, candidate, known)
     by = by._replace(trust=trust if by.trust == "user" else by.trust)
-    why = without_secrets(note.why)
-    entities, relations = extract(f"{text}. {why}" if why else text, known=KnownNames(memory, text))
+    text, why = without_secrets(one_line(note.text)), without_secrets(note.why)
     everywhere = note.everywhere and by.trust == "user" and says_everywhere(quotation)
     evidence: dict[str, Any] = {NOTED: note.kind}
     evidence |= {QUOTATION: without_secrets(quotation)} if quotation else {}
     evidence |= {WHEN: without_secrets(note.when)} if note.when else {}
     evidence |= {ALSO: without_secrets(note.also)} if note.also else {}
     evidence |= {AGREED: True} if agreed else {}
-    targets = replaced.named(memory, note.instead_of, text) if note.instead_of else []
-    record = Record(
-        type=TYPES[note.kind],
-        what=text,
+    record = statement(
+        text,
+        type=note.kind,
         why=why,
         alternatives=replaced.alternatives(note.instead_of),
-        entities=entities,
-        relations=relations,
-        outcome="success" if note.kind == "fix" else "neutral",
-        confidence=with_reason(USER_NOTE if by.trust == "user" else NOTE, bool(why)),
-        scope="user" if everywhere else "team",
+        known=KnownNames(memory, text),
+        base=USER_NOTE if by.trust == "user" else NOTE,
+    )
+    record = record._replace(
         id=ids.new_id(),
+        outcome="success" if note.kind == "fix" else "neutral",
+        scope="user" if everywhere else "team",
         evidence=evidence,
     )
+    targets = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     closing = [old for old in targets if _may_replace(by.trust, old)]
-    against = tuple(old for old in targets if old not in closing)
+    against = [old for old in targets if old not in closing]
+    against += [old for old in contradicting(memory, record) if old not in targets]
     if against:
         record = record._replace(evidence={**evidence, CONTRADICTS: [old.id for old in against]})
     if candidate is not None:
         replaced.discard(memory, candidate, by, bury=False)
-    echo = _was_told(memory, record, by)
-    stored = memory.remember(record, by, [old.id for old in closing], echo=echo)
+    stored, is_new = state(
+        memory, record, by, [old.id for old in closing], echo=_was_told(memory, record, by)
+    )
     if stored is None:
         return None
-    return Kept(stored, stored.id == record.id, tuple(closing), against)
+    return Kept(stored, is_new, tuple(closing), tuple(against))
 
 
-def _trust(note: Note, said: Said, candidate: Record | None) -> tuple[str, str, bool]:
-    """Return the trust of a note, the quotation that earns it, and whether the user agreed."""
+def _trust(
+    note: Note, said: Said, candidate: Record | None, known: Sequence[str]
+) -> tuple[str, str, bool]:
+    """Return the trust of a note, the quotation that earns it, and whether the user agreed.
+
+    `known` are names that need not be typed.
+    """
     if not said.checked:
         return "assistant", "", False
     if candidate is not None:
-        words = (str(candidate.evidence.get("prompt") or candidate.what),)
+        words = str(candidate.evidence.get("prompt") or candidate.what)
         note = note._replace(quotation=candidate.what)
-        return (
-            ("user", candidate.what, False)
-            if not check(note, words, (*words, *said.all))
-            else ("assistant", "", False)
-        )
+        if not check(note, (words,), (*said.all, words), known):
+            return "user", candidate.what, False
+        return "assistant", "", False
     if not note.quotation:
         return "assistant", "", False
-    if not check(note, said.quotable, said.all):
+    if not check(note, said.quotable, said.all, known):
         return "user", note.quotation, False
     agreed = note.kind == "decision" and any(
         is_assent(prompt) and same_form(note.quotation) in same_form(prompt)
@@ -202,4 +197,4 @@ def _drop(memory: Memory, name: str, quoted: Sequence[Record], by: Provenance) -
 def said_in(prompts: Iterable[str], quotable: int, *, checked: bool) -> Said:
     """Return what the user said, from the session's prompts, newest first."""
     typed = tuple(words for prompt in prompts if (words := typed_words(prompt)))
-    return Said(typed[:quotable], typed, checked)
+    return Said(typed[:quotable], typed[::-1], checked)

@@ -13,7 +13,15 @@ from memory_fabric.language.vocabulary import (
     TECHNOLOGIES,
     is_agent,
 )
-from memory_fabric.models import DEFAULT_DEPTH, ENTITY_TYPES, RECORD_TYPES, SCOPES, Filters, Query
+from memory_fabric.models import (
+    DEFAULT_DEPTH,
+    ENTITY_TYPES,
+    RECORD_TYPES,
+    SCOPES,
+    TYPE_ALIASES,
+    Filters,
+    Query,
+)
 from memory_fabric.text import (
     STOPWORDS,
     camel_parts,
@@ -238,8 +246,16 @@ def closed_values(name: str, values: Iterable[str]) -> list[str]:
     lowered = [value.lower() for value in values]
     known: Container[str] = SCOPES
     if name == "type":
-        known, lowered = TYPES, [v if v in TYPES else v.removesuffix("s") for v in lowered]
+        known, lowered = TYPES, [_type(v) for v in lowered]
     return lowered if all(value in known for value in lowered) else []
+
+
+def _type(value: str) -> str:
+    """Return the type that a value means: itself, its singular, or the type of its alias."""
+    if value in TYPES:
+        return value
+    value = value if value in TYPE_ALIASES else value.removesuffix("s")
+    return TYPE_ALIASES.get(value, value)
 
 
 def _as_filters(found: dict[str, list[str]]) -> Filters:

@@ -98,12 +98,11 @@ class Fabric(RequestContext):
             return Answer(query, notes=(*asked.notes, f"{EXCLUDE_EACH_OTHER}: {asked.against}"))
         inner = self
         if query.filters.domains:
-            from memory_fabric.store.domains.scoped_memory import (
-                within,
-            )  # most memories are never confined
+            # late: most memories are never scoped
+            from memory_fabric.store.domains.scoped_memory import within
 
-            confined = within(self.memory, filtering.domains_of(query.filters))
-            inner = Fabric(confined, self.now, self.similarity)
+            scoped = within(self.memory, filtering.domains_of(query.filters))
+            inner = Fabric(scoped, self.now, self.similarity)
         sought = query._replace(filters=filtering.for_store(query.filters, self.memory))
         if query.terms or query.entity_hints or query.phrases:
             answer = inner._answer(sought, limit, session, explain=explain)
@@ -147,9 +146,8 @@ class Fabric(RequestContext):
         found = named(text, self.memory)
         if not found:
             return self
-        from memory_fabric.store.domains.scoped_memory import (
-            within,
-        )  # most memories are never confined
+        # late: most memories are never scoped
+        from memory_fabric.store.domains.scoped_memory import within
 
         return Fabric(within(self.memory, (found.domain,)), self.now)
 

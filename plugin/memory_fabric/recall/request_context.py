@@ -54,8 +54,7 @@ def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None
     domain = domain_for(launched or memory.settings, agent_type)
     if domain.isolated or not config.isolated:
         return visible_from(memory, domain)
-    from memory_fabric.store.domains.scoped_memory import (
-        without,
-    )  # most memories are never confined
+    # late: most memories are never scoped
+    from memory_fabric.store.domains.scoped_memory import without
 
     return without(memory, sorted(config.isolated - {domain.name}))

@@ -52,9 +52,8 @@ def without_secrets(text: str) -> str:
     """The text as `redact` leaves it."""
     if not may_hold_secret(text):
         return text
-    from memory_fabric.redaction.redact import (
-        redact,
-    )  # its expressions cost: only doubtful texts pay them
+    # late: only doubtful texts need its slow expressions
+    from memory_fabric.redaction.redact import redact
 
     return redact(text)
 

@@ -38,7 +38,7 @@ _PLACEHOLDERS = frozenset(
     "boolean bytes object secretstr include inherit same-origin".split()
 )
 # What people write instead of a secret is made of these, and of nothing else.
-_STAND_INS = frozenset(
+_SUBSTITUTES = frozenset(
     "a abc access account api auth bar bearer baz change changeme ci client db default demo dev "
     "dummy example expired fake foo foobar goes here id insert invalid it jwt key local me mock my "
     "new not of old pass password placeholder private public real refresh replace sample secret "
@@ -143,7 +143,7 @@ def is_placeholder(value: str) -> bool:
         or (not value.isascii() and plain.startswith(_SPELLED))
     ):
         return True  # a label
-    if _stands_elsewhere().match(value) or _is_masked().search(plain):
+    if _refers_elsewhere().match(value) or _is_masked().search(plain):
         return True
     if plain in _PLACEHOLDERS or len(set(plain)) <= 2 or "[redacted" in plain or "..." in plain:
         return True
@@ -151,13 +151,13 @@ def is_placeholder(value: str) -> bool:
         inner = value.strip("$%<>{}()")
         return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
     parts = re.split(r"[-_.\s]+", plain)
-    return all(_is_stand_in(part) for part in parts if not part.isdigit())
+    return all(_is_substitute(part) for part in parts if not part.isdigit())
 
 
-def _is_stand_in(part: str) -> bool:
+def _is_substitute(part: str) -> bool:
     """True for `password`, `token2` and `secret123`; not for `password4535`, as people choose."""
     bare = part.strip("0123456789")
-    return (bare in _NAMES or bare in _STAND_INS) and len(part) - len(bare) < 3
+    return (bare in _NAMES or bare in _SUBSTITUTES) and len(part) - len(bare) < 3
 
 
 def is_name(value: str) -> bool:
@@ -365,8 +365,8 @@ def _camel() -> re.Pattern[str]:
 
 
 @cache
-def _stands_elsewhere() -> re.Pattern[str]:
-    """Versions, and what says where a secret lies."""
+def _refers_elsewhere() -> re.Pattern[str]:
+    """Versions, and references to the place where a secret is stored."""
     return re.compile(
         r"[\^~<>=v ]{0,3}\d{1,6}(?:\.\d{1,6}){1,4}(?:[-+.](?:alpha|beta|rc|dev|pre|next|canary|"
         r"snapshot|final|ga|post|g|build|el|fc|deb|ubuntu|alpine|ent|m)?[-.]?\w{0,10}){0,3}$|"

@@ -79,9 +79,8 @@ def beside_issuer(text: str, folded: str) -> bool:
     if not any(_may_be_value(word) for word in text.split()):
         return False
     if not _PIECES:
-        from memory_fabric.redaction.secret_rules import (
-            BESIDE,
-        )  # hundreds of names, for who has a value
+        # late: hundreds of names, only needed for a possible value
+        from memory_fabric.redaction.secret_rules import BESIDE
 
         _PIECES.extend(dict.fromkeys(p for _, said, _ in (*NAMED, *BESIDE) for p in said.split()))
     return any(piece in folded for piece in _PIECES)

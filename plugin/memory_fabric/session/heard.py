@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from memory_fabric.capture.confidence import STATED, with_reason
+from memory_fabric.capture.confidence import STATED
 from memory_fabric.capture.detector import heard
-from memory_fabric.capture.extract import extract
 from memory_fabric.capture.known_names import KnownNames
-from memory_fabric.capture.remember import trust_for
+from memory_fabric.capture.remember import state, trust_for
 from memory_fabric.capture.stated import stated
+from memory_fabric.capture.statement import statement
 from memory_fabric.ids import short_id
-from memory_fabric.models import Provenance, Record
+from memory_fabric.models import Provenance
 from memory_fabric.notes import replaced
 from memory_fabric.notes.protocol import is_told
 from memory_fabric.redaction.prefilter import without_secrets
@@ -18,6 +18,7 @@ from memory_fabric.text import cut, neutralised, one_line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_fabric.capture.stated import Statement
+    from memory_fabric.models import Record
     from memory_fabric.recall.request_context import RequestContext
 
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 60
@@ -37,9 +38,7 @@ def listen(context: RequestContext, session: str, prompt: str) -> tuple[str, lis
     The cue is empty where the assistant is not asked for notes, or something was stored already.
     """
     new = [
-        record
-        for statement in stated(prompt)
-        if (record := _store(context, session, statement)) is not None
+        record for one in stated(prompt) if (record := _store(context, session, one)) is not None
     ]
     if not is_told(context.memory.settings):
         return "", new
@@ -57,28 +56,17 @@ def listen(context: RequestContext, session: str, prompt: str) -> tuple[str, lis
     return f"On record: [{id_}] {what}. If this changes it, note Instead of: {id_}.", new
 
 
-def _store(context: RequestContext, session: str, statement: Statement) -> Record | None:
+def _store(context: RequestContext, session: str, said: Statement) -> Record | None:
     """Store one statement; return the record if it is new."""
     memory = context.memory
-    text, why = without_secrets(statement.text), without_secrets(statement.why)
-    if "[redacted: " in text:
-        from memory_fabric.redaction.redact import says_only_secrets  # late: rare
-
-        if says_only_secrets(text):
-            return None
-    entities, relations = extract(f"{text}. {why}" if why else text, known=KnownNames(memory, text))
-    from memory_fabric import ids
-
-    record = Record(
-        id=ids.new_id(),
-        type=statement.type,
-        what=text,
-        why=why,
-        alternatives=statement.instead_of,
-        entities=entities,
-        relations=relations,
-        confidence=with_reason(STATED, bool(why)),
-        scope=statement.scope,
+    text = without_secrets(said.text)
+    record = statement(
+        text,
+        type=said.type,
+        why=without_secrets(said.why),
+        alternatives=said.instead_of,
+        known=KnownNames(memory, text),
+        base=STATED,
     )
     by = Provenance(
         "prompt",
@@ -87,5 +75,5 @@ def _store(context: RequestContext, session: str, statement: Statement) -> Recor
         agent=context.agent_type,
         domain=context.domain.name,
     )
-    stored = memory.remember(record, by)
-    return stored if stored is not None and stored.id == record.id else None
+    stored, is_new = state(memory, record._replace(scope=said.scope), by)
+    return stored if is_new else None

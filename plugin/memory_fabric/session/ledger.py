@@ -71,9 +71,8 @@ class Ledger:
         waiting = sessions.open_tasks(self._database, self._event.session, agent_type, since)
         if len(waiting) < 2:
             return [(id_, text) for id_, text, _ in waiting]
-        from memory_fabric.clients.claude_code.transcript import (
-            task_of_agent,
-        )  # rare: several of one type at once
+        # late: several of one type at once are rare
+        from memory_fabric.clients.claude_code.transcript import task_of_agent
 
         agents = dict.fromkeys(agent for _, _, offered in waiting for agent in offered)
         path = self._event.transcript_path

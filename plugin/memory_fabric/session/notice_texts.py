@@ -49,7 +49,8 @@ def _notice(parts: Sequence[str], settings: Settings) -> str:
 
 def _named(record: Record) -> str:
     what = cut(neutralised(one_line(record.what)), MAX_SHOWN_CHARS)
-    return f"{record.type} “{what}” ({short_id(record.id)})"
+    kind = record.evidence.get("noted") or record.type
+    return f"{kind} “{what}” ({short_id(record.id)})"
 
 
 def _short(record: Record) -> str:

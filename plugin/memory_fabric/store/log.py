@@ -22,9 +22,8 @@ OUT_OF_TIME = ": out of time: "
 
 def note(home: str, data_dir: str, line: str) -> None:
     """Append one line with the time; never raises. Home, else the data folder, else stderr."""
-    from memory_fabric.redaction.redact import (
-        redact,
-    )  # slow to import: only needed for a problem
+    # late: slow to import, and only needed for a problem
+    from memory_fabric.redaction.redact import redact
 
     said = redact(" ".join(line.split())[:MAX_LINE_CHARS])
     stamped = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime()) + said

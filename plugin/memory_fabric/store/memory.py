@@ -287,9 +287,8 @@ class Memory:
             valid_from=record.valid_from or by.at,
         )
         if record.scope == "global":
-            from memory_fabric.store.tiers.anonymise import (
-                anonymised,
-            )  # rare, and never on a prompt
+            # late: rare, and never on a prompt
+            from memory_fabric.store.tiers.anonymise import anonymised
 
             record = anonymised(record, self)
             by = by._replace(author="", origin="", session="", agent="")

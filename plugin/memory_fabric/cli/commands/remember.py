@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,7 +11,17 @@ import typer
 from memory_fabric.cli import environment, option_values, show, statement_report
 from memory_fabric.cli.option_values import STATED_TYPES
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.models import INSTEAD, SCOPES, Record, lacks_lesson
+from memory_fabric.ids import short_id
+from memory_fabric.models import (
+    ALSO,
+    INSTEAD,
+    SCOPES,
+    TYPE_ALIASES,
+    WHEN,
+    Record,
+    lacks_lesson,
+    record_type,
+)
 from memory_fabric.recall.agent_domains import domain_for, stated_name, visible_to_process
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line, without_controls
@@ -43,8 +53,8 @@ def remember(
             "--type",
             metavar="T",
             autocompletion=option_values.record_types,
-            help=f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; by default inferred "
-            "from the text.",
+            help=f"{', '.join(STATED_TYPES[:-1])} or {STATED_TYPES[-1]}; also rule, fact, fix and "
+            "open; by default inferred from the text.",
         ),
     ] = "",
     scope: Annotated[
@@ -60,6 +70,19 @@ def remember(
     ] = "",
     instead: Annotated[
         str, typer.Option(metavar="LESSON", help="With `--failed`: what to do instead.")
+    ] = "",
+    instead_of: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="The memory that this one replaces; can be repeated."),
+    ] = None,
+    when: Annotated[
+        str,
+        typer.Option(
+            metavar="W", help="The command, path or activity in which it applies, e.g. `npm test`."
+        ),
+    ] = "",
+    also: Annotated[
+        str, typer.Option(metavar="WORDS", help="Other words by which it should be found.")
     ] = "",
     category: Annotated[
         str, typer.Option(metavar="WORD", help="A word to sort it by, e.g. database.")
@@ -90,16 +113,17 @@ def remember(
     """Remember a decision, a rule, what worked or failed.
 
     Shows the type and id, the new and known entities, the relations, the number of observations
-    in the graph, the tiers that hold it, and the memories that it replaces. The same words again
-    strengthen the known memory, and add a reason or lesson that it lacks; the same words with the
-    opposite outcome are another memory.
+    in the graph, the tiers that hold it, and the memories that it replaces, which are those of
+    `--instead-of` and no others. The same words again strengthen the known memory, and add a
+    reason or lesson that it lacks; the same words with the opposite outcome are another memory.
 
     Its domain is `--domain`, else that of `--agent` or this folder in config.toml, else that of
     the agent's name, else `general` (docs/domains.md). If MEMORY_FABRIC_DOMAIN names an isolated
     domain, it is that one in any case.
 
     Up to three memories that contradict it are shown, and not changed: "earlier, 2026-01-03:
-    failed: Offset pagination caused timeouts at 1M rows (1a2b3c4d)".
+    failed: Offset pagination caused timeouts at 1M rows (1a2b3c4d)"; for one that states another
+    choice, also the command that replaces it.
 
     For a failure without a reason or lesson, a terminal first asks what to do instead (Return
     stores it without); outside a terminal it is stored, and the last line shows how to add the
@@ -109,6 +133,7 @@ def remember(
 
         memory-fabric remember "Use cursor-based pagination for all list endpoints"
         memory-fabric remember --failed --instead "use cursors" "Offsets time out at 1M rows"
+        memory-fabric remember "Use pnpm instead of npm" --instead-of 1a2b3c4d
         git log -1 --format=%B | memory-fabric remember -
     """
     _check_outcome(success, failed, kind, instead)
@@ -121,6 +146,7 @@ def remember(
         outcome="success" if success else "failed" if failed else "neutral",
         category=category,
         scope=_scope(scope, for_all),
+        evidence=_evidence(when, also),
     )
     with environment.open_memory() as whole:
         own = domain_for(whole.settings, agent)
@@ -132,11 +158,12 @@ def remember(
                 "Scope local is for one session, and this shell is not part of one.",
                 remedy="Use it inside Claude Code, or use another scope.",
             )
+        replaced = _replaced(memory, instead_of or (), stated)
         complete = _completed(memory, stated)
         if failed and lacks_lesson(complete) and not as_json and _is_terminal():
             stated = stated._replace(why=_with_lesson("", _ask(LESSON)))
             complete = _completed(memory, stated)
-        told = _store(memory, complete, agent)
+        told = _store(memory, complete, agent, replaced)
     told = told._replace(left_out=left_out, lacks_lesson=failed and lacks_lesson(told.record))
     if as_json:
         show.json_out(statement_report.as_json(told))
@@ -209,6 +236,7 @@ def _check_outcome(success: bool, failed: bool, kind: str, instead: str) -> None
             "--success and --failed contradict each other.",
             remedy="Use one of them; two outcomes are two memories.",
         )
+    kind = record_type(kind)
     if (success and kind == "antipattern") or (failed and kind == "pattern"):
         outcome = "--success" if success else "--failed"
         raise BadInput(
@@ -224,13 +252,38 @@ def _check_outcome(success: bool, failed: bool, kind: str, instead: str) -> None
         )
 
 
+def _evidence(when: str, also: str) -> dict[str, str]:
+    """Return what is stated beside the text: when it applies, and other words to find it by."""
+    from memory_fabric.redaction.redact import redact  # not needed for --help
+
+    stated = {WHEN: redact(one_line(when)), ALSO: redact(one_line(also))}
+    return {key: _cut(value, key)[0] for key, value in stated.items() if value}
+
+
+def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]:
+    """Return the ids of the records that are named to be replaced; each must be of one kind."""
+    from memory_fabric.store.history.resolve import record_by_id
+
+    found = [record_by_id(memory, name)[0] for name in names]
+    for old in found:
+        if (old.scope, old.domain) != (stated.scope, stated.domain):
+            raise BadInput(
+                "--instead-of",
+                f"{short_id(old.id)} has the scope {old.scope} and the domain {old.domain}, the "
+                f"new memory {stated.scope} and {stated.domain}.",
+                remedy=f"Add --scope {old.scope} --domain {old.domain}, or forget it instead.",
+            )
+    return [old.id for old in found]
+
+
 def _type(kind: str, success: bool, failed: bool) -> str:
     """Return the type of the options; empty to infer it from the text."""
+    kind = record_type(kind)
     if kind and kind not in STATED_TYPES:
         raise BadInput(
             "--type",
             f"There is no type {kind!r}.",
-            remedy=f"Use {', '.join(STATED_TYPES)}.",
+            remedy=f"Use {', '.join([*STATED_TYPES, *TYPE_ALIASES])}.",
         )
     return kind or ("pattern" if success else "antipattern" if failed else "")
 
@@ -259,12 +312,14 @@ def _scope(scope: str, for_all: bool) -> str:
     return "global" if for_all else scope or "team"
 
 
-def _store(memory: Memory, complete: Record, agent: str) -> statement_report.Confirmation:
+def _store(
+    memory: Memory, complete: Record, agent: str, replaced: Sequence[str]
+) -> statement_report.Confirmation:
     """Store the record and return its confirmation."""
     from memory_fabric.capture.remember import state  # not needed to reject a text
 
     provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
-    stored, is_new = state(memory, complete, provenance)
+    stored, is_new = state(memory, complete, provenance, replaced)
     if stored is None:
         raise StoreUnavailable(
             "", "The record was written but cannot be found.", remedy="Run memory-fabric doctor."
@@ -275,49 +330,17 @@ def _store(memory: Memory, complete: Record, agent: str) -> statement_report.Con
 
 def _completed(memory: Memory, stated: Record) -> Record:
     """Add the type, reason, alternatives, entities and relations that the text states."""
-    from memory_fabric.capture.capture import capture
-    from memory_fabric.capture.confidence import confidence
-    from memory_fabric.capture.extract import extract
-    from memory_fabric.capture.global_scope import is_generalizable
-    from memory_fabric.capture.known_names import KnownNames
-    from memory_fabric.capture.unreadable import Unread
+    from memory_fabric.capture import remember as capturing
     from memory_fabric.redaction.redact import redact
 
     # Before entities are extracted: a secret alone may not look like one.
-    stated = stated._replace(what=redact(stated.what), why=redact(stated.why))
-    text = f"{stated.what}. {stated.why}"
-    known, unread = KnownNames(memory, text), Unread()
-    told = next(iter(capture(stated.what, speaker="user", known=known, unread=unread)), None)
-    plain = Record(type="note", what=stated.what)
-    told = told or unread.attempt(plain, _as_note, stated.what)
-    entities, relations = unread.attempt(((), ()), partial(extract, text, known=known))
-    unread.report(memory)
-    if stated.why:  # the reason may name further entities
-        names = {entity.name for entity in told.entities}
-        entities = (*told.entities, *(e for e in entities if e.name not in names))
-        relations = tuple(dict.fromkeys((*told.relations, *relations)))
-    else:
-        entities, relations = told.entities or entities, told.relations or relations
-    why = stated.why or told.why
-    sure = confidence(
-        explicit=True, reason=bool(why), alternative=bool(told.alternatives), by_user=True
+    text, why = redact(stated.what), redact(stated.why)
+    told = capturing.stated(memory, text, type=stated.type, why=why)
+    outcome = stated.outcome if stated.outcome != "neutral" else told.outcome
+    return told._replace(
+        outcome=outcome,
+        category=stated.category,
+        scope=stated.scope,
+        domain=stated.domain,
+        evidence=stated.evidence,
     )
-    sure = max(told.confidence, sure)
-    return stated._replace(
-        type=stated.type or told.type,
-        why=why,
-        alternatives=told.alternatives,
-        category=stated.category or told.category,
-        entities=entities,
-        relations=relations,
-        confidence=sure,
-        generalizable=is_generalizable(sure, why, entities),
-    )
-
-
-def _as_note(text: str) -> Record:
-    """Return a note with the reason and the rejected alternatives of its sentence."""
-    from memory_fabric.capture.clauses import parts_at
-
-    parts = parts_at(text, 0, min(len(text), 8), whole=True)
-    return Record(type="note", what=text, why=parts.why, alternatives=parts.over)

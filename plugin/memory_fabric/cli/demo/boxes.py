@@ -1,4 +1,4 @@
-"""Boxes, colours and folded lines with nothing but Python: what the demonstration draws on."""
+"""Boxes, colours and folded lines for the demonstration, with the standard library only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Canvas:
         self.colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
     def box(self, title: str, note: str, rows: Sequence[tuple[str, str, str]]) -> None:
-        """A framed box; each row is a label, a text that is folded beside it, and its colour."""
+        """Print a framed box; each row is a label, a text that is folded, and its colour."""
         end = f" {self.ink(note, DIM)} ─╮" if note else "─╮"
         taken = width_of(title) + (width_of(note) + 8 if note else 6)
         fill = "─" * max(1, self.width - taken)
@@ -36,17 +36,17 @@ class Canvas:
         self.say(f"╰{'─' * (self.width - 2)}╯")
 
     def heading(self, text: str) -> None:
-        """A line that opens a chapter."""
+        """Print the heading of a chapter."""
         self.say("")
         self.say(self.ink(text, BOLD, CYAN))
 
     def say(self, text: str = "") -> None:
-        """A line as it is."""
+        """Print a line unchanged."""
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
     def ink(self, text: str, *styles: str) -> str:
-        """The text in a style, where there is colour."""
+        """Return the text in a style if colour is used."""
         codes = ";".join(style for style in styles if style)
         return f"\033[{codes}m{text}\033[0m" if self.colour and codes else text
 
@@ -62,5 +62,5 @@ class Canvas:
 
 
 def width_of(text: str) -> int:
-    """The columns that a text takes in a terminal."""
+    """Return the width of a text in terminal columns."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -2,9 +2,9 @@
 
     python3 -m memory_fabric.cli.demo.run_demo   (scripts/demo sets PYTHONPATH)
 
-Every box is one hook: the command of hooks.json, started as the client starts it. Under it stands
+Every box is one hook: the command of hooks.json, started as the client starts it. The box shows
 what the hook stored, read back from the databases and files, and what the model would be given.
-Runs on Python alone. Ends with exit code 1 when the memory did not arrive.
+It needs the standard library only. The exit code is 1 if a memory did not arrive.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from memory_fabric.store.health.maintenance import LOCK
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import memory_md
 
-# The backup after a session's end is made by a process of its own.
+# A detached process makes the backup after a session's end.
 BACKUP_WAIT_S, POLL_S = 5.0, 0.05
 
 
@@ -46,17 +46,17 @@ class Seen:
 
 
 class Demo:
-    """One telling of the story: what each hook stored and said, and whether it arrived."""
+    """One run of the demonstration: the output of each hook, and the expectations that failed."""
 
     def __init__(self, sandbox: Sandbox, canvas: Canvas) -> None:
         self.sandbox, self.canvas = sandbox, canvas
         self.seen = Seen()
         self.arrived: list[tuple[bool, str]] = []
-        # Of each prompt: what its hook took, and a bare start just before it, in seconds.
+        # For each prompt: the seconds of its hook, and of a bare start of Python just before.
         self.took: list[tuple[float, float]] = []
 
     def tell(self) -> bool:
-        """The whole story; whether everything arrived."""
+        """Run the whole story; return True if everything arrived."""
         self.canvas.say("Each box is one hook, run as Claude Code runs it.")
         self.canvas.say(
             "stored: what is on disk now. model: what Claude is given. shown: your notice."
@@ -150,7 +150,7 @@ class Demo:
 
 
 def main() -> int:
-    """Tell the story; 0 when everything arrived, 1 when not."""
+    """Run the demonstration; return 0 if everything arrived, else 1."""
     canvas = Canvas()
     root = os.environ.get("CLAUDE_PLUGIN_ROOT", "").rstrip("/") or _root()
     if not os.path.exists(os.path.join(root, "hooks.json")):
@@ -172,7 +172,7 @@ def main() -> int:
 
 
 def _cost(took: list[tuple[float, float]]) -> str:
-    """The prompts' hooks in bare starts of the same moments, the median of them."""
+    """Return the median time of prompt hooks, in bare starts of Python at the same time."""
     ratio = statistics.median(hook_s / bare_s for hook_s, bare_s in took)
     bare_s = statistics.median(bare_s for _, bare_s in took)
     return (
@@ -194,7 +194,7 @@ def _root() -> str:
 
 
 def _look(sandbox: Sandbox, session: str) -> Seen:
-    """Return a snapshot; empty where files cannot be read."""
+    """Return a snapshot; empty if files cannot be read."""
     memory = Memory.open(sandbox.settings())
     try:
         found = memory.find_records("1")
@@ -261,7 +261,7 @@ def _notes(sandbox: Sandbox) -> memory_md.MemoryFile:
 
 
 def _wait_for_backup(sandbox: Sandbox) -> None:
-    """Return when the detached process after the session's end has finished, or had no work."""
+    """Wait until the detached process after the session's end has finished or had no work."""
     memory = Memory.open(sandbox.settings())
     paths = [database.path for database in memory.databases()]
     memory.close()

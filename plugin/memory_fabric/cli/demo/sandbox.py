@@ -1,7 +1,7 @@
-"""The hooks as the client runs them, in a world of their own: for the demonstration and the proof.
+"""A sandbox in which hooks run as the client runs them, for the demonstration and doctor --prove.
 
-The command is the one in hooks.json; home, project and runtime folder lie under one scratch folder.
-Runs on Python alone, without the packages of the command line.
+The command is the one in hooks.json; home, project and runtime folder are in one temporary folder.
+It needs the standard library only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memory_fabric.config import Settings, read_settings
 
 # Longer than any hook may take; reached only when something hangs.
 GIVE_UP_S = 60
-# What a session passes on of this shell: how to find programs, and the switch of memory.
+# Variables of this shell that a session inherits: to find programs, and the memory switch.
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "PYENV_ROOT", "MEMORY_FABRIC")
 GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:acme/{name}.git\n'
 
@@ -36,7 +36,7 @@ class HookResult:
 
     @property
     def reply(self) -> dict[str, Any]:
-        """The JSON object on standard output; empty when it said nothing, or something else."""
+        """The JSON object on standard output; empty if there is none."""
         try:
             value = json.loads(self.output or b"{}")
         except ValueError:
@@ -56,7 +56,7 @@ class HookResult:
 
 
 class Sandbox:
-    """The hooks of the plugin at `root`, with everything they touch under `folder`."""
+    """The hooks of the plugin at `root`, with all their files under `folder`."""
 
     def __init__(self, root: str, folder: str, project_name: str) -> None:
         self.root, self.folder = root.rstrip("/"), folder
@@ -74,7 +74,7 @@ class Sandbox:
             "CLAUDE_PROJECT_DIR": self.project,
             "CLAUDE_PLUGIN_ROOT": self.root,
             "CLAUDE_PLUGIN_DATA": self.data,
-            # Where HOME is new, a version manager's shim may not find its own Pythons.
+            # With a new HOME, a version manager's shim may not find its Pythons.
             "MEMORY_FABRIC_PYTHON": getattr(sys, "_base_executable", "") or sys.executable,
         }
 
@@ -96,14 +96,14 @@ class Sandbox:
         )
 
     def bare_start_s(self) -> float:
-        """Seconds that a start of Python takes here and now that loads and does nothing."""
+        """Return the seconds that a start of Python takes now without any work."""
         started = time.monotonic()
         python = self.environ["MEMORY_FABRIC_PYTHON"]
         subprocess.run([python, "-I", "-S", "-c", "pass"], timeout=GIVE_UP_S, check=False)
         return time.monotonic() - started
 
     def event(self, name: str, session: str, **fields: Any) -> dict[str, Any]:
-        """An event as the client sends it."""
+        """Return an event as the client sends it."""
         return {
             "session_id": session,
             "transcript_path": self.transcript(session),
@@ -118,7 +118,7 @@ class Sandbox:
         return os.path.join(self.home, ".claude", "projects", slug, f"{session}.jsonl")
 
     def settings(self) -> Settings:
-        """The settings that the hooks have here."""
+        """Return the settings of the hooks in this sandbox."""
         return read_settings(self.environ, {})
 
     def log(self) -> list[str]:
@@ -131,10 +131,10 @@ class Sandbox:
 
     @contextmanager
     def without_installing(self) -> Iterator[None]:
-        """Hold the lock of the installation: packages have no place in a folder that goes away."""
+        """Hold the lock of the installer, so that no packages are installed into the sandbox."""
         try:
             import fcntl
-        except ImportError:  # pragma: no cover - Windows, where the lock is another one
+        except ImportError:  # pragma: no cover - Windows has another lock
             yield
             return
         with open(os.path.join(self.data, "install.lock"), "w", encoding="utf-8") as lock:
@@ -143,7 +143,7 @@ class Sandbox:
 
 
 def command(root: str, event_name: str) -> list[str]:
-    """The command that hooks.json gives for an event, its variable filled in."""
+    """Return the command that hooks.json gives for an event, with its variable replaced."""
     with open(os.path.join(root, "hooks.json"), encoding="utf-8") as file:
         hooks = json.load(file)["hooks"]
     hook = hooks[event_name][0]["hooks"][0]

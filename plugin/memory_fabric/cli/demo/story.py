@@ -1,4 +1,4 @@
-"""The story of the demonstration: who says what in which session, and what must come of it."""
+"""The texts of the demonstration: the messages of two sessions, and the expected memories."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ UNRELATED = "Which colour would you paint a garden shed?"
 AGENT = "database-engineer"
 AGENT_TASK = "Write the migration that adds the analytics tables for monthly revenue."
 
-# What must be given to the model of session 2.
+# Words that the model of session 2 must be given.
 CHOSEN, LESSON = "PostgreSQL", "src/orders/list.py"

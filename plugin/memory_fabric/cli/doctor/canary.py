@@ -1,4 +1,4 @@
-"""doctor --prove: a canary goes through the real hooks and the real server, and is forgotten."""
+"""doctor --prove: store, recall and forget a test record by the real hooks and server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROTOCOL = "2025-11-25"
 
 
 def prove(root: str) -> list[Check]:
-    """Send the canary through each step, in a scratch home that is deleted afterwards.
+    """Run each step with the test record, in a temporary home that is deleted afterwards.
 
     Raises OSError when the hooks cannot be started.
     """
@@ -84,7 +84,7 @@ def _briefed(sandbox: Sandbox) -> str:
 
 
 def _record(sandbox: Sandbox, canary: str) -> str:
-    """Write the transcript of the first session, as the client does; the id of the user's turn."""
+    """Write the first session's transcript as the client does; return the id of the user's turn."""
     said = (("user", STATED.format(canary=canary)), ("assistant", ANSWERED))
     lines = [
         {
@@ -109,7 +109,7 @@ def _record(sandbox: Sandbox, canary: str) -> str:
 
 
 def _stored(sandbox: Sandbox, canary: str, turn: str) -> tuple[str, list[str], bool]:
-    """The record that holds the canary, which tiers hold it, and whether the turn is kept."""
+    """Return the test record's id, the tiers that hold it, and True if the turn is stored."""
     memory = Memory.open(sandbox.settings())
     try:
         found = [record.id for record in memory.find_records("1") if canary in record.what]
@@ -121,7 +121,7 @@ def _stored(sandbox: Sandbox, canary: str, turn: str) -> tuple[str, list[str], b
 
 
 def _served(sandbox: Sandbox, canary: str) -> Check:
-    """Return whether a canary created by the server's tools is found by them."""
+    """Check that the server's tools find an entity that they created."""
     name = "canary by the server"
     noted = {"name": canary, "entityType": "canary", "observations": ["It never sleeps."]}
     hello = {
@@ -143,7 +143,7 @@ def _served(sandbox: Sandbox, canary: str) -> Check:
     try:
         done = _command(sandbox, "mcp", said="\n".join(lines) + "\n")
     except subprocess.TimeoutExpired:
-        return _check(name, False, "", f"the server gave no answer in {GIVE_UP_S} s")
+        return _check(name, False, "", f"the server did not answer within {GIVE_UP_S} s")
     answers = {a.get("id"): json.dumps(a.get("result")) for a in map(json.loads, _objects(done))}
     created = "create_entities" in answers.get(1, "") and canary in answers.get(2, "")
     well = created and canary in answers.get(3, "")
@@ -151,7 +151,7 @@ def _served(sandbox: Sandbox, canary: str) -> Check:
 
 
 def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Check:
-    """Return whether every file has lost it and another session is not given it."""
+    """Check that no file holds it any more and that another session is not given it."""
     done = _command(sandbox, "forget", record or canary, "--purge", "--yes")
     asked = sandbox.run_hook(sandbox.event("UserPromptSubmit", LAST, prompt=ASKED))
     memory = Memory.open(sandbox.settings())
@@ -164,7 +164,7 @@ def _forgotten(sandbox: Sandbox, canary: str, record: str) -> Check:
 
 
 def _command(sandbox: Sandbox, *words: str, said: str = "") -> subprocess.CompletedProcess[str]:
-    """A command of this release, run by this Python in the scratch home."""
+    """Run a command of this release in the temporary home."""
     source = os.path.join(sandbox.root, "plugin")
     return subprocess.run(
         [sys.executable, "-I", "-c", packages.ENTRY, source, *words],

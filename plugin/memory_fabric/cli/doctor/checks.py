@@ -1,4 +1,4 @@
-"""All checks in one table: its order is the order in which they are shown."""
+"""The table of all checks, in the order in which they are shown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FAILURES = (FabricError, OSError, sqlite3.Error)
 
 
 def client_version(sight: Sight) -> Check:
-    """The client's release."""
+    """The version of the client."""
     return client.version_check(delivery.version(sight))
 
 
@@ -75,14 +75,14 @@ CHECKS: tuple[tuple[str, Looking], ...] = (
 
 @contextmanager
 def sight() -> Iterator[Sight]:
-    """Gather what the checks look at, for this folder."""
+    """Collect the input of the checks for this folder."""
     with environment.open_memory() as memory:
         layers = tuple(settings.layers(memory.settings))
         yield Sight(environment.settings(), layers, memory, time.time())
 
 
 def examine(seen: Sight) -> list[Check]:
-    """Every check of the installation, its area with it."""
+    """Run all checks of the installation; return each finding with its area."""
     found = [_looked(area, looking, seen) for area, looking in CHECKS]
     return found + _each(STORAGE, "tiers", storage.tiers, seen)
 
@@ -93,9 +93,9 @@ def receipts(seen: Sight) -> list[Check]:
 
 
 def mend(found: Iterable[Check], seen: Sight) -> dict[str, tuple[str, ...]]:
-    """Mend what is not well and safe to mend; what was done, by the name of the check.
+    """Repair what is safe to repair; return what was done, by the name of the check.
 
-    What cannot be mended says why, and stays as it is.
+    A repair that fails is returned with its error.
     """
     done: dict[str, tuple[str, ...]] = {}
     taken: set[fix.Mend] = set()
@@ -112,7 +112,7 @@ def mend(found: Iterable[Check], seen: Sight) -> dict[str, tuple[str, ...]]:
 
 
 def with_mended(found: Iterable[Check], done: dict[str, tuple[str, ...]]) -> list[Check]:
-    """The checks with what was done about each."""
+    """Return the findings with the repairs added."""
     return [replace(check, mended=done.get(check.name, ())) for check in found]
 
 
@@ -133,6 +133,6 @@ def _each(
 
 
 def _failed(area: str, name: str, error: Exception) -> Check:
-    """A check that could not be made: what it stands on is damaged."""
-    remedy = "memory-fabric check says what is damaged."
+    """Return the finding for a check that failed because its data is damaged."""
+    remedy = "memory-fabric check shows the damage."
     return Check(name, FAULT, " ".join(str(error).split()), remedy, area=area)

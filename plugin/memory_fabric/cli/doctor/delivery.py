@@ -1,4 +1,4 @@
-"""Receipts: what reached the model by the client's transcripts, beside what our ledger says."""
+"""Receipts: compare the ledger of injections with the client's transcripts."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from memory_fabric.store.history import deliveries
 from memory_fabric.text import first_of, many
 
 SHOWN_RECEIPTS, SHOWN_WORDS, SHOWN_IDS, SHOWN_SESSIONS = 5, 5, 6, 3
-# The release stands in every entry: the end of the newest file tells it.
+# Every entry names the version, so the end of the newest file is enough.
 VERSION_BYTES = 256 << 10
 DAYS = receipts.MAX_AGE_S // 86400
 NOT_RUN = (
-    "Start these sessions again: hooks are read at a session's start. Claude Code may pass hooks "
-    "over in a folder that it was not told to trust. See the checks of Claude Code above. Where "
-    "memory was switched off for a session, that looks the same."
+    "Start these sessions again: hooks are read at a session's start. Claude Code may skip hooks "
+    "in a folder that is not trusted. See the checks of Claude Code above. A session with memory "
+    "switched off looks the same."
 )
 NOT_ARRIVED = (
-    "claude --debug hooks shows what becomes of a hook's output; one that takes longer than its "
-    "timeout in hooks.json is dropped. A prompt that was taken back with Esc looks the same."
+    "claude --debug hooks shows the output of hooks; a hook that takes longer than its timeout in "
+    "hooks.json is dropped. A prompt that was cancelled with Esc looks the same."
 )
 
 
 def version(sight: Sight) -> str:
-    """The client's release in the newest transcript of this project; empty when there is none."""
+    """Return the client's version from the newest transcript of this project; empty without one."""
     for file in receipts.files_of(_folders(sight), sight.now_s):
         try:
             entries = receipts.entries(file.path, VERSION_BYTES)
             if told := receipts.dialogue(file.session, entries).version:
                 return told
         except OSError:
-            continue  # removed meanwhile, or not ours to read
+            continue  # removed meanwhile, or not readable
     return ""
 
 
 def checks(sight: Sight) -> list[Check]:
-    """Check the transcripts of the last days; having none is no fault."""
+    """Check the transcripts of the last days; it is no fault if there are none."""
     dialogues = receipts.read(receipts.files_of(_folders(sight), sight.now_s))
     databases = sight.memory.databases()
     known, places = deliveries.sessions(databases), _places(sight)
@@ -52,7 +52,7 @@ def checks(sight: Sight) -> list[Check]:
         if dialogue.prompts and (dialogue.session in known or _lies_in(dialogue.folder, places))
     ]
     if not dialogues:
-        told = f"no transcript of this project with a prompt in it in the last {DAYS} days"
+        told = f"no transcript of this project with a prompt in the last {DAYS} days"
         return [Check("receipts", OK, told)]
     rows = deliveries.ledger(databases, timestamp(sight.now_s - receipts.MAX_AGE_S))
     ledger = [Entry(*row) for row in rows]
@@ -64,7 +64,7 @@ def checks(sight: Sight) -> list[Check]:
 
 
 def _folders(sight: Sight) -> list[str]:
-    """Return the folders of this project's transcripts, by its folders and by the hooks' events."""
+    """Return the transcript folders of this project, from its folders and the hooks' events."""
     settings, places = sight.settings, _places(sight)
     kept = os.path.join(settings.config_dir, "projects", "")
     told = deliveries.transcript_folders(sight.memory.databases())
@@ -81,9 +81,9 @@ def _places(sight: Sight) -> list[str]:
 
 
 def _lies_in(folder: str, places: Iterable[str]) -> bool:
-    """Return whether a session began in or below one of these folders; unknown counts as yes.
+    """Return True if a session began in or below one of these folders, or if that is unknown.
 
-    The client writes every odd character of a path as "-": projects can share a folder of it.
+    The client replaces special characters of a path by "-", so projects can share its folder.
     """
     inside = os.path.join(folder, "")
     return not folder or any(inside.startswith(os.path.join(place, "")) for place in places)
@@ -105,7 +105,7 @@ def _delivered(dialogues: Sequence[Dialogue]) -> Check:
 
 def _receipt(dialogue: Dialogue, receipt: Receipt) -> str:
     where = "with a prompt" if receipt.event == receipts.PROMPT else f"at {receipt.event}"
-    given = first_of(receipt.references, SHOWN_IDS) or "nothing that has an id"
+    given = first_of(receipt.references, SHOWN_IDS) or "nothing with an id"
     used = "no answer mentions it"
     if receipt.mentioned:
         whose = "the answer" if receipt.event == receipts.PROMPT else "an answer"
@@ -116,10 +116,10 @@ def _receipt(dialogue: Dialogue, receipt: Receipt) -> str:
 
 
 def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], known: set[str]) -> Check:
-    """Sessions since the installation in which no hook left a trace."""
+    """Check for sessions since the installation without a trace of hooks."""
     name, now = "hooks ran", sight.memory.settings
     if not (now.reads and now.writes):
-        return Check(name, OK, "not looked at: memory is switched off here, or in part")
+        return Check(name, OK, "not checked: memory is switched off here, or in part")
     since = _installed(sight)
     judged = [
         dialogue
@@ -139,9 +139,10 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], known: set[str]) -> 
 
 
 def _installed(sight: Sight) -> str:
-    """Since when hooks should run here: when one first did, else when the plugin was installed.
+    """Return the time from which hooks should run here.
 
-    Where neither is known, when the settings were last written: then or earlier it was.
+    It is the first run of a hook, else the installation of the plugin, else the last change of the
+    settings, which cannot be earlier.
     """
     first, _ = deliveries.span(sight.memory.databases())
     if first:
@@ -156,10 +157,10 @@ def _arrived(deliveries: Sequence[HookDelivery]) -> Check:
     name = "given and arrived"
     lost = [delivery for delivery in deliveries if not delivery.arrived]
     if not deliveries:
-        return Check(name, OK, "the ledger has nothing that a transcript must show by now")
+        return Check(name, OK, "the ledger has nothing that a transcript must show yet")
     if not lost:
         times = many(len(deliveries), "time")
-        return Check(name, OK, f"the transcripts show all that the ledger says: {times}")
+        return Check(name, OK, f"the transcripts show everything in the ledger: {times}")
     told = f"given but never arrived: {len(lost)} of {many(len(deliveries), 'time')}"
     state = FAULT if 2 * len(lost) >= len(deliveries) else WARNING
     details = tuple(map(_describe, lost[-SHOWN_RECEIPTS:]))

@@ -14,10 +14,10 @@ OK, WARNING, FAULT = "ok", "warning", "fault"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: how it is, and what helps where it is not well.
+    """The result of one check: a state, and a remedy if it is not good.
 
-    `fixable`: `doctor --fix` mends it. `details` are further lines for people, `mended` what was
-    done about it just now.
+    `fixable`: `doctor --fix` repairs it. `details` are further lines for people, `mended` is the
+    repair that was just made.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Sight:
 
 
 def as_json(check: Check) -> dict[str, Any]:
-    """The finding for programs; docs/commands.md names the fields."""
+    """Return the finding as JSON; docs/commands.md lists the fields."""
     found: dict[str, Any] = {
         "name": check.name,
         "state": check.state,

@@ -1,4 +1,4 @@
-"""doctor --fix: what is safe to mend without asking; the client's own files are never touched."""
+"""doctor --fix: repairs that are safe without asking; the client's files are never changed."""
 
 from __future__ import annotations
 
@@ -16,22 +16,20 @@ Mend = Callable[[Sight], list[str]]
 
 
 def permissions(sight: Sight) -> list[str]:
-    """Rights of others on our files and folders are taken away."""
+    """Remove other users' rights on the files and folders."""
     changed = filesystem.make_private(filesystem.all_paths(storage.private_folders(sight)))
-    return (
-        [f"taken from others: the rights on {first_of(changed, storage.SHOWN)}"] if changed else []
-    )
+    return [f"removed other users' rights on {first_of(changed, storage.SHOWN)}"] if changed else []
 
 
 def interpreter(sight: Sight) -> list[str]:
-    """A remembered interpreter that is gone is forgotten: the next hook looks for another."""
+    """Forget a remembered interpreter that is gone, so that the next hook searches again."""
     path = installation.remembered_file(sight.settings.data_dir)
     filesystem.delete([path])
-    return [f"{path} named an interpreter that is gone, and is forgotten"]
+    return [f"{path} named an interpreter that is gone, and was deleted"]
 
 
 def packages(sight: Sight) -> list[str]:
-    """The installation is started again; it removes what an earlier one left unfinished."""
+    """Start the installation again; it removes an unfinished earlier one."""
     settings = sight.settings
     if installation.start_again(settings.data_dir, settings.plugin_root):
         return ["the installation of the packages was started again, in the background"]
@@ -39,17 +37,17 @@ def packages(sight: Sight) -> list[str]:
 
 
 def leftovers(sight: Sight) -> list[str]:
-    """Half-written files of killed writers are removed."""
+    """Remove half-written files of killed processes."""
     paths = filesystem.all_paths(storage.private_folders(sight))
     left = filesystem.leftovers(paths, sight.now_s)
     filesystem.delete(left)
-    return [f"{path} was left half-written, and is removed" for path in left]
+    return [f"removed half-written {path}" for path in left]
 
 
 def indexes(sight: Sight) -> list[str]:
-    """Full-text indexes that do not fit their texts are made again."""
+    """Rebuild full-text indexes that do not match their texts."""
     return [
-        f"{table} in {database.path} is made again"
+        f"rebuilt {table} in {database.path}"
         for database in sight.memory.databases()
         if not database.newer and not database.read_only
         if files.size_of(database.path) <= storage.MAX_INDEXED_BYTES
@@ -58,19 +56,19 @@ def indexes(sight: Sight) -> list[str]:
 
 
 def tiers(sight: Sight) -> list[str]:
-    """The queue is drained, and journals and MEMORY.md are written again from the graph."""
+    """Process the queue, and write journals and MEMORY.md again from the graph."""
     memory = sight.memory
     if not memory.settings.writes:
         return []
     applied = upkeep.drain(memory)
     memory.flush()
     restored = upkeep.restore_journals(memory)
-    done = [f"{applied} waiting changes are applied"] if applied else []
-    done += [f"{restored} lines that the journals had lost are written again"] if restored else []
-    return done or ["journals and MEMORY.md are brought up to date"]
+    done = [f"applied {applied} waiting changes"] if applied else []
+    done += [f"restored {restored} lost lines of journals"] if restored else []
+    return done or ["journals and MEMORY.md are up to date"]
 
 
-# By the name of the check whose finding it mends. Checks that share one are mended once.
+# Repairs by the name of the check. A repair that several checks share runs once.
 MENDING: Mapping[str, Mend] = {
     "permissions": permissions,
     "hooks' python": interpreter,

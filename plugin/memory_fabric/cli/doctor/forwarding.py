@@ -1,4 +1,4 @@
-"""Forwarding: who receives sessions and how safely, and what of it waits or was refused."""
+"""Forwarding: the receiver's address, and texts that wait or were refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def receiver(sight: Sight) -> Check:
         return Check("forwarding", OK, "off: nothing leaves this machine")
     if trigger.is_plain(url):
         what = "the key and what is said" if sight.settings.forward_key else "what is said"
-        told = f"to {url}, in the clear: whoever is on the way can read {what}"
+        told = f"to {url}, not encrypted: anyone on the network can read {what}"
         return Check("forwarding", WARNING, told, "Use an https address.")
     return Check("forwarding", OK, f"to {url}")
 

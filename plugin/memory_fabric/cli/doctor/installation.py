@@ -1,4 +1,4 @@
-"""Interpreter, packages, the plugin's own files: what has to be there before anything runs."""
+"""Checks of the interpreter, the packages and the plugin's own files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memory_fabric.store.files import read_text
 
 OLDEST_PYTHON = (3, 11)
 PROBE_S = 20
-# What hooks/find-python.sh asks of an interpreter before it is remembered.
+# The same test of an interpreter as in hooks/find-python.sh.
 PROBE = """
 import sys
 if sys.version_info < (3, 11):
@@ -32,7 +32,7 @@ AGAIN = f"Install the plugin again: {INSTALL}."
 
 
 def python(_sight: Sight) -> Check:
-    """The interpreter of this command, and full-text search in its SQLite."""
+    """Check the interpreter of this command, and full-text search in its SQLite."""
     version = ".".join(map(str, sys.version_info[:3]))
     told = f"{version} at {sys.executable}, SQLite {sqlite3.sqlite_version}"
     if sys.version_info < OLDEST_PYTHON:
@@ -50,7 +50,7 @@ def python(_sight: Sight) -> Check:
 
 
 def interpreter(sight: Sight) -> Check:
-    """The interpreter that the hooks remembered: there, young enough, and able to search texts."""
+    """Check that the hooks' interpreter exists, is new enough, and has full-text search."""
     name, again = "hooks' python", "The next hook looks for another."
     path = installation.remembered_file(sight.settings.data_dir)
     remembered = (read_text(path) or "").strip() if path else ""
@@ -66,7 +66,7 @@ def interpreter(sight: Sight) -> Check:
 
 
 def _fails(python: str) -> str:
-    """Why hooks cannot run with this Python; empty when they can."""
+    """Return why hooks cannot run with this Python; empty if they can."""
     command = [python, "-I", "-S", "-c", PROBE]
     try:
         done = subprocess.run(
@@ -79,23 +79,23 @@ def _fails(python: str) -> str:
 
 
 def packages(sight: Sight) -> Check:
-    """The packages of the command line; hooks and the MCP server need none."""
+    """Check the packages of the command line; hooks and the MCP server need none."""
     data, root = sight.settings.data_dir, sight.settings.plugin_root
     if not data or not root:
-        return Check("packages", OK, "those of this Python; the plugin is not its installer")
+        return Check("packages", OK, "the packages of this Python, not installed by the plugin")
     ready = installation.environment_python(data, root)
     if ready:
         return Check("packages", OK, ready)
     if installation.is_running(data):
-        return Check("packages", OK, "being installed right now")
+        return Check("packages", OK, "the installation is running")
     failed = installation.last_error(data)
     if failed:
         remedy = "Hooks and the MCP server work meanwhile."
         return Check("packages", FAULT, failed, remedy, fixable=True)
     half = installation.half_installed(data)
     if half:
-        told = f"an installation broke off: {', '.join(map(os.path.basename, half))}"
-        remedy = "The next session start begins it again."
+        told = f"an installation was interrupted: {', '.join(map(os.path.basename, half))}"
+        remedy = "The next session start repeats it."
         return Check("packages", WARNING, told, remedy, fixable=True)
     return Check("packages", WARNING, "not installed yet", "The next session start installs them.")
 
@@ -104,7 +104,7 @@ def plugin_files(sight: Sight) -> Check:
     """Check that hooks.json names every event and only commands that can be started."""
     root = sight.settings.plugin_root
     if not root:
-        return Check("plugin files", WARNING, "the plugin is not beside this package", AGAIN)
+        return Check("plugin files", WARNING, "this package has no plugin folder", AGAIN)
     known = settings.events_of(os.path.join(root, "hooks.json"))
     missing = [event for event in HANDLERS if not known.get(event)]
     if missing:
@@ -118,10 +118,12 @@ def plugin_files(sight: Sight) -> Check:
 
 
 def semantic(sight: Sight) -> Check:
-    """The extra that ranks by nearness of meaning; recall works without it."""
+    """Check the optional packages for semantic ranking; recall works without them."""
     state, why = measure.state(sight.settings)
     if state == measure.BROKEN:
-        return Check("semantic", WARNING, why, "Recall goes by words. memory-fabric semantic off")
+        return Check(
+            "semantic", WARNING, why, "Recall matches words only. memory-fabric semantic off"
+        )
     if state == measure.ABSENT and extras.installed(place.KIND, sight.settings.data_dir):
         told = "installed for another release or Python"
         return Check("semantic", WARNING, told, "memory-fabric semantic on brings it up to date.")

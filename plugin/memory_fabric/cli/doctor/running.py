@@ -28,7 +28,7 @@ def switched(sight: Sight) -> Check:
 
 
 def last_session(sight: Sight) -> Check:
-    """When a hook last ran in this project."""
+    """Check when a hook last ran in this project."""
     kind = "project" if sight.memory.project else "user"
     here = [database for database in sight.memory.databases() if database.kind == kind]
     _, last = deliveries.span(here)

@@ -19,9 +19,9 @@ from memory_fabric.text import first_of, many
 TIER_STATES = {status.HEALTHY: OK, status.DEGRADED: WARNING, status.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
 OLD_BACKUP_S = 7 * 24 * 3600
-# Reading a larger index through would hold up whoever writes; `check` does it when asked.
+# Reading a larger index would delay writers; the command `check` does it.
 MAX_INDEXED_BYTES = 64 << 20
-# A worker takes seconds: what is older has none.
+# A worker takes seconds, so older files have none.
 OLD_INTAKE_S = 15 * 60
 SHOWN = 3
 
@@ -46,14 +46,14 @@ def permissions(sight: Sight) -> Check:
         return Check("permissions", FAULT, told, f'sudo chown -R "$USER" {foreign[0]}')
     exposed = filesystem.exposed(paths)
     if exposed:
-        told = f"others may read or write {first_of(exposed, SHOWN)}"
-        remedy = "memory-fabric doctor --fix takes their rights away."
+        told = f"other users may read or write {first_of(exposed, SHOWN)}"
+        remedy = "memory-fabric doctor --fix removes their rights."
         return Check("permissions", WARNING, told, remedy, fixable=True)
-    return Check("permissions", OK, f"{len(paths)} files and folders, the owner's alone")
+    return Check("permissions", OK, f"{len(paths)} files and folders, only for their owner")
 
 
 def private_folders(sight: Sight) -> list[str]:
-    """The folders that nobody else may read: not the journal that git shares, ours or a team's."""
+    """Return the folders that only the owner may read: all but journals shared by git."""
     project = sight.memory.project
     if project is None or location.is_on(sight.memory) or not location.is_hidden(project):
         return [sight.settings.home]
@@ -61,13 +61,15 @@ def private_folders(sight: Sight) -> list[str]:
 
 
 def disk(sight: Sight) -> Check:
-    """Room for more."""
+    """Check the free disk space."""
     free = filesystem.free_bytes(sight.settings.home)
     if free is None:
-        return Check("disk", OK, "this system does not say how much is free")
+        return Check("disk", OK, "free space is unknown on this system")
     told = f"{free >> 20} MB free"
     if free < LEAST_FREE_BYTES:
-        return Check("disk", WARNING, told, f"Free some: {LEAST_FREE_BYTES >> 20} MB are safe.")
+        return Check(
+            "disk", WARNING, told, f"Free some: at least {LEAST_FREE_BYTES >> 20} MB are needed."
+        )
     return Check("disk", OK, told)
 
 
@@ -77,15 +79,15 @@ def file_system(sight: Sight) -> Check:
     if filesystem.is_shared(kind):
         remedy = "Set MEMORY_FABRIC_HOME to a folder on a disk of this machine."
         return Check("file system", WARNING, f"{kind}, shared between machines", remedy)
-    return Check("file system", OK, kind or "this system does not say")
+    return Check("file system", OK, kind or "unknown on this system")
 
 
 def leftovers(sight: Sight) -> Check:
-    """Half-written files of writers that were killed."""
+    """Check for half-written files of killed processes."""
     paths = filesystem.all_paths(private_folders(sight))
     left = filesystem.leftovers(paths, sight.now_s)
     if left:
-        remedy = "memory-fabric doctor --fix takes them away."
+        remedy = "memory-fabric doctor --fix removes them."
         return Check(
             "leftovers", WARNING, f"half-written: {first_of(left, SHOWN)}", remedy, fixable=True
         )
@@ -93,7 +95,7 @@ def leftovers(sight: Sight) -> Check:
 
 
 def queue(sight: Sight) -> Check:
-    """Changes that wait for the graph, however few."""
+    """Check for changes that wait for the graph, even a single one."""
     waiting = 0
     for folder in {sight.memory.queue_folder(kind) for kind in ("project", "user")}:
         try:
@@ -102,23 +104,23 @@ def queue(sight: Sight) -> Check:
             continue  # named by its tier
     if waiting:
         told = f"{waiting} changes wait for the graph"
-        return Check("queue", WARNING, told, "memory-fabric sync brings them in.", fixable=True)
+        return Check("queue", WARNING, told, "memory-fabric sync applies them.", fixable=True)
     return Check("queue", OK, "nothing waits")
 
 
 def intake(sight: Sight) -> Check:
-    """Texts of other programs that nobody works off, or that could not be."""
+    """Check for ingested texts that are not processed, or failed."""
     left = intake_store.backlog(sight.memory)
     if left.dead:
-        told = f"of what came in, {many(left.dead, 'text')} failed for good: {left.last_error}"
+        told = f"{many(left.dead, 'ingested text')} failed for good: {left.last_error}"
         remedy = "memory-fabric queue shows them; retry --all tries again, drop --all drops them."
         return Check("intake", WARNING, told, remedy)
     waiting = left.waiting + left.working
     if waiting and _age_s(left.oldest_at, sight.now_s) > OLD_INTAKE_S:
-        told = f"of what came in, {many(waiting, 'text')} not worked off, the oldest since"
+        told = f"{many(waiting, 'ingested text')} not processed, the oldest since"
         told += f" {left.oldest_at}"
         told += f": {left.last_error}" if left.last_error else ""
-        return Check("intake", WARNING, told, "memory-fabric queue work --once works them off.")
+        return Check("intake", WARNING, told, "memory-fabric queue work --once processes them.")
     return Check("intake", OK, f"waiting: {many(waiting, 'text')}" if waiting else "nothing waits")
 
 
@@ -137,38 +139,38 @@ def indexes(sight: Sight) -> Check:
                 f"{table} in {database.path}" for table in repair.mismatched_indexes(database)
             ]
     if unfit:
-        told = f"does not fit its texts: {first_of(unfit, SHOWN)}; searches miss some"
-        remedy = "memory-fabric doctor --fix makes it again."
+        told = f"does not match its texts: {first_of(unfit, SHOWN)}; searches miss some"
+        remedy = "memory-fabric doctor --fix rebuilds it."
         return Check("indexes", WARNING, told, remedy, fixable=True)
     if large:
-        return Check("indexes", OK, "too large to be read here: memory-fabric check does it")
-    return Check("indexes", OK, "all fit their texts")
+        return Check("indexes", OK, "too large to check here: memory-fabric check does it")
+    return Check("indexes", OK, "all match their texts")
 
 
 def backups(sight: Sight) -> Check:
-    """Report how much the newest backups lack."""
+    """Report the age of the newest backups."""
     databases = sight.memory.databases()
     if not databases:
         return Check("backups", OK, "nothing is stored yet")
     ages = [backup.age_s(database.path) for database in databases]
     known = [age for age in ages if age is not None]
-    told = "One is made at the end of a session, at most one a day."
+    told = "A backup is made at the end of a session, at most one a day."
     if len(known) < len(ages):
         return Check("backups", OK, f"none yet of {len(ages) - len(known)} databases. {told}")
     days = max(known) / 86400
     if max(known) > OLD_BACKUP_S:
         told = f"the newest is {days:.0f} days old"
-        return Check("backups", WARNING, told, "memory-fabric backup makes one now.")
+        return Check("backups", WARNING, told, "memory-fabric backup makes a new one.")
     return Check("backups", OK, f"the newest is {days:.1f} days old")
 
 
 def identity(sight: Sight) -> Check:
-    """Identity of this folder, and the registry beside the projects' cards."""
+    """Check the project of this folder, and the registry against the projects' cards."""
     home = sight.settings.home
     hidden = cards.missing_keys(projects.read_cards(home), projects.read_registry(home))
     if hidden:
         told = f"the registry lacks keys that projects have: {first_of(hidden, SHOWN)}"
-        return Check("project", WARNING, told, "memory-fabric check says more.")
+        return Check("project", WARNING, told, "memory-fabric check shows details.")
     asked = link.pending_question(sight.memory)
     if asked:
         told, _, remedy = asked.partition(". ")
@@ -178,7 +180,7 @@ def identity(sight: Sight) -> Check:
 
 
 def tiers(sight: Sight) -> list[Check]:
-    """The three tiers, as `memory-fabric status` sees them."""
+    """Check the three tiers, as `memory-fabric status` reports them."""
     return [_tier(sight, tier) for tier in status.tiers(sight.memory, sight.now_s)]
 
 
@@ -187,8 +189,8 @@ def _tier(sight: Sight, tier: status.Tier) -> Check:
     remedies = [finding.remedy for finding in tier.findings if finding.remedy]
     state = TIER_STATES[tier.state]
     if tier.name == "native" and sight.memory.project and memory_md_file(sight.memory).off_because:
-        # The client's own memory is somebody's choice, and the other two tiers hold all of it.
-        remedies = ["Recall works without it; take the setting out to have memories in MEMORY.md."]
+        # A user may switch the client's memory off, and the other two tiers hold everything.
+        remedies = ["Recall works without it; remove the setting to have memories in MEMORY.md."]
         state = WARNING
     mended = any(finding.remedy in status.REPAIRED_BY_SYNC for finding in tier.findings)
     return Check(name, state, told, " ".join(remedies), fixable=mended)

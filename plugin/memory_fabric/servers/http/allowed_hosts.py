@@ -54,7 +54,7 @@ def _checked(name: str) -> str:
     if not fits or (port and not port.isdigit()):
         raise BadInput(
             "--allow-host",
-            f"{name!r} is no name that a Host header has.",
+            f"{name!r} is not a valid name for a Host header.",
             remedy="Write it as memory.example.org, without https:// and path.",
         )
     return name.lower()

@@ -1,8 +1,8 @@
 """Authentication: requests need a key, an allowed host name, and no foreign origin.
 
-A page of any site can send requests to this machine, and under a name of its own (DNS rebinding):
-so the Host is compared with our own names, and the Origin with our own address. Other programs and
-users of the machine reach the port, too: so whoever reads needs a key.
+A page of any site can send requests to this machine, even under its own name (DNS rebinding), so
+Host and Origin must match the server's own. Other programs and users of the machine reach the port,
+too, so reading needs a key.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from memory_fabric.servers.http.keys import Keys
 
 FRONT = "/"
-# These tell nothing of the memory: whoever watches over a server has no key.
+# These show nothing of the memory, and monitoring has no key.
 HEALTH = ("/healthz", "/readyz")
 OPEN = frozenset((*HEALTH, "/openapi.json"))
-# Each of HEALTH has it for itself: whoever asks anything else without a key cannot use it up.
+# Each health endpoint has its own limit, which other requests without a key cannot use up.
 HEALTH_PER_S = 2000
-# Below this something is brought in and its state asked, which needs a key only where keys are.
+# The ingest endpoints, which need a key only if there are permanent keys.
 BRINGING_IN = "/v1/memory/ingest"
-# Four kilobytes of a question, every byte of it written as three.
+# A query of four kilobytes, percent-encoded in three bytes each.
 MAX_ADDRESS_BYTES = 16 << 10
-# h11 bounds only what comes in pieces.
+# h11 limits only headers that arrive in pieces.
 MAX_HEADER_BYTES = 16 << 10
 READING = ("GET", "HEAD")
-# Where a browser says that a page of somebody else asks; a person who follows a link is no page.
+# Values of Sec-Fetch-Site for requests by pages of other sites; a followed link is allowed.
 STRANGERS = ("cross-site", "same-site")
 SAFE_HEADERS = {
-    # What a page cannot say of itself, added to what it says.
+    # frame-ancestors has no effect in a page's own policy, so it is added here.
     "Content-Security-Policy": f"{content_security_policy(live=True)}; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -55,7 +55,7 @@ COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or sen
 
 
 class Guard:
-    """An application behind the checks of this module; `cookie` names the one that opens, too."""
+    """Middleware with the checks of this module; `cookie` is the name of the cookie with a key."""
 
     def __init__(self, app: ASGIApp, keys: Keys, names: Names, rate: Rate, cookie: str) -> None:
         self._app, self._keys, self._names, self._rate = app, keys, names, rate
@@ -63,7 +63,7 @@ class Guard:
         self._cookie = cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or let the application answer it."""
+        """Answer one request, or pass it to the application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -76,7 +76,7 @@ class Guard:
             await of_error(error)(scope, receive, sender)
 
     def _answer(self, scope: Scope, sender: ResponseSender) -> Response | None:
-        """The answer to a request that does not reach the application."""
+        """Return the response if the request must not reach the application."""
         headers = Headers(scope=scope)
         answer = self._refused(scope, headers) or self._opened(scope)
         if answer is None and scope["path"] not in HEALTH:
@@ -84,16 +84,16 @@ class Guard:
         return answer or self._not_let_in(scope["path"], sender.holder)
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
-        """The answer to a request that no person or program of ours sends."""
+        """Return the error for a foreign host or origin, or for a request that is too large."""
         if not self._names.fit_host(headers.getlist("host")):
-            message = "This server answers only to names of its own."
-            remedy = "memory-fabric serve --allow-host NAME adds one."
+            message = "The Host header is not a name of this server."
+            remedy = "Start it with memory-fabric serve --allow-host NAME to allow a name."
             return refusal(HTTPStatus.FORBIDDEN, "wrong_host", message, remedy)
         if not self._names.fit_origins(headers.getlist("origin")):
-            message = "Pages of other origins may not ask."
+            message = "Requests from pages of other origins are not allowed."
             return refusal(HTTPStatus.FORBIDDEN, "wrong_origin", message)
         if headers.get("sec-fetch-site") in STRANGERS and scope["path"] != FRONT:
-            message = "Pages of other sites may not ask."
+            message = "Requests from pages of other sites are not allowed."
             return refusal(HTTPStatus.FORBIDDEN, "wrong_origin", message)
         if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
             message = "The address is longer than 16 KB."
@@ -103,12 +103,12 @@ class Guard:
             return refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large", message)
         is_question = scope["method"] in READING and not scope["path"].startswith(BRINGING_IN)
         if is_question and _has_body(headers):
-            message = "A question has no body."
+            message = "A read request must not have a body."
             return refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)
         return None
 
     def _opened(self, scope: Scope) -> Response | None:
-        """The way in for a browser: the key in the address becomes a cookie of its own."""
+        """Log a browser in: redirect, and set a cookie for the key in the address."""
         if scope["path"] != FRONT or scope["method"] != "GET":
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [])
@@ -121,7 +121,7 @@ class Guard:
         return answer
 
     def _not_let_in(self, path: str, holder: str) -> Response | None:
-        """The answer to a request without a key that it needs, or to one too many."""
+        """Return the error for a missing key, or for too many requests."""
         if holder == NOBODY and self._is_locked(path):
             return _locked(path)
         is_health = path in HEALTH
@@ -130,8 +130,8 @@ class Guard:
             return refusal(
                 HTTPStatus.TOO_MANY_REQUESTS,
                 "too_many_requests",
-                "Asked more often than may be.",
-                f"Ask again in {wait_s} s; [serve] rate in config.toml says how often.",
+                "Too many requests.",
+                f"Try again in {wait_s} s; [serve] rate in config.toml sets the limit.",
                 headers={"Retry-After": str(wait_s)},
             )
         return None
@@ -155,7 +155,7 @@ class Guard:
 class ResponseSender:
     """The response to a request, with security headers; `holder` is the holder of its key.
 
-    An answer that comes in parts, as long as somebody listens, ends when his key is dropped.
+    A streamed response ends when the holder's key is dropped.
     """
 
     def __init__(self, send: Send, keys: Keys) -> None:
@@ -164,9 +164,9 @@ class ResponseSender:
         self.has_begun = self._is_over = False
 
     async def __call__(self, message: Message) -> None:
-        """Send one part of an answer."""
+        """Send one message of the response."""
         if self._is_over:
-            return  # whoever talks on learns by `receive` that nobody is there
+            return  # `receive` reports the disconnection
         if message["type"] == "http.response.start":
             self.has_begun = True
             own = [pair for pair in message["headers"] if pair[0] not in _SAFE_NAMES]
@@ -178,7 +178,7 @@ class ResponseSender:
 
 
 def _locked(path: str) -> Response:
-    """The answer to a request without a key."""
+    """Return the response to a request without a key."""
     if path == FRONT:
         return HTMLResponse(
             f"<!doctype html><title>memory-fabric</title><p>{COME_WITH_KEY}",
@@ -188,7 +188,7 @@ def _locked(path: str) -> Response:
     return refusal(
         HTTPStatus.UNAUTHORIZED,
         "unauthorized",
-        "The key is missing, or none of ours.",
+        "The key is missing or not valid.",
         COME_WITH_KEY,
         headers={"WWW-Authenticate": "Bearer"},
     )

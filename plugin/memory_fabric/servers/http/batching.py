@@ -1,7 +1,7 @@
 """Group commit: requests that arrive during a commit share the next one.
 
-The texts have a thread and a connection of their own: a picture of a large memory takes a second,
-and nobody who brings something in waits for it.
+Ingest has its own thread and connection, so that it does not wait for slow reads, such as the
+picture of a large memory.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     Waiting = tuple[Ingest, asyncio.Future[Outcome]]
 
 SAID_BY = Provenance(source="ingest", trust="tool")
-# In one commit: so many that the disk hardly counts, so few that the first waits for no hundreds.
+# The most texts in one commit: enough to hide the disk's latency, and soon finished.
 MAX_TOGETHER = 128
-# More wait only where the disk is slower than everybody who sends; of large texts, fewer.
+# The most texts and bytes that may wait, which they do only if the disk is slower than senders.
 MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
-# How often the backlog is looked at while texts come in.
+# The interval of checks of the backlog while texts arrive.
 LOOK_EVERY_S = 2.0
-# What shows that a memory can be written: about what a long text takes, with all that finds it.
+# The size of a test write: about that of a long text with its index entries.
 PROOF_BYTES = 64 << 10
 
 
 class BatchedWriter:
-    """Texts on their way into the memory; `store` is the thread of everything else.
+    """Writes ingested texts in batches; `store` is the thread of all other requests.
 
-    `on_accepted` is called after each commit: somebody may have to work on it. What `check` raises
-    is the answer to a text.
+    `on_accepted` is called after each commit, to start a worker. An error raised by `check` is the
+    response to a text.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class BatchedWriter:
         *,
         check: Callable[[], None] | None = None,
     ) -> None:
-        # It only commits: the other tiers follow by whoever works on the texts.
+        # It only commits; the worker that processes the texts writes the other tiers.
         self._thread = StoreThread(open_memory, check=check)
         self._store, self._max_backlog, self._on_accepted = store, max_backlog, on_accepted
         self._waiting: list[Waiting] = []
@@ -64,7 +64,7 @@ class BatchedWriter:
         self._looking: asyncio.Task[None] | None = None
         self._looked_at = -LOOK_EVERY_S
         self._is_full = False
-        # Whether the last that was written is there; before the first, nobody knows.
+        # True if the last write succeeded; unknown, so False, before the first.
         self._is_proven = False
         self._told = ""
 
@@ -79,7 +79,7 @@ class BatchedWriter:
             self._look()
             raise StoreUnavailable(
                 "",
-                f"More than {self._max_backlog:,} texts wait to be worked off.",
+                f"More than {self._max_backlog:,} texts wait to be processed.",
                 remedy="Send it later; memory-fabric queue shows them.",
             )
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
@@ -100,25 +100,25 @@ class BatchedWriter:
     async def complaint(self) -> str:
         """Return why memory cannot be written now, without file names; empty if it can.
 
-        After a text that could not be stored, something is written to see whether it can now.
+        After a text that could not be stored, a test write is made.
         """
         if self._is_full:
-            self._look()  # who hears that too much waits sends nothing that would have it looked at
+            self._look()  # clients that are refused send no text that would trigger this check
         proof_bytes = 0 if self._is_proven else PROOF_BYTES
         try:
             why, is_proven = await self._thread.ask(
                 lambda memory: _complaint(memory, proof_bytes), at_once=False
             )
-            # Where nothing was written, a text may have failed meanwhile.
+            # Without a test write, a text may have failed meanwhile.
             self._is_proven = self._is_proven or is_proven
-        except Exception as error:  # noqa: BLE001 - a door: whoever watches is told
+        except Exception as error:  # noqa: BLE001 - reported to monitoring
             self._is_proven = False
             why = responses.without_names(error)
             self._tell(error)
         return why
 
     def _tell(self, error: Exception) -> None:
-        """Say what nobody foresaw where the server runs, once, however often somebody looks."""
+        """Print an unexpected error on the server's terminal, once."""
         what = f"{type(error).__name__}: {error}"
         if not isinstance(error, FabricError) and what != self._told:
             print(f"memory-fabric: {what}", file=sys.stderr)  # noqa: T201
@@ -130,7 +130,7 @@ class BatchedWriter:
         return self._is_full
 
     def close(self, timeout_s: float) -> None:
-        """End after what is under way."""
+        """Finish the current commit and close the connection."""
         self._thread.close(timeout_s)
 
     async def _commit_all(self) -> None:
@@ -148,7 +148,7 @@ class BatchedWriter:
             outcomes = await self._thread.ask(
                 lambda memory: _accepted(memory, texts), at_once=False
             )
-        except Exception as error:  # noqa: BLE001 - a door: whoever waits is told
+        except Exception as error:  # noqa: BLE001 - reported to the waiting requests
             self._is_proven = self._is_proven and not _is_trouble(error)
             outcomes = [error] * len(texts)
         else:
@@ -158,14 +158,14 @@ class BatchedWriter:
         for (ingest, answer), outcome in zip(together, outcomes, strict=True):
             self._bytes -= _bytes_of(ingest)
             if answer.done():
-                continue  # whoever asked has gone
+                continue  # the client has disconnected
             if isinstance(outcome, Exception):
                 answer.set_exception(outcome)
             else:
                 answer.set_result(outcome)
 
     def _look(self) -> None:
-        """See, now and then and beside the rest, how much waits to be worked off."""
+        """Check the size of the backlog in the background, at most every two seconds."""
         now = time.monotonic()
         if self._looking is None and now - self._looked_at >= LOOK_EVERY_S:
             self._looked_at = now
@@ -175,14 +175,14 @@ class BatchedWriter:
         try:
             found = await self._store.ask(ingest_queue.backlog, at_once=False)
             self._is_full = found.waiting + found.working >= self._max_backlog
-        except Exception as error:  # noqa: BLE001 - a door: what was known stays
+        except Exception as error:  # noqa: BLE001 - the last known state is kept
             print(f"memory-fabric: backlog: {error}", file=sys.stderr)  # noqa: T201
         finally:
             self._looking = None
 
 
 def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
-    """The outcome of each text, or the error of one that alone cannot be stored."""
+    """Store the texts; return each outcome, or the error of a text that cannot be stored."""
     refresh.renew(memory)
     if not memory.settings.writes:
         raise switches.off_error(memory.settings)
@@ -200,14 +200,14 @@ def _accepted(memory: Memory, texts: list[Ingest]) -> list[Any]:
 
 
 def _one_by_one(memory: Memory, texts: list[Ingest]) -> list[Any]:
-    """The outcome of each; what is stored stays so when the store takes no more after it."""
+    """Store one text after the other, so that a later failure does not undo earlier texts."""
     outcomes: list[Any] = []
     for text in texts:
         try:
             outcomes += ingest_queue.accept(memory, [text], SAID_BY)
         except BadInput as error:
             outcomes.append(error)
-        except Exception as error:  # noqa: BLE001 - a door: the others hear what became of theirs
+        except Exception as error:  # noqa: BLE001 - the other texts keep their outcomes
             return outcomes + [error] * (len(texts) - len(outcomes))
     return outcomes
 
@@ -232,4 +232,7 @@ def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
         database.prove(proof_bytes)
         return "", proof_bytes > 0
     can_be_made = files.can_make(memory.path_of("project"))
-    return "" if can_be_made else "The memory cannot be made: its folder cannot be written.", False
+    return (
+        "" if can_be_made else "The memory cannot be created: its folder cannot be written.",
+        False,
+    )

@@ -49,7 +49,7 @@ async def _all_of(receive: Receive, max_bytes: int) -> bytes:
 async def _next(receive: Receive) -> Message:
     message = await receive()
     if message["type"] != "http.request":
-        raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", "The body broke off.")
+        raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", "The body is incomplete.")
     return message
 
 
@@ -83,7 +83,7 @@ def too_slow() -> Refused:
     return Refused(
         HTTPStatus.REQUEST_TIMEOUT,
         "too_slow",
-        f"The body was not here within {BODY_S:g} seconds.",
+        f"The body did not arrive within {BODY_S:g} seconds.",
         headers={"Connection": "close"},
     )
 

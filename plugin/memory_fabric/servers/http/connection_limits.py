@@ -1,7 +1,7 @@
 """Timeouts of connections, and a limit to their number.
 
-Everybody on this machine can open connections without a key. Who asks nothing keeps nobody out:
-where there is no room, the one that has waited longest without a whole request is closed.
+Any program of this machine can open connections without a key. Idle connections do not block
+others: at the limit, the one that has waited longest without a whole request is closed.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _error(code: str, message: str) -> bytes:
     return json.dumps({"error": {"code": code, "message": message, "remedy": ""}}).encode()
 
 
-_FULL = _error("unavailable", "Too many requests are under way.")
+_FULL = _error("unavailable", "Too many requests are in progress.")
 _NO_ROOM = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 5\r\n"
     b"Connection: close\r\nContent-Length: " + str(len(_FULL)).encode() + b"\r\n\r\n" + _FULL

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from memory_fabric.servers.http.batching import BatchedWriter
     from memory_fabric.servers.http.ingest_process import WorkerChild
 
-# Anybody may ask, so the disk is asked once a second at most; an answer that does not come is one.
+# No key is needed, so the disk is checked at most once a second; no reply in time is a failure.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
 
 
 class HealthApi:
-    """Answers for whoever watches over the process."""
+    """Health endpoints for process monitoring."""
 
     def __init__(self, writer: BatchedWriter, worker: WorkerChild) -> None:
         self._writer, self._worker = writer, worker
@@ -30,11 +30,11 @@ class HealthApi:
         self._looking = asyncio.Lock()
 
     async def lives(self, _request: Request) -> Response:
-        """The process answers."""
+        """Return 200: the process answers."""
         return JSONResponse({"status": "ok"})
 
     async def is_ready(self, _request: Request) -> Response:
-        """The memory can be written and somebody works on what comes in; else why not."""
+        """Return 200 if texts can be stored and processed, else 503 with the reasons."""
         async with self._looking:
             if time.monotonic() - self._looked_at >= LOOK_EVERY_S:
                 self._reasons = await self._found()
@@ -53,5 +53,5 @@ class HealthApi:
                 memory = await self._writer.complaint()
         except TimeoutError:
             memory = "The memory does not answer."
-        waiting = "Too much waits to be worked off." if self._writer.is_full else ""
+        waiting = "Too many texts wait to be processed." if self._writer.is_full else ""
         return [reason for reason in (memory, self._worker.complaint(), waiting) if reason]

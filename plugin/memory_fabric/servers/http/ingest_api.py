@@ -1,4 +1,4 @@
-"""Bringing in: a text is taken when it is durable, and its state can be asked."""
+"""The ingest endpoints: store a text durably, and report its state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class IngestEndpoint:
-    """The application behind `POST /v1/memory/ingest`."""
+    """The endpoint `POST /v1/memory/ingest`."""
 
     def __init__(self, writer: BatchedWriter) -> None:
         self._writer = writer
@@ -34,7 +34,7 @@ class IngestEndpoint:
             answer = await self._taken(scope, receive)
         except Refused as refused:
             answer = refused.answer
-        except Exception as error:  # noqa: BLE001 - a door: one request must not end the server
+        except Exception as error:  # noqa: BLE001 - one request must not end the server
             answer = of_error(error)
         await answer(scope, receive, send)
 
@@ -46,7 +46,7 @@ class IngestEndpoint:
             return refusal(
                 HTTPStatus.CONFLICT,
                 "conflict",
-                f"This idempotency_key stands for another text, {outcome.id}.",
+                f"This idempotency_key was used for another text, {outcome.id}.",
                 "Send a new text with a new key.",
                 field="idempotency_key",
             )
@@ -70,10 +70,10 @@ class StateApi:
         asked = request.path_params["id"]
         try:
             found = await self._writer.passage(asked) if _is_id(asked) else None
-        except Exception as error:  # noqa: BLE001 - a door, as above
+        except Exception as error:  # noqa: BLE001 - as above
             return of_error(error)
         if found is None:
-            return refusal(HTTPStatus.NOT_FOUND, "not_found", "There is no text of this id.")
+            return refusal(HTTPStatus.NOT_FOUND, "not_found", "There is no text with this id.")
         told = orjson.dumps(found._asdict() | {"records": list(found.records)})
         return Response(told, media_type="application/json")
 

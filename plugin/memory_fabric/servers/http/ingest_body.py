@@ -1,7 +1,7 @@
 """The body of an ingest request: its fields, their validation and errors.
 
-Fields that nobody here knows are passed over and null counts as left out, so that a sender of
-another release is not refused for what it knows beside ours.
+Unknown fields are ignored and null counts as absent, so that senders of other releases are
+accepted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from memory_fabric.recall.agent_domains import stated_name
 from memory_fabric.servers.http.responses import Refused
 from memory_fabric.text import encodable
 
-# A clock may go wrong by so much, a zone by less.
+# The tolerance for a sender's clock; errors of time zones are smaller.
 MAX_AHEAD = timedelta(days=1)
 FIRST_YEAR = 1970
 BOM = b"\xef\xbb\xbf"
@@ -43,7 +43,7 @@ JSON_TYPE = "application/json"
 
 
 def _storable(value: Any) -> Any:
-    """The text without what no text of ours holds: NUL, and halves of a pair as another sign."""
+    """Return the text without NUL, and with lone surrogates replaced."""
     return encodable(value).replace("\0", "") if isinstance(value, str) else value
 
 
@@ -61,7 +61,7 @@ def _a_domain(value: str) -> str:
 
 
 def _a_time(value: str) -> str:
-    """The time as the house writes it; one without a zone is in UTC."""
+    """Return the time as the store writes it; a time without a zone is in UTC."""
     if not value:
         return value
     try:
@@ -71,7 +71,7 @@ def _a_time(value: str) -> str:
     except (ValueError, OverflowError) as error:
         raise ValueError("must be a time as in ISO 8601, 2026-01-15T10:00:00Z") from error
     if time.year < FIRST_YEAR or time > datetime.now(UTC) + MAX_AHEAD:
-        raise ValueError(f"must lie between {FIRST_YEAR} and tomorrow")
+        raise ValueError(f"must be between {FIRST_YEAR} and tomorrow")
     return timestamp(max(0.0, seconds))
 
 
@@ -95,7 +95,7 @@ Time = Annotated[
 
 
 class IngestBody(BaseModel):
-    """A text to be remembered, and what its sender knows of it."""
+    """A text to be remembered, and its metadata."""
 
     model_config = ConfigDict(
         strict=True,
@@ -118,23 +118,23 @@ class IngestBody(BaseModel):
         None, description="What was decided, one sentence each."
     )
     domain: Domain | None = Field(
-        None, description=f"The domain it belongs to; `{LEFT_OUT.domain}` when it is left out."
+        None, description=f"The domain of the text; `{LEFT_OUT.domain}` by default."
     )
     expert_domain: Domain | None = Field(
-        None, description="The same as `domain`, which counts where both are sent."
+        None, description="An alias of `domain`; if both are sent, `domain` is used."
     )
     source_model: Name | None = Field(
-        None, description=f"Who wrote it; `{LEFT_OUT.source_model}` when it is left out."
+        None, description=f"The model that wrote the text; `{LEFT_OUT.source_model}` by default."
     )
     confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
-        None, description=f"How sure the sender is; {LEFT_OUT.confidence} when it is left out."
+        None, description=f"The confidence of the sender; {LEFT_OUT.confidence} by default."
     )
-    project: Name | None = Field(None, description="A tag that recall can be confined to.")
+    project: Name | None = Field(None, description="A tag that recall can filter by.")
     session_id: Name | None = Field(
-        None, description="The session; texts of one session that overlap are kept once."
+        None, description="The session; overlapping texts of one session are stored once."
     )
     idempotency_key: Name | None = Field(
-        None, description="The same key with the same text is the same ingest, sent again."
+        None, description="A repeated key with the same text is treated as the same ingest."
     )
     created_at: Time | None = Field(
         None,

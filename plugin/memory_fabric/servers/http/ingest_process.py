@@ -61,7 +61,7 @@ class WorkerChild:
         has_ended = self._process is not None and self._process.poll() is not None
         is_given_up = self._task is not None and self._task.done()
         if has_ended or is_given_up or self._could_not_start:
-            return "Nobody works on what came in; it is kept."
+            return "No worker processes ingested texts; they are kept."
         return ""
 
     async def end(self) -> None:

@@ -23,7 +23,7 @@ FILE = "serve-keys.json"
 KEY_BYTES = 32
 DIGEST_CHARS, HEXADECIMAL = 64, frozenset("0123456789abcdef")
 MAX_NAME_CHARS = 64
-# Before the key: who finds it in a file knows what it opens, and so do scanners for secrets.
+# The prefix of a key, so that people and secret scanners recognise it.
 PREFIX = "mf_"
 
 
@@ -36,7 +36,7 @@ class KeptKey(Value):
 
 
 def path_in(home: str) -> str:
-    """The file in which they lie."""
+    """Return the path of the file of keys."""
     return os.path.join(home, FILE)
 
 
@@ -55,9 +55,9 @@ def digest_of(key: str) -> str:
 
 
 def kept(home: str) -> tuple[KeptKey, ...]:
-    """All kept keys, the oldest first.
+    """Return all permanent keys, the oldest first.
 
-    Raises StoreUnavailable for a file that cannot be read: taken for empty, it would open a door.
+    Raises StoreUnavailable if the file cannot be read: without keys, ingest would be open to all.
     """
     path = path_in(home)
     try:
@@ -79,7 +79,7 @@ def make(home: str, name: str) -> str:
 
     Raises BadInput for a name that is taken or no name, StoreUnavailable.
     """
-    from secrets import token_urlsafe  # costs a hook too much, and none makes a key
+    from secrets import token_urlsafe  # too slow to load for hooks, which make no keys
 
     key = PREFIX + token_urlsafe(KEY_BYTES)
     with _lock(home):
@@ -91,7 +91,7 @@ def make(home: str, name: str) -> str:
 
 
 def drop(home: str, name: str) -> None:
-    """Keep this key no longer. Raises NotFound, StoreUnavailable."""
+    """Delete a key. Raises NotFound, StoreUnavailable."""
     with _lock(home):
         keys = kept(home)
         left = tuple(one for one in keys if one.name != name)
@@ -99,7 +99,7 @@ def drop(home: str, name: str) -> None:
             raise NotFound(
                 name,
                 f"There is no key {name!r}.",
-                remedy="memory-fabric serve --list-keys names them.",
+                remedy="memory-fabric serve --list-keys lists the keys.",
             )
         _write(home, left)
 
@@ -114,7 +114,7 @@ def _checked(name: str, taken: set[str]) -> str:
     if name in taken:
         raise BadInput(
             "--new-key",
-            f"There is a key {name!r} already.",
+            f"The key {name!r} exists already.",
             remedy="Choose another name, or drop it first.",
         )
     return name

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from memory_fabric.servers.http.kept_keys import KeptKey
 
 KEY_BYTES = 32
-# A key that was made or dropped counts within this time; looking costs a question to the disk.
+# The delay until a new or dropped key counts; each check reads the disk.
 LOOK_EVERY_S = 1.0
-# Whose request it is where none had to have a key; whose it is with the key of the start.
+# The holder of a request without a key, and of one with the key of this run.
 NOBODY, START = "", "start"
 
 
 class Keys:
-    """The key of this start, and keys that open once: what opens a browser can be read by others
-    of this machine, in the list of processes. Beside them the kept keys in `home`, as they are now.
+    """The key of this run, single-use keys, and the permanent keys in `home` as they are now.
 
-    With `strict`, or once a kept key was seen, bringing in needs a key, too, until the end:
-    dropping the last one must not open the door. Raises StoreUnavailable for a file of keys that
+    A browser is opened with a single-use key, since other users can read it in the list of
+    processes. With `strict`, or once a permanent key was seen, ingest needs a key until the end:
+    dropping the last one must not open it to all. Raises StoreUnavailable if the file of keys
     cannot be read.
     """
 
@@ -44,7 +44,7 @@ class Keys:
         self._looked_at = clock()
 
     def once(self) -> str:
-        """A new key that opens the door a single time."""
+        """Return a new single-use key."""
         self._once.append(token_urlsafe(KEY_BYTES))
         return self._once[-1]
 

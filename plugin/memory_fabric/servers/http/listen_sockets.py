@@ -85,7 +85,8 @@ class SocketFile:
             return
         if not stat.S_ISSOCK(mode):
             raise CannotListen(
-                f"{self.path} is there and no socket.", remedy="Name another path with --socket."
+                f"{self.path} exists and is not a socket.",
+                remedy="Name another path with --socket.",
             )
         if _answers(self.path):
             raise CannotListen(
@@ -121,7 +122,7 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     except ValueError as error:
         raise BadInput(
             "--host",
-            f"{host} is no address.",
+            f"{host} is not an IP address.",
             remedy="127.0.0.1, ::1 and localhost are of this machine alone; "
             "names are for --allow-host.",
         ) from error

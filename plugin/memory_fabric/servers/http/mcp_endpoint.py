@@ -1,6 +1,6 @@
 """The MCP server over streamable HTTP, for clients that reach this server by an address.
 
-The SDK is loaded with the first request: whoever only looks at the page does not wait for it.
+The SDK is loaded with the first request, so that the page alone does not wait for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ JSON_TYPE = "application/json"
 
 
 class McpEndpoint:
-    """The application behind `/mcp`: a session for each client, one memory for all of them."""
+    """The endpoint `/mcp`: a session for each client, one memory for all of them."""
 
     def __init__(self, store: StoreThread, settings: Settings) -> None:
         self._store = store
@@ -44,7 +44,7 @@ class McpEndpoint:
         """Answer one request of a client."""
         kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
         if scope["method"] == "POST" and kind != JSON_TYPE:
-            message = f"A message of MCP is {JSON_TYPE}."
+            message = f"An MCP message must be {JSON_TYPE}."
             answer = refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong_content_type", message)
             await answer(scope, receive, send)
             return
@@ -52,12 +52,14 @@ class McpEndpoint:
             if self._opening is None:
                 self._opening = asyncio.create_task(self._open())
             manager = await asyncio.shield(self._opening)
-        except Exception as error:  # noqa: BLE001 - a door: the page and the rest go on
+        except Exception as error:  # noqa: BLE001 - the other endpoints must keep working
             self._opening = None
             await of_error(error)(scope, receive, send)
             return
         if self._end.is_set():
-            answer = refusal(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "The server ends.")
+            answer = refusal(
+                HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "The server is shutting down."
+            )
             await answer(scope, receive, send)
             return
         await manager.handle_request(scope, receive, send)
@@ -80,7 +82,7 @@ class McpEndpoint:
 
         from memory_fabric.servers.mcp.sdk_server import MemoryServer
 
-        # Who may ask was settled by the guard.
+        # auth has checked the caller.
         return StreamableHTTPSessionManager(
             MemoryServer(self._store, self._said_by).server,
             max_request_body_size=MAX_BYTES,
@@ -88,7 +90,7 @@ class McpEndpoint:
         )
 
     async def _run(self, manager: Any, begun: asyncio.Event) -> None:
-        # The sessions live in a group of tasks, which has to be left where it was entered.
+        # The sessions run in a task group, which must be left by the task that entered it.
         async with manager.run():
             begun.set()
             await self._end.wait()

@@ -1,4 +1,4 @@
-"""The description of the interface (OpenAPI 3.1), made of the models and a table of its routes."""
+"""The OpenAPI 3.1 description of the HTTP interface, made from models and a table of routes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Queued(BaseModel):
     status: Literal["queued"]
     domain: str = Field(description="The normalized name of its domain.")
     length: int = Field(ge=0, description="Characters of the summary as stored, secrets removed.")
-    id: str = Field(description="The id to ask for its state with.")
+    id: str = Field(description="The id of the text, for requests of its state.")
 
 
 class State(BaseModel):
@@ -37,14 +37,14 @@ class State(BaseModel):
     domain: str
     length: int = Field(ge=0)
     attempts: int = Field(ge=0)
-    error: str = Field(description="Why the last attempt failed; empty when none did.")
+    error: str = Field(description="The error of the last attempt; empty if none failed.")
     created_at: str
     ended_at: str
-    records: list[str] = Field(description="Ids of the records that it brought.")
+    records: list[str] = Field(description="Ids of the records made from the text.")
 
 
 class Problem(BaseModel):
-    """An error: a code for programs, a sentence, a remedy, and the field it is about."""
+    """An error: a code for programs, a message, a remedy, and the field that is wrong."""
 
     code: str
     message: str
@@ -53,7 +53,7 @@ class Problem(BaseModel):
 
 
 class Failure(BaseModel):
-    """Every error has this body."""
+    """The body of every error."""
 
     error: Problem
 
@@ -71,7 +71,7 @@ class Ready(BaseModel):
 
 
 class NotReady(BaseModel):
-    """The reason why it would not."""
+    """The reasons why a text would not be stored or processed."""
 
     status: Literal["not ready"]
     reasons: list[str]
@@ -82,7 +82,7 @@ class Anything(BaseModel):
 
 
 class Route(BaseModel):
-    """One operation: `answers` and `errors` by status; `needs_key`: always, not only with keys."""
+    """One operation: `answers` and `errors` by status; `needs_key`: even without permanent keys."""
 
     path: str
     method: str
@@ -96,28 +96,28 @@ class Route(BaseModel):
 
 
 HTML, STREAM = "text/html", "text/event-stream"
-# What the guard may answer to anything, and what every address may be too much for.
+# Errors that the checks of every request can return.
 GUARDED = (400, 401, 403, 413, 414, 429, 431)
 OPEN = (400, 403, 413, 414, 429, 431)
 FAILING = (500, 503)
 SAID = {
-    400: "No HTTP, no JSON object, no UTF-8, or another content type.",
-    401: "No key, or none of ours.",
-    403: "A Host or Origin that is not ours.",
-    404: "There is nothing of this name.",
-    405: "Another method; Allow names those there are.",
-    406: "The client takes neither JSON nor a stream.",
-    408: "The body took too long.",
-    409: "The idempotency_key stands for another text.",
+    400: "The request is not HTTP, or its body is not a JSON object in UTF-8 of that content type.",
+    401: "The key is missing or not valid.",
+    403: "The Host or Origin header is not allowed.",
+    404: "Nothing has this name or path.",
+    405: "The method is not allowed; the Allow header names the allowed ones.",
+    406: "The client accepts neither JSON nor an event stream.",
+    408: "The body took too long to arrive.",
+    409: "The idempotency_key was used for another text.",
     413: "The body is too large.",
     414: "The address is too long.",
-    415: "A message of MCP is JSON.",
+    415: "The content type is not JSON, as MCP messages need.",
     422: "A field is wrong; `field` names it.",
-    429: "More often than whoever asks may.",
+    429: "Too many requests with this key; Retry-After gives the seconds to wait.",
     431: "The headers are too large.",
-    500: "Something failed that should not.",
-    503: "The memory cannot be written now: a full disk, memory switched off, too much that waits, "
-    "the project's folder missing.",
+    500: "An unexpected error of the server.",
+    503: "The memory cannot be written now: the disk is full, memory is switched off, too many "
+    "texts wait, or the project's folder is missing.",
 }
 LATER = (429, 503)
 
@@ -135,7 +135,7 @@ def _text(name: str, says: str, place: str = "query", **more: Any) -> Schema:
 _DATE = {"anyOf": [{"type": "string", "format": "date"}, {"type": "string", "maxLength": 0}]}
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS}
 _DOMAIN = _NAME | {"pattern": r"[\p{L}\p{N}]"}
-# All of them must hold; of one that is repeated, any of its values.
+# Filters combine with AND; the values of a repeated filter combine with OR.
 FILTERS: Mapping[str, Schema] = {
     "domain": _DOMAIN,
     "expert_domain": _DOMAIN,
@@ -150,31 +150,31 @@ FILTERS: Mapping[str, Schema] = {
 
 
 def _filter(name: str) -> Schema:
-    """The field of a filter; a time stands once, anything else may be repeated."""
+    """Return the parameter of a filter; all but times may be repeated."""
     schema = FILTERS[name]
     whole = schema if name in TIMES else {"type": "array", "items": schema, "maxItems": 50}
     return {"name": name, "in": "query", "description": f"Only this {name}.", "schema": whole}
 
 
-# What a session of MCP is known by; only who begins one has none yet.
+# The id of an MCP session; only the request that begins one has none.
 SESSION = {
     "name": "Mcp-Session-Id",
     "in": "header",
     "required": True,
-    "description": "The session, as the answer to `initialize` told it.",
+    "description": "The session id from the response to `initialize`.",
     "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
 }
 LIMIT = {
     "name": "limit",
     "in": "query",
-    "description": "How many at most.",
+    "description": "The maximum number of results.",
     "schema": {"type": "integer", "minimum": 1, "maximum": 100},
 }
 ROUTES = (
     Route(
         path="/v1/memory/ingest",
         method="post",
-        says="Bring in a text; 202 once it is durable.",
+        says="Ingest a text; 202 once it is stored durably.",
         body=IngestBody,
         answers={202: Queued},
         errors=(*GUARDED, 405, 408, 409, 422, *FAILING),
@@ -183,36 +183,36 @@ ROUTES = (
     Route(
         path="/v1/memory/ingest/{id}",
         method="get",
-        says="How far a text is.",
+        says="The processing state of a text.",
         answers={200: State},
         errors=(*GUARDED, 404, 405, *FAILING),
-        parameters=(_text("id", "What 202 told.", "path", minLength=1),),
+        parameters=(_text("id", "The id from the 202 response.", "path", minLength=1),),
         needs_key=False,
     ),
     Route(
         path="/v1/memory/recall",
         method="get",
-        says="The best memories for a question, or the newest: what `memory-fabric recall --json` "
-        "prints.",
+        says="The best memories for a query, or the newest without one: the JSON of "
+        "`memory-fabric recall --json`.",
         answers={200: Anything},
         errors=(*GUARDED, 405, *FAILING),
         parameters=(
-            _text("q", "The question, at most 4 KB; filters may stand in it, too."),
+            _text("q", "The query, at most 4 KB; it may contain filters."),
             LIMIT,
             {
                 "name": "depth",
                 "in": "query",
-                "description": "Steps of the graph to walk from what the question names.",
+                "description": "How many relations to follow from entities in the query.",
                 "schema": {"type": "integer", "minimum": 0, "maximum": 3},
             },
-            _text("as_of", "What was on record then.") | {"schema": _DATE},
+            _text("as_of", "Only what was stored at this time.") | {"schema": _DATE},
             *(_filter(name) for name in FILTERS),
         ),
     ),
     Route(
         path="/healthz",
         method="get",
-        says="Whether the process lives.",
+        says="Liveness: the process answers.",
         answers={200: Lives},
         errors=(*OPEN, 405),
         is_open=True,
@@ -220,7 +220,7 @@ ROUTES = (
     Route(
         path="/readyz",
         method="get",
-        says="Whether a text that is sent now will be kept and worked off.",
+        says="Readiness: texts sent now will be stored and processed.",
         answers={200: Ready, 503: NotReady},
         errors=(*OPEN, 405),
         is_open=True,
@@ -236,44 +236,47 @@ ROUTES = (
     Route(
         path="/api/picture",
         method="get",
-        says="Everything that is remembered, as the page draws it.",
+        says="The whole memory, as the page draws it.",
         answers={200: Anything},
         errors=(*GUARDED, 405, *FAILING),
     ),
     Route(
         path="/api/recall",
         method="get",
-        says="What `memory-fabric recall --explain --json` prints.",
+        says="The JSON of `memory-fabric recall --explain --json`.",
         answers={200: Anything},
         errors=(*GUARDED, 405, *FAILING),
         parameters=(
-            _text("q", "The question, at most 4 KB."),
+            _text("q", "The query, at most 4 KB."),
             LIMIT,
-            _text("as_of", "What was true at this time.") | {"schema": _DATE},
+            _text("as_of", "Only what was stored at this time.") | {"schema": _DATE},
         ),
     ),
     Route(
         path="/api/history",
         method="get",
-        says="What `memory-fabric history NAME --json` prints.",
+        says="The JSON of `memory-fabric history NAME --json`.",
         answers={200: "a list"},
         errors=(*GUARDED, 404, 405, *FAILING),
-        parameters=(_text("name", "An entity or a record; all of them without."), LIMIT),
+        parameters=(
+            _text("name", "The name of an entity or the id of a record; all changes without it."),
+            LIMIT,
+        ),
     ),
     Route(
         path="/api/status",
         method="get",
-        says="How the tiers are.",
+        says="The state of the tiers.",
         answers={200: Anything},
         errors=(*GUARDED, 405, *FAILING),
     ),
     Route(
         path="/",
         method="get",
-        says="The page; with `key` in its address the way in for a browser.",
+        says="The page; with `key` in the address, a browser is logged in.",
         answers={200: HTML, 303: "", 401: HTML},
         errors=(400, 403, 405, 413, 414, 429, 431),
-        parameters=(_text("key", "The key of this start, or one that opens once."),),
+        parameters=(_text("key", "The key of this run, or a single-use key."),),
     ),
     Route(
         path="/mcp",
@@ -287,7 +290,7 @@ ROUTES = (
     Route(
         path="/mcp",
         method="get",
-        says="The stream of what the MCP server tells by itself.",
+        says="The stream of notifications of the MCP server.",
         answers={200: STREAM},
         errors=(*GUARDED, 404, 405, 406, 409, *FAILING),
         parameters=(SESSION,),
@@ -295,7 +298,7 @@ ROUTES = (
     Route(
         path="/mcp",
         method="delete",
-        says="End a session of MCP.",
+        says="End an MCP session.",
         answers={200: ""},
         errors=(*GUARDED, 404, 405, *FAILING),
         parameters=(SESSION,),
@@ -304,7 +307,7 @@ ROUTES = (
 
 
 def document(*, keys_are_needed: bool) -> Schema:
-    """The whole description; `keys_are_needed` says whether bringing in needs a key, too."""
+    """Return the whole description; with `keys_are_needed` ingest requires a key, too."""
     paths: dict[str, Schema] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method] = _operation(route, keys_are_needed)
@@ -313,7 +316,7 @@ def document(*, keys_are_needed: bool) -> Schema:
         "info": {
             "title": "memory-fabric",
             "version": __version__,
-            "description": "The memory of one project, and texts for it.",
+            "description": "Recall, ingest and MCP for the memory of one project.",
         },
         "paths": paths,
         "components": {
@@ -359,7 +362,7 @@ def _answer(status: int, kind: type[BaseModel] | str) -> Schema:
 
 
 def _failure(status: int, path: str) -> Schema:
-    # What is wrong with a message of MCP is told as MCP tells it.
+    # Errors in MCP messages are returned as MCP defines.
     schema = {} if path == "/mcp" else _named(Failure)
     return {"description": SAID[status], "content": _json(schema)} | _later(status)
 

@@ -21,13 +21,13 @@ DEFAULT_HITS, DEFAULT_CHANGES = 20, 50
 
 
 class PageApi:
-    """The questions of the page, each answered by the one thread that owns the memory."""
+    """The endpoints of the page, each answered by the thread that owns the memory."""
 
     def __init__(self, store: StoreThread) -> None:
         self._store = store
 
     async def picture(self, request: Request) -> Response:
-        """Everything that is remembered."""
+        """Return the whole memory as a picture."""
         return await query_params.answer(self._store, lambda: _picture)
 
     async def recall(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""A question in an address: its fields, and its answer from the one thread that owns the memory."""
+"""Query parameters, and running a query in the thread that owns the memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MAX_TEXT_BYTES = 4096
 MAX_SHOWN_CHARS = 40
-# Where an answer of recall repeats what was asked.
+# Fields of a recall answer that repeat the query.
 ECHOES = ("query", "label", "notes", "searched")
 
 
@@ -41,30 +41,32 @@ async def answer(store: StoreThread, asked: Callable[[], Job]) -> Response:
             return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
         content = await store.ask(answered, at_once=False)
-    except Exception as error:  # noqa: BLE001 - a door: one question must not end the server
+    except Exception as error:  # noqa: BLE001 - one request must not end the server
         return of_error(error)
     return Response(content, media_type="application/json")
 
 
 def text_in(request: Request, field: str) -> str:
-    """The field's text; '' without one. Raises BadInput for more than 4 KB, or more than one."""
+    """Return the parameter's text, or ''. Raises BadInput if it is repeated or over 4 KB."""
     values = texts_in(request, field)
     if len(values) > 1:
-        raise BadInput(field, f"{field} stands more than once.", remedy="Send it once.")
+        raise BadInput(field, f"{field} is given more than once.", remedy="Send it once.")
     return values[0] if values else ""
 
 
 def texts_in(request: Request, field: str) -> list[str]:
-    """The texts of a field that may be repeated. Raises BadInput for more than 4 KB in one."""
+    """Return the texts of a repeatable parameter. Raises BadInput if one is over 4 KB."""
     return [_usable(field, value) for value in request.query_params.getlist(field)]
 
 
 def number_in(request: Request, field: str, least: int, most: int, default: int) -> int:
-    """The field's number. Raises BadInput for anything else than `least` to `most`."""
+    """Return the parameter's number. Raises BadInput unless it is from `least` to `most`."""
     value = text_in(request, field) or str(default)
     is_number = value.isascii() and value.isdigit() and len(value) <= len(str(most))
     if not is_number or not least <= int(value) <= most:
-        raise BadInput(field, f"{field} is a number from {least} to {most}, not {shown(value)!r}.")
+        raise BadInput(
+            field, f"{field} must be a number from {least} to {most}, not {shown(value)!r}."
+        )
     return int(value)
 
 

@@ -21,7 +21,7 @@ class Rate:
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def wait_s(self, holder: str) -> int:
-        """Whole seconds until this holder may ask; 0 when he may now, and then he has."""
+        """Return whole seconds until this holder may send a request; 0 counts as a request."""
         now = self._clock()
         tokens, at = self._buckets.get(holder, (self._burst, now))
         tokens = min(self._burst, tokens + (now - at) * self._per_s)

@@ -27,7 +27,7 @@ class RecallApi:
         self._store = store
 
     async def recall(self, request: Request) -> Response:
-        """The best memories for `q`; without it the newest."""
+        """Return the best memories for `q`, or the newest without it."""
 
         def asked() -> query_params.Job:
             from memory_fabric.recall import filters  # with the first question
@@ -37,7 +37,9 @@ class RecallApi:
             if unknown:
                 known = ", ".join((QUESTION, LIMIT, DEPTH, AS_OF, *filters.KEYS))
                 name = query_params.shown(min(unknown))
-                raise BadInput(name, f"{name} is no field.", remedy=f"Fields are {known}.")
+                raise BadInput(
+                    name, f"{name} is not a known parameter.", remedy=f"Fields are {known}."
+                )
             text, as_of = (
                 query_params.text_in(request, QUESTION),
                 query_params.text_in(request, AS_OF),

@@ -1,4 +1,4 @@
-"""Answers of the server: JSON, and errors as JSON with what helps."""
+"""Responses of the server: JSON, and errors as JSON with a remedy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from memory_fabric.store.memory import Memory
 
-# The narrowest first.
+# The most specific first.
 STATUSES = (
     (BadInput, HTTPStatus.BAD_REQUEST, "bad_input"),
     (NotFound, HTTPStatus.NOT_FOUND, "not_found"),
@@ -38,7 +38,7 @@ RETRY_AFTER_S = 5
 
 
 class Refused(Exception):
-    """A request that gets an error, raised where that is found out; `answer` is what it gets."""
+    """An error response, raised where the error is found; `answer` is the response."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ def refusal(
     field: str = "",
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """An error as JSON: a word for programs, a sentence, what helps, and the field it is about."""
+    """Return an error as JSON: a code for programs, a message, a remedy, and the wrong field."""
     error = {"code": code, "message": message, "remedy": remedy}
     if field:
         error["field"] = field
@@ -71,7 +71,7 @@ def refusal(
 
 
 def of_error(error: Exception) -> Response:
-    """The answer to a question that failed; what nobody foresaw is told to the terminal only.
+    """Return the response for an exception; details of unexpected ones go to the terminal only.
 
     What was asked may stand in it: secrets are taken out.
     """
@@ -90,8 +90,8 @@ def of_error(error: Exception) -> Response:
     return refusal(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "failed",
-        "The question could not be answered.",
-        "The terminal of memory-fabric serve says why.",
+        "The request could not be answered.",
+        "The terminal of memory-fabric serve shows the error.",
     )
 
 
@@ -126,12 +126,12 @@ def _unnamed(error: FabricError, text: str) -> str:
 
 
 async def of_fault(_request: Request, error: Exception) -> Response:
-    """The answer where something failed that no door expected."""
+    """Return the response for an unexpected exception."""
     return of_error(error)
 
 
 async def of_route(_request: Request, error: Exception) -> Response:
-    """The answer where there is nothing under a path, or not by this method."""
+    """Return the response for an unknown path, or a method that it does not have."""
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
     phrase = f"{HTTPStatus(error.status_code).phrase}."

@@ -59,7 +59,7 @@ def application(
         finally:
             try:
                 await mcp.close()
-            except Exception as error:  # noqa: BLE001 - a door: the worker ends all the same
+            except Exception as error:  # noqa: BLE001 - the worker must be ended in any case
                 _say(error)
             finally:
                 await worker.end()
@@ -87,24 +87,24 @@ def application(
         exception_handlers={HTTPException: of_route, Exception: of_fault},
         lifespan=living,
     )
-    # A path with a slash too many is another path: nothing is guessed.
+    # A path with an extra slash is another path: no redirects.
     app.router.redirect_slashes = False
     return app
 
 
 @cache
 def _description(keys_are_needed: bool) -> bytes:
-    """The description of all paths: made once, for whoever asks for it needs no key."""
+    """Return the description of all paths, built once, since it needs no key."""
     return orjson.dumps(document(keys_are_needed=keys_are_needed))
 
 
 async def _take_up(writer: BatchedWriter, worker: WorkerChild) -> None:
-    """Have what an earlier server left worked off; what cannot be read now says so when asked."""
+    """Start the worker if an earlier server left texts; a failure shows in later requests."""
     try:
         left = await writer.backlog()
     except FabricError:
         return
-    except Exception as error:  # noqa: BLE001 - a door: the server answers, if only with errors
+    except Exception as error:  # noqa: BLE001 - the server answers, if only with errors
         _say(error)
         return
     if left.waiting or left.working:

@@ -50,14 +50,14 @@ class Server:
         path: str = "",
         allowed: Sequence[str] = (),
     ) -> None:
-        # Whatever session the server was started in, nobody who asks it is that session.
+        # Clients are not the session in which the server was started.
         settings = settings._replace(session="")
         self.is_local = bool(path) or listen_sockets.is_loopback(host)
         self._keys = Keys(settings.home, strict=not self.is_local)
         if not self.is_local and not self._keys.has_kept:
             raise BadInput(
                 "--host",
-                f"{host} is reached by others, and there is no kept key.",
+                f"{host} can be reached from other machines, and there is no permanent key.",
                 remedy="Make one with memory-fabric serve --new-key, or stay on this machine: "
                 "127.0.0.1, ::1 and localhost need none.",
             )
@@ -120,7 +120,7 @@ class Server:
         self._store.close(CLOSE_GRACE_S)
 
     def close(self) -> None:
-        """Take the socket's file away; nothing where there is none."""
+        """Remove the socket's file, if there is one."""
         if self._file:
             self._file.close()
 
@@ -138,7 +138,7 @@ def _need_folder(folder: str) -> None:
     if folder and not os.path.isdir(folder):
         raise StoreUnavailable(
             folder,
-            "The folder of the project that is served is missing.",
+            "The folder of the served project is missing.",
             remedy="Move it back, or start memory-fabric serve where it is now.",
         )
 

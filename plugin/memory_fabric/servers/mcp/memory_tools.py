@@ -7,9 +7,23 @@ from __future__ import annotations
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.models import Entity, Record, as_reason, lacks_lesson
+from memory_fabric.models import (
+    ALSO,
+    CONTRADICTS,
+    QUOTATION,
+    RECORD_TYPES,
+    TYPE_ALIASES,
+    WHEN,
+    Entity,
+    Record,
+    as_reason,
+    lacks_lesson,
+    may_close,
+    record_type,
+)
 from memory_fabric.recall.render import filter_label, low_trust, path_text, replaced_by
 from memory_fabric.servers.mcp.result import MAX_ANSWER_CHARS, Outcome, within
+from memory_fabric.store.history.resolve import looks_like_id, record_by_id
 from memory_fabric.text import cut, many, name_key, neutralised, one_line
 
 TYPE_CHECKING = False
@@ -27,9 +41,14 @@ DEFAULT_LIMIT = 10
 # The tool is called by the assistant in its own words; what pages and files say through the graph
 # tools keeps the lower trust of a tool.
 REMEMBER_TRUST = "assistant"
+# Fields of a call -> keys of the evidence. A quotation (`from`) raises no trust here.
+EVIDENCE = {"when": WHEN, "also": ALSO, "from": QUOTATION}
+EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
 
 FORGOTTEN = "Not stored: this was forgotten, and only the user can bring it back."
+KEPT = "Not replaced, since only the user can:"
+HINT = "If this replaces it, call remember again with instead_of {id}."
 LESSON_MISSING = 'No lesson is on record: the same text with why "instead: …" adds one.'
 
 
@@ -72,20 +91,21 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
 
     if not any(map(str.isalnum, arguments["text"])):
         raise BadInput("text", "The text is empty.", remedy="State one fact in a full sentence.")
-    record = _record(memory, arguments, said_by.domain)
-    stored, is_new = state(memory, record, said_by._replace(trust=REMEMBER_TRUST))
+    by = said_by._replace(trust=REMEMBER_TRUST)
+    record = _record(memory, arguments, by.domain)
+    replaced = _replaced(memory, arguments, record)
+    kept = [old for old in replaced if not may_close(_as_stated(record, by), old)]
+    if kept:
+        evidence = {**record.evidence, CONTRADICTS: [old.id for old in kept]}
+        record = record._replace(evidence=evidence)
+    stored, is_new = state(memory, record, by, [old.id for old in replaced])
     if stored is None:
         return Outcome((FORGOTTEN,))
-    return Outcome((_confirmation(memory, stored, repeated=not is_new),), changed=True)
+    return Outcome((_confirmation(memory, stored, kept, repeated=not is_new),), changed=True)
 
 
 def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
-    from memory_fabric.capture.capture import capture
-    from memory_fabric.capture.confidence import confidence
-    from memory_fabric.capture.extract import extract
-    from memory_fabric.capture.global_scope import is_generalizable
-    from memory_fabric.capture.known_names import KnownNames
-    from memory_fabric.capture.unreadable import Unread
+    from memory_fabric.capture.remember import stated
     from memory_fabric.redaction.redact import redact, says_only_secrets
 
     if says_only_secrets(arguments["text"]):
@@ -95,40 +115,75 @@ def _record(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record
             remedy="State where the secret is kept instead.",
         )
     # Before names are read out of it: one alone would not look like a secret.
-    text = redact(one_line(arguments["text"]))
-    known, unread = KnownNames(memory, text), Unread()
-    # Read as a person's statement, which it repeats; its trust stays the assistant's.
-    captured = capture(text, speaker="user", known=known, unread=unread)
-    unread.report(memory)
-    guessed = captured[0] if captured else Record(type="note", what=text)
-    why = redact(arguments.get("why") or guessed.why)
-    alternatives = tuple(map(redact, arguments.get("alternatives", ()))) or guessed.alternatives
-    extracted, relations = extract(f"{text}. {why}", known=known)
+    text, why = redact(one_line(arguments["text"])), redact(arguments.get("why", ""))
+    rejected = [redact(name) for name in arguments.get("alternatives", ())]
+    name = arguments.get("instead_of", "")
+    if name and not looks_like_id(_bare(name)):
+        rejected.append(redact(one_line(name)))
+    kind = _one_of(arguments, "type", "kind")
+    told = stated(memory, text, type=kind, why=why, alternatives=rejected)
     # A name that redaction took out of the text is the secret, or holds it.
     lost = {n for n in arguments.get("entities", ()) if n in arguments["text"] and n not in text}
     names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
-    entities = _named([name for name in names if "[redacted" not in name], extracted)
-    sure = confidence(
-        # The tool is never called by accident.
-        explicit=True,
-        reason=bool(why),
-        alternative=bool(alternatives),
-        known_entities=sum(name_key(entity.name) in known for entity in entities),
-    )
-    return Record(
-        type=arguments.get("type", guessed.type),
-        what=text,
-        why=why,
-        alternatives=alternatives,
-        entities=entities,
-        relations=relations,
-        category=guessed.category,
-        confidence=sure,
-        generalizable=is_generalizable(sure, why, entities),
-        scope=arguments.get("scope", "team"),
+    return told._replace(
+        entities=_named([name for name in names if "[redacted" not in name], told.entities),
+        scope=_scope(arguments),
         domain=domain,
         pinned=arguments.get("pinned", False),
+        evidence={
+            key: redact(one_line(arguments[field]))
+            for field, key in EVIDENCE.items()
+            if arguments.get(field)
+        },
     )
+
+
+def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
+    """Return the value of a field that has two names. Raises BadInput for two values."""
+    stated = {record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
+    unknown = sorted(stated - (RECORD_TYPES - {"session"}))
+    if unknown:
+        known = ", ".join(sorted({*RECORD_TYPES, *TYPE_ALIASES} - {"session"}))
+        raise BadInput(second, f"There is no type {unknown[0]!r}.", remedy=f"Use {known}.")
+    if len(stated) > 1:
+        raise BadInput(second, f"{first} and {second} are one field.", remedy="State one of them.")
+    return next(iter(stated), "")
+
+
+def _scope(arguments: Mapping[str, Any]) -> str:
+    """Return the scope of a call: `for` everywhere is the scope user."""
+    scope: str = arguments.get("scope", "")
+    if not arguments.get("for"):
+        return scope or "team"
+    if arguments["for"].strip().lower().rstrip(".") not in EVERYWHERE:
+        raise BadInput("for", "for only takes everywhere.", remedy="Leave it out for this project.")
+    if scope not in ("", "user"):
+        raise BadInput("for", f"for everywhere contradicts scope {scope}.", remedy="Leave one.")
+    return "user"
+
+
+def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> list[Record]:
+    """Return the record that the call replaces. Raises NotFound, and BadInput for another kind."""
+    name = _bare(arguments.get("instead_of", ""))
+    if not name or not looks_like_id(name):
+        return []
+    old = record_by_id(memory, name)[0]
+    if (old.scope, old.domain) != (record.scope, record.domain):
+        raise BadInput(
+            "instead_of",
+            f"{name} has the scope {old.scope} and the domain {old.domain}, the new memory "
+            f"{record.scope} and {record.domain}.",
+            remedy="State the same scope and domain.",
+        )
+    return [old]
+
+
+def _bare(name: str) -> str:
+    return name.strip().strip("[]`.'\"")
+
+
+def _as_stated(record: Record, by: Provenance) -> Record:
+    return record._replace(trust=by.trust, session=by.session, created_at="9999", valid_from="")
 
 
 def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, ...]:
@@ -138,22 +193,24 @@ def _named(names: Sequence[str], extracted: Sequence[Entity]) -> tuple[Entity, .
     return (*stated, *told.values())
 
 
-def _confirmation(memory: Memory, stored: Record, *, repeated: bool) -> str:
-    from memory_fabric.capture.opposites import as_line, opposites
+def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, repeated: bool) -> str:
+    from memory_fabric.capture.contradiction import contradicting, is_choice_against
+    from memory_fabric.capture.opposites import as_line
     from memory_fabric.store.history.origin import graph_rows
 
     came = graph_rows(memory, stored, repeated=repeated)
     replaced = memory.find_records("superseded_by = ?", (stored.id,))
+    against = [old for old in contradicting(memory, stored) if old not in kept]
+    choice = next((old for old in against if is_choice_against(stored, old)), None)
     head = "Known already" if repeated else "Remembered as"
     lines = [
         f"{head}{':' if repeated else ''} {_named_record(stored)}",
         _entities(stored, came),
         _where(memory, stored),
         *(f"Replaces {_named_record(record)}" for record in replaced),
-        *(
-            f"To the contrary: {neutralised(as_line(record))}"
-            for record in opposites(memory, stored)
-        ),
+        *(f"{KEPT} {_named_record(record)}" for record in kept),
+        *(f"To the contrary: {neutralised(as_line(record))}" for record in against),
+        HINT.format(id=ids.short_id(choice.id)) if choice else "",
         LESSON_MISSING if lacks_lesson(stored) else "",
     ]
     return within([line for line in lines if line], "history shows it.")

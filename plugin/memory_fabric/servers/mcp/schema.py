@@ -7,7 +7,7 @@ dialect of what comes in, which tells a model nothing; the last four are ours.
 
 from __future__ import annotations
 
-from memory_fabric.models import RECORD_TYPES, SCOPES
+from memory_fabric.models import RECORD_TYPES, SCOPES, TYPE_ALIASES
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 CURSOR: Schema = {"type": "string", "description": "From a note."}
 # `session` records are summaries that hooks write; nobody states one by hand.
-STATED_TYPES = sorted(RECORD_TYPES - {"session"})
+STATED_TYPES = sorted((RECORD_TYPES | TYPE_ALIASES.keys()) - {"session"})
 MAX_RECALL_LIMIT = 50
 MAX_CHANGES = 100
 
@@ -243,7 +243,13 @@ REMEMBER = Tool(
                 "enum": STATED_TYPES,
                 "description": "Kind of fact.",
             },
+            "kind": _text("Same as type."),
             "why": _text("The reason."),
+            "instead_of": _text("Id it replaces."),
+            "when": _text("Command, path or activity."),
+            "for": _text("everywhere"),
+            "from": _text("User's words."),
+            "also": _text("Other words for it."),
             "alternatives": _texts("What was rejected."),
             "entities": _texts("Names it is about."),
             "scope": {

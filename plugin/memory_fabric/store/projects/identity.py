@@ -458,9 +458,8 @@ def _write(home: str, known: Registry, now: Registry, found: Identity) -> None:
         cards.set_aside(home, os.path.join(home, REGISTRY), known)
         names = dict.fromkeys(cards.stale(read_cards(home), now), "") | names
     write_registry(home, now, names)
-    from memory_fabric.store import (
-        signing,
-    )  # while home can be written: a queue needs the key later
+    # late: only for a changed registry. A queue needs the key later, when home may be read-only.
+    from memory_fabric.store import signing
 
     signing.key_of(home)
     if known.asked != now.asked or not {*known.keys} <= {*now.keys}:

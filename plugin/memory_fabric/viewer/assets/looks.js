@@ -17,6 +17,10 @@ const LOOKS = table({
   question: "drop",
   note: "circle",
   session: "cross",
+  person: "pentagon",
+  organisation: "hexagon",
+  place: "drop",
+  goal: "star",
   unknown: "circle",
 });
 const OTHERS = 4;

@@ -1,0 +1,192 @@
+"""Memory over real conversations: a replay through the hooks, items to judge, and their figures.
+
+    python3 benchmarks/histories.py --data FILE --out DIR [--project NAME]... [--jobs 2]
+    python3 benchmarks/histories.py --data FILE --out DIR --packets DIR     for a writer of notes
+    python3 benchmarks/histories.py --data FILE --out DIR --notes NOTES     with his notes
+    python3 benchmarks/histories.py --out DIR --verdicts VERDICTS [--points POINTS] [--notes NOTES]
+
+The forms of FILE and NOTES are in histories_replay.py. A note may hold `{id:words}`: the id that a
+hook told last on a line with these words; if none did, the run fails and names the line.
+
+DIR gets a folder for each project (log of all events, records, candidates, entities, relations,
+MEMORY.md, all records as text) and `items.jsonl` for a judge, who must not see `keys.jsonl`,
+`run.json` or the folders. `--sample N` draws N items of each kind (session records and candidates
+are kinds of their own), `--stretches TOKENS` sessions up to this size of conversation; the same
+projects and seed draw the same sessions, for packets and for items.
+
+A verdict is `{"id", "verdict"}`: for records, and lines of MEMORY.md, useful, harmless, junk or
+misleading; for injections helpful, neutral, noise or harmful; for session starts good, mixed or
+bad; for relations right, weak or wrong. A point is something settled, judged against the records:
+`{"id", "verdict": "Y" | "P" | "N", "correction": true}` (on record, in part, not; a correction by
+the user). With `"verdicts": [{"verdict"}]` for its lines a file of notes also shows the useful
+notes that are not on record. Needs Python >= 3.11 and git.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from histories_figures import print_figures
+from histories_hooks import ROOT, installed_clock
+from histories_items import Items, dump, sampled, write_lines
+from histories_packets import Packets
+from histories_replay import Notes, Replay, Session, picked, read_lines, read_notes
+from histories_told import Unresolved
+
+Key = tuple[str, str, int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Replay or print figures; 1 if the notes do not fit the conversations."""
+    options = _options(argv)
+    if options.verdicts:
+        print_figures(options.out, options.verdicts, options.points, options.notes)
+        return 0
+    try:
+        replay_all(options)
+    except Unresolved as error:
+        print(f"histories: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def replay_all(options: argparse.Namespace) -> None:
+    """Replay the chosen projects and write what there is to judge; raises Unresolved."""
+    everything = list(read_lines(options.data))
+    projects = list(dict.fromkeys(s["project"] for s in everything))
+    unknown = set(options.project or ()) - set(projects)
+    if unknown:
+        raise SystemExit(f"not in {options.data}: {', '.join(sorted(unknown))}")
+    sessions = {
+        project: [s for s in everything if s["project"] == project][: options.sessions_to]
+        for project in options.project or projects
+    }
+    notes = read_notes(options.notes) if options.notes else {}
+    _check(notes, everything)
+    if not options.clock:
+        print("clock: the machine's own; with libfaketime installed, the history's", flush=True)
+    whole = [s for s in everything if s["project"] in sessions]
+    only = picked(whole, options.stretches, options.seed) if options.stretches else None
+    packets = Packets(options.packets) if options.packets else None
+    os.makedirs(options.out, exist_ok=True)
+
+    def run(project: str) -> Items:
+        return _project(project, sessions[project], notes, packets, only, options)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        done = list(pool.map(run, sessions))
+    _write(done, options, only)
+    if packets:
+        print(f"packets: {packets.files} turns, some {packets.tokens:,} tokens, {packets.folder}")
+        if not packets.protocol_told:
+            print("packets: this plugin told no protocol, so a writer has nothing to go by")
+
+
+def _project(
+    project: str,
+    sessions: Sequence[Session],
+    notes: Mapping[Key, Notes],
+    packets: Packets | None,
+    only: set[tuple[str, str]] | None,
+    options: argparse.Namespace,
+) -> Items:
+    began = time.monotonic()
+    folder = os.path.join(os.path.abspath(options.out), project.replace("/", "+"))
+    replay = Replay(folder, project, os.path.abspath(options.plugin), options.clock)
+    for number, session in enumerate(sessions):
+        chosen = only is None or (project, session["path"]) in only
+        chosen &= any(turn["blocks"] for turn in session["turns"])
+        for place, given in replay.session(number, session, notes):
+            if packets and chosen and number >= options.sessions_from:
+                packets.add(replay, number, session, place, given)
+    dump(replay)
+    items = Items(replay, sessions)
+    items.build(only)
+    took = f"{len(sessions)} sessions in {time.monotonic() - began:.0f} s"
+    print(f"{project}: {took}, {items.late} hooks out of time", flush=True)
+    return items
+
+
+def _write(
+    done: Sequence[Items],
+    options: argparse.Namespace,
+    only: set[tuple[str, str]] | None,
+) -> None:
+    items = {id_: item for project in done for id_, item in project.items.items()}
+    every = [key for project in done for key in project.keys]
+    drawn = sampled(items, every, options.sample, options.seed)
+    write_lines(os.path.join(options.out, "items.jsonl"), drawn)
+    kept = {item["id"] for item in drawn}
+    keys = [{**key, "drawn": key["id"] in kept} for key in every]
+    write_lines(os.path.join(options.out, "keys.jsonl"), keys)
+    about: dict[str, Any] = {
+        "data": os.path.basename(options.data),
+        "notes": os.path.basename(options.notes or ""),
+        "clock": "the history's" if options.clock else "the machine's",
+        "sample": options.sample,
+        "stretches": options.stretches,
+        "seed": options.seed,
+        "items": len(items),
+        "drawn": len(drawn),
+        "late": sum(project.late for project in done),
+        "projects": [project.project for project in done],
+        "sessions": only and sorted(only),
+        "revision": _revision(options.plugin),
+    }
+    with open(os.path.join(options.out, "run.json"), "w", encoding="utf-8") as file:
+        json.dump(about, file, indent=1)
+    print(f"items: {len(drawn)} of {len(items)}, seed {options.seed}")
+
+
+def _check(notes: Mapping[Key, Notes], sessions: Sequence[Session]) -> None:
+    """Raise Unresolved for notes of a turn that the conversations do not have."""
+    turns = {(s["project"], s["path"]): len(s["turns"]) for s in sessions}
+    for (project, path, place), note in notes.items():
+        if not 0 <= place < turns.get((project, path), 0):
+            raise Unresolved(f"{note.where}: no prompt {place} in {project}, {path}")
+
+
+def _revision(plugin: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", plugin, "describe", "--always", "--dirty"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip()
+
+
+def _options(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    add = parser.add_argument
+    add("--data", metavar="FILE", help="conversations, one session a line")
+    add("--out", required=True, metavar="DIR", help="what was stored and told, and items to judge")
+    add("--project", action="append", metavar="NAME", help="only this one; may be repeated")
+    add("--notes", metavar="FILE", help="lines that the assistant adds to its answers")
+    add("--packets", metavar="DIR", help="write each turn for a writer of notes")
+    add("--sessions-from", type=int, default=0, metavar="N", help="first session with packets")
+    add("--sessions-to", type=int, metavar="N", help="stop before this session of each project")
+    add("--stretches", type=int, default=0, metavar="TOKENS", help="draw sessions up to this size")
+    add("--sample", type=int, default=0, metavar="N", help="draw so many items of each kind")
+    add("--seed", type=int, default=0)
+    add("--jobs", type=int, default=2, help="projects at a time")
+    add("--plugin", default=ROOT, metavar="DIR", help="another checkout of the plugin")
+    add("--clock", default=installed_clock(), metavar="FILE", help="libfaketime, if elsewhere")
+    add("--verdicts", metavar="FILE", help="print the figures of a judged run")
+    add("--points", metavar="FILE", help="settled points, judged against the records")
+    options = parser.parse_args(argv)
+    if not options.verdicts and not options.data:
+        parser.error("--data is needed for a replay, --verdicts for figures")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,238 @@
+"""Things to be judged from a replay: records, lines of MEMORY.md, injections, blocks, relations.
+
+An item has an id, its kind, the text as a reader sees it, and what a judge needs to know: the turn
+that it came from, or the turns before it. Nothing in it tells whether the assistant took notes: its
+id depends on these texts alone, and what would tell is in a row of its own (`keys.jsonl`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from histories_replay import Replay, Session, middle_cut, read_lines, rows, session_id, spoken
+from histories_told import (
+    Ids,
+    block_parts,
+    covered,
+    memories_of,
+    without_fences,
+    words_of,
+)
+
+Row = dict[str, Any]
+TABLES = {
+    "records": "SELECT * FROM records ORDER BY seq",
+    "entities": "SELECT * FROM entities ORDER BY id",
+    "relations": """SELECT s.name AS source, r.type AS type, t.name AS target, r.record AS record
+        FROM relations AS r JOIN entities AS s ON s.id = r.source JOIN entities AS t
+        ON t.id = r.target ORDER BY r.id""",
+}
+PROMPT_CHARS, ANSWER_CHARS, SESSION_CHARS = 2000, 3000, 5000
+# Turns before a prompt that a judge of its injection sees.
+TURNS_BEFORE = 3
+NOTE_SOURCES = ("note", "notes")
+# Records that are no statement that was stored: they have figures of their own.
+APART = ("session", "candidate")
+FIXES = ("solution", "fix", "problem")
+
+
+def dump(replay: Replay) -> None:
+    """Write what is stored at the end, and what was told, into the project's folder."""
+    for name, query in TABLES.items():
+        write_lines(os.path.join(replay.folder, f"{name}.jsonl"), rows(replay.hooks, query))
+    stored = read_lines(os.path.join(replay.folder, "records.jsonl"))
+    candidates = (row for row in stored if row["status"] == "candidate")
+    write_lines(os.path.join(replay.folder, "candidates.jsonl"), candidates)
+    with open(os.path.join(replay.folder, "stored.txt"), "w", encoding="utf-8") as file:
+        file.write(
+            stored_text(replay.ids, read_lines(os.path.join(replay.folder, "records.jsonl")))
+        )
+    for path in replay.hooks.memory_files():
+        shutil.copy(path, os.path.join(replay.folder, "MEMORY.md"))
+
+
+def write_lines(path: str, found: Iterable[Mapping[str, Any]]) -> None:
+    """Write objects as JSON lines."""
+    with open(path, "w", encoding="utf-8") as file:
+        for one in found:
+            file.write(json.dumps(one, ensure_ascii=False) + "\n")
+
+
+class Items:
+    """The items of one project, and the keys that say what each one is."""
+
+    def __init__(self, replay: Replay, sessions: Sequence[Session]) -> None:
+        self.project, self._folder, self._ids = replay.project, replay.folder, replay.ids
+        self._sessions = {session["path"]: session for session in sessions}
+        self._paths = {session_id(self.project, path): path for path in self._sessions}
+        self.log = list(read_lines(os.path.join(replay.folder, "log.jsonl")))
+        self._records = {row["id"]: row for row in self._read("records")}
+        self.late = replay.hooks.times_out()
+        self._came_with = {id_: entry for entry in self.log for id_ in entry["new"]}
+        self._began: dict[tuple[str, int], float] = {}
+        for entry in self.log:
+            if "place" in entry:
+                self._began.setdefault((entry["path"], entry["place"]), entry["at"])
+        self.items: dict[str, Row] = {}
+        self.keys: list[Row] = []
+
+    def build(self, only: set[tuple[str, str]] | None) -> None:
+        """Make all items, or only those that came from some sessions."""
+        for row in self._records.values():
+            about = {"source": source_of(row), "status": row["status"], "record": row["id"]}
+            self._add("record", record_text(row), self._origin(row["id"]), only, **about)
+        for line in self._memory_lines():
+            record = next((r["id"] for r in self._records.values() if r["what"] in line), "")
+            self._add("memory_md", line, self._origin(record), only, record=record)
+        for row in self._read("relations"):
+            text = f"{row['source']} —{row['type']}→ {row['target']}"
+            self._add("relation", text, self._origin(row["record"]), only, record=row["record"])
+        for entry in self.log:
+            self._told(entry, only)
+
+    def _told(self, entry: Row, only: set[tuple[str, str]] | None) -> None:
+        at = (entry, self._before(entry))
+        if entry["event"] == "UserPromptSubmit" and memories_of(entry["context"]):
+            self._add("injection", memories_of(entry["context"]), at, only)
+        elif entry["event"] == "SessionStart":
+            memories = without_fences(block_parts(entry["context"]).memories)
+            if memories:
+                self._add("session_start", memories, at, only)
+
+    def _add(
+        self,
+        kind: str,
+        text: str,
+        origin: tuple[Row, str],
+        only: set[tuple[str, str]] | None,
+        **about: object,
+    ) -> None:
+        entry, context = origin
+        path = entry.get("path", "")
+        if only is not None and (self.project, path) not in only:
+            return
+        item = {"kind": kind, "project": self.project, "text": self._ids.without(text)}
+        whole = item | {"context": context}
+        digest = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+        self.items[digest[:12]] = {"id": digest[:12], **whole}
+        key = {"id": digest[:12], "kind": kind, "project": self.project, "path": path}
+        self.keys.append({**key, "place": entry.get("place"), **about})
+
+    def _origin(self, record: str) -> tuple[Row, str]:
+        """Return the turn in which a record was stated, or its session, and what was said then."""
+        row = self._records.get(record)
+        path = self._paths.get(row["session"]) if row else None
+        if row is None or path is None:
+            return {}, "(not known)"
+        turns = self._sessions[path]["turns"]
+        place = None if row["type"] == "session" else self._place(row, path)
+        entry = {"path": path, "place": place}
+        if place is not None:
+            return entry, exchange(turns[place], f"{row['what']} {row['why']}")
+        return entry, middle_cut("\n\n".join(map(exchange, turns)), SESSION_CHARS)
+
+    def _place(self, row: Row, path: str) -> int | None:
+        """Return the place of the turn that a record's time is in, else of the event it came with:
+        a hook that ran out of time leaves the rest of a turn to a later one.
+        """
+        stated = json.loads(row["body"] or "{}").get("valid_from") or row["created_at"]
+        at = datetime.fromisoformat(stated).timestamp()
+        for entry in self.log:
+            if entry["path"] == path and entry["event"] == "Stop" and at <= entry["at"] + 1:
+                return int(entry["place"]) if at >= self._began[path, entry["place"]] else None
+        came_with = self._came_with[row["id"]]
+        return came_with.get("place") if came_with["path"] == path else None
+
+    def _before(self, entry: Row) -> str:
+        """Return the prompt that something was told with, and the turns before it."""
+        turns = self._sessions[entry["path"]]["turns"]
+        place = entry.get("place") or 0
+        past = [exchange(turn) for turn in turns[max(0, place - TURNS_BEFORE) : place]]
+        asked = f"User, now: {middle_cut(turns[place]['prompt'], PROMPT_CHARS)}" if turns else ""
+        when = f"Session {entry['number'] + 1} of the project, prompt {place + 1}."
+        return "\n\n".join([when, *past, asked])
+
+    def _memory_lines(self) -> Iterator[str]:
+        path = os.path.join(self._folder, "MEMORY.md")
+        if not os.path.exists(path):
+            return
+        with open(path, encoding="utf-8") as file:
+            yield from (line.strip() for line in file if line.startswith("- "))
+
+    def _read(self, name: str) -> list[Row]:
+        return list(read_lines(os.path.join(self._folder, f"{name}.jsonl")))
+
+
+def exchange(turn: Mapping[str, Any], about: str = "") -> str:
+    """Return a prompt and its answer for a judge, cut but for what a memory is about."""
+    prompt = cut_around(turn["prompt"], about, PROMPT_CHARS)
+    return f"User: {prompt}\nAssistant: {cut_around(spoken(turn), about, ANSWER_CHARS)}"
+
+
+def cut_around(text: str, about: str, max_chars: int) -> str:
+    """Return the text cut to about `max_chars`: its ends, and the line nearest to a statement."""
+    if len(text) <= max_chars or not about:
+        return middle_cut(text, max_chars)
+    third = max_chars // 3
+    near = max(text.splitlines(), key=lambda line: covered(about, words_of(line)))
+    middle = max(third, text.index(near) - third // 2)
+    end = max(middle + third, len(text) - third)
+    return f"{text[:third]} […] {text[middle : middle + third]} […] {text[end:]}"
+
+
+def record_text(row: Mapping[str, Any]) -> str:
+    """Return a record as a reader sees it: its type, statement, reason and what it rejected."""
+    why = f" — {row['why']}" if row["why"] and row["why"] not in row["what"] else ""
+    rejected = json.loads(row["body"] or "{}").get("alternatives") or []
+    instead = f" (instead of: {', '.join(rejected)})" if rejected else ""
+    return f"{row['type']}: {row['what']}{why}{instead}"
+
+
+def source_of(row: Mapping[str, Any]) -> str:
+    """Return the row of the table that a record counts in."""
+    if row["status"] == "candidate":
+        return "candidate"
+    if row["type"] == "session":
+        return "session"
+    if row["source"] in NOTE_SOURCES:
+        return f"note, {row['trust']}'s trust"
+    if row["type"] in FIXES and row["trust"] != "user":
+        return "fix"
+    return str(row["source"])
+
+
+def sampled(items: Mapping[str, Row], keys: Iterable[Row], count: int, seed: int) -> list[Row]:
+    """Return the items in an order that tells nothing, at most so many of each group (0: all).
+
+    Session records and candidates are groups of their own, as each other kind is.
+    """
+    group_of = {key["id"]: _group(key) for key in keys}
+    order = sorted(items)
+    random.Random(seed).shuffle(order)
+    left = dict.fromkeys(group_of.values(), count or len(order))
+    drawn = []
+    for id_ in order:
+        left[group_of[id_]] -= 1
+        if left[group_of[id_]] >= 0:
+            drawn.append(items[id_])
+    return drawn
+
+
+def _group(key: Mapping[str, Any]) -> str:
+    return key["source"] if key.get("source") in APART else str(key["kind"])
+
+
+def stored_text(ids: Ids, records: Iterable[Mapping[str, Any]]) -> str:
+    """Return all records as text, for judging which settled points are on record."""
+    shown = []
+    for row in records:
+        mark = "" if row["status"] == "active" else f"[{row['status']}] "
+        shown.append(f"{mark}{record_text(row)}")
+    return ids.without("\n".join(shown)) + "\n"

@@ -1,1 +1,0 @@
-"""What people say when something is worth keeping, language by language."""

@@ -1,0 +1,109 @@
+"""The record of one text that was said on purpose: by command, tool, note or ingest.
+
+A few plain words tell its type (BR-7, BR-11, BR-15, BR-16); nothing is guessed beyond them. The
+text stays whole: its reason and the rejected alternatives are read from it.
+"""
+
+from __future__ import annotations
+
+from memory_fabric.capture.clauses import reason_and_alternatives, without_reason
+from memory_fabric.capture.confidence import PURPOSE, with_reason
+from memory_fabric.capture.extract import extract
+from memory_fabric.capture.global_scope import is_generalizable
+from memory_fabric.language.patterns import pattern
+from memory_fabric.language.vocabulary import entity_type
+from memory_fabric.models import Record, record_type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory_fabric.models import Entity
+
+# The marker that comes first in the text decides; of two at one place, the upper one.
+_PREFERENCE = (
+    r"\bprefer(?:s|red|ence)?\b|\bi(?:'d| would) rather\b|"
+    r"\bi (?:really )?(?:like|love|hate|dislike)\b|"
+    r"\b(?:bevorzug\w+|ich mag|prefier[oe]\w*|preferimos|je préfère|préf[éè]r\w+|prefiro)\b|"
+    r"喜欢|偏好|が好き|好みます|선호|좋아"
+)
+_DECISION = (
+    r"\b(?:decided?|decision|chose|chosen|agreed (?:on|to|that)|settled on|picked|opted for|"
+    r"adopted|standardi[sz]ed? on|going with|go(?:es)? with|went with|will (?:now )?use|'ll use|"
+    r"(?:we|let's) (?:now )?use|(?:moved|switched|migrated) (?:\S+ ){0,4}?to|replaced)\b|"
+    r"^(?:use|adopt|choose|pick|switch to|move to|replace)\b|"
+    r"\b(?:entschieden|beschlossen|wir (?:nehmen|verwenden|nutzen)|decidi(?:mos|do|ó|u)|"
+    r"elegi(?:mos|do)|usaremos|usamos|(?:avons|a) (?:décidé|choisi)|on (?:utilise|prend)|"
+    r"nous utilis\w+|escolhe(?:mos|u)|vamos usar)\b|^(?:verwende|nutze|usar?|utilise[rz]?)\b|"
+    r"决定|选择了?|选用|采用|选定|決定|選択|採用|使用することに|に決め|하기로|결정|채택|사용한다"
+)
+_CONSTRAINT = (
+    r"\b(?:always|never|must(?:n't)?|shall|do not|don't|will not|won't|may not|not allowed|"
+    r"forbidden|required|no longer|at most|at least|avoid|nie|niemals|immer|muss|müssen|dürfen|"
+    r"darf|siempre|nunca|jamás|debe[ns]?|hay que|toujours|jamais|doit|doivent|il faut|sempre|"
+    r"devem?)\b|^(?:only|no)\b|"
+    r"必须|总是|永远|从不|不要|禁止|不得|必ず|いつも|常に|絶対|してはいけない|しないで|"
+    r"항상|절대|반드시|하지 마"
+)
+_MARKERS = (
+    ("preference", _PREFERENCE),
+    ("decision", _DECISION),
+    ("constraint", _CONSTRAINT),
+    ("solution", r"\b(?:fixed by|the fix (?:is|was)|solved by|resolved by|workaround)\b"),
+    ("blocker", r"\bblocked (?:by|on|until)\b|\bwaiting (?:for|on)\b"),
+    (
+        "antipattern",
+        r"\b(?:failed|fails|did(?:n't| not) (?:work|scale)|do(?:es)?(?:n't| not) (?:work|scale))\b",
+    ),
+    ("problem", r"\b(?:broken|crash(?:es|ed)?|bug in)\b"),
+)
+
+
+def statement(
+    text: str,
+    *,
+    type: str = "",
+    why: str = "",
+    alternatives: Sequence[str] = (),
+    known: Mapping[str, str] = {},
+    base: float = PURPOSE,
+) -> Record:
+    """Return the record of a text; what is stated beside it counts before what it says itself.
+
+    `type` may be an alias (`rule`, `fact`, `fix`, `open`). `known` maps the `name_key`s of existing
+    entities to their names. `base` is its class of confidence. It has no id and no provenance yet.
+    """
+    reason, over = reason_and_alternatives(text)
+    why = why or reason
+    said = f"{text}. {why}" if why and why not in text else text
+    entities, relations = extract(said, known=known)
+    kind = record_type(type) or stated_type(text, entities)
+    score = with_reason(base, bool(why))
+    return Record(
+        type=kind,
+        what=text,
+        why=why,
+        alternatives=tuple(alternatives) or over,
+        entities=entities,
+        relations=relations,
+        outcome="failed" if kind == "antipattern" and not type else "neutral",
+        confidence=score,
+        generalizable=is_generalizable(score, why, entities),
+    )
+
+
+def stated_type(text: str, entities: Sequence[Entity] = ()) -> str:
+    """Return the type of record that a text states by its words; a fact is a note."""
+    clause = without_reason(text).strip()
+    if clause.endswith(("?", "？")):
+        return "question"
+    first, found = len(clause) + 1, "note"
+    for kind, expression in _MARKERS:
+        match = pattern(expression).search(clause)
+        if match and match.start() < first:
+            first, found = match.start(), kind
+    if found == "antipattern" and not any(
+        entity_type(entity.name) in ("technology", "pattern") for entity in entities
+    ):
+        return "problem"
+    return found

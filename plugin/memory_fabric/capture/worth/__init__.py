@@ -1,1 +1,0 @@
-"""How likely a sentence is worth keeping: what is seen in it, and what each sign weighs."""

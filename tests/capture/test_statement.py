@@ -1,0 +1,113 @@
+"""The record of one text that was said on purpose."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.capture.statement import statement
+from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Use cursor-based pagination for all list endpoints", "decision"),
+        ("We decided to always run the linter", "decision"),
+        ("We moved from MongoDB to PostgreSQL for the orders", "decision"),
+        ("The team chose Redis", "decision"),
+        ("We will use Kafka for events", "decision"),
+        ("Always validate input at API boundaries", "constraint"),
+        ("Never use offset pagination, use cursors", "constraint"),
+        ("Tests must not sleep", "constraint"),
+        ("We will not use cron jobs", "constraint"),
+        ("Only the release manager merges", "constraint"),
+        ("I prefer tabs over spaces", "preference"),
+        ("I'd rather read short answers", "preference"),
+        ("The loop was fixed by removing the handler", "solution"),
+        ("The release is blocked by the audit", "blocker"),
+        ("Offset pagination failed at 1M rows", "antipattern"),
+        ("The nightly export failed", "problem"),
+        ("Do we deploy on Fridays?", "question"),
+        ("The staging box is called zephyr", "note"),
+        ("database-engineer uses pgvector for RAG applications", "note"),
+        # The reason does not tell the type.
+        ("Redis keeps the sessions because logins must never get lost", "note"),
+        ("Wir nehmen Redis statt Kafka, weil es schneller ist", "decision"),
+        ("Niemals auf main pushen", "constraint"),
+        ("Siempre validamos la entrada", "constraint"),
+        ("Je préfère les réponses courtes", "preference"),
+        ("我们决定使用 Redis 而不是 Kafka", "decision"),
+        ("必须先运行测试", "constraint"),
+        ("テストを必ず実行する", "constraint"),
+        ("Redis를 사용하기로 결정", "decision"),
+    ],
+)
+def test_a_few_plain_words_tell_the_type(text: str, kind: str) -> None:
+    assert statement(text).type == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "why", "alternatives"),
+    [
+        (
+            "We chose PostgreSQL over MongoDB because we need transactions.",
+            "we need transactions",
+            ("MongoDB",),
+        ),
+        ("We use pnpm. Because npm is slow.", "npm is slow", ()),
+        ("Offsets time out, so we use cursors", "Offsets time out", ()),
+        ("Since joins are slow, we keep one table.", "joins are slow", ()),
+        ("Use spaces instead of tabs", "", ("tabs",)),
+        ("Wir nehmen Redis statt Kafka, weil es schneller ist", "es schneller ist", ("Kafka",)),
+        ("The staging box is called zephyr", "", ()),
+    ],
+)
+def test_the_reason_and_the_alternatives_are_read_from_the_text(
+    text: str, why: str, alternatives: tuple[str, ...]
+) -> None:
+    record = statement(text)
+
+    assert (record.what, record.why, record.alternatives) == (text, why, alternatives)
+
+
+def test_what_is_stated_beside_the_text_counts_before_what_it_says() -> None:
+    record = statement(
+        "Use Redis instead of Kafka because it is fast",
+        type="preference",
+        why="it is here already",
+        alternatives=["RabbitMQ"],
+    )
+
+    assert (record.type, record.why) == ("preference", "it is here already")
+    assert record.alternatives == ("RabbitMQ",)
+
+
+@pytest.mark.parametrize(("alias", "kind"), TYPE_ALIASES.items())
+def test_the_kinds_of_notes_are_types(alias: str, kind: str) -> None:
+    assert statement("The box is zephyr", type=alias).type == kind
+
+
+def test_a_reason_adds_to_the_confidence_and_its_names_to_the_entities() -> None:
+    without = statement("Use pnpm")
+    with_one = statement("Use pnpm", why="npm hoists packages")
+
+    assert without.confidence == 0.9
+    assert with_one.confidence == 0.95
+    assert [entity.name for entity in with_one.entities] == ["pnpm", "npm"]
+
+
+def test_a_reasoned_choice_of_a_known_thing_is_generalizable() -> None:
+    assert statement("Use Redis for caching because it persists").generalizable
+    assert not statement("Use Redis for caching").generalizable
+    assert not statement("Use the blue folder because it is nearer").generalizable
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_record_of_its_own_words(text: str) -> None:
+    record = statement(text)
+
+    assert record.what == text
+    assert record.type in RECORD_TYPES
+    assert 0.9 <= record.confidence <= 0.95

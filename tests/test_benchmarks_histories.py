@@ -1,0 +1,347 @@
+"""The benchmark of memory over conversations, on two invented sessions and the real hooks."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+sys.path.insert(0, str(FOLDER))
+
+from histories_items import cut_around  # noqa: E402
+
+PROJECT = "ines/boats"
+MONDAY, TUESDAY = "monday.md", "tuesday.md"
+DECIDED = "We decided to use PostgreSQL instead of SQLite for the berths because SQLite locks."
+ANSWERED = "Understood. We decided to keep the berths in a table of their own."
+CONVERSATION = [
+    {
+        "project": PROJECT,
+        "path": MONDAY,
+        "when": 1760000000,
+        "turns": [
+            {"at": None, "prompt": DECIDED, "blocks": [{"type": "text", "text": ANSWERED}]},
+            {
+                "at": None,
+                "prompt": "Count the berths of the north pier.",
+                "blocks": [
+                    {"type": "text", "text": "Counting."},
+                    {
+                        "type": "tool",
+                        "name": "Bash",
+                        "input": {"command": "berths --count"},
+                        "output": "start\n" + "berth " * 300 + "\nfinished",
+                    },
+                ],
+            },
+        ],
+    },
+    {
+        "project": PROJECT,
+        "path": TUESDAY,
+        "when": 1760090000,
+        "turns": [
+            {
+                "at": None,
+                "prompt": "Why PostgreSQL for the berths?",
+                "blocks": [{"type": "text", "text": "For its concurrent writes."}],
+            }
+        ],
+    },
+]
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def write(path: Path, *objects: object) -> Path:
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in objects), "utf-8")
+    return path
+
+
+def run(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+    ran = subprocess.run(
+        [sys.executable, str(FOLDER / "histories.py"), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert ran.returncode == status, ran.stderr
+    return ran
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "conversations.jsonl.gz"
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, CONVERSATION)).encode()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def replayed(data: Path) -> Path:
+    run("--data", data, "--out", data.parent / "out", "--packets", data.parent / "packets")
+    return data.parent
+
+
+def note(path: str, place: int, *lines: str) -> dict[str, Any]:
+    return {"project": PROJECT, "path": path, "place": place, "lines": list(lines)}
+
+
+def log_of(out: Path) -> list[dict[str, Any]]:
+    return lines_of(out / "ines+boats" / "log.jsonl")
+
+
+def test_a_replay_calls_the_hooks_of_every_session_in_order(replayed: Path) -> None:
+    events = [entry["event"] for entry in log_of(replayed / "out")]
+
+    turn = ["UserPromptSubmit", "Stop"]
+    first, second = ["SessionStart", *turn, *turn], ["SessionStart", *turn]
+    assert events == [*first, "SessionEnd", *second, "SessionEnd"]
+
+
+def test_items_show_what_was_stored_and_told_with_where_it_came_from(replayed: Path) -> None:
+    items = lines_of(replayed / "out" / "items.jsonl")
+
+    record = next(i for i in items if i["text"].startswith("decision: We decided to use Post"))
+    start = next(i for i in items if i["kind"] == "session_start")
+    assert record["kind"] == "record"
+    assert DECIDED in record["context"]
+    assert "berths" in start["text"]
+    assert "Session 2 of the project, prompt 1" in start["context"]
+
+
+def test_a_long_answer_is_cut_around_the_statement_that_is_judged() -> None:
+    text = "first\n" + "berth\n" * 900 + "the crane needs a permit\n" + "buoy\n" * 900 + "last"
+
+    cut = cut_around(text, "The crane needs a permit", 3000)
+
+    assert "the crane needs a permit" in cut
+    assert cut.startswith("first")
+    assert cut.endswith("last")
+    assert len(cut) < 3100
+
+
+def test_items_do_not_tell_what_kind_of_run_they_come_from(replayed: Path) -> None:
+    items = lines_of(replayed / "out" / "items.jsonl")
+    keys = lines_of(replayed / "out" / "keys.jsonl")
+    record = next(k for k in keys if k["kind"] == "record")["record"]
+
+    assert {name for item in items for name in item} == {"id", "kind", "project", "text", "context"}
+    assert record[-8:] not in json.dumps(items)
+
+
+def test_items_of_two_replays_have_the_same_ids(replayed: Path, data: Path, tmp_path: Path) -> None:
+    run("--data", data, "--out", tmp_path, "--seed", 7)
+
+    again = {item["text"]: item["id"] for item in lines_of(tmp_path / "items.jsonl")}
+    first = {item["text"]: item["id"] for item in lines_of(replayed / "out" / "items.jsonl")}
+    assert again == first
+
+
+def test_a_packet_holds_nothing_after_its_turn(replayed: Path) -> None:
+    packets = replayed / "packets" / "ines+boats"
+    texts = {path: path.read_text("utf-8") for path in sorted(packets.rglob("*.txt"))}
+
+    names = [str(path.relative_to(packets)) for path in texts]
+    assert names == ["000/000.txt", "000/001.txt", "001/000.txt"]
+    first, second, third = texts.values()
+    assert DECIDED in first
+    assert "Understood." in first
+    assert "north pier" not in first
+    assert "concurrent writes" not in first + second
+    assert "concurrent writes" in third
+
+
+def test_packets_cut_long_outputs_and_show_ids_as_placeholders(replayed: Path) -> None:
+    packets = replayed / "packets" / "ines+boats"
+    second = (packets / "000" / "001.txt").read_text("utf-8")
+    third = (packets / "001" / "000.txt").read_text("utf-8")
+
+    assert "[…]" in second
+    assert len(second) < 1500
+    assert "{id:" in third
+    assert "<!--" not in third
+
+
+def test_sessions_from_leaves_out_earlier_packets(data: Path, tmp_path: Path) -> None:
+    packets = tmp_path / "packets"
+    run("--data", data, "--out", tmp_path / "out", "--packets", packets, "--sessions-from", 1)
+
+    assert [e["path"] for e in lines_of(packets / "index.jsonl")] == [TUESDAY]
+
+
+def test_stretches_draw_sessions_that_fit_for_packets_and_items(data: Path, tmp_path: Path) -> None:
+    packets = tmp_path / "packets"
+    fits_only_tuesday = ("--stretches", 30)
+    run("--data", data, "--out", tmp_path / "out", "--packets", packets, *fits_only_tuesday)
+
+    keys = lines_of(tmp_path / "out" / "keys.jsonl")
+    assert [e["path"] for e in lines_of(packets / "index.jsonl")] == [TUESDAY]
+    assert {key["path"] for key in keys} == {TUESDAY}
+
+
+def test_a_sample_is_drawn_from_each_kind_and_stated(data: Path, tmp_path: Path) -> None:
+    ran = run("--data", data, "--out", tmp_path, "--sample", 1, "--seed", 3)
+
+    items, keys = lines_of(tmp_path / "items.jsonl"), lines_of(tmp_path / "keys.jsonl")
+    apart = {"session": "session record", "candidate": "candidate"}
+    kind_of = {key["id"]: apart.get(key.get("source", ""), key["kind"]) for key in keys}
+    assert sorted(kind_of[item["id"]] for item in items) == sorted(set(kind_of.values()))
+    assert len(items) < len(kind_of)
+    assert f"items: {len(items)} of {len({key['id'] for key in keys})}, seed 3" in ran.stdout
+
+
+def test_a_placeholder_becomes_the_id_that_was_told_with_its_words(
+    data: Path, tmp_path: Path
+) -> None:
+    dropped = note(TUESDAY, 0, "Dropped: {id:PostgreSQL}")
+    notes = write(tmp_path / "notes.jsonl", dropped)
+    run("--data", data, "--out", tmp_path / "out", "--notes", notes)
+
+    told = [line for entry in log_of(tmp_path / "out") for line in entry.get("lines", ())]
+    records = lines_of(tmp_path / "out" / "ines+boats" / "records.jsonl")
+    decided = next(row for row in records if "PostgreSQL" in row["what"])
+    assert told == [f"Dropped: {decided['id'][-8:]}"]
+
+
+def test_a_placeholder_that_was_never_told_fails_and_names_the_line(
+    data: Path, tmp_path: Path
+) -> None:
+    notes = write(tmp_path / "notes.jsonl", note(TUESDAY, 0, "Dropped: {id:paint the hull}"))
+
+    ran = run("--data", data, "--out", tmp_path / "out", "--notes", notes, status=1)
+
+    where = f"notes.jsonl, line 1 ({PROJECT}, {TUESDAY}, prompt 0)"
+    assert f"{where}: no id was told with “paint the hull”" in ran.stderr
+
+
+def test_notes_of_a_turn_that_does_not_exist_fail(data: Path, tmp_path: Path) -> None:
+    notes = write(tmp_path / "notes.jsonl", note(MONDAY, 9, "Noted rule: Berths are numbered."))
+
+    ran = run("--data", data, "--out", tmp_path / "out", "--notes", notes, status=1)
+
+    assert f"notes.jsonl, line 1: no prompt 9 in {PROJECT}, {MONDAY}" in ran.stderr
+
+
+def judged(folder: Path) -> Path:
+    """A made-up run: five records, three injections, one line of MEMORY.md; and its verdicts."""
+    sources = ["prompt", "prompt", "note, user's trust", "note, user's trust", "candidate"]
+    keys = [
+        {"id": f"r{n}", "kind": "record", "project": PROJECT, "source": source, "drawn": True}
+        for n, source in enumerate(sources)
+    ]
+    keys += [
+        {"id": f"i{n}", "kind": "injection", "project": PROJECT, "drawn": True} for n in range(3)
+    ]
+    keys += [{"id": "m0", "kind": "memory_md", "project": PROJECT, "drawn": False}]
+    write(folder / "keys.jsonl", *keys)
+    about = {"data": "made-up", "notes": "", "revision": "1", "drawn": 8, "items": 9, "seed": 0}
+    about |= {"clock": "the machine's", "late": 2}
+    (folder / "run.json").write_text(json.dumps({**about, "projects": [PROJECT], "sessions": None}))
+    project = folder / "ines+boats"
+    project.mkdir()
+    base = {"status": "active", "why": "", "superseded_by": "", "valid_to": ""}
+    write(
+        project / "records.jsonl",
+        {**base, "what": "Berths are numbered from the north"},
+        {**base, "what": "Use SQLite", "superseded_by": "r1"},
+        {**base, "what": "The crane is broken", "status": "candidate"},
+    )
+    protocol = "Memory notes. End your message with lines.\nNoted <rule>: <sentence>."
+    block = f"<memory-fabric>\n- [rule] Berths\n{protocol}\n</memory-fabric>"
+    cue = "If this changes it, note Instead of: 1630ad9a."
+    asked = {"event": "UserPromptSubmit", "path": MONDAY, "number": 0}
+    stop = {"event": "Stop", "path": MONDAY, "number": 0, "context": ""}
+    write(
+        project / "log.jsonl",
+        {"event": "SessionStart", "path": MONDAY, "number": 0, "context": block},
+        {**asked, "context": cue},
+        {**stop, "lines": ["Noted rule: Berths."]},
+        {**asked, "context": ""},
+        {**stop, "lines": []},
+    )
+    verdicts = ["useful", "junk", "useful", "useful", "harmless"]
+    said = [{"id": f"r{n}", "verdict": verdict} for n, verdict in enumerate(verdicts)]
+    said += [{"id": "i0", "verdict": "helpful"}, {"id": "i1", "verdict": "noise"}]
+    return write(folder / "verdicts.jsonl", *said)
+
+
+def figures(shown: str) -> dict[str, str]:
+    return {line[:44].strip(): line[44:] for line in shown.splitlines()[3:]}
+
+
+def test_figures_are_shares_of_what_was_judged(tmp_path: Path) -> None:
+    verdicts = judged(tmp_path)
+
+    shown = run("--out", tmp_path, "--verdicts", verdicts).stdout
+
+    found = figures(shown)
+    assert "8 of 9 items drawn, seed 0; 1 of 8 without a verdict" in shown
+    assert "2 hooks ran out of time" in shown
+    assert found["stored records, useful"] == "0.75 (3 of 4; 0.30–0.95)"
+    assert found["stored records, junk"] == "0.25 (1 of 4; 0.05–0.70)"
+    assert found["… from prompt, useful"].startswith("0.50 (1 of 2")
+    assert found["… from note, user's trust, useful"].startswith("1.00 (2 of 2")
+    assert found["candidate records, harmless"].startswith("1.00 (1 of 1")
+    assert found["injections on prompts, helpful"].startswith("0.50 (1 of 2")
+    assert "lines in MEMORY.md, useful" not in found
+    assert found["records replaced or dropped"] == "1"
+
+
+def test_figures_count_points_and_corrections_on_record(tmp_path: Path) -> None:
+    verdicts = judged(tmp_path)
+    grades = [("Y", False), ("P", False), ("N", True), ("Y", True)]
+    said = ({"id": n, "verdict": g, "correction": c} for n, (g, c) in enumerate(grades))
+    points = write(tmp_path / "points.jsonl", *said)
+
+    found = figures(run("--out", tmp_path, "--verdicts", verdicts, "--points", points).stdout)
+
+    assert found["settled points on record"].startswith("0.50 (2 of 4")
+    assert found["settled points in part"].startswith("0.25 (1 of 4")
+    assert found["users' corrections on record"].startswith("0.50 (1 of 2")
+
+
+def test_figures_name_useful_notes_that_are_not_on_record(tmp_path: Path) -> None:
+    verdicts = judged(tmp_path)
+    lines = [
+        "Noted rule: Berths are numbered from the north. From: “north first”",
+        "Noted fact: The crane is broken.",
+        "Noted open: Paint the hull.",
+    ]
+    entry = note(MONDAY, 0, *lines)
+    entry["verdicts"] = [{"verdict": "useful"}, {"verdict": "useful"}, {"verdict": "harmless"}]
+    notes = write(tmp_path / "notes.jsonl", entry)
+
+    shown = run("--out", tmp_path, "--verdicts", verdicts, "--notes", notes).stdout
+
+    found = figures(shown)
+    assert found["useful notes that are not on record"].startswith("0.50 (1 of 2")
+    assert f"{PROJECT}: The crane is broken." in shown
+    assert "Berths are numbered" not in shown
+
+
+def test_figures_count_what_protocol_cues_and_notes_cost(tmp_path: Path) -> None:
+    found = figures(run("--out", tmp_path, "--verdicts", judged(tmp_path)).stdout)
+
+    protocol = "Memory notes. End your message with lines.\nNoted <rule>: <sentence>."
+    assert found["characters a session: protocol"].startswith(f"{len(protocol)} mean")
+    assert found["characters a session: cues"].startswith("46 mean")
+    assert found["characters a session: notes"].startswith("19 mean")
+    assert found["prompts with a cue"].startswith("0.50 (1 of 2")
+    assert found["turns with a note"].startswith("0.50 (1 of 2")
+
+
+def test_a_verdict_that_the_kind_cannot_have_is_refused(tmp_path: Path) -> None:
+    judged(tmp_path)
+    verdicts = write(tmp_path / "wrong.jsonl", {"id": "i0", "verdict": "useful"})
+
+    ran = run("--out", tmp_path, "--verdicts", verdicts, status=1)
+
+    assert "“useful” is no verdict on a injection (i0)" in ran.stderr

@@ -1,0 +1,89 @@
+"""The parts of what hooks tell, as the benchmark of conversations tells them apart."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+from histories_told import Ids, Unresolved, block_parts, cues_of, memories_of
+
+NPM, YARN = "0198a1b2-0000-7000-8000-00001630ad9a", "0198a1b2-0000-7000-8000-0000277bd2e0"
+CUE = "On record: [1630ad9a] use npm. If this changes it, note Instead of: 1630ad9a."
+BLOCK = """\
+<memory-fabric>
+## Recent Project Decisions
+- [rule · 2026-01-02 · 1630ad9a] Use npm; yarn is not noted anywhere.
+Heard, not noted: note with From: [id], or drop.
+- [277bd2e0] "yarn is faster on the build server"
+Memory notes. End your message with one line per point.
+Noted <rule|fact>: <whole sentence>.
+Dropped: <id>
+</memory-fabric>"""
+
+
+def told(*texts: str) -> Ids:
+    ids = Ids()
+    ids.know([NPM, YARN])
+    for text in texts:
+        ids.hear(text)
+    return ids
+
+
+def test_a_block_is_split_into_memories_debt_and_protocol() -> None:
+    parts = block_parts(BLOCK)
+
+    assert parts.memories.endswith("yarn is not noted anywhere.\n</memory-fabric>")
+    assert parts.debt.splitlines()[0] == "Heard, not noted: note with From: [id], or drop."
+    assert parts.debt.endswith('build server"')
+    assert parts.protocol.splitlines()[0].startswith("Memory notes.")
+    assert parts.protocol.endswith("Dropped: <id>")
+
+
+def test_a_cue_is_no_memory() -> None:
+    recalled = "Remembered from earlier work:\n- [rule · 1630ad9a] Use npm, note the lock file."
+
+    assert cues_of(f"<memory-fabric>\n{recalled}\n{CUE}\n</memory-fabric>") == CUE
+    assert memories_of(f"<memory-fabric>\n{recalled}\n{CUE}\n</memory-fabric>") == recalled
+    assert memories_of(CUE) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "id_"),
+    [("use npm", "1630ad9a"), ("  YARN is\nfaster", "277bd2e0"), ("If this changes", "1630ad9a")],
+)
+def test_words_name_the_id_before_them_on_their_line(words: str, id_: str) -> None:
+    ids = told(BLOCK, CUE)
+
+    assert ids.resolved(f"Dropped: {{id:{words}}}") == f"Dropped: {id_}"
+
+
+def test_the_line_told_last_decides() -> None:
+    ids = told("- [1630ad9a] Use a package manager.", "- [277bd2e0] Use a package manager.")
+
+    assert ids.resolved("{id:Use a package manager}") == "277bd2e0"
+
+
+@pytest.mark.parametrize("words", ["paint the hull", "", "Recent Project Decisions"])
+def test_words_on_no_line_with_an_id_are_not_resolved(words: str) -> None:
+    with pytest.raises(Unresolved):
+        told(BLOCK).resolved(f"{{id:{words}}}")
+
+
+def test_placeholders_resolve_to_the_ids_they_replace() -> None:
+    ids = told(BLOCK, CUE)
+
+    shown = ids.with_placeholders(f"{BLOCK}\n{CUE}")
+
+    assert "1630ad9a" not in shown
+    assert "277bd2e0" not in shown
+    assert ids.resolved(shown) == f"{BLOCK}\n{CUE}"
+
+
+def test_only_ids_of_records_are_replaced() -> None:
+    commit = "Fixed in deadbeef, see 1630ad9a"
+
+    assert told(BLOCK).without(commit) == "Fixed in deadbeef, see id"

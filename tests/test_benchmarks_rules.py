@@ -1,0 +1,110 @@
+"""The benchmark of rules that change, on an invented dialogue and the real hooks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+sys.path.insert(0, str(FOLDER))
+
+from rules import is_told, is_told_as_current, note, prompts_of  # noqa: E402
+
+OLD, NEW = "always start pier names with 'n_'", "always start pier names with 's_'"
+OTHER = "always start buoy names with 'n_'"
+CASE, OLD_CASE = "always use CamelCase for ship names", "always use snake_case for ship names"
+FIRST = (
+    "Ines: Good morning.\n\nTom: Hello.\n\n"
+    "Ines: One thing. From now on, always start pier names with 'n_'."
+)
+DATA = {
+    "rules": [{"id": 0, "text": [OLD, NEW], "eval_query": "function that names a pier"}],
+    "conversations": [
+        {
+            "id": 1,
+            "mentor": "Ines",
+            "sessions": [
+                {
+                    "text": FIRST,
+                    "type": ["instruction-add"],
+                    "topic": [OLD],
+                },
+                {
+                    "text": "Ines: From now on, always start pier names with 's_' instead.",
+                    "type": ["filler-add", "instruction-update"],
+                    "topic": ["the weather", NEW],
+                },
+            ],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "current"),
+    [
+        ("- [rule · 1630ad9a] Always start pier names with 'n_'.", True),
+        ('- [rule · 1630ad9a] Start the names of piers with "n_"', True),
+        ("- Always start pier names with 's_' (instead of 'n_')", False),
+        ("- [rule · superseded by 1630ad9a] Always start pier names with 'n_'.", False),
+        ("- Always start buoy names with 'n_'.", False),
+        ("- Always start pier names with 's_'.", False),
+    ],
+)
+def test_a_replaced_rule_counts_only_where_it_is_told_as_current(line: str, current: bool) -> None:
+    assert is_told_as_current(f"Rules\n{line}", OLD, [NEW, OTHER]) is current
+
+
+def test_the_line_of_a_rule_that_holds_is_not_that_of_the_one_it_resembles() -> None:
+    told = "- Always use CamelCase for ship names."
+
+    assert is_told(told, CASE)
+    assert not is_told_as_current(told, OLD_CASE, [CASE])
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("Always start variable names with 'x_'", "always start function names with 'x_'"),
+        ("Include a single digit in variable names", "include a single digit in class names"),
+        ("Use docstrings in functions", "always use annotations for functions"),
+    ],
+)
+def test_a_rule_about_something_else_does_not_tell_a_rule(line: str, rule: str) -> None:
+    assert is_told(rule, rule)
+    assert not is_told(line, rule)
+
+
+def test_a_note_quotes_the_sentence_that_states_the_rule() -> None:
+    prompt = prompts_of(FIRST, "Ines")[1]
+
+    line = note(OLD, prompt, "1630ad9a")
+
+    said = "From now on, always start pier names with 'n_'."
+    rule = "Noted rule: Always start pier names with 'n_'."
+    assert line == f'{rule} Instead of: 1630ad9a. From: "{said}"'
+
+
+def test_both_runs_tell_what_a_new_session_was_told(tmp_path: Path) -> None:
+    data = tmp_path / "rules.json"
+    data.write_text(json.dumps(DATA), "utf-8")
+
+    ran = subprocess.run(
+        [sys.executable, str(FOLDER / "rules.py"), "--data", str(data)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    with_notes, without = ran.stdout.split("without notes")
+    for shown, noted in ((with_notes, "2 of 2"), (without, "0 of 2")):
+        figures = {line[:40].strip(): line[40:] for line in shown.splitlines()}
+        assert "of 1;" in figures["current rule told"]
+        assert "of 1;" in figures["changed: replaced told as current"]
+        assert noted in figures["rules noted"]
+    assert "rules fit the block: 1 dialogues" in without
