@@ -173,7 +173,7 @@ def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> Record:
         statement,
         type=note.kind,
         why=without_secrets(note.why),
-        alternatives=map(without_secrets, alternatives(note.instead_of)),
+        alternatives=tuple(map(without_secrets, alternatives(note.instead_of))),
         known=known,
     )
     record = unread.attempt(Record(record_type(note.kind), note.text), read, note.text)
