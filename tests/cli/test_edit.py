@@ -38,6 +38,14 @@ def put(memory: Memory, record: Record, store: str = "project") -> None:
     memory.write("put_record", payload, Provenance("assistant"), store=store)
 
 
+def hear(memory: Memory, record: Record) -> Record:
+    """Store a record of the assistant; return it as stored."""
+    by = Provenance("assistant", session="a-session-0001")
+    stored = memory.remember(record, by)
+    assert stored is not None
+    return stored
+
+
 def only(memory: Memory, id_: str) -> Record:
     (found,) = memory.find_records("id = ?", (id_,))
     assert isinstance(found, Record)
@@ -122,8 +130,7 @@ def test_reworded_by_the_user_it_has_the_users_trust_and_no_old_quotation(
         "also": "db",
     }
     note = Record("decision", OLD, confidence=0.6, evidence=evidence)
-    stored = memory.remember(note, Provenance("assistant", session="a-session-0001"))
-    assert stored is not None
+    stored = hear(memory, note)
 
     shell.run("edit", stored.id, "--text", NEW)
 
@@ -135,8 +142,7 @@ def test_reworded_by_the_user_it_has_the_users_trust_and_no_old_quotation(
 
 def test_another_scope_alone_leaves_the_trust(shell: Shell, memory: Memory) -> None:
     note = Record("decision", OLD, confidence=0.6)
-    stored = memory.remember(note, Provenance("assistant", session="a-session-0001"))
-    assert stored is not None
+    stored = hear(memory, note)
 
     shell.run("edit", stored.id, "--scope", "user")
 
@@ -145,9 +151,7 @@ def test_another_scope_alone_leaves_the_trust(shell: Shell, memory: Memory) -> N
 
 
 def test_a_candidate_in_the_users_words_is_a_memory(shell: Shell, memory: Memory) -> None:
-    by = Provenance("prompt", trust="user", session="a-session-0001")
-    memory.remember(Record("constraint", "don't start it", confidence=0.4), by)
-    (candidate,) = memory.find_records("status = 'candidate'")
+    candidate = hear(memory, Record("constraint", "don't start it", confidence=0.4))
 
     shell.run("edit", candidate.id, "--text", "Never start the dev server")
 

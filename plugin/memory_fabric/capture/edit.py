@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from memory_fabric.capture.clauses import over_in
-from memory_fabric.capture.confidence import PURPOSE, with_reason
-from memory_fabric.capture.extract import extract
+from memory_fabric.capture.clauses import reason_and_alternatives
 from memory_fabric.capture.identifying_names import for_everybody
-from memory_fabric.capture.known_names import KnownNames
-from memory_fabric.capture.remember import joined_to_project
+from memory_fabric.capture.remember import joined_to_project, stated
 from memory_fabric.errors import BadInput, FabricError, NotFound
 from memory_fabric.ids import short_id, timestamp
-from memory_fabric.models import CONTRADICTS, OTHERS, QUOTATION, Provenance, Record
+from memory_fabric.models import CONTRADICTS, OTHERS, QUOTATION, WHEN, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.forget import plan
 from memory_fabric.store.history import changes, resolve
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
 
     from memory_fabric.store.memory import Memory
 
-# The key of a record's evidence that says when it applies.
-WHEN = "when"
 # What is known of the words of a note: it does not hold for other words.
 _OF_THE_WORDS = frozenset((QUOTATION, CONTRADICTS, "noted", "agreed"))
 
@@ -113,8 +108,8 @@ def edited(
     if (what, why) != (old.what, old.why):
         new = _restated(memory, old, new, by)
     if edit.when is not None:
-        stated = {**new.evidence, WHEN: edit.when}
-        new = new._replace(evidence={key: value for key, value in stated.items() if value})
+        evidence = {**new.evidence, WHEN: edit.when}
+        new = new._replace(evidence={key: value for key, value in evidence.items() if value})
     if new.scope != old.scope and memory.project:
         new = new._replace(project=new.project or memory.project.name)
     if (what, why, new.type, new.scope) != (old.what, old.why, old.type, old.scope):
@@ -133,18 +128,22 @@ def edited(
 
 
 def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Record:
-    text = f"{new.what}. {new.why}" if new.why else new.what
-    entities, relations = extract(text, known=KnownNames(memory, text))
+    """Return the record as the speaker's own statement, with the names in its new words."""
     words = same_form(new.what)
-    unnamed = (a for a in old.alternatives if same_form(a) not in words)
+    unnamed = [name for name in old.alternatives if same_form(name) not in words]
+    _, rejected = reason_and_alternatives(new.what)
+    alternatives = tuple(dict.fromkeys((*rejected, *unnamed)))
+    told = stated(memory, new.what, type=new.type, why=new.why, alternatives=alternatives)
     return new._replace(
-        entities=entities,
-        relations=relations,
-        alternatives=tuple(dict.fromkeys((*over_in(new.what), *unnamed))),
+        why=told.why,
+        entities=told.entities,
+        relations=told.relations,
+        alternatives=alternatives,
         trust=by.trust,
         source=by.source,
         status="active",
-        confidence=max(old.confidence, with_reason(PURPOSE, bool(new.why))),
+        confidence=max(old.confidence, told.confidence),
+        generalizable=told.generalizable,
         evidence={k: v for k, v in old.evidence.items() if k not in _OF_THE_WORDS},
     )
 

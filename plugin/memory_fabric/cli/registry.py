@@ -120,6 +120,13 @@ COMMANDS = (
         "List sentences that were heard and not noted.",
     ),
     Command(
+        "review",
+        "commands.candidates",
+        "review",
+        CHANGE,
+        "List what is due for review: candidates, contradictions, stale memories, near duplicates.",
+    ),
+    Command(
         "undo",
         "commands.undo",
         "undo",
