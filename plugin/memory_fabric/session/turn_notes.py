@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric.capture.confidence import CANDIDATE
 from memory_fabric.capture.remember import trust_for
-from memory_fabric.models import Provenance, Record
+from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
 from memory_fabric.notes import keep as notes
 from memory_fabric.notes.protocol import SDK
 from memory_fabric.store import notices, prompts, sessions
@@ -30,9 +30,6 @@ HEARD_TYPES = {
     "change": "decision",
     "person": "note",
 }
-# The keys of a candidate's evidence: the prompt, what the assistant had said before it, and in how
-# many other sessions the user said nearly the same.
-PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
 MAX_EARLIER = 40
 
 
