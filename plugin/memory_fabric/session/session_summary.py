@@ -31,8 +31,10 @@ MAX_SAID_CHARS, MAX_TO_DO_NAMED = 400, 3
 MAX_PROMPT_CHARS, MAX_READ_CHARS = 8 << 10, 8 << 10
 # A longer task ends with a sentence, if that leaves so much.
 MIN_TASK_CHARS = 60
+# The user's own words after a paste are few lines; more are the end of the paste.
+MAX_LINES_AFTER = 2
 # A later request is named, too, if it has so many content words and is no question.
-LATER_WORDS = 5
+LATER_WORDS = 4
 # A prompt with fewer content words states no task.
 TASK_WORDS = 3
 _COURTESIES = frozenset(
@@ -43,7 +45,8 @@ _PASTED = (
     r"\s*(?:[$%❯➜►▲✓✗❌>|{}\[<]|at \S+ ?\(|\d{4}-\d\d-\d\d|\w+(?:Error|Exception)\b|npm |\*\* \(|"
     r"error[:\[ ]|File \"|import |const |def |function )|.*(?:={5}|-{5}|─{3}|\)\$ ?$|"
     r"\(\w+\)\s*$\n\$)"
-    r"|.*\b(?:prisma:\w+|MINGW64|Traceback|localhost:\d+ \d)"
+    r"|.*\b(?:prisma:\w+|MINGW64|Traceback|localhost:\d+ \d|(?:GET|POST|PUT|PATCH|DELETE) /|"
+    r"\S:\d+:\d+|in \d+ ?ms)"
 )
 MIN_LETTERS = 0.6
 # A question that leaves a decision about the work to the user; and offers, which need no answer.
@@ -132,7 +135,8 @@ def summary(
     ends = open_ends(notes, to_do, failing)
     outcome = FAILED if failing else OPEN if ends else DONE
     named = [tasks[0].rstrip(".")]
-    if len(tasks) > 1 and _content(tasks[-1]) >= LATER_WORDS and not tasks[-1].endswith("?"):
+    is_request = not tasks[-1].endswith(("?", ":", "…"))
+    if len(tasks) > 1 and is_request and _content(tasks[-1]) >= LATER_WORDS:
         named.append(tasks[-1].rstrip("."))
     parts = [f"Asked: {'; then: '.join(named)}", f"Outcome: {outcome}"]
     if files:
@@ -188,9 +192,10 @@ def task_in(prompt: str) -> str:
         return ""
     lines = [line for line in typed.splitlines() if line.strip()]
     task = _named_task(lines)
-    if not task and len(lines) > 1:
-        task = _named_task(list(reversed(_own(reversed(lines)))))
-    return task
+    if task or len(lines) < 2:
+        return task
+    after = _own(reversed(lines))
+    return _named_task(after[::-1]) if len(after) <= MAX_LINES_AFTER else ""
 
 
 def _named_task(lines: Sequence[str]) -> str:
