@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memory_fabric.models import Entity, Provenance, Record
 from simulated_client import SimulatedClient
 
-OLD = "We use MongoDB for the order archive."
-NEW = "We moved the order archive from MongoDB to Postgres because reports need joins."
+OLD = "MongoDB holds the order archive"
+NEW = "Postgres holds the order archive, since reports need joins"
 ASKED = "Which database holds the order archive?"
 
 
 def told(client: SimulatedClient, record: Record, *, trust: str = "user") -> None:
     memory = client.memory()
     by = Provenance("cli", trust=trust, session="session-9")
-    from memory_fabric.capture.remember import store
-
-    assert store(memory, [record], by)
+    assert memory.remember(record, by) is not None
     memory.close()
 
 
 def moved(client: SimulatedClient) -> tuple[Record, Record]:
-    client.prompt(OLD, "session-1")
-    client.prompt(NEW, "session-2")
+    client.note("decision", OLD, session="session-1")
+    client.note("decision", NEW, session="session-2", instead_of="MongoDB")
     new, old = client.records("type = 'decision'")
     return old, new
 
@@ -34,8 +30,8 @@ def test_a_later_session_gets_the_newer_and_not_the_older(client: SimulatedClien
     context = client.prompt(ASKED, "session-3")
 
     assert old.superseded_by == new.id
-    assert "from MongoDB to Postgres" in context
-    assert "We use MongoDB" not in context
+    assert "Postgres holds" in context
+    assert "MongoDB holds" not in context
 
 
 def test_its_turns_and_its_place_in_the_graph_do_not_come_back_either(
@@ -46,37 +42,49 @@ def test_its_turns_and_its_place_in_the_graph_do_not_come_back_either(
     moved(client)
 
     for prompt in (ASKED, "Tell me about MongoDB in the order archive", "What uses MongoDB?"):
-        assert "We use MongoDB" not in client.prompt(prompt, f"later {prompt}")
+        assert "MongoDB holds" not in client.prompt(prompt, f"later {prompt}")
 
 
 def test_the_transcript_read_at_stop_does_not_open_it_again(client: SimulatedClient) -> None:
-    client.say("user", OLD)
-    client.say("user", NEW)
-    client.prompt(OLD)
-    client.prompt(NEW)
+    for sentence, fields in ((OLD, {}), (NEW, {"instead_of": "MongoDB"})):
+        client.say("user", sentence)
+        client.say("assistant", f"Noted decision: {sentence}.")
+        client.transcript.rename(client.transcript.with_name("kept"))
+        client.note("decision", sentence, **fields)
+        client.transcript.with_name("kept").rename(client.transcript)
     client.fire("Stop", last_assistant_message="")
 
     assert [r.superseded_by == "" for r in client.records("type = 'decision'")] == [True, False]
 
 
 def test_the_session_block_and_memory_md_drop_it(client: SimulatedClient) -> None:
-    moved(client)
-    client.fire("Stop", "session-2", last_assistant_message="")
+    client.note("rule", "Orders are always archived in MongoDB")
+    assert "MongoDB" in client.memory_md_file().read_text()
+    client.note("rule", "Orders are always archived in Postgres", instead_of="MongoDB")
 
     block = client.context("SessionStart", "session-3", source="startup")
     notes = client.memory_md_file().read_text()
 
-    assert "We use MongoDB" not in block + notes
-    assert "from MongoDB to Postgres" in block + notes
+    assert "MongoDB" not in block + notes
+    assert "in Postgres" in block + notes
 
 
 def test_the_assistant_does_not_close_what_the_user_said(client: SimulatedClient) -> None:
-    client.prompt(OLD)
-    client.say("assistant", "We decided: " + NEW)
-    client.fire("Stop", last_assistant_message="")
+    client.note("decision", OLD)
+    notice = client.note("decision", NEW, quotation="", instead_of="MongoDB")
 
-    (said,) = [r for r in client.records() if r.trust == "user"]
-    assert said.superseded_by == ""
+    mine, said = client.records("type = 'decision'")
+    assert (said.superseded_by, mine.evidence["contradicts"]) == ("", [said.id])
+    assert f"contradicts {said.id[-8:]}: {said.what}" in notice
+
+
+def test_it_closes_its_own(client: SimulatedClient) -> None:
+    client.note("decision", OLD, quotation="")
+    notice = client.note("decision", NEW, quotation="", instead_of="MongoDB")
+
+    new, old = client.records("type = 'decision'")
+    assert old.superseded_by == new.id
+    assert f"replaces {old.id[-8:]}: {old.what}" in notice
 
 
 def test_a_question_about_the_past_finds_it_with_its_link(client: SimulatedClient) -> None:
@@ -91,35 +99,28 @@ def test_a_question_about_the_past_finds_it_with_its_link(client: SimulatedClien
     assert f"superseded by {new.id.replace('-', '')[-8:]}"[:13] in " ".join(text.split())
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "We switched from npm to pnpm.",
-        "We no longer use npm, we use pnpm.",
-        "Instead of npm we now use pnpm.",
-        "We dropped npm in favour of pnpm.",
-        "We don't use npm any more.",
-        "We stopped using npm.",
-        "We replaced npm with pnpm.",
-    ],
-)
-def test_what_was_left_behind_is_captured_and_closed(
-    client: SimulatedClient, sentence: str
+def test_what_it_names_by_its_id_is_closed(client: SimulatedClient) -> None:
+    client.note("decision", "Packages are installed with npm", session="session-1")
+    (old,) = client.records()
+    client.note(
+        "decision", "Packages are installed with pnpm", session="session-2", instead_of=old.id[-8:]
+    )
+
+    new, old = client.records("type = 'decision'")
+    assert old.superseded_by == new.id
+
+
+def test_what_it_names_in_words_is_rejected_and_closed_only_on_the_same_subject(
+    client: SimulatedClient,
 ) -> None:
-    client.prompt("We decided to use npm for packages.", "session-1")
-    client.prompt(sentence, "session-2")
+    client.note("decision", "The docs site is built with npm", session="session-1")
+    client.note(
+        "decision", "Orders are archived with pnpm", session="session-2", instead_of="npm"
+    )
 
     new, old = client.records("type = 'decision'")
     assert new.alternatives == ("npm",)
-    assert old.superseded_by == new.id
-
-
-def test_a_correction_closes_what_it_corrects(client: SimulatedClient) -> None:
-    client.prompt("We use spaces in Makefiles for every project.", "session-1")
-    client.prompt("No, we use tabs in Makefiles for every project.", "session-1")
-
-    new, old = client.records()
-    assert old.superseded_by == new.id
+    assert old.superseded_by == ""
 
 
 def test_an_open_question_is_asked_at_each_start_until_it_is_answered(
@@ -127,11 +128,11 @@ def test_an_open_question_is_asked_at_each_start_until_it_is_answered(
 ) -> None:
     question = Record("question", "Which region hosts the order archive?", confidence=0.8)
     told(client, question)
-    client.prompt(OLD)
+    client.note("decision", OLD)
     starts = [client.context("SessionStart", f"s{n}", source="startup") for n in range(2)]
     assert starts[0] == starts[1]
     assert "## Open Questions\n- [question" in starts[0]
-    assert starts[0].index("We use MongoDB") < starts[0].index("Open Questions")
+    assert starts[0].index("MongoDB holds") < starts[0].index("Open Questions")
 
     told(client, Record("decision", "The order archive is purged yearly", confidence=0.8))
     assert "Open Questions" in client.context("SessionStart", "s3", source="startup")

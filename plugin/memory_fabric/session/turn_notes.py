@@ -100,11 +100,12 @@ def end_turn(
         return []
     # late: most turns have no prompt in which something is heard
     from memory_fabric.capture.detector import heard, said_again
+    from memory_fabric.capture.stated import stated
 
     made = []
     for prompt in waiting:
         found = heard(prompt.text)
-        if found is None:
+        if found is None or stated(prompt.text):  # the prompt's hook stored what it states
             continue
         earlier = _earlier(memory, session, found.sentence)
         evidence = {
@@ -125,7 +126,7 @@ def end_turn(
             agent=context.agent_type,
             domain=context.domain.name,
         )
-        stored = memory.remember(record, by)
+        stored = memory.remember(record, by, echo=True)  # heard twice is no proof either
         made += [stored] if stored is not None else []
     return made
 
