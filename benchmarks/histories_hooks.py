@@ -109,7 +109,9 @@ class Hooks:
             check=False,
         )
         took_ms = round((time.monotonic() - began) * 1000)
-        reply = json.loads(done.stdout) if done.stdout.strip() else {}
+        # What PreCompact prints is text for the summariser.
+        is_object = done.stdout.strip() and event != "PreCompact"
+        reply = json.loads(done.stdout) if is_object else {}
         context = reply.get("hookSpecificOutput", {}).get("additionalContext", "")
         error = done.stderr.decode("utf-8", "replace")
         return Told(context, reply.get("systemMessage", ""), took_ms, error)

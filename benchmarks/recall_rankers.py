@@ -17,7 +17,7 @@ from baselines import BASELINES
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "plugin"))
 
-from memory_fabric.capture.remember import store  # noqa: E402
+from memory_fabric.capture.remember import state  # noqa: E402
 from memory_fabric.config import read_settings  # noqa: E402
 from memory_fabric.models import Entity, Provenance, Record  # noqa: E402
 from memory_fabric.recall.pipeline import Fabric  # noqa: E402
@@ -99,10 +99,10 @@ class Product:
             scope=memory.scope,
             confidence=CONFIDENCE,
         )
-        stored = store(self.memory, [record], Provenance("prompt", trust="user", at=memory.at))
-        if not stored:
+        stored, _ = state(self.memory, record, Provenance("cli", trust="user", at=memory.at))
+        if stored is None:
             raise SystemExit(f"{memory.id} was not stored")
-        self.ids[stored[0].id] = memory.id
+        self.ids[stored.id] = memory.id
 
     def _id(self, hit: Hit) -> str:
         """The memory of the set that a hit shows: by its record, else by its text."""

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from memory_fabric import deadline, dispatcher
-from memory_fabric.capture.capture import capture
 from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.store import files
@@ -95,14 +94,6 @@ def test_locks_of_files_are_waited_for_no_longer_than_the_event_may(tmp_path: Pa
             with pytest.raises(TimeoutError), files.Locked(path, 5.0):
                 raise AssertionError("two at once")
         assert limit.file_wait_s(5.0) == 0
-
-
-@pytest.mark.parametrize("text", [CORRECTIONS, "我们决定使用数据库，而不是缓存。" * 4000])
-def test_capture_asks_for_the_time_before_every_sentence(text: str) -> None:
-    limit = Counted(10)
-    with running(limit), pytest.raises(DeadlinePassed):
-        capture(text, speaker="user")
-    assert limit.left == -1
 
 
 def test_what_a_prompt_had_no_time_for_is_captured_at_stop_from_the_transcript(

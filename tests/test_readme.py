@@ -56,7 +56,9 @@ def test_what_readme_says_of_capture_and_of_a_prompt_stands_in_the_benchmarks() 
     measured = set(_figures((ROOT / "docs/benchmarks.md").read_text("utf-8")))
 
     [times] = re.findall(r"Python process: (\S+) times a bare start", FOLDED)
-    [useful] = re.findall(r"(\d+) % of what capture stored was useful", FOLDED)
+    [useful] = re.findall(
+        r"in conversations of 12 real projects (\d+) % of what they stored was useful", FOLDED
+    )
     assert {times, useful} <= measured
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from memory_fabric.cli.app import build
 from memory_fabric.cli.registry import COMMANDS
 from memory_fabric.servers.mcp.schema import TOOLS
 
 SKILLS = Path(__file__).parents[1] / "skills"
 PAGES = sorted(SKILLS.rglob("*.md"))
-NAMES = ("memory", "memory-fabric", "project", "remember")
+NAMES = ("memory", "memory-fabric", "project", "remember", "review")
 # Those that only a person may call.
 TYPED_ONLY = frozenset(("project",))
 # What the client reads; another key would be ignored with a warning.
@@ -74,6 +77,16 @@ def test_every_command_that_a_page_mentions_exists(page: Path) -> None:
     mentioned = set(re.findall(r"(?:`|^)memory-fabric ([a-z]+)", page.read_text("utf-8"), re.M))
 
     assert mentioned <= {command.name for command in COMMANDS}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(SKILLS)))
+def test_every_option_that_a_page_mentions_belongs_to_its_command(page: Path) -> None:
+    known: dict[str, Any] = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
+    taken = {name: {o for p in known[name].params for o in p.opts} for name in known}
+    mentioned = re.findall(r"(?:`|^)memory-fabric ([a-z]+)([^`\n]*)", page.read_text("utf-8"), re.M)
+
+    named = {(name, o) for name, rest in mentioned for o in re.findall(r"(?<=\s)--[a-z-]+", rest)}
+    assert [(name, o) for name, o in named if o not in taken[name] | {"--help"}] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(SKILLS)))

@@ -189,10 +189,7 @@ def test_br9_variants_of_a_name_are_one_entity_and_relations_never_dangle(
 ) -> None:
     client.fire("PostToolUse", **entities(("cursor_pagination", "pattern", ["known already"])))
     client.fire("PostToolUse", **relations(("list-api", "uses", "cursor_pagination")))
-    client.fire(
-        "UserPromptSubmit",
-        prompt="We decided to use cursor-pagination for the list API because offsets time out.",
-    )
+    client.command("remember", "We decided to use cursor-pagination because offsets time out.")
 
     memory = client.memory()
     (project,) = [db for db in memory.databases() if db.kind == "project"]
@@ -209,7 +206,7 @@ def test_br9_variants_of_a_name_are_one_entity_and_relations_never_dangle(
 
 
 def test_br10_an_old_decision_is_marked_stale_and_not_hidden(client: SimulatedClient) -> None:
-    client.fire("UserPromptSubmit", prompt="We decided to use Kafka for events because it scales.")
+    client.command("remember", "We decided to use Kafka for events because it scales.")
     memory = client.memory()
     (project,) = [db for db in memory.databases() if db.kind == "project"]
     with project.transaction() as connection:
@@ -248,10 +245,7 @@ def test_br15_remember_takes_success_failure_and_global(client: SimulatedClient)
 
 
 def test_br16_a_choice_names_what_was_chosen_and_what_was_rejected(client: SimulatedClient) -> None:
-    client.fire(
-        "UserPromptSubmit",
-        prompt="We chose PostgreSQL over MongoDB because we need transactions.",
-    )
+    client.command("remember", "We chose PostgreSQL over MongoDB because we need transactions.")
 
     (record,) = client.records()
     assert record.type == "decision"
@@ -263,7 +257,7 @@ def test_br16_a_choice_names_what_was_chosen_and_what_was_rejected(client: Simul
 
 
 def test_br17_status_tells_of_each_tier_and_of_a_corrupt_line(client: SimulatedClient) -> None:
-    client.fire("UserPromptSubmit", prompt="We decided to use Redis for sessions because of speed.")
+    client.command("remember", "We decided to use Redis for sessions because of speed.")
     client.fire("Stop", last_assistant_message="ok")
     healthy = json.loads(client.command("status", "--json").stdout)
     with (client.project / ".claude" / "memory" / "decisions.jsonl").open("a") as stream:
@@ -282,10 +276,8 @@ def test_br17_status_tells_of_each_tier_and_of_a_corrupt_line(client: SimulatedC
 def test_br18_a_reasoned_choice_of_a_known_technology_is_generalizable(
     client: SimulatedClient,
 ) -> None:
-    client.fire(
-        "UserPromptSubmit",
-        prompt="We decided to use Redis instead of Memcached for caching because it persists.",
-    )
+    text = "We decided to use Redis instead of Memcached for caching because it persists."
+    client.command("remember", text)
 
     (record,) = client.records()
     assert record.generalizable

@@ -169,7 +169,9 @@ def chosen(memory: Memory) -> set[str]:
 
 def test_hooks_never_push_the_opposite_of_what_was_decided(tmp_path: Path) -> None:
     client = SimulatedClient(tmp_path)
-    client.prompt("We decided not to use GraphQL because the clients cannot cache it.")
+    memory = client.memory()
+    say(memory, "We decided not to use GraphQL because the clients cannot cache it.")
+    memory.close()
 
     told = client.prompt("Should the shop use GraphQL for its API?", "session-2")
 

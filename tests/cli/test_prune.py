@@ -102,9 +102,9 @@ def test_agents_and_what_is_pinned_are_never_stale(shell: Shell) -> None:
 
 
 def test_what_something_newer_replaced_is_not_listed(shell: Shell) -> None:
-    shell.remember("We use MongoDB for the orders")
+    old = shell.remember("We use MongoDB for the orders")
     age(shell.database, 100)
-    shell.remember("We moved from MongoDB to Postgres for the orders")
+    shell.remember("We use Postgres for the orders", "--instead-of", old["id"])
 
     texts = [s["last_observation"] for s in shell.run("stale", "--json").json["stale"] if s["id"]]
 

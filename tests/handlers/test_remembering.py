@@ -32,7 +32,7 @@ def test_what_a_prompt_states_on_purpose_is_stored_at_once_with_the_users_trust(
     client: SimulatedClient,
 ) -> None:
     reply = client.fire(
-        "UserPromptSubmit", prompt="Remember that we decided to use PostgreSQL for the analytics DB"
+        "UserPromptSubmit", prompt="We decided to use PostgreSQL for the analytics DB."
     )
 
     (record,) = client.records()
@@ -84,7 +84,7 @@ def test_stop_reads_the_transcript_and_stores_what_the_message_noted_only_once(
 def test_br11_one_decision_lands_in_three_places(client: SimulatedClient) -> None:
     client.fire(
         "UserPromptSubmit",
-        prompt="Remember that we decided to use cursor-based pagination for all list endpoints, "
+        prompt="We decided to use cursor-based pagination for all list endpoints, "
         "because offsets time out.",
     )
     client.fire("Stop", last_assistant_message="All right.", stop_hook_active=False)

@@ -114,9 +114,7 @@ def test_what_it_names_in_words_is_rejected_and_closed_only_on_the_same_subject(
     client: SimulatedClient,
 ) -> None:
     client.note("decision", "The docs site is built with npm", session="session-1")
-    client.note(
-        "decision", "Orders are archived with pnpm", session="session-2", instead_of="npm"
-    )
+    client.note("decision", "Orders are archived with pnpm", session="session-2", instead_of="npm")
 
     new, old = client.records("type = 'decision'")
     assert new.alternatives == ("npm",)
@@ -126,23 +124,20 @@ def test_what_it_names_in_words_is_rejected_and_closed_only_on_the_same_subject(
 def test_an_open_question_is_asked_at_each_start_until_it_is_answered(
     client: SimulatedClient,
 ) -> None:
-    question = Record("question", "Which region hosts the order archive?", confidence=0.8)
-    told(client, question)
+    client.note("open", "The region that hosts the order archive is not chosen")
     client.note("decision", OLD)
+    (question,) = client.records("type = 'question'")
     starts = [client.context("SessionStart", f"s{n}", source="startup") for n in range(2)]
     assert starts[0] == starts[1]
     assert "## Open Questions\n- [question" in starts[0]
     assert starts[0].index("MongoDB holds") < starts[0].index("Open Questions")
 
-    told(client, Record("decision", "The order archive is purged yearly", confidence=0.8))
+    answer = "The order archive is hosted in the region Frankfurt"
+    client.note("decision", answer)
     assert "Open Questions" in client.context("SessionStart", "s3", source="startup")
 
-    answer = Record("decision", "The order archive is hosted in the region Frankfurt")
-    told(client, answer._replace(confidence=0.8), trust="assistant")
-    assert "Open Questions" in client.context("SessionStart", "s4", source="startup")
-
-    told(client, answer._replace(confidence=0.8, what=answer.what + " (hosts agree)"))
-    assert "Open Questions" not in client.context("SessionStart", "s5", source="startup")
+    client.note("decision", f"{answer}, as agreed", instead_of=question.id[-8:])
+    assert "Open Questions" not in client.context("SessionStart", "s4", source="startup")
 
 
 def test_a_pinned_record_stays_first_however_many_came_later(client: SimulatedClient) -> None:

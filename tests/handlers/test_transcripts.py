@@ -155,9 +155,7 @@ class TestOnce:
     ) -> None:
         noted = f"Noted decision: {DECISION}."
         for n, text in enumerate((DECISION, noted, FOUND)):
-            client.say(
-                "assistant" if n else "user", text, timestamp=f"2026-03-01T10:00:0{n}.000Z"
-            )
+            client.say("assistant" if n else "user", text, timestamp=f"2026-03-01T10:00:0{n}.000Z")
         stop(client)
         before = [(r.id, r.confidence, r.session) for r in client.records("1")]
         seen = _seen_in(client)
@@ -182,7 +180,11 @@ class TestOnce:
         client.say("user", DECISION, session="fork")
         client.say("assistant", FOUND, session="fork", requestSessionId="parent")
         client.say("user", "And what now, in the fork?", session="fork")
-        client.say("assistant", "Noted decision: The importer runs on Celery, which retries.", session="fork")
+        client.say(
+            "assistant",
+            "Noted decision: The importer runs on Celery, which retries.",
+            session="fork",
+        )
         stop(client, "fork")
 
         assert {r.type: r.session for r in client.records() if r.type == "solution"} == {

@@ -81,6 +81,21 @@ def test_as_many_and_as_long_decisions_as_the_endpoint_takes_are_all_kept_whole(
     assert [record.what for record in found] == list(cut)
 
 
+def test_lines_of_notes_in_the_summary_are_records_too() -> None:
+    summary = (
+        "We looked at the shop.\n"
+        "Noted rule: Never start the dev server. Why: the user runs it. When: npm run dev\n"
+        "Noted decision: Sessions are kept in Redis. Instead of: Memcached"
+    )
+
+    rule, decision = parts.records(claimed(summary, confidence=0.6), {})
+
+    assert (rule.type, rule.what) == ("constraint", "Never start the dev server")
+    assert (rule.why, rule.evidence) == ("the user runs it", {"when": "npm run dev"})
+    assert (decision.type, decision.alternatives) == ("decision", ("Memcached",))
+    assert {rule.confidence, decision.confidence} == {0.6}
+
+
 def test_a_decision_that_is_stated_twice_is_one_record() -> None:
     stated = (SUMMARY, SUMMARY.rstrip("."))
 

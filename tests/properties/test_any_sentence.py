@@ -19,7 +19,6 @@ from memory_fabric.store.health import unreadable_counts as counted
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.settings_file import settings_of
 from recall.given import USER, open_memory
-from simulated_client import SimulatedClient
 
 # As records of decisions are written: an opening, a clause, a tail.
 OPENINGS = (
@@ -71,17 +70,6 @@ def test_the_command_remembers_a_sentence_that_begins_with_its_reason(
 
     assert main(["remember", text]) == 0
     assert capsys.readouterr().out
-
-
-def test_what_follows_such_a_sentence_in_a_transcript_is_remembered(tmp_path: Path) -> None:
-    client = SimulatedClient(tmp_path)
-    client.say("assistant", "Since Redis is fast, we decided to use it for sessions.")
-    client.say("user", "We decided to use Kafka for events because it keeps them.")
-
-    client.fire("Stop")
-
-    assert "We decided to use Kafka for events" in [record.what for record in client.records()]
-    assert client.log == ""
 
 
 def test_a_sentence_that_fails_is_set_aside_counted_and_named_without_its_words(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.redaction import secret_tables
 from memory_fabric.redaction.prefilter import may_hold_secret
 from memory_fabric.redaction.redact import redact
 from thorough import IS_THOROUGH
@@ -129,3 +130,11 @@ for value in {ADVERSARIES!r}:
 
 def test_no_text_of_these_forms_takes_long() -> None:
     subprocess.run([sys.executable, "-I", "-c", TIMED], check=True, timeout=280)
+
+
+@pytest.mark.timeout(20)
+def test_a_row_of_sql_without_an_end_is_given_up_at_once() -> None:
+    """With two ways to divide the row's text, this would take more than a lifetime."""
+    text = "INSERT INTO users (name, password) VALUES (now" + "a" * 200 + "(), 'x')"
+
+    assert secret_tables.without_inserted(text) == text

@@ -248,6 +248,23 @@ def test_words_that_name_no_record_are_what_was_rejected(tmp_path: Path) -> None
     assert records(home)[0].alternatives == ("yarn",)
 
 
+def test_words_that_mean_one_record_replace_it(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def story() -> None:
+        async with connected(home) as client:
+            await ask(client, "remember", text="Packages are installed with npm.")
+            text = "Packages are installed with pnpm."
+            done = await ask(client, "remember", text=text, instead_of="npm")
+            assert "Replaces note" in done
+
+    run(story)
+
+    assert [r.what for r in records(home, "superseded_by <> ''")] == [
+        "Packages are installed with npm."
+    ]
+
+
 def test_a_repeat_names_the_known_record(tmp_path: Path) -> None:
     home = tmp_path / "home"
 

@@ -6,7 +6,6 @@ from memory_fabric import ids
 from memory_fabric.capture.aliases import aliases_in
 from memory_fabric.capture.confidence import PURPOSE
 from memory_fabric.capture.known_names import KnownNames
-from memory_fabric.capture.near_duplicates import in_known_words
 from memory_fabric.capture.polarity import clause_around, is_denied, is_left
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
@@ -49,10 +48,9 @@ def state(
 ) -> tuple[Record | None, bool]:
     """Store one record that was stated on purpose; return it as saved, and True if it is new.
 
-    A record that says the same in nearly the same words is confirmed instead. It closes the records
-    (ids) in `instead_of`, as far as its trust allows, and no others; an `echo` does not count as an
-    occurrence. The record is None if it was forgotten and must not be restored, if it is too
-    uncertain, or if nothing but a secret was said.
+    It closes the records (ids) in `instead_of`, as far as its trust allows, and no others; an
+    `echo` does not count as an occurrence. The record is None if it was forgotten and must not be
+    restored, if it is too uncertain, or if nothing but a secret was said.
     """
     if "[redacted: " in record.what:
         # late: only for stated records
@@ -67,7 +65,6 @@ def state(
         record = for_everybody(record, memory)
     unread = Unread()
     made = joined_to_project(_bounded(record)._replace(id=record.id or ids.new_id()), memory)
-    made = unread.attempt(made, in_known_words, memory, made, provenance)
     stored = memory.remember(made, provenance, instead_of, echo=echo)
     is_new = stored is not None and stored.id == made.id
     if stored is not None and is_new and stored.confidence >= STORED_FROM:

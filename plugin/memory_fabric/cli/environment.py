@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Annotated
+
+import typer
 
 from memory_fabric.cli import show
 from memory_fabric.config import Settings, home_path, read_settings
@@ -14,6 +17,16 @@ from memory_fabric.store import files, settings_file
 from memory_fabric.store.memory import Memory
 
 SOURCE = "cli"
+MAX_STEP_CHARS = 60
+# The option by which several commands make one step for undo.
+Step = Annotated[
+    str,
+    typer.Option(
+        "--step",
+        metavar="NAME",
+        help="Make this one step with other changes of the name, for `undo --step NAME`.",
+    ),
+]
 REPAIR_DOMAINS = (
     "It may isolate a domain: until it is repaired, hooks and tools recall and store nothing. "
     "Correct it."
@@ -73,9 +86,14 @@ def plugin_root() -> str:
 
 
 @contextmanager
-def open_memory(*, repair: bool = False) -> Iterator[Memory]:
-    """Open the memory of this folder and close it afterwards; `repair` as in Memory.open."""
+def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
+    """Open the memory of this folder and close it afterwards; `repair` as in Memory.open.
+
+    Changes of one `step` are undone together. Raises BadInput for a step that is no name.
+    """
+    check_step(step)
     memory = Memory.open(settings(), repair=repair)
+    memory.batch = step
     try:
         yield memory
     finally:
@@ -83,6 +101,17 @@ def open_memory(*, repair: bool = False) -> Iterator[Memory]:
         for why in files.refused_files.values():
             show.warn(why)
         files.refused_files.clear()
+
+
+def check_step(step: str) -> None:
+    """Raise BadInput if a step is no name."""
+    is_plain = all(c.isalnum() or c in "-_." for c in step)
+    if len(step) > MAX_STEP_CHARS or not is_plain:
+        raise BadInput(
+            "--step",
+            f"{step!r} cannot name a step.",
+            remedy="Use letters, digits and hyphens, as in review-1a2b3c4d.",
+        )
 
 
 def provenance(trust: str = "user") -> Provenance:

@@ -85,6 +85,13 @@ COMMANDS = (
         "Remember a decision, a rule, what worked or failed.",
     ),
     Command(
+        "edit",
+        "commands.edit",
+        "edit",
+        CHANGE,
+        "Change the words, type, scope or reason of a memory.",
+    ),
+    Command(
         "forget",
         "commands.forget",
         "forget",
@@ -110,7 +117,14 @@ COMMANDS = (
         "commands.candidates",
         "candidates",
         CHANGE,
-        "List statements that were heard only once, and rules that were corrected twice.",
+        "List sentences that were heard and not noted.",
+    ),
+    Command(
+        "review",
+        "commands.candidates",
+        "review",
+        CHANGE,
+        "List what is due for review: candidates, contradictions, stale memories, near duplicates.",
     ),
     Command(
         "undo",

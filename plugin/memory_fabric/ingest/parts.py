@@ -7,24 +7,39 @@ confidence that the sender states.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 
 from memory_fabric import ids
 from memory_fabric.capture.statement import statement
 from memory_fabric.capture.unreadable import Unread
 from memory_fabric.ingest_protocol import BETWEEN
-from memory_fabric.models import GENERALIZABLE_FROM, INGEST, Provenance, Record
+from memory_fabric.models import (
+    ALSO,
+    GENERALIZABLE_FROM,
+    INGEST,
+    WHEN,
+    Provenance,
+    Record,
+    record_type,
+)
+from memory_fabric.notes.grammar import parse
+from memory_fabric.notes.replaced import alternatives
+from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.session.compaction_summary import summary_text
 from memory_fabric.text import one_line, same_form, without_injected, words
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from memory_fabric.notes.grammar import Note
     from memory_fabric.store.ingest_queue import Claimed
 
 TRUST, ROLE = "tool", "assistant"
 MAX_TURN_CHARS = 16 << 10
+# The most notes of one text; stated decisions are not limited.
+MAX_NOTES = 60
 # A shorter text is a greeting or a sign of life.
 LEAST_WORDS = 3
 # Characters of a message that are searched for words.
@@ -112,14 +127,16 @@ def episodes(claimed: Claimed, said: Iterable[Turn]) -> list[dict[str, str]]:
 def records(
     claimed: Claimed, known: Mapping[str, str], unread: Unread | None = None
 ) -> list[Record]:
-    """Return the records of a text, each with an id of its own: its stated decisions.
+    """Return the records of a text, each with an id of its own: its stated decisions, and notes.
 
-    `known` maps the `name_key`s of existing entities to their names. The summary is kept as turns
-    only. Unreadable decisions are stored with their words alone, and counted in `unread`.
+    `known` maps the `name_key`s of existing entities to their names. Apart from lines of notes the
+    summary is kept as turns only. Unreadable texts are stored with their words alone, and counted
+    in `unread`.
     """
     unread = unread or Unread()
     sure = claimed.ingest.confidence
     stated = [_decision(text, known, unread) for text in _decisions(claimed)]
+    stated += [_noted(note, known, unread) for note in _notes(claimed)]
     at = provenance(claimed).at
     return [
         record._replace(
@@ -141,6 +158,27 @@ def _decisions(claimed: Claimed) -> list[str]:
 def _decision(text: str, known: Mapping[str, str], unread: Unread) -> Record:
     """Return a stated decision, with the reason and the alternatives in its text."""
     return unread.attempt(Record("decision", text), _stated, text, known)
+
+
+def _notes(claimed: Claimed) -> Sequence[Note]:
+    text = without_injected(summary_text(claimed.ingest.session_summary))
+    return [
+        note._replace(text=without_secrets(note.text)) for note in parse(text).notes[:MAX_NOTES]
+    ]
+
+
+def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> Record:
+    """Return the record of a note. It replaces nothing, and its quotation is not checked."""
+    read = partial(
+        statement,
+        type=note.kind,
+        why=without_secrets(note.why),
+        alternatives=tuple(map(without_secrets, alternatives(note.instead_of))),
+        known=known,
+    )
+    record = unread.attempt(Record(record_type(note.kind), note.text), read, note.text)
+    stated = {WHEN: without_secrets(note.when), ALSO: without_secrets(note.also)}
+    return record._replace(evidence={key: value for key, value in stated.items() if value})
 
 
 def _stated(text: str, known: Mapping[str, str]) -> Record:

@@ -61,7 +61,8 @@ def _insert() -> re.Pattern[str]:
 
 @cache
 def _inserted_row() -> re.Pattern[str]:
-    return re.compile(r"\(((?:'[^'\n]{0,400}'|[^()';]{1,400}){1,64})\)")
+    # Possessive: what is between two quotes can be divided in many ways, which all fail alike.
+    return re.compile(r"\(((?:'[^'\n]{0,400}+'|[^()';]{1,400}+){1,64}+)\)")
 
 
 @cache

@@ -16,16 +16,15 @@ NOTICES = "notices.jsonl"
 LOCK_S = 0.2
 
 
-def add(home: str, text: str, *, place: str = "", about: str = "") -> None:
+def add(home: str, text: str, *, place: str = "") -> None:
     """Save a notice for the next event that can show one. Raises OSError, TimeoutError.
 
-    With `place` (a project's id) it waits for the start of a session there. `about` is the id of
-    the record that it concerns, by which it can be withdrawn.
+    With `place` (a project's id) it waits for the start of a session there.
     """
     # late: slow to import, and only needed with a notice
     from memory_fabric.redaction.redact import redact
 
-    more = {"place": place, "about": about} if place or about else {}
+    more = {"place": place} if place else {}
     path = os.path.join(home, NOTICES)
     with files.Locked(path + ".lock", LOCK_S):
         files.append_lines(path, [{"text": redact(text), **more}])
@@ -38,11 +37,6 @@ def take(home: str, place: str = "") -> list[str]:
     """
     lines = _take_out(home, lambda line: line.get("place", "") in ("", place))
     return list(dict.fromkeys(str(line.get("text", "")) for line in lines if line.get("text")))
-
-
-def withdraw(home: str, about: str) -> None:
-    """Delete the notices about a record; never raises, as `take`."""
-    _take_out(home, lambda line: line.get("about") == about)
 
 
 def _take_out(home: str, fits: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:

@@ -1,136 +1,262 @@
-"""candidates: confirm or drop statements that are not memories yet."""
+"""candidates, review: confirm or drop what is no memory yet, and list what is due for review."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import typer
 
-from memory_fabric.cli import environment, formatting, show
+from memory_fabric.cli import environment, formatting, review_report, show
 from memory_fabric.errors import BadInput, StoreUnavailable
-from memory_fabric.ids import short_id, timestamp
+from memory_fabric.ids import new_id, short_id, timestamp
 from memory_fabric.models import Record
 from memory_fabric.store.history import candidates as store
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.operations import occurrences
-from memory_fabric.text import cut, one_line
+from memory_fabric.text import one_line
 
-MAX_TEXT_CHARS = 160
 NOTHING = (
-    "No candidates. A statement without a reason waits here until another session repeats it; a "
-    "rule that you had to correct twice is proposed here to be pinned."
+    "No candidates. A sentence that sounded like a rule or a decision, and that the assistant did "
+    "not note, waits here until you keep or drop it."
 )
+NOTHING_GLOBAL = "No memory of this project or of yours is proposed for every project."
+Done = tuple[str, Record]
 
 
 def candidates(
     keep: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             "--keep",
             metavar="ID",
-            help="Remember a candidate as your own statement, or pin a rule that was corrected "
-            "twice.",
+            help="Remember a candidate as your own statement; can be repeated.",
         ),
-    ] = "",
+    ] = None,
     drop: Annotated[
-        str,
+        list[str] | None,
+        typer.Option("--drop", metavar="ID", help="Forget a candidate; can be repeated."),
+    ] = None,
+    for_all: Annotated[
+        bool,
         typer.Option(
-            "--drop",
-            metavar="ID",
-            help="Forget a candidate, or leave such a rule unpinned and do not propose it again.",
+            "--global",
+            help="List memories that may hold in every project instead, without names, as they "
+            "would be kept. --keep stores one with scope global, --drop leaves it in its project.",
         ),
-    ] = "",
+    ] = False,
+    step: environment.Step = "",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Answer in JSON: `candidates` and `corrected_twice`.")
+        bool,
+        typer.Option(
+            "--json",
+            help="Answer in JSON: `candidates` or, with --global, `global`; with --keep or --drop "
+            "`done` and `record` of the first, and `results` for all.",
+        ),
     ] = False,
 ) -> int:
-    """List statements that were heard only once, and rules that were corrected twice.
+    """List sentences that were heard and not noted.
 
-    Shows the date, session and confidence of each, and what it lacks to become a memory; rules
-    only if they are not pinned. A candidate is not given to sessions, not found by
-    `memory-fabric recall` and not written to MEMORY.md. It is dropped if it is not repeated within
-    90 days.
+    Shows those first that you said again in other sessions, then the newest, each with the prompt
+    and what the assistant had said before it. A candidate is not given to sessions as a memory, not
+    found by `memory-fabric recall` and not written to MEMORY.md. It becomes a memory if you keep
+    it, or if the assistant notes it with `From: [id]`, and is dropped after 90 days. One
+    `memory-fabric undo` takes back everything that one command kept and dropped.
     """
-    if keep and drop:
-        raise BadInput("--keep", "Use either --keep or --drop, not both.")
-    with environment.open_memory() as memory:
-        if keep or drop:
-            done, record = _confirm_or_drop(memory, keep or drop, bool(keep))
+    wanted = _wanted(keep or (), drop or ())
+    with environment.open_memory(step=step) as memory:
+        if wanted:
+            memory.batch = step or new_id()
+            settle = _settled_for_everybody if for_all else _settled
+            done = [change() for change in [settle(memory, *one) for one in wanted]]
             memory.flush()
-            if as_json:
-                show.json_out({"done": done, "record": formatting.as_json(record)})
-            else:
-                show.line(f"{done.capitalize()}: {_line(record)}")
+            _tell(done, as_json)
             return 0
-        found = store.waiting(memory)
-        store.note_shown(memory, found, timestamp())
-    if as_json:
-        show.json_out(_as_json(found))
+        if for_all:
+            proposed = [(r, *_as_kept(memory, r)) for r in store.for_everybody(memory)]
+        else:
+            found = store.waiting(memory)
+            store.note_shown(memory, found, timestamp())
+    if for_all:
+        _show_global(proposed, as_json)
+    elif as_json:
+        missing = {"missing": store.MISSING}
+        show.json_out({"candidates": [formatting.as_json(r) | missing for r in found]})
     else:
         _show(found)
     return 0
 
 
-def _confirm_or_drop(memory: Memory, identifier: str, keep: bool) -> tuple[str, Record]:
-    """Return a word for what was done, and the record after (or before) it."""
-    record, seen, kind = store.named(memory, identifier)
-    by = environment.provenance()
-    if record.status != "candidate":
-        settle, done = (store.pin, "pinned") if keep else (store.decline, "left unpinned")
-        return done, settle(memory, record, seen, kind, by)
+def _wanted(keep: Sequence[str], drop: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return each id with True if it is to be kept. Raises BadInput for one that is to be both."""
+    both = [name for name in keep if name in drop]
+    if both:
+        raise BadInput("--keep", f"Use either --keep or --drop for {both[0]}, not both.")
+    return [(name, name in keep) for name in dict.fromkeys((*keep, *drop))]
+
+
+def _settled(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
+    """Return the change that keeps or drops a candidate. Raises NotFound, BadInput."""
+    record, by = store.named(memory, name), environment.provenance()
+
+    def change() -> Done:
+        if not keep:
+            memory.forget([record.id], by)
+            return "forgotten", record
+        from memory_fabric.capture import remember  # not needed to list
+
+        kept = remember.keep(memory, record, by)
+        if kept is None:
+            raise StoreUnavailable(
+                "", "The candidate could not be stored.", remedy="Run memory-fabric doctor."
+            )
+        return "remembered", kept
+
+    return change
+
+
+def _settled_for_everybody(memory: Memory, name: str, keep: bool) -> Callable[[], Done]:
+    """Return the change that makes a memory global, or ends the proposal.
+
+    Raises NotFound, BadInput.
+    """
+    found, by = store.named_for_everybody(memory, name), environment.provenance()
+    record = found[0]
     if not keep:
-        memory.forget([record.id], by)
-        return "forgotten", record
-    from memory_fabric.capture import remember  # not needed to list
+        return lambda: ("left in its project", store.settle_for_everybody(memory, found, by))
+    from memory_fabric.capture.identifying_names import for_everybody  # not needed to list
 
-    kept = remember.keep(memory, record, by)
-    if kept is None:
-        raise StoreUnavailable(
-            "", "The candidate could not be stored.", remedy="Run memory-fabric doctor."
-        )
-    return "remembered", kept
+    cleaned = for_everybody(record._replace(id="", scope="global", pinned=False), memory)
 
+    def change() -> Done:
+        made = memory.remember(cleaned, by)
+        if made is None:
+            raise BadInput(
+                "--keep",
+                f"{short_id(record.id)} was forgotten in scope global.",
+                remedy="State it again with remember --global.",
+            )
+        store.settle_for_everybody(memory, found, by, made.id)
+        return "remembered for every project", made
 
-def _as_json(found: store.Waiting) -> dict[str, Any]:
-    return {
-        "candidates": [
-            formatting.as_json(r) | {"missing": store.missing([r])} for r in found.candidates
-        ],
-        "corrected_twice": [
-            formatting.as_json(r) | {"corrected": occurrences.times(r)} for r in found.proposals
-        ],
-    }
+    return change
 
 
-def _show(found: store.Waiting) -> None:
-    if not (found.candidates or found.proposals):
+def _as_kept(memory: Memory, record: Record) -> tuple[str, str]:
+    """Return the text without names, or the reason why it cannot be kept for every project."""
+    from memory_fabric.capture.identifying_names import for_everybody
+
+    try:
+        kept = for_everybody(record, memory)
+    except BadInput as error:
+        return "", str(error)
+    return f"{kept.what} — {kept.why}" if kept.why else kept.what, ""
+
+
+def _tell(done: Sequence[Done], as_json: bool) -> None:
+    told = [{"done": what, "record": formatting.as_json(record)} for what, record in done]
+    if as_json:
+        show.json_out(told[0] | {"results": told})
+        return
+    for what, record in done:
+        about = f"{record.type} {short_id(record.id)}, {one_line(record.what)}"
+        show.line(f"{what.capitalize()}: {about}")
+
+
+def _show(found: Sequence[Record]) -> None:
+    if not found:
         show.line(NOTHING)
         return
-    if found.candidates:
-        show.line("Heard once, not a memory yet", style="bold")
-        columns = ("id", "type", "since", "session", "sure", "what")
-        show.table(columns, [_row(r) for r in found.candidates])
-        lacking = store.missing(found.candidates)
-        show.line(f"Missing: {lacking}. --keep ID remembers a candidate, --drop ID forgets it.")
-    if found.proposals:
-        show.line("Corrected twice, not pinned", style="bold")
-        show.table(("id", "corrected", "what"), [_proposal(r) for r in found.proposals])
-        show.line("--keep ID (or memory-fabric pin ID) pins one, --drop ID leaves it unpinned.")
+    show.line("Heard, not noted", style="bold")
+    show.table(("id", "type", "since", "session", "sure", "what"), [_row(r) for r in found])
+    show.line(f"Missing: {store.MISSING}. --keep ID remembers one, --drop ID forgets it.")
 
 
 def _row(record: Record) -> Sequence[str]:
-    said = cut(one_line(record.what), MAX_TEXT_CHARS)
     where = f"{short_id(record.session)}, {record.source}" if record.session else record.source
-    day = record.created_at[:10]
-    return (short_id(record.id), record.type, day, where, f"{record.confidence:.2f}", said)
+    day, sure = record.created_at[:10], f"{record.confidence:.2f}"
+    return (
+        short_id(record.id),
+        record.type,
+        day,
+        where,
+        sure,
+        "\n".join(review_report.lines_of(record)),
+    )
 
 
-def _proposal(record: Record) -> Sequence[str]:
-    days = ", ".join(dict.fromkeys(at[:10] for at in occurrences.times(record)))
-    times = f"{len(occurrences.times(record))} times, {days}"
-    return (short_id(record.id), times, cut(one_line(record.what), MAX_TEXT_CHARS))
+def _show_global(found: Sequence[tuple[Record, str, str]], as_json: bool) -> None:
+    if as_json:
+        told = [formatting.as_json(r) | {"as_kept": text, "refused": why} for r, text, why in found]
+        show.json_out({"global": told})
+    elif found:
+        show.line("May hold in every project; without names", style="bold")
+        rows = [(short_id(r.id), r.type, text or f"refused: {why}") for r, text, why in found]
+        show.table(("id", "type", "as it would be kept"), rows)
+        show.line("--keep ID --global keeps one for every project, --drop ID --global ends this.")
+    else:
+        show.line(NOTHING_GLOBAL)
 
 
-def _line(record: Record) -> str:
-    return f"{record.type} {short_id(record.id)}, {one_line(record.what)}"
+def review(
+    holds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--holds",
+            metavar="ID",
+            help="Confirm a memory: it still holds, also next to one that seems to contradict or "
+            "repeat it; can be repeated.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(min=1, max=100, metavar="N", help="The number of things to show.")
+    ] = 3,
+    step: environment.Step = "",
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Answer in JSON: `due` (kind, record, others, days), `total` of each kind, and a "
+            "new `step`; with --holds as `candidates --keep` does.",
+        ),
+    ] = False,
+) -> int:
+    """List what is due for review: candidates, contradictions, stale memories, near duplicates.
+
+    Decide with `candidates --keep` or `--drop`, `edit --text`, `edit --instead-of` (which makes two
+    one), `forget` or `review --holds`, and give each the step that is shown, so that one undo takes
+    all of it back. What was confirmed or edited is due again when it is stale.
+    """
+    from memory_fabric.recall.review import due  # not needed for --help
+
+    with environment.open_memory(step=step) as memory:
+        if holds:
+            return _confirmed(memory, holds, step or new_id(), as_json)
+        found = due(memory, timestamp())
+        shown = [one.record for one in found[:limit] if one.record.status == "candidate"]
+        store.note_shown(memory, shown, timestamp())
+        failures = list(memory.failures)
+    step = step or f"review-{short_id(new_id())}"
+    if as_json:
+        show.json_out(review_report.as_json(found, limit, step) | {"failures": failures})
+    else:
+        review_report.show_due(found, limit, step)
+        for failure in failures:
+            show.warn(failure)
+    return 0
+
+
+def _confirmed(memory: Memory, names: Sequence[str], step: str, as_json: bool) -> int:
+    from memory_fabric.capture import edit  # not needed to list
+
+    by, memory.batch = environment.provenance(), step
+    chosen = [edit.editable(memory, name) for name in dict.fromkeys(names)]
+    for one in chosen:
+        if one.record.status == "candidate":
+            id_ = short_id(one.record.id)
+            raise BadInput(
+                "--holds", f"{id_} is a candidate.", remedy=f"Use candidates --keep {id_}."
+            )
+    done = [edit.confirm(memory, one, by) for one in chosen]
+    memory.flush()
+    _tell([("confirmed", record) for record in done], as_json)
+    return 0

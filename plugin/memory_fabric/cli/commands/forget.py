@@ -74,6 +74,7 @@ def forget(
         bool,
         typer.Option("--everywhere", help="With --purge: in all projects of this home."),
     ] = False,
+    step: environment.Step = "",
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Answer in JSON: the matches and how many were forgotten."),
@@ -98,7 +99,9 @@ def forget(
     text = " ".join(what)
     if (exact or inside or everywhere) and not purge:
         raise BadInput("--exact", "--exact, --inside and --everywhere need --purge.")
-    with environment.open_memory() as memory:
+    if step and purge:
+        raise BadInput("--step", "A purge cannot be undone, so it is no part of a step.")
+    with environment.open_memory(step=step) as memory:
         if purge and (yes or confirm) and _resume(memory, text, as_json):
             return 0
         if purge:

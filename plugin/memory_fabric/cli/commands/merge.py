@@ -19,6 +19,7 @@ def merge(
         list[str], typer.Argument(metavar="NAME...", help="The entities to merge into it.")
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Merge the entities of the preview.")] = False,
+    step: environment.Step = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="Answer in JSON: the merged entities.")
     ] = False,
@@ -28,7 +29,7 @@ def merge(
     Their observations and relations move to the first, and their names become its aliases;
     `memory-fabric undo` separates them again.
     """
-    with environment.open_memory() as memory:
+    with environment.open_memory(step=step) as memory:
         plan = merging.plan(memory, into, names)
         result = merging.merge(memory, plan, environment.provenance()) if yes else {}
         if yes:

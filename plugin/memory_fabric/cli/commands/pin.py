@@ -8,7 +8,7 @@ import typer
 
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.ids import short_id
-from memory_fabric.store import notices, records
+from memory_fabric.store import records
 from memory_fabric.store.history import resolve
 from memory_fabric.text import one_line
 
@@ -25,7 +25,6 @@ def pin(
             pinned = record._replace(pinned=not off)
             payload = {"record": records.as_object(pinned), "seen_in": seen}
             memory.write("put_record", payload, environment.provenance(), store=kind)
-            notices.withdraw(memory.settings.home, record.id)
             memory.flush()
         if as_json:
             show.json_out(formatting.as_json(record._replace(pinned=not off)))

@@ -36,6 +36,12 @@ def undo(
             help="Show all changes of a session, newest first; with `--yes` undo them.",
         ),
     ] = "",
+    step: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Undo all changes that commands made with `--step NAME`."
+        ),
+    ] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Undo the changes of the preview.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Answer in JSON: the changes, and the result for each.")
@@ -46,14 +52,16 @@ def undo(
     An undo is a change, too, and can be undone by its id. Without an id or `--last` it only shows
     what would be undone.
     """
-    if sum(map(bool, (identifier, last, session))) > 1:
+    if sum(map(bool, (identifier, last, session, step))) > 1:
         raise BadInput(
-            "--last", "An id, --last and --session exclude each other.", remedy="Use one of them."
+            "--last",
+            "An id, --last, --session and --step exclude each other.",
+            remedy="Use one of them.",
         )
     with environment.open_memory() as memory:
-        chosen = _chosen(memory, identifier, session)
+        chosen = _chosen(memory, identifier, session, step)
         described = [trace.described(memory, change) for change in chosen]
-        done = bool(identifier or last or yes) and (yes or not session)
+        done = bool(identifier or last or step or yes) and (yes or not session)
         undone = undoing.undo(memory, chosen, environment.provenance()) if done else []
     if as_json:
         show.json_out(_as_json(described, undone))
@@ -64,9 +72,11 @@ def undo(
     return 0 if not undone or any(one.by for one in undone) else 1
 
 
-def _chosen(memory: Memory, identifier: str | None, session: str) -> list[Change]:
+def _chosen(memory: Memory, identifier: str | None, session: str, step: str) -> list[Change]:
     if session:
         return undoing.of_session(memory, session)
+    if step:
+        return undoing.of_step(memory, step)
     named = changes.by_id(memory, identifier) if identifier else undoing.last(memory)
     return changes.together(memory, named)
 

@@ -163,10 +163,18 @@ def _scope(arguments: Mapping[str, Any]) -> str:
 
 
 def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> list[Record]:
-    """Return the record that the call replaces. Raises NotFound, and BadInput for another kind."""
+    """Return the record that the call replaces, by its id or by words that mean it for certain.
+
+    Raises NotFound for an unknown id, and BadInput for a record of another scope or domain.
+    """
     name = _bare(arguments.get("instead_of", ""))
-    if not name or not looks_like_id(name):
+    if not name:
         return []
+    if not looks_like_id(name):
+        from memory_fabric.notes.replaced import named  # late: rare
+
+        found = named(memory, name, record.what)
+        return [old for old in found if (old.scope, old.domain) == (record.scope, record.domain)]
     old = record_by_id(memory, name)[0]
     if (old.scope, old.domain) != (record.scope, record.domain):
         raise BadInput(

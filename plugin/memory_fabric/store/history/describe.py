@@ -11,6 +11,8 @@ from memory_fabric.text import cut, first_of, many, one_line
 
 MAX_CHARS = 200
 MAX_NAMES = 4
+# The parts of a record that people change; the others follow from them.
+_FIELDS = ("type", "scope", "why", "status")
 Find = Callable[[str], Change | None]
 
 
@@ -102,12 +104,17 @@ def _changed(payload: Payload, inverse: Inverse) -> str:
     new = payload["record"]
     old = next((s["payload"]["record"] for s in inverse if s["kind"] == "put_record"), None)
     if old is None:
-        return f"stored {_record(new)}"
+        moved = payload.get("moved_from")
+        moved = f"moved from scope {moved} to {new['scope']}: " if moved else "stored "
+        return f"{moved}{_record(new)}"
+    if new.get("what") != old.get("what"):
+        return f"reworded {_record(new)}; before: {old['what']}"
     if bool(old.get("pinned")) != bool(new.get("pinned")):
         return f"{'pinned' if new.get('pinned') else 'unpinned'} {_record(new)}"
     if new.get("superseded_by") and not old.get("superseded_by"):
         return f"superseded {_record(new)} by {short_id(new['superseded_by'])}"
-    fields = [name for name in new if new.get(name) != old.get(name)]
+    named = [name for name in new if name in _FIELDS and new.get(name) != old.get(name)]
+    fields = named or [name for name in new if new.get(name) != old.get(name)]
     return f"changed {', '.join(fields) or 'nothing'} of {_record(new)}"
 
 
@@ -120,14 +127,16 @@ def _forgot(payload: Payload, inverse: Inverse) -> str:
     parts += payload.get("entityNames") or ()
     for item in payload.get("deletions") or ():
         parts.append(f"{many(len(item['observations']), 'observation')} of {item['entityName']}")
+    if payload.get("moved_to"):
+        return f"moved to scope {payload['moved_to']}: {_joined(parts)}"
     turns = payload.get("turns") or ()
     parts += [many(len(turns), "turn")] if turns else []
     return f"forgot {_joined(parts) or 'nothing'}"
 
 
 def _linked(payload: Payload, inverse: Inverse) -> str:
-    opened = [short_id(link["id"]) for link in payload["links"] if not link["by"]]
-    closed = [short_id(link["id"]) for link in payload["links"] if link["by"]]
+    opened = [short_id(link["id"]) for link in payload["links"] if not link["at"]]
+    closed = [short_id(link["id"]) for link in payload["links"] if link["at"]]
     parts = [f"opened {_names(opened)} again"] if opened else []
     return _joined(parts + ([f"closed {_names(closed)}"] if closed else []))
 

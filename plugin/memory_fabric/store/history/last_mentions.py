@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 ENTITY, RECORD = "entity", "record"
 CHUNK = 500
+# The key of a record's evidence with the time at which the user confirmed or reworded it.
+CONFIRMED = "confirmed"
 # Memories that pruning may suggest: still valid, own, not pinned, and not ending by themselves.
 _PRUNABLE = (
     "status = 'active' AND pinned = 0 AND superseded_by = '' AND (valid_to = '' OR valid_to > ?) "
     f"AND scope <> 'local' AND source <> '{OTHERS}'"
 )
-_RECORDS = "SELECT seq, id, type, created_at, sightings FROM records"
+_STATED_AT = (
+    f"max({{0}}created_at, coalesce(json_extract({{0}}body, '$.evidence.{CONFIRMED}'), ''))"
+)
+_RECORDS = f"SELECT seq, id, type, {_STATED_AT.format('')} AS at, sightings FROM records"
 _ENTITIES = """
     SELECT e.id, e.name, e.type,
         coalesce(max(o.created_at), max(e.created_at,
@@ -31,8 +36,8 @@ _ENTITIES = """
         coalesce(max(o.id), 0), count(o.id)
     FROM entities AS e LEFT JOIN observations AS o ON o.entity = e.id
 """
-_MENTIONS = """
-    SELECT at.entity, r.type, max(r.created_at), max(r.pinned) FROM (
+_MENTIONS = f"""
+    SELECT at.entity, r.type, max({_STATED_AT.format("r.")}), max(r.pinned) FROM (
         SELECT o.entity AS entity, c.record AS record FROM claims AS c
         JOIN observations AS o ON o.id = c.row WHERE c.kind = 'observations'
         UNION SELECT l.source, c.record FROM claims AS c
@@ -90,7 +95,7 @@ def records(db: Database, before: str, now: str) -> list[AgedMemory]:
     """Return own records from before that are still valid, neither pinned nor local,
     without texts.
     """
-    found = db.rows(f"{_RECORDS} WHERE created_at < ? AND {_PRUNABLE}", (before, now))
+    found = db.rows(f"{_RECORDS} WHERE at < ? AND {_PRUNABLE}", (before, now))
     return [_record(db.kind, row) for row in found]
 
 

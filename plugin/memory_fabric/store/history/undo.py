@@ -60,6 +60,18 @@ def of_session(memory: Memory, session: str) -> list[Change]:
     return left
 
 
+def of_step(memory: Memory, step: str) -> list[Change]:
+    """Return the changes of a named step that are not undone, newest first. Raises NotFound."""
+    left = [change for change in changes.of_batch(memory, step) if not change.undone]
+    if not left:
+        raise NotFound(
+            step,
+            f"No change was made with --step {step}, or it is undone already.",
+            remedy="memory-fabric history shows changes.",
+        )
+    return left
+
+
 def prospect(change: Change) -> str:
     """Return the reason why a change cannot be undone; empty if it can."""
     if change.kind == "purged":

@@ -24,7 +24,7 @@ from memory_fabric.models import (
     text_with_reason,
 )
 from memory_fabric.store import records
-from memory_fabric.store.operations import occurrences, restore, rows, supersede_effects, tombstones
+from memory_fabric.store.operations import restore, rows, supersede_effects, tombstones
 from memory_fabric.text import same_form
 from memory_fabric.values import Value
 
@@ -47,9 +47,9 @@ def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
     """Store a record and its share of the graph; a repeat of a known one only strengthens it.
 
     Result: `record` as stored (None when it was forgotten before), and `repeated`. A candidate
-    becomes active when a second session states it, and a correction counts its turns; an `echo` of
-    what was said before does not count. A forgotten record comes back only when the user states it
-    again later. Records that the payload `supersedes` are closed, if this one may close them.
+    becomes active when a second session states it; an `echo` of what was said before does not
+    count. A forgotten record comes back only when the user states it again later. Records that the
+    payload `supersedes` are closed, if this one may close them.
     """
     new = records.from_object(payload["record"])
     result, inverse = _remembered(c, new, by, echo=payload.get("echo") is True)
@@ -83,8 +83,7 @@ def _remembered(c: sqlite3.Connection, new: Record, by: Provenance, *, echo: boo
     second = len(sessions) > len(seen) and bool(new.session)
     stored = _strengthened(old, new, second)
     if not echo:
-        counted = occurrences.counted(old, new, new.session in seen)
-        stored = stored._replace(evidence=_with_stated(counted, old, new))
+        stored = stored._replace(evidence=_with_stated(old, new))
     if stored == old and sessions == seen:
         return _result(old, repeated=True), []
     change = _replace(c, old, stored, sessions)
@@ -335,13 +334,13 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
     )
 
 
-def _with_stated(evidence: Mapping[str, Any], old: Record, new: Record) -> Mapping[str, Any]:
+def _with_stated(old: Record, new: Record) -> Mapping[str, Any]:
     """Add to the evidence of a record what a repeat states beside it, unless its trust is lower."""
     trusts = TRUST_ORDER.get(new.trust, 0), TRUST_ORDER.get(old.trust, 0)
     stated = {key: new.evidence[key] for key in (WHEN, ALSO, QUOTATION) if new.evidence.get(key)}
     if not stated or trusts[0] < trusts[1]:
-        return evidence
-    return {**evidence, **stated} if trusts[0] > trusts[1] else {**stated, **evidence}
+        return old.evidence
+    return {**old.evidence, **stated} if trusts[0] > trusts[1] else {**stated, **old.evidence}
 
 
 def _named_by_both(old: Record, new: Record) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:

@@ -1,0 +1,164 @@
+"""review: what is due for a decision is listed in order, decided, and undone as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cli.shell import Shell
+from memory_fabric.config import read_settings
+from memory_fabric.models import CONTRADICTS, Provenance, Record
+from memory_fabric.store import records
+from memory_fabric.store.memory import Memory
+
+
+@pytest.fixture
+def memory(shell: Shell) -> Memory:
+    """The memory of the shell's project, as hooks have it."""
+    environ = {**shell.environ, "CLAUDE_PROJECT_DIR": str(shell.project)}
+    return Memory.open(read_settings(environ, {}))
+
+
+def put(memory: Memory, what: str, **fields: Any) -> str:
+    """Store a record of the user as it is; return its id."""
+    made = memory.remember(Record("decision", what, confidence=0.9), Provenance("cli", "user"))
+    assert made is not None
+    if fields:
+        payload = {"record": records.as_object(made._replace(**fields)), "seen_in": [""]}
+        memory.write("put_record", payload, Provenance("cli", "user"), store="project")
+    return str(made.id)
+
+
+def hear(memory: Memory, what: str, **evidence: Any) -> str:
+    by = Provenance("prompt", trust="user", session="a-session-0001")
+    heard = memory.remember(Record("constraint", what, confidence=0.4, evidence=evidence), by)
+    assert heard is not None
+    return str(heard.id)
+
+
+def due(shell: Shell) -> list[tuple[str, str]]:
+    told = shell.run("review", "--json", "--limit", "50").json
+    return [(one["kind"], one["record"]["id"]) for one in told["due"]]
+
+
+OLD = "2020-01-01T00:00:00.000Z"
+
+
+@pytest.fixture
+def filled(memory: Memory) -> dict[str, str]:
+    """Ids of one of each kind, and of what each is about."""
+    mongo = put(memory, "We use MongoDB for the order archive")
+    return {
+        "duplicate of": put(memory, "Deploys to staging run every night at two"),
+        "duplicate": put(memory, "Deploys to staging now run every night at two"),
+        "stale": put(memory, "Sessions are kept in Redis", created_at=OLD, valid_from=OLD),
+        "contradicted": mongo,
+        "contradiction": put(
+            memory, "The order archive is in Postgres", evidence={CONTRADICTS: [mongo]}
+        ),
+        "candidate": hear(memory, "don't start it", prompt="stop. don't start it"),
+    }
+
+
+def test_nothing_is_due_at_first(shell: Shell) -> None:
+    done = shell.run("review")
+
+    assert (done.status, done.out) == (0, "Nothing is due for review.\n")
+    assert shell.run("review", "--json").json["due"] == []
+
+
+def test_candidates_come_first_then_contradictions_stale_and_duplicates(
+    shell: Shell, filled: dict[str, str]
+) -> None:
+    names = ("candidate", "contradiction", "stale", "duplicate")
+
+    assert due(shell) == [(name, filled[name]) for name in names]
+
+
+def test_three_are_shown_with_what_they_are_about_and_the_rest_is_counted(
+    shell: Shell, filled: dict[str, str]
+) -> None:
+    plain = shell.run("review").out
+    told = shell.run("review", "--json").json
+
+    for name in ("candidate", "contradiction", "contradicted", "stale"):
+        assert filled[name][-8:] in plain
+    assert filled["duplicate"][-8:] not in plain
+    assert "prompt: stop. don't start it" in plain
+    assert "1 near duplicate more (--limit)" in plain
+    assert "days old" in plain
+    assert len(told["due"]) == 3
+    assert told["total"] == {"candidate": 1, "contradiction": 1, "stale": 1, "duplicate": 1}
+    assert told["due"][1]["others"][0]["id"] == filled["contradicted"]
+    assert told["step"].startswith("review-")
+
+
+def test_decided_by_several_commands_it_is_undone_as_one(
+    shell: Shell, memory: Memory, filled: dict[str, str]
+) -> None:
+    before = shell.run("recall", "--json").json
+    step = shell.run("review", "--json").json["step"]
+
+    for words in (
+        ("candidates", "--keep", filled["candidate"]),
+        ("edit", filled["candidate"], "--text", "Never start the dev server"),
+        ("edit", filled["contradiction"], "--instead-of", filled["contradicted"]),
+        ("forget", filled["stale"], "--yes"),
+        ("edit", filled["duplicate"], "--instead-of", filled["duplicate of"]),
+    ):
+        done = shell.run(*words, "--step", step)
+        assert done.status == 0, done.err
+    assert due(shell) == []
+
+    undone = shell.run("undo", "--step", step)
+
+    assert undone.status == 0, undone.err
+    names = ("candidate", "contradiction", "stale", "duplicate")
+    assert due(shell) == [(name, filled[name]) for name in names]
+    assert shell.run("recall", "--json").json == before
+
+
+def test_what_holds_is_not_due_again_until_it_is_stale(
+    shell: Shell, memory: Memory, filled: dict[str, str]
+) -> None:
+    holding = [filled[name] for name in ("contradiction", "stale", "duplicate")]
+
+    words = [word for id_ in holding for word in ("--holds", id_)]
+    done = shell.run("review", *words)
+
+    assert done.out.count("Confirmed") == 3
+    assert due(shell) == [("candidate", filled["candidate"])]
+    assert shell.run("stale", "--type", "decision").status == 3
+
+    shell.run("undo", "--last")
+    assert len(due(shell)) == 4
+
+
+def test_the_older_one_confirmed_settles_a_contradiction_too(
+    shell: Shell, filled: dict[str, str]
+) -> None:
+    shell.run("review", "--holds", filled["contradicted"])
+
+    assert ("contradiction", filled["contradiction"]) not in due(shell)
+
+
+def test_a_reworded_memory_is_not_stale(shell: Shell, filled: dict[str, str]) -> None:
+    shell.run("edit", filled["stale"], "--text", "Sessions are kept in Redis for one day")
+
+    assert ("stale", filled["stale"]) not in due(shell)
+
+
+def test_a_candidate_is_kept_not_confirmed(shell: Shell, filled: dict[str, str]) -> None:
+    done = shell.run("review", "--holds", filled["stale"], "--holds", filled["candidate"])
+
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert f"candidates --keep {filled['candidate'][-8:]}" in done.err
+    assert ("stale", filled["stale"]) in due(shell)
+
+
+def test_a_purge_is_no_part_of_a_step(shell: Shell, filled: dict[str, str]) -> None:
+    done = shell.run("forget", filled["stale"], "--purge", "--yes", "--step", "review-1")
+
+    assert done.status == 2
+    assert ("stale", filled["stale"]) in due(shell)
