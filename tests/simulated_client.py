@@ -12,6 +12,7 @@ from command_line import run_here
 from memory_fabric import dispatcher
 from memory_fabric.config import read_settings
 from memory_fabric.models import Record
+from memory_fabric.notes.protocol import PROTOCOL
 from memory_fabric.store.memory import Memory
 
 
@@ -48,14 +49,43 @@ class SimulatedClient:
         reply: dict[str, Any] = json.loads(output) if output else {}
         return reply
 
-    def context(self, name: str, session: str = "session-1", **fields: Any) -> str:
+    def whole_context(self, name: str, session: str = "session-1", **fields: Any) -> str:
         """The text that an event's reply gives to the model."""
         reply = self.fire(name, session, **fields)
         return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
+    def context(self, name: str, session: str = "session-1", **fields: Any) -> str:
+        """The memories that an event's reply gives to the model: without the request for notes."""
+        return self.whole_context(name, session, **fields).replace(PROTOCOL, "").strip()
+
     def prompt(self, text: str, session: str = "session-1") -> str:
-        """The text that the model receives along with a prompt."""
+        """The memories that the model receives along with a prompt."""
         return self.context("UserPromptSubmit", session, prompt=text)
+
+    def note(
+        self,
+        kind: str,
+        sentence: str,
+        quotation: str | None = None,
+        session: str = "session-1",
+        *,
+        prompt: str = "",
+        **fields: str,
+    ) -> str:
+        """Let the assistant end a turn with a note; return the user's notice.
+
+        The note quotes the user, who typed its sentence or `quotation`; with an empty quotation it
+        is the assistant's own. Further fields: `why`, `instead_of`, `when`, `For`, `also`.
+        """
+        quotation = sentence if quotation is None else quotation
+        line = f"Noted {kind}: {sentence.rstrip('.')}."
+        line += "".join(
+            f" {name.capitalize().replace('_', ' ')}: {value}." for name, value in fields.items()
+        )
+        line += f' From: "{quotation}"' if quotation else ""
+        self.fire("UserPromptSubmit", session, prompt=prompt or quotation or "Go on, please.")
+        reply = self.fire("Stop", session, last_assistant_message=f"Done.\n\n{line}")
+        return str(reply.get("systemMessage", ""))
 
     def say(
         self, role: str, *blocks: dict[str, Any] | str, session: str = "session-1", **more: str

@@ -1,50 +1,60 @@
-"""Candidates: heard once and shown nowhere, until another session says it on its own."""
+"""Candidates: what was heard in a prompt and not noted; no hook gives them as facts."""
 
 from __future__ import annotations
 
-import pytest
-
-from memory_fabric.models import Entity, Provenance, Record
+from memory_fabric.models import Provenance
 from memory_fabric.store.health import maintenance
 from memory_fabric.store.history import undo
 from memory_fabric.store.tiers import sync
 from simulated_client import SimulatedClient
 
-SAID = "The invoice exporter keeps its templates in the billing bucket"
-ASKED = "Where does the invoice exporter keep its templates, in which billing bucket?"
+SAID = "Never start the dev server yourself, I run it on my own machine."
+ASKED = "Who starts the dev server, on which machine does it run?"
 
 
-def hear(
-    client: SimulatedClient,
-    what: str = SAID,
-    session: str = "session-1",
-    **by: str,
-) -> None:
-    """Store what was heard and nobody noted."""
-    memory = client.memory()
-    record = Record("decision", what, confidence=0.4)
-    record = record._replace(entities=(Entity("invoice-exporter", "component"),))
-    provenance = Provenance("assistant", trust=by.pop("trust", "assistant"), session=session, **by)
-    memory.remember(record, provenance)
-    memory.close()
+def hear(client: SimulatedClient, what: str = SAID, session: str = "session-1") -> None:
+    """A turn in which the user says this, and nobody notes it."""
+    client.fire("UserPromptSubmit", session, prompt=what)
+    client.fire("Stop", session, last_assistant_message="All right.")
 
 
 def statuses(client: SimulatedClient) -> list[str]:
     return [r.status for r in client.records("1")]
 
 
-def test_it_is_shown_nowhere(client: SimulatedClient) -> None:
+def test_what_is_heard_and_not_noted_waits_with_its_turn(client: SimulatedClient) -> None:
+    client.say("assistant", "I have started the dev server on port 3000.")
+    client.fire("Stop", last_assistant_message="I have started the dev server on port 3000.")
     hear(client)
-    client.fire("Stop", last_assistant_message="Done.")
+
+    (record,) = client.records("1")
+    assert (record.status, record.trust, record.source) == ("candidate", "user", "prompt")
+    assert record.what in SAID
+    assert record.evidence["prompt"] == SAID
+    assert "port 3000" in record.evidence["before"]
+
+
+def test_a_prompt_in_which_nothing_is_heard_leaves_none(client: SimulatedClient) -> None:
+    hear(client, "Please add a test for the empty cart.")
+    hear(client, "Should we use PostgreSQL for the analytics DB?")
+
+    assert client.records("1") == []
+
+
+def test_a_prompt_that_was_stored_by_itself_leaves_none(client: SimulatedClient) -> None:
+    hear(client, "Remember that we always use pnpm instead of npm.")
+
+    assert statuses(client) == ["active"]
+
+
+def test_no_hook_gives_it_as_a_fact(client: SimulatedClient) -> None:
+    hear(client)
 
     shown = [
-        client.context("SessionStart", "session-2", source="startup"),
         client.context("SessionStart", "session-1", source="compact"),
-        client.prompt(ASKED, "session-2"),
-        client.prompt("What do you know about the invoice-exporter?", "session-3"),
+        client.prompt(ASKED, "session-1"),
         client.context("SubagentStart", "session-2", agent_id="a", agent_type="database-engineer"),
         client.command("recall", ASKED).stdout,
-        client.command("recall").stdout,
         client.command("load").stdout,
         client.command("export").stdout,
     ]
@@ -52,65 +62,73 @@ def test_it_is_shown_nowhere(client: SimulatedClient) -> None:
     shown += [path.read_text() for path in files if path.exists()]
 
     assert statuses(client) == ["candidate"]
-    assert "template" not in "".join(shown)
-    assert "invoice-exporter" not in "".join(shown)
+    assert "dev server yourself" not in "".join(shown)
 
 
-def test_a_second_session_makes_it_a_record(client: SimulatedClient) -> None:
-    hear(client)
-    hear(client, session="session-2")
-
-    (record,) = client.records()
-    assert record.confidence == 0.5
-    assert "billing bucket" in client.prompt(ASKED, "session-3")
-    assert client.command("candidates", "--json").stdout.count("billing") == 0
-
-
-def test_so_does_the_user_who_says_it_surely_in_the_same_session(client: SimulatedClient) -> None:
-    hear(client)
-    memory = client.memory()
-    by = Provenance("prompt", trust="user", session="session-1")
-    memory.remember(Record("decision", SAID, confidence=0.75), by)
-    memory.close()
-
-    (record,) = client.records()
-    assert (record.trust, record.confidence) == ("user", 0.75)
-
-
-@pytest.mark.parametrize(
-    "echo",
-    [
-        {"session": "session-1"},
-        {"session": "session-1", "agent": "database-engineer"},
-        {"session": ""},
-    ],
-    ids=["same session", "a subagent of it", "no session"],
-)
-def test_an_echo_is_no_second_sighting(client: SimulatedClient, echo: dict[str, str]) -> None:
-    hear(client)
-    for _ in range(2):
-        hear(client, **echo)
+def test_heard_again_in_other_sessions_it_is_still_no_record(client: SimulatedClient) -> None:
+    for session in ("session-1", "session-1", "session-2", "session-3"):
+        hear(client, session=session)
 
     assert statuses(client) == ["candidate"]
 
 
-def test_another_project_and_another_domain_are_no_witnesses(client: SimulatedClient) -> None:
+def test_noted_in_the_same_words_it_is_a_record(client: SimulatedClient) -> None:
     hear(client)
-    hear(client, session="session-2", domain="code_reviewer")
-    other = client.project.parent / "other"
-    (other / ".git").mkdir(parents=True)
-    client.environ["CLAUDE_PROJECT_DIR"] = str(other)
+    client.note("rule", SAID, session="session-2")
+
+    (record,) = client.records("1")
+    assert (record.status, record.trust) == ("active", "user")
+
+
+def test_a_note_from_its_id_has_the_users_trust_and_takes_its_place(
+    client: SimulatedClient,
+) -> None:
+    hear(client)
+    (candidate,) = client.records("1")
+    line = f"Noted rule: The user runs the dev server on his machine. From: [{candidate.id[-8:]}]"
+    client.fire("Stop", "session-2", last_assistant_message=line)
+
+    (record,) = client.records("1")
+    assert (record.status, record.trust, record.type) == ("active", "user", "constraint")
+    assert record.evidence["quotation"] == candidate.what
+
+
+def test_a_note_from_its_id_about_something_else_has_the_assistants_trust(
+    client: SimulatedClient,
+) -> None:
+    hear(client)
+    (candidate,) = client.records("1")
+    line = f"Noted rule: Invoices are archived in yellow folders. From: [{candidate.id[-8:]}]"
+    client.fire("Stop", "session-2", last_assistant_message=line)
+
+    (record,) = client.records()
+    assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
+
+
+def test_dropped_it_is_gone_until_the_user_says_it_again(client: SimulatedClient) -> None:
+    hear(client)
+    (candidate,) = client.records("1")
+    client.fire("Stop", "session-2", last_assistant_message=f"Dropped: {candidate.id[-8:]}")
+    assert client.records("1") == []
+
     hear(client, session="session-3")
     assert statuses(client) == ["candidate"]
 
-    client.environ["CLAUDE_PROJECT_DIR"] = str(client.project)
-    assert statuses(client) == ["candidate", "candidate"]
+
+def test_another_project_has_candidates_of_its_own(client: SimulatedClient) -> None:
+    hear(client)
+    other = client.project.parent / "other"
+    (other / ".git").mkdir(parents=True)
+    client.environ["CLAUDE_PROJECT_DIR"] = str(other)
+    assert client.records("1") == []
+    hear(client, session="session-3")
+
+    assert statuses(client) == ["candidate"]
 
 
 def test_candidates_leave_after_their_days_and_records_stay(client: SimulatedClient) -> None:
     hear(client)
-    hear(client, "The mailer reads its queue name from the vault")
-    hear(client, "The mailer reads its queue name from the vault", "session-2")
+    client.note("rule", "The mailer reads its queue name from the vault")
     memory = client.memory()
     sync.expire_candidates(memory, "2000-01-01")
     assert sorted(r.status for r in memory.find_records("1")) == ["active", "candidate"]
@@ -123,24 +141,22 @@ def test_candidates_leave_after_their_days_and_records_stay(client: SimulatedCli
     assert statuses(client) == ["candidate", "active"]
 
 
-def test_the_sighting_that_made_it_a_record_can_be_undone(client: SimulatedClient) -> None:
+def test_the_note_that_made_it_a_record_can_be_undone(client: SimulatedClient) -> None:
     hear(client)
-    hear(client, session="session-2")
+    client.note("rule", SAID, session="session-2")
     memory = client.memory()
     undo.undo(memory, [undo.last(memory)], Provenance("cli", trust="user"))
     memory.close()
 
     assert statuses(client) == ["candidate"]
-    assert "template" not in client.prompt(ASKED, "session-3")
+    assert "dev server yourself" not in client.prompt(ASKED, "session-2")
 
 
-def test_a_rebuilt_database_counts_the_same_sightings(client: SimulatedClient) -> None:
+def test_a_rebuilt_database_has_the_same_candidates(client: SimulatedClient) -> None:
     hear(client)
-    client.fire("Stop", last_assistant_message="Done.")
+    hear(client, session="session-2")
     for path in client.fabric_home.glob("projects/*/graph.db*"):
         path.unlink()
     assert client.command("repair").returncode == 0
 
     assert statuses(client) == ["candidate"]
-    hear(client, session="session-3")
-    assert statuses(client) == ["active"]

@@ -12,7 +12,7 @@ from memory_fabric.session.working_state import changed_files, open_items, read_
 from simulated_client import SimulatedClient
 
 EVENTS = Path(__file__).resolve().parents[1] / "events"
-DECISION = "Let's use PostgreSQL for the analytics DB because the team knows it."
+DECISION = "PostgreSQL holds the analytics DB, since the team knows it"
 TASK = "Build the analytics importer for CSV uploads, please"
 
 
@@ -53,15 +53,15 @@ def test_the_last_real_prompt_comes_back_with_what_followed_it(client: Simulated
 
 def test_a_compaction_without_a_stop_before_it_loses_no_decision(client: SimulatedClient) -> None:
     client.say("user", TASK)
-    client.say("assistant", "We decided to use Celery for the importer because it retries.")
+    client.say("assistant", "Done.\nNoted decision: The importer runs on Celery, which retries.")
 
     assert "Celery" in compacted(client)
 
 
 def test_this_sessions_decisions_come_before_those_of_others(client: SimulatedClient) -> None:
-    client.fire("UserPromptSubmit", "earlier", prompt="We decided to use Redis for the cache.")
-    client.fire("UserPromptSubmit", prompt="I prefer tabs over spaces in every file.")
-    client.fire("UserPromptSubmit", prompt=DECISION)
+    client.note("decision", "The cache is kept in Redis", session="earlier")
+    client.note("preference", "Indent with tabs in every file", quotation="")
+    client.note("decision", DECISION)
 
     restored = compacted(client)
 
@@ -69,7 +69,7 @@ def test_this_sessions_decisions_come_before_those_of_others(client: SimulatedCl
 
 
 def test_a_long_task_does_not_push_the_decisions_out(client: SimulatedClient) -> None:
-    client.fire("UserPromptSubmit", prompt=DECISION)
+    client.note("decision", DECISION)
     client.say("user", TASK + " and mind all of this: " + "row by row, column by column. " * 300)
     client.say("assistant", "I have read it all. " * 200)
 
@@ -80,7 +80,7 @@ def test_a_long_task_does_not_push_the_decisions_out(client: SimulatedClient) ->
 
 
 def test_two_compactions_in_a_row_each_give_it_back(client: SimulatedClient) -> None:
-    client.fire("UserPromptSubmit", prompt=DECISION)
+    client.note("decision", DECISION)
     client.say("user", TASK)
     client.say(
         "assistant", "Started.", call("Write", file_path=str(client.project / "importer.py"))
@@ -120,7 +120,7 @@ def test_open_items_of_a_list_come_back_and_done_ones_do_not(client: SimulatedCl
 
 
 def test_a_subagents_own_compaction_is_not_the_sessions(client: SimulatedClient) -> None:
-    client.fire("UserPromptSubmit", prompt=DECISION)
+    client.note("decision", DECISION)
     client.say("user", TASK)
     agent = {"agent_id": "a1", "agent_type": "general-purpose"}
     compacted(client)
@@ -134,7 +134,7 @@ def test_a_subagents_own_compaction_is_not_the_sessions(client: SimulatedClient)
 def test_a_subagent_whose_context_was_compacted_may_be_given_its_memories_again(
     client: SimulatedClient,
 ) -> None:
-    client.fire("UserPromptSubmit", "earlier", prompt=DECISION)
+    client.note("decision", DECISION, session="earlier")
     agent = {"agent_id": "a1", "agent_type": "database-engineer"}
     task = {"prompt": "Tune the analytics DB", "subagent_type": "database-engineer"}
     given = []
@@ -149,7 +149,7 @@ def test_a_subagent_whose_context_was_compacted_may_be_given_its_memories_again(
 
 
 def test_what_was_superseded_or_forgotten_does_not_come_back(client: SimulatedClient) -> None:
-    client.fire("UserPromptSubmit", prompt=DECISION)
+    client.note("decision", DECISION)
     memory = client.memory()
     by = Provenance("prompt", trust="user", session="session-1")
     over = Record("decision", "Use MongoDB for the archive", valid_to="2026-01-01T00:00:00.000Z")

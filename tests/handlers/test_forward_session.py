@@ -371,7 +371,7 @@ class TestNoRoom:
         client.environ["MEMORY_FABRIC_FORWARD_URL"] = URL
         client.fabric_home.mkdir(parents=True)
         (client.fabric_home / "forward").write_text("in the way")
-        client.say("assistant", "We decided to use PostgreSQL because analytics needs it.")
+        client.say("assistant", "Noted decision: PostgreSQL holds the analytics.")
         notice = stop(client, "Done.")
 
         assert "PostgreSQL" in notice

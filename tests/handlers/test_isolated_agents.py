@@ -23,9 +23,11 @@ isolate = true
 [domains.review]
 agents = ["code-critic"]
 """
-YEARS = "We decided that retention lasts ten years because the tax office asks for it."
-DAYS = "We decided that retention lasts ten days because the disks are small."
-TOKENS = "We decided to use Redis for session tokens because lookups must be fast."
+YEARS = "Noted decision: Retention lasts ten years. Why: the tax office asks for it."
+DAYS = "Noted decision: Retention lasts ten days. Why: the disks are small."
+TOKENS = "Noted decision: Redis holds the session tokens. Why: lookups must be fast."
+CHOSEN = "Noted decision: The shop uses Redis for session tokens instead of Memcached."
+SCANS = "Noted decision: Scans of contracts are grey."
 QUESTION = "How long does retention last, and why?"
 LABEL = "[Domain-Filtered Memory (expert_domain=%s)]"
 LEGAL = {"agent_type": "legal-advisor"}
@@ -60,6 +62,11 @@ def ended(client: SimulatedClient, kind: str, found: str, session: str = "s") ->
     """A subagent of this type has ended with these words."""
     fields = {"agent_id": "a1", "agent_type": kind, "last_assistant_message": found}
     fire(client, "SubagentStop", session, **fields)
+
+
+def noted(client: SimulatedClient, line: str, session: str = "s", **fields: str) -> None:
+    """The assistant of a session ends its turn with this note."""
+    client.fire("Stop", session, last_assistant_message=f"Done.\n{line}", **fields)
 
 
 def started(client: SimulatedClient, kind: str, agent: str = "a2", task: str = QUESTION) -> str:
@@ -148,7 +155,7 @@ def test_two_isolated_agents_are_given_their_own_for_the_same_words(
 def test_an_agent_of_a_mapped_type_is_given_its_domain_under_its_label(
     walled: SimulatedClient,
 ) -> None:
-    walled.prompt(YEARS, "earlier")
+    noted(walled, YEARS, "earlier")
     ended(walled, "code-critic", DAYS)
 
     given = started(walled, "code-critic")
@@ -160,7 +167,7 @@ def test_an_agent_of_a_mapped_type_is_given_its_domain_under_its_label(
 def test_an_agent_that_nobody_mapped_is_given_what_its_task_asks_for(
     walled: SimulatedClient,
 ) -> None:
-    walled.prompt(YEARS, "earlier")
+    noted(walled, YEARS, "earlier")
 
     given = started(walled, "poem-writer")
 
@@ -170,18 +177,19 @@ def test_an_agent_that_nobody_mapped_is_given_what_its_task_asks_for(
 def test_a_mapped_agent_finds_nothing_of_others_and_is_given_nothing(
     walled: SimulatedClient,
 ) -> None:
-    walled.prompt(YEARS, "earlier")
+    noted(walled, YEARS, "earlier")
 
     assert started(walled, "code-critic") == ""
     assert walled.log == ""
 
 
 def test_what_an_isolated_agent_says_closes_nothing_of_others(walled: SimulatedClient) -> None:
-    walled.prompt("We decided to use Redis for the session tokens.", "earlier")
-    ended(walled, "legal-advisor", "We decided to use Redis for the session tokens.")
-    ended(walled, "legal-advisor", "We switched from Redis to PostgreSQL for the session tokens.")
+    instead = "Noted decision: PostgreSQL holds the session tokens. Instead of: Redis"
+    noted(walled, TOKENS, "earlier")
+    ended(walled, "legal-advisor", TOKENS)
+    ended(walled, "legal-advisor", instead)
 
-    records = {(r.domain, "Redis for" in r.what): r.superseded_by for r in walled.records("1")}
+    records = {(r.domain, "Redis" in r.what): r.superseded_by for r in walled.records("1")}
 
     assert records["general", True] == ""
     assert records["legal", True] != ""
@@ -191,7 +199,7 @@ def test_a_session_that_runs_as_an_isolated_agent_is_given_its_domain_only(
     walled: SimulatedClient,
 ) -> None:
     ended(walled, "legal-advisor", YEARS, "earlier")
-    walled.prompt(DAYS, "earlier")
+    noted(walled, DAYS, "earlier")
 
     start = walled.context("SessionStart", "s", source="startup", **LEGAL)
     prompt = walled.context("UserPromptSubmit", "s2", prompt=QUESTION, **LEGAL)
@@ -205,9 +213,9 @@ def test_what_such_a_session_says_lies_in_its_domain_its_notes_too(walled: Simul
     walled.say("user", "Please look after retention in the tax code of the shop.")
     edit = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": "tax.py"}}
     walled.say("assistant", YEARS, edit)
-    walled.context("UserPromptSubmit", prompt=TOKENS, **LEGAL)
-    walled.fire("Stop", last_assistant_message=YEARS, **LEGAL)
-    walled.fire("PostCompact", compact_summary="We decided that scans are grey.", **LEGAL)
+    walled.context("UserPromptSubmit", prompt=QUESTION, **LEGAL)
+    walled.fire("Stop", last_assistant_message=f"{TOKENS}\n{CHOSEN}", **LEGAL)
+    walled.fire("PostCompact", compact_summary=SCANS, **LEGAL)
     walled.fire("SessionEnd", reason="other", **LEGAL)
 
     records = walled.records()
@@ -216,23 +224,23 @@ def test_what_such_a_session_says_lies_in_its_domain_its_notes_too(walled: Simul
         assert {row[0] for row in rows(walled, f"SELECT domain FROM {table}")} == {"legal"}, table
 
 
-def test_what_hooks_save_of_a_session_as_a_whole_is_in_the_domain_of_sessions(
+def test_the_record_of_a_session_is_in_the_domain_of_sessions_and_its_notes_are_not(
     client: SimulatedClient,
 ) -> None:
     client.say("user", "Please look after retention in the tax code of the shop.")
     edit = {"type": "tool_use", "id": "e1", "name": "Edit", "input": {"file_path": "tax.py"}}
     client.say("assistant", YEARS, edit)
     client.fire("Stop", last_assistant_message=YEARS)
-    client.fire("PostCompact", compact_summary="We decided that scans are grey.")
+    client.fire("PostCompact", compact_summary=SCANS)
     client.fire("SessionEnd", reason="other")
 
-    found = {(r.domain, r.type, "scans" in r.what) for r in client.records()}
-    assert found >= {("session", "session", False), ("session", "decision", True)}
-    assert ("general", "decision", False) in found
+    found = {(r.domain, r.type, "Scans" in r.what) for r in client.records()}
+    assert ("session", "session", False) in found
+    assert {("general", "decision", False), ("general", "decision", True)} <= found
 
 
 def test_a_summary_that_repeats_what_was_decided_doubles_nothing(client: SimulatedClient) -> None:
-    client.prompt(DAYS)
+    noted(client, DAYS)
 
     client.fire("PostCompact", compact_summary=DAYS)
 
@@ -240,9 +248,9 @@ def test_a_summary_that_repeats_what_was_decided_doubles_nothing(client: Simulat
 
 
 def test_in_an_isolated_folder_every_session_has_its_domain_alone(walled: SimulatedClient) -> None:
-    walled.prompt(DAYS, "earlier")
+    noted(walled, DAYS, "earlier")
     moved_to(walled, "services/legal")
-    walled.prompt(YEARS, "inside")
+    noted(walled, YEARS, "inside")
 
     start = walled.context("SessionStart", "s", source="startup")
     prompt = walled.prompt(QUESTION, "s2")
@@ -257,18 +265,18 @@ def test_a_folder_that_is_not_isolated_gives_its_domain_and_hides_nothing(
     client: SimulatedClient,
 ) -> None:
     configure(client, '[domains.billing]\npaths = ["services/billing"]\n')
-    client.prompt(DAYS, "earlier")
+    noted(client, DAYS, "earlier")
     moved_to(client, "services/billing")
 
-    client.prompt("We decided that invoices are blue.", "inside")
+    noted(client, "Noted decision: Invoices are blue.", "inside")
 
     assert {r.domain for r in client.records()} == {"general", "billing"}
     assert "ten days" in client.prompt(QUESTION, "s2")
 
 
 def test_after_a_compaction_an_isolated_session_gets_back_its_own(walled: SimulatedClient) -> None:
-    walled.prompt(DAYS, "earlier")
-    walled.context("UserPromptSubmit", "s", prompt=YEARS, **LEGAL)
+    noted(walled, DAYS, "earlier")
+    noted(walled, YEARS, **LEGAL)
     walled.fire("PreCompact", "s", trigger="auto", **LEGAL)
 
     given = walled.context("SessionStart", "s", source="compact", **LEGAL)
@@ -430,7 +438,7 @@ def test_the_note_is_made_while_either_reading_or_writing_is_on(client: Simulate
 def test_nothing_of_an_isolated_domain_is_given_outside_of_it(walled: SimulatedClient) -> None:
     """Hooks give it to none but its own agents: sessions, mapped and other agents are others."""
     ended(walled, "legal-advisor", YEARS, "earlier")
-    walled.prompt(TOKENS, "earlier")
+    noted(walled, TOKENS, "earlier")
 
     given = {
         "start": fire(walled, "SessionStart", source="startup"),
@@ -459,11 +467,9 @@ def test_a_record_of_another_domain_is_given_beside_an_isolated_one(
 
 def test_memory_md_holds_nothing_of_an_isolated_domain(walled: SimulatedClient) -> None:
     moved_to(walled, "services/legal")
-    walled.prompt(YEARS, "legal")
-    walled.fire("Stop", "legal")
+    walled.note("rule", "Retention lasts at least ten years", session="legal")
     moved_to(walled, ".")
-    walled.prompt(TOKENS, "shop")
-    walled.fire("Stop", "shop")
+    walled.note("rule", "Redis always holds the session tokens", session="shop")
 
     notes = walled.memory_md_file().read_text("utf-8")
 
@@ -476,8 +482,7 @@ def test_what_stood_in_memory_md_before_its_domain_was_isolated_leaves_it(
 ) -> None:
     configure(client, WALLS.replace("isolate = true\n", ""))
     moved_to(client, "services/legal")
-    client.prompt(YEARS, "legal")
-    client.fire("Stop", "legal")
+    client.note("rule", "Retention lasts at least ten years", session="legal")
     assert "ten years" in client.memory_md_file().read_text("utf-8")
 
     configure(client, WALLS)

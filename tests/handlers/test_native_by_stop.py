@@ -160,8 +160,7 @@ def test_what_is_replaced_forgotten_or_undone_leaves_the_fence(client: Simulated
         stop(client)
     assert "use MongoDB" in path.read_text() and "Redis" in path.read_text()
 
-    decide(client, "We moved from MongoDB to PostgreSQL for the analytics DB.")
-    stop(client)
+    client.note("rule", "PostgreSQL must hold the analytics DB", instead_of="MongoDB")
     replaced = path.read_text()
     client.command("forget", "Redis job queue", "--yes", "--all")
     forgotten = path.read_text()

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from simulated_client import SimulatedClient
 
-DECISION = "Let's use PostgreSQL for the analytics DB because the team knows it."
+DECISION = "PostgreSQL holds the analytics DB, since the team knows it"
+RULE = "Never run the analytics DB on anything but PostgreSQL"
+SESSIONS = "Redis holds the sessions, since it is fast"
 QUESTION = "Which database did we pick for analytics?"
 OPEN = "<memory-fabric>"
 
 
-def stated(client: SimulatedClient, text: str = DECISION, session: str = "session-1") -> None:
-    """A decision that tier 3 does not show yet: said in a session that has not stopped."""
+def noted(client: SimulatedClient, text: str = DECISION, session: str = "session-1") -> None:
+    """A decision in the user's words, which tier 3 does not show by itself."""
     client.fire("SessionStart", session, source="startup")
-    client.fire("UserPromptSubmit", session, prompt=text)
+    client.note("decision", text, session=session)
+
+
+def in_memory_md(client: SimulatedClient) -> None:
+    """A rule in the user's words, which tier 3 shows."""
+    client.fire("SessionStart", source="startup")
+    client.note("rule", RULE)
 
 
 class TestSessionStart:
@@ -20,23 +28,21 @@ class TestSessionStart:
         self, client: SimulatedClient
     ) -> None:
         for number in range(12):
-            stated(
-                client, f"We decided to use service-{number} for queue {number} because of cost."
-            )
+            client.note("decision", f"Queue {number} uses service-{number}", why="the cost")
         block = client.context("SessionStart", "session-2", source="startup")
         again = client.context("SessionStart", "session-2", source="resume")
 
         assert "Recent Project Decisions" in block
         assert len(block) <= 3000
         assert block.count("decision ·") == 10
-        assert "because cost" in block
+        assert "because the cost" in block
         assert "service-11" in block
         assert again == ""
 
     def test_a_resume_repeats_only_when_something_changed(self, client: SimulatedClient) -> None:
-        stated(client)
+        noted(client)
         first = client.context("SessionStart", "session-2", source="startup")
-        stated(client, "We decided to use Redis for sessions because it is fast.", "session-3")
+        noted(client, SESSIONS, "session-3")
         second = client.context("SessionStart", "session-2", source="resume")
 
         assert "PostgreSQL" in first
@@ -46,7 +52,7 @@ class TestSessionStart:
     def test_the_block_is_byte_stable_while_the_memory_is_unchanged(
         self, client: SimulatedClient
     ) -> None:
-        stated(client)
+        noted(client)
         blocks = {client.context("SessionStart", f"s-{n}", source="startup") for n in range(3)}
 
         assert len(blocks) == 1
@@ -59,18 +65,18 @@ class TestSessionStart:
 
         assert str(client.fabric_home) in first["systemMessage"]
         assert "off" in first["systemMessage"]
-        assert second == {}
+        assert "Noted rule" in first["systemMessage"]
+        assert "systemMessage" not in second
 
     def test_what_memory_md_shows_is_not_repeated(self, client: SimulatedClient) -> None:
-        stated(client)
-        client.fire("Stop", last_assistant_message="ok")
+        in_memory_md(client)
 
         assert "PostgreSQL" in client.memory_md_file().read_text()
         assert client.context("SessionStart", "session-2", source="startup") == ""
         assert client.prompt(QUESTION, "session-2") == ""
 
     def test_a_fork_has_what_its_parent_had(self, client: SimulatedClient) -> None:
-        stated(client)
+        noted(client)
         client.fire("SessionStart", "parent", source="startup")
         client.say("user", "hello", session="child")
         client.say("assistant", "hello", session="child", requestSessionId="parent")
@@ -81,7 +87,7 @@ class TestSessionStart:
 
 class TestPrompt:
     def test_a_paraphrased_question_recalls_the_decision(self, client: SimulatedClient) -> None:
-        stated(client)
+        noted(client)
         client.fire("SessionStart", "session-2", source="clear")
         context = client.prompt(QUESTION, "session-9")
 
@@ -89,7 +95,7 @@ class TestPrompt:
         assert "PostgreSQL" in context
 
     def test_a_memory_is_given_once(self, client: SimulatedClient) -> None:
-        stated(client)
+        noted(client)
         first = client.prompt(QUESTION, "session-2")
         second = client.prompt(QUESTION, "session-2")
 
@@ -97,7 +103,7 @@ class TestPrompt:
         assert second == ""
 
     def test_what_a_session_said_itself_is_no_news_to_it(self, client: SimulatedClient) -> None:
-        stated(client)
+        noted(client)
 
         assert client.prompt(QUESTION, "session-1") == ""
         assert "PostgreSQL" in client.prompt(QUESTION, "session-2")
@@ -105,7 +111,7 @@ class TestPrompt:
     def test_after_a_compaction_it_is_given_what_it_said_itself(
         self, client: SimulatedClient
     ) -> None:
-        stated(client)
+        noted(client)
         client.fire("PreCompact", trigger="auto", custom_instructions=None)
 
         assert "PostgreSQL" in client.prompt(QUESTION)
@@ -116,13 +122,13 @@ class TestPrompt:
         client.prompt("The workers are slow today.")
         client.fire("PreCompact", trigger="auto", custom_instructions=None)
         client.fire("SessionStart", source="compact")
-        stated(client)
+        noted(client)
 
         assert client.prompt(QUESTION) == ""
         assert "PostgreSQL" in client.prompt(QUESTION, "session-2")
 
     def test_an_unrelated_prompt_gets_nothing(self, client: SimulatedClient) -> None:
-        stated(client)
+        noted(client)
         client.fire("SessionStart", "session-2", source="startup")
 
         assert client.prompt("Rename the logo file to brand.svg", "session-2") == ""
@@ -132,13 +138,13 @@ class TestPrompt:
     def test_the_session_block_comes_with_the_first_prompt_when_session_start_never_ran(
         self, client: SimulatedClient
     ) -> None:
-        stated(client)
+        noted(client)
         context = client.prompt("Rename the logo file to brand.svg", "session-2")
 
         assert "Recent Project Decisions" in context
 
     def test_another_projects_memory_is_never_given(self, client: SimulatedClient) -> None:
-        stated(client)
+        noted(client)
         other = client.project.parent / "other" / "shop"
         (other / ".git").mkdir(parents=True)
         client.environ["CLAUDE_PROJECT_DIR"] = str(other)
@@ -147,14 +153,8 @@ class TestPrompt:
         assert client.prompt(QUESTION, "session-2") == ""
 
     def test_br12_relationship_words_add_traversal(self, client: SimulatedClient) -> None:
-        stated(
-            client,
-            "We decided: database-engineer recommends cursor-pagination because it scales.",
-        )
-        stated(client, "We decided: cursor-pagination requires opaque-tokens, always.")
-        client.fire("Stop", last_assistant_message="ok")
-        client.environ["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] = "1"
-        client.fire("Stop", last_assistant_message="ok")
+        noted(client, "database-engineer recommends cursor-pagination, since it scales")
+        noted(client, "cursor-pagination requires opaque-tokens, always")
 
         context = client.prompt("What is connected to database-engineer?", "session-5")
         assert "cursor-pagination" in context
@@ -164,7 +164,7 @@ class TestSubagents:
     def test_br14_a_subagent_gets_what_its_task_and_domain_need(
         self, client: SimulatedClient
     ) -> None:
-        stated(client)
+        noted(client)
         client.fire(
             "PreToolUse",
             "session-2",
@@ -185,8 +185,7 @@ class TestSubagents:
     def test_what_memory_md_shows_is_given_only_to_agents_that_start_without_it(
         self, client: SimulatedClient
     ) -> None:
-        stated(client)
-        client.fire("Stop", last_assistant_message="ok")
+        in_memory_md(client)
         client.fire("SessionStart", "session-2", source="startup")
         given = {}
         for kind in ("general-purpose", "Explore"):
@@ -205,8 +204,8 @@ class TestSubagents:
         assert "PostgreSQL" in given["Explore"]
 
     def test_two_open_tasks_of_one_type_share_the_budget(self, client: SimulatedClient) -> None:
-        stated(client)
-        stated(client, "We decided to use Redis for session tokens because it is fast.")
+        noted(client)
+        noted(client, "Redis holds the session tokens, since it is fast")
         for id_, prompt in (
             ("t1", "Tune the analytics DB"),
             ("t2", "Expire session tokens earlier"),
@@ -226,7 +225,7 @@ class TestSubagents:
         assert "Redis" in first
 
     def test_an_unrelated_task_gets_nothing(self, client: SimulatedClient) -> None:
-        stated(client)
+        noted(client)
         client.fire(
             "PreToolUse",
             "session-2",
@@ -245,7 +244,7 @@ class TestCompaction:
     def test_i5_the_checkpoint_and_the_sessions_records_come_back(
         self, client: SimulatedClient
     ) -> None:
-        stated(client)
+        noted(client)
         client.say("user", "Build the analytics importer, please")
         client.say(
             "assistant",
@@ -257,17 +256,16 @@ class TestCompaction:
                 "input": {"file_path": "/src/importer.py"},
             },
         )
-        silent = client.fire("PreCompact", trigger="auto", custom_instructions=None)
+        client.fire("PreCompact", trigger="auto", custom_instructions=None)
         context = client.context("SessionStart", source="compact")
 
-        assert silent == {}
         assert "Build the analytics importer, please" in context
         assert "/src/importer.py" in context
         assert "PostgreSQL" in context
         assert len(context) <= 3000
 
     def test_after_a_compaction_a_memory_may_be_given_again(self, client: SimulatedClient) -> None:
-        stated(client)
+        noted(client)
         assert "PostgreSQL" in client.prompt(QUESTION, "session-2")
         client.fire("PreCompact", "session-2", trigger="auto", custom_instructions=None)
         restored = client.context("SessionStart", "session-2", source="compact")
@@ -281,11 +279,7 @@ def test_the_turn_in_which_a_known_decision_was_stated_is_not_given_beside_it(
     client: SimulatedClient,
 ) -> None:
     client.say("user", DECISION)
-    stated(client)
-    client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
-    client.fire("Stop", last_assistant_message="Understood.")
-    client.environ["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] = "1"
-    client.fire("Stop", last_assistant_message="Understood.")
+    noted(client)
     given = client.context("SessionStart", "session-2", source="startup")
     asked = client.prompt("And where does the analytics DB run, on PostgreSQL?", "session-2")
 
@@ -296,8 +290,7 @@ def test_the_turn_in_which_a_known_decision_was_stated_is_not_given_beside_it(
 def test_a_memory_md_that_the_user_removed_shows_nothing_so_the_session_is_told(
     client: SimulatedClient,
 ) -> None:
-    stated(client)
-    client.fire("Stop", last_assistant_message="ok")
+    in_memory_md(client)
     client.memory_md_file().unlink()
 
     assert "PostgreSQL" in client.context("SessionStart", "session-2", source="startup")

@@ -13,7 +13,7 @@ import pytest
 from memory_fabric.models import Provenance, Record
 from simulated_client import SimulatedClient
 
-DECISION = "Let's use PostgreSQL for the analytics DB because the team knows it."
+DECISION = "PostgreSQL holds the analytics DB, since the team knows it"
 
 
 def bash(command: str, id_: str) -> dict[str, Any]:
@@ -28,10 +28,12 @@ def edit(path: str, id_: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": "Edit", "input": {"file_path": path}}
 
 
-def test_a_decision_in_a_prompt_is_stored_at_once_with_the_users_trust(
+def test_what_a_prompt_states_on_purpose_is_stored_at_once_with_the_users_trust(
     client: SimulatedClient,
 ) -> None:
-    reply = client.fire("UserPromptSubmit", prompt=DECISION)
+    reply = client.fire(
+        "UserPromptSubmit", prompt="We decided to use PostgreSQL for the analytics DB."
+    )
 
     (record,) = client.records()
     assert record.type == "decision"
@@ -46,7 +48,7 @@ def test_a_request_for_work_is_not_stored(client: SimulatedClient) -> None:
     reply = client.fire("UserPromptSubmit", prompt="I want you to fix the React bug")
 
     assert client.records("1") == []
-    assert reply == {}
+    assert "systemMessage" not in reply
 
 
 @pytest.mark.parametrize(
@@ -66,27 +68,26 @@ def test_what_the_user_did_not_decide_is_not_captured(client: SimulatedClient, p
     assert client.records("1") == []
 
 
-def test_stop_reads_the_transcript_and_stores_what_the_prompt_hook_stored_only_once(
+def test_stop_reads_the_transcript_and_stores_what_the_message_noted_only_once(
     client: SimulatedClient,
 ) -> None:
-    client.fire("UserPromptSubmit", prompt=DECISION)
-    client.say("user", DECISION)
-    client.say("assistant", "Done. The root cause was that the pool size was never configured.")
-    client.fire("Stop", last_assistant_message="Done.", stop_hook_active=False)
-    client.fire("Stop", last_assistant_message="Done.", stop_hook_active=False)
+    noted = f"Done.\nNoted decision: {DECISION}."
+    client.say("user", "Go on.")
+    client.say("assistant", "Noted fix: The pool ran out, since its size was never set.")
+    client.say("assistant", noted)
+    for _ in range(2):
+        client.fire("Stop", last_assistant_message=noted, stop_hook_active=False)
 
-    decisions = [r for r in client.records() if r.type == "decision"]
-    assert len(decisions) == 1
-    assert any(r.type == "problem" for r in client.records())
+    assert sorted(r.type for r in client.records("1")) == ["decision", "solution"]
 
 
 def test_br11_one_decision_lands_in_three_places(client: SimulatedClient) -> None:
     client.fire(
         "UserPromptSubmit",
-        prompt="We decided: use cursor-based pagination for all list endpoints, because offsets "
-        "time out.",
+        prompt="We decided to use cursor-based pagination for all list endpoints, "
+        "because offsets time out.",
     )
-    client.fire("Stop", last_assistant_message="Noted.", stop_hook_active=False)
+    client.fire("Stop", last_assistant_message="All right.", stop_hook_active=False)
 
     (record,) = [r for r in client.records() if r.type == "decision"]
     memory = client.memory()
@@ -142,7 +143,7 @@ def test_a_subagents_finding_is_stored_in_its_domain(client: SimulatedClient) ->
         "SubagentStop",
         agent_id="a1",
         agent_type="code-reviewer",
-        last_assistant_message="We decided to use Redis for rate limiting because it is shared.",
+        last_assistant_message="Noted decision: Redis counts the requests. Why: it is shared.",
     )
 
     (record,) = client.records()
@@ -159,7 +160,7 @@ def test_the_compaction_fork_is_no_subagent(client: SimulatedClient) -> None:
         "SubagentStop",
         agent_id="a1",
         agent_type="",
-        last_assistant_message="We decided to use Redis for rate limiting because it is shared.",
+        last_assistant_message="Noted decision: Redis counts the requests. Why: it is shared.",
     )
 
     assert client.records("1") == []
@@ -169,8 +170,8 @@ def test_a_compaction_summary_gives_records_and_prints_nothing(client: Simulated
     reply = client.fire(
         "PostCompact",
         trigger="auto",
-        compact_summary="<analysis>We decided to use MySQL because it is old.</analysis>\n"
-        "<summary>\n1. The user decided to use Redis for sessions because it is fast.\n</summary>",
+        compact_summary="<analysis>\nNoted decision: MySQL holds the sessions.\n</analysis>\n"
+        "<summary>\n1. All is done.\nNoted decision: Redis holds the sessions.\n</summary>",
     )
 
     texts = [r.what for r in client.records("1")]
@@ -236,8 +237,7 @@ class TestUnattended:
         self, client: SimulatedClient
     ) -> None:
         client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
-        client.fire("UserPromptSubmit", prompt=DECISION)
-        client.fire("Stop", last_assistant_message="ok")
+        client.note("rule", DECISION)
 
         assert [r.trust for r in client.records()] == ["assistant"]
         assert not client.memory_md_file().exists()
@@ -245,18 +245,17 @@ class TestUnattended:
     def test_in_ci_nothing_is_captured(self, client: SimulatedClient) -> None:
         client.environ["CI"] = "true"
         client.say("user", DECISION)
-        client.fire("UserPromptSubmit", prompt=DECISION)
-        client.fire("Stop", last_assistant_message=DECISION)
+        client.note("rule", DECISION)
 
         assert client.records("1") == []
 
     def test_switched_off_nothing_is_stored_and_nothing_recalled(
         self, client: SimulatedClient
     ) -> None:
-        client.fire("UserPromptSubmit", prompt=DECISION)
+        client.note("rule", DECISION)
         client.environ["MEMORY_FABRIC"] = "off"
 
-        assert client.fire("UserPromptSubmit", "session-2", prompt="We decided to use Redis.") == {}
+        assert client.note("rule", "Never write the sessions to disk", session="session-2") == ""
         assert client.fire("SessionStart", "session-2", source="startup") == {}
         assert len(client.records()) == 1
 
@@ -264,11 +263,15 @@ class TestUnattended:
 def test_c10_a_secret_in_a_prompt_is_in_no_file_afterwards(client: SimulatedClient) -> None:
     secret = "sk-" + string.ascii_letters[:24] + "1234"
     text = f"We decided to use Stripe because the API key is {secret} and works."
+    said = f'Noted decision: Stripe takes {secret} as its key. Why: {secret} works. From: "{text}"'
     client.say("user", text)
     client.fire("UserPromptSubmit", prompt=text)
     client.fire("PreToolUse", tool_name="Agent", tool_use_id="t", tool_input={"prompt": text})
     client.fire("PreCompact", trigger="auto", custom_instructions=None)
-    client.fire("Stop", last_assistant_message=text)
+    client.say("assistant", said)
+    client.fire("Stop", last_assistant_message=said)
+    client.fire("PostCompact", compact_summary=said)
+    client.fire("SubagentStop", agent_type="poet", agent_id="a", last_assistant_message=said)
     client.fire("SessionEnd", reason="other")
 
     assert client.records()

@@ -234,8 +234,13 @@ def test_a_reason_that_stands_in_the_sentence_is_not_said_twice(client: Simulate
     assert "— because" not in client.command("export").stdout
 
 
-def test_a_prompt_marks_it_too_and_keeps_it_here(client: SimulatedClient) -> None:
-    client.prompt("We decided to use PostgreSQL over MySQL because it has window functions.")
+def test_a_note_marks_it_too_and_keeps_it_here(client: SimulatedClient) -> None:
+    client.note(
+        "decision",
+        "Use PostgreSQL instead of MySQL for reports",
+        why="it has window functions",
+        instead_of="MySQL",
+    )
 
     (record,) = client.records()
     assert (record.generalizable, record.scope) == (True, "team")

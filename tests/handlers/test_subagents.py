@@ -9,15 +9,15 @@ from typing import Any
 from simulated_client import SimulatedClient
 
 EVENTS = Path(__file__).resolve().parents[1] / "events"
-ANALYTICS = "Let's use PostgreSQL for the analytics DB because the team knows it."
-TOKENS = "We decided to use Redis for session tokens because it is fast."
+ANALYTICS = "PostgreSQL holds the analytics DB, since the team knows it"
+TOKENS = "Redis holds the session tokens, since it is fast"
 
 
 def remembering(client: SimulatedClient, *texts: str) -> None:
-    """A client whose user said these sentences in a session that has not stopped."""
+    """Note these decisions in an earlier session, in the user's words."""
     client.fire("SessionStart", "earlier", source="startup")
     for text in texts:
-        client.fire("UserPromptSubmit", "earlier", prompt=text)
+        client.note("decision", text, session="earlier")
 
 
 def delegate(
@@ -130,8 +130,8 @@ def test_a_task_whose_agent_never_started_ends_with_the_next_prompt(
 
 
 def test_eight_tasks_of_one_type_share_the_room(client: SimulatedClient) -> None:
-    things = "billing shipping catalogue checkout returns loyalty reviews pricing".split()
-    remembering(client, *(f"We decided to use queue-{t} for the {t} worker." for t in things))
+    things = "billing shipping catalogue checkout refunds loyalty reviews pricing".split()
+    remembering(client, *(f"queue-{t} feeds the {t} worker" for t in things))
     for thing in things:
         delegate(client, thing, f"Speed up the {thing} worker")
 
@@ -163,7 +163,7 @@ def test_an_agent_is_told_once_and_its_parent_is_not_meant(client: SimulatedClie
 
 
 def test_the_kind_is_turned_off_in_the_configuration(client: SimulatedClient) -> None:
-    remembering(client, "We decided to use one schema migration a release because it is safe.")
+    remembering(client, "One schema migration a release, since it is safe")
     (client.fabric_home / "config.toml").write_text('[agent_terms]\n"database-engineer" = ""\n')
 
     assert start(client, "a1", "database-engineer") == ""
@@ -172,7 +172,7 @@ def test_the_kind_is_turned_off_in_the_configuration(client: SimulatedClient) ->
 
 def test_what_a_reviewer_found_the_next_reviewer_knows(client: SimulatedClient) -> None:
     event = recorded("SubagentStop") | {"agent_id": "a1", "agent_type": "shop:code-critic"}
-    event["last_assistant_message"] = "We decided to use snake_case for topics because Go needs it."
+    event["last_assistant_message"] = "Noted decision: Topics are in snake_case. Why: Go needs it."
     client.fire(event.pop("hook_event_name"), "s", **event)
 
     assert "snake_case" in start(client, "a2", "code-critic")

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from memory_fabric.capture import remember as capturing
 from memory_fabric.models import Entity, Provenance, Record
 from simulated_client import SimulatedClient
 
-OLD = "We use MongoDB for the order archive."
-NEW = "We moved the order archive from MongoDB to Postgres because reports need joins."
+OLD = "MongoDB holds the order archive"
+NEW = "Postgres holds the order archive, since reports need joins"
 ASKED = "Which database holds the order archive?"
 
 
 def told(client: SimulatedClient, record: Record, *, trust: str = "user") -> None:
     memory = client.memory()
     by = Provenance("cli", trust=trust, session="session-9")
-    assert memory.remember(record, by)
+    assert memory.remember(record, by) is not None
     memory.close()
-
-
-def remember(
-    client: SimulatedClient, text: str, instead_of: tuple[str, ...] = (), kind: str = ""
-) -> Record:
-    """Say a text on purpose, in a session of its own: MEMORY.md follows later."""
-    memory = client.memory()
-    by = Provenance("cli", trust="user", session="session-9")
-    stored, _ = capturing.state(memory, capturing.stated(memory, text, type=kind), by, instead_of)
-    memory.close()
-    assert stored is not None
-    return stored
 
 
 def moved(client: SimulatedClient) -> tuple[Record, Record]:
-    old = remember(client, OLD)
-    new = remember(client, NEW, (old.id,))
-    (old,) = client.records(f"id = '{old.id}'")
+    client.note("decision", OLD, session="session-1")
+    client.note("decision", NEW, session="session-2", instead_of="MongoDB")
+    new, old = client.records("type = 'decision'")
     return old, new
 
 
@@ -43,28 +30,61 @@ def test_a_later_session_gets_the_newer_and_not_the_older(client: SimulatedClien
     context = client.prompt(ASKED, "session-3")
 
     assert old.superseded_by == new.id
-    assert "from MongoDB to Postgres" in context
-    assert "We use MongoDB" not in context
+    assert "Postgres holds" in context
+    assert "MongoDB holds" not in context
 
 
 def test_its_turns_and_its_place_in_the_graph_do_not_come_back_either(
     client: SimulatedClient,
 ) -> None:
+    client.say("user", OLD, session="session-1")
+    client.fire("Stop", "session-1")
     moved(client)
 
     for prompt in (ASKED, "Tell me about MongoDB in the order archive", "What uses MongoDB?"):
-        assert "We use MongoDB" not in client.prompt(prompt, f"later {prompt}")
+        assert "MongoDB holds" not in client.prompt(prompt, f"later {prompt}")
+
+
+def test_the_transcript_read_at_stop_does_not_open_it_again(client: SimulatedClient) -> None:
+    for sentence, fields in ((OLD, {}), (NEW, {"instead_of": "MongoDB"})):
+        client.say("user", sentence)
+        client.say("assistant", f"Noted decision: {sentence}.")
+        client.transcript.rename(client.transcript.with_name("kept"))
+        client.note("decision", sentence, **fields)
+        client.transcript.with_name("kept").rename(client.transcript)
+    client.fire("Stop", last_assistant_message="")
+
+    assert [r.superseded_by == "" for r in client.records("type = 'decision'")] == [True, False]
 
 
 def test_the_session_block_and_memory_md_drop_it(client: SimulatedClient) -> None:
-    moved(client)
-    client.fire("Stop", "session-2", last_assistant_message="")
+    client.note("rule", "Orders are always archived in MongoDB")
+    assert "MongoDB" in client.memory_md_file().read_text()
+    client.note("rule", "Orders are always archived in Postgres", instead_of="MongoDB")
 
     block = client.context("SessionStart", "session-3", source="startup")
     notes = client.memory_md_file().read_text()
 
-    assert "We use MongoDB" not in block + notes
-    assert "from MongoDB to Postgres" in block + notes
+    assert "MongoDB" not in block + notes
+    assert "in Postgres" in block + notes
+
+
+def test_the_assistant_does_not_close_what_the_user_said(client: SimulatedClient) -> None:
+    client.note("decision", OLD)
+    notice = client.note("decision", NEW, quotation="", instead_of="MongoDB")
+
+    mine, said = client.records("type = 'decision'")
+    assert (said.superseded_by, mine.evidence["contradicts"]) == ("", [said.id])
+    assert f"contradicts {said.id[-8:]}: {said.what}" in notice
+
+
+def test_it_closes_its_own(client: SimulatedClient) -> None:
+    client.note("decision", OLD, quotation="")
+    notice = client.note("decision", NEW, quotation="", instead_of="MongoDB")
+
+    new, old = client.records("type = 'decision'")
+    assert old.superseded_by == new.id
+    assert f"replaces {old.id[-8:]}: {old.what}" in notice
 
 
 def test_a_question_about_the_past_finds_it_with_its_link(client: SimulatedClient) -> None:
@@ -79,21 +99,44 @@ def test_a_question_about_the_past_finds_it_with_its_link(client: SimulatedClien
     assert f"superseded by {new.id.replace('-', '')[-8:]}"[:13] in " ".join(text.split())
 
 
+def test_what_it_names_by_its_id_is_closed(client: SimulatedClient) -> None:
+    client.note("decision", "Packages are installed with npm", session="session-1")
+    (old,) = client.records()
+    client.note(
+        "decision", "Packages are installed with pnpm", session="session-2", instead_of=old.id[-8:]
+    )
+
+    new, old = client.records("type = 'decision'")
+    assert old.superseded_by == new.id
+
+
+def test_what_it_names_in_words_is_rejected_and_closed_only_on_the_same_subject(
+    client: SimulatedClient,
+) -> None:
+    client.note("decision", "The docs site is built with npm", session="session-1")
+    client.note("decision", "Orders are archived with pnpm", session="session-2", instead_of="npm")
+
+    new, old = client.records("type = 'decision'")
+    assert new.alternatives == ("npm",)
+    assert old.superseded_by == ""
+
+
 def test_an_open_question_is_asked_at_each_start_until_it_is_answered(
     client: SimulatedClient,
 ) -> None:
-    question = remember(client, "Which region hosts the order archive?", kind="open")
-    remember(client, OLD)
+    client.note("open", "The region that hosts the order archive is not chosen")
+    client.note("decision", OLD)
+    (question,) = client.records("type = 'question'")
     starts = [client.context("SessionStart", f"s{n}", source="startup") for n in range(2)]
     assert starts[0] == starts[1]
     assert "## Open Questions\n- [question" in starts[0]
-    assert starts[0].index("We use MongoDB") < starts[0].index("Open Questions")
+    assert starts[0].index("MongoDB holds") < starts[0].index("Open Questions")
 
     answer = "The order archive is hosted in the region Frankfurt"
-    remember(client, answer)
+    client.note("decision", answer)
     assert "Open Questions" in client.context("SessionStart", "s3", source="startup")
 
-    remember(client, answer, (question.id,))
+    client.note("decision", f"{answer}, as agreed", instead_of=question.id[-8:])
     assert "Open Questions" not in client.context("SessionStart", "s4", source="startup")
 
 
@@ -117,14 +160,13 @@ def test_a_question_with_entities_keeps_within_the_block(client: SimulatedClient
 
     block = client.context("SessionStart", "s1", source="startup")
 
-    assert len(block.partition("Memory notes.")[0]) <= 3000
+    assert len(block) <= 3000
     assert block.count("[question") == 3
 
 
 def test_the_command_says_what_the_new_one_stands_for(client: SimulatedClient) -> None:
-    old = remember(client, "Use MongoDB for the order archive")
-    moved_to = "We moved the order archive from MongoDB to Postgres"
-    done = client.command("remember", moved_to, "--instead-of", old.id)
+    client.command("remember", "Use MongoDB for the order archive")
+    done = client.command("remember", "We moved the order archive from MongoDB to Postgres")
 
     assert "replaces" in done.stdout
     assert "Use MongoDB for the order archive" in " ".join(done.stdout.split())

@@ -16,8 +16,8 @@ from memory_fabric.models import Provenance
 from memory_fabric.session import catch_up
 from simulated_client import SimulatedClient
 
-DECISION = "Let's use PostgreSQL for the analytics DB because the team knows it."
-FOUND = "The root cause was that the connection pool was never closed."
+DECISION = "PostgreSQL holds the analytics DB, since the team knows it"
+FOUND = "Noted fix: The importer ran out of connections, since it never closed its pool."
 
 
 def episodes(client: SimulatedClient) -> list[tuple[str, str]]:
@@ -92,6 +92,7 @@ class TestWork:
         stop(client)
 
         assert len(read) == 1
+        assert len(episodes(client)) == 21
         assert _bytes_read() - before < 1_500_000  # databases among it; the file is 5 MB
         assert row(client, "session-1")[0] == client.transcript.stat().st_size
 
@@ -152,11 +153,9 @@ class TestOnce:
     def test_a_forks_copies_are_no_second_sighting(
         self, client: SimulatedClient, same_ids: bool, names_parent: bool
     ) -> None:
-        hedged = "We decided on Redis."
-        for n, text in enumerate((DECISION, hedged, FOUND)):
-            client.say(
-                "user" if n < 2 else "assistant", text, timestamp=f"2026-03-01T10:00:0{n}.000Z"
-            )
+        noted = f"Noted decision: {DECISION}."
+        for n, text in enumerate((DECISION, noted, FOUND)):
+            client.say("assistant" if n else "user", text, timestamp=f"2026-03-01T10:00:0{n}.000Z")
         stop(client)
         before = [(r.id, r.confidence, r.session) for r in client.records("1")]
         seen = _seen_in(client)
@@ -180,32 +179,39 @@ class TestOnce:
     ) -> None:
         client.say("user", DECISION, session="fork")
         client.say("assistant", FOUND, session="fork", requestSessionId="parent")
-        client.say("assistant", "We chose Celery because it retries.", session="fork")
+        client.say("user", "And what now, in the fork?", session="fork")
+        client.say(
+            "assistant",
+            "Noted decision: The importer runs on Celery, which retries.",
+            session="fork",
+        )
         stop(client, "fork")
 
-        assert {r.type: r.session for r in client.records() if r.type == "problem"} == {
-            "problem": "parent"
+        assert {r.type: r.session for r in client.records() if r.type == "solution"} == {
+            "solution": "parent"
         }
-        assert [s for s, _ in episodes(client)] == ["parent", "parent", "fork"]
+        assert [s for s, _ in episodes(client)] == ["parent", "parent", "fork", "fork"]
 
     def test_what_was_forgotten_before_stop_stays_forgotten(self, client: SimulatedClient) -> None:
         client.say("user", DECISION)
-        client.fire("UserPromptSubmit", prompt=DECISION)
+        client.say("assistant", f"Noted decision: {DECISION}.")
+        client.fire("PreCompact", trigger="auto")
         assert len(client.records()) == 1
         memory = client.memory()
         memory.forget([client.records()[0].id], Provenance("cli", trust="user"))
         memory.close()
-        stop(client)
+        stop(client, said=f"Noted decision: {DECISION}.")
         forget_sessions(client)
         stop(client)
 
         assert client.records("1") == []
 
     def test_what_was_undone_before_stop_stays_undone(self, client: SimulatedClient) -> None:
-        client.fire("UserPromptSubmit", prompt=DECISION)
         client.say("user", DECISION)
+        client.say("assistant", f"Noted decision: {DECISION}.")
+        client.fire("PreCompact", trigger="auto")
         assert client.command("undo", "--last", "--yes").returncode == 0
-        stop(client)
+        stop(client, said=f"Noted decision: {DECISION}.")
 
         assert client.records("1") == []
 
@@ -228,7 +234,7 @@ class TestBadFiles:
 
         assert "replaced or cut" in stop(client)
         assert "transcript" not in stop(client)
-        assert [r.type for r in client.records()] == ["problem"]
+        assert [r.type for r in client.records()] == ["solution"]
 
     def test_another_longer_file_under_the_same_name_is_noticed(
         self, client: SimulatedClient
@@ -240,7 +246,7 @@ class TestBadFiles:
         client.say("assistant", "More words that make it longer than the first one was. " * 30)
 
         assert "replaced or cut" in stop(client)
-        assert [r.type for r in client.records()] == ["problem"]
+        assert [r.type for r in client.records()] == ["solution"]
 
     def test_a_file_that_is_gone_is_told_once_and_the_answer_is_kept(
         self, client: SimulatedClient
@@ -251,7 +257,7 @@ class TestBadFiles:
 
         assert "gone" in stop(client, said=FOUND)
         assert "transcript" not in stop(client, said=FOUND)
-        assert [r.type for r in client.records()] == ["problem"]
+        assert [r.type for r in client.records()] == ["solution"]
 
     def test_a_client_that_keeps_none_is_left_in_peace(self, client: SimulatedClient) -> None:
         assert "transcript" not in stop(client)
@@ -331,7 +337,7 @@ class TestBadFiles:
         client.fire("SessionEnd", reason="other")
 
         assert ("cannot be read" in notice) is (kind != "dangling")
-        assert [r.type for r in client.records()] == ["problem"]
+        assert [r.type for r in client.records()] == ["solution"]
 
     def test_a_link_to_a_file_is_followed(self, client: SimulatedClient, tmp_path: Path) -> None:
         elsewhere = tmp_path / "elsewhere.jsonl"
@@ -454,6 +460,7 @@ class TestCatchUp:
         client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
         client.fire("UserPromptSubmit", prompt="Look at the pool")
         client.say("user", DECISION)
+        client.say("assistant", f'Noted decision: {DECISION}. From: "{DECISION}"')
         age(client, client.transcript)
         client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "1"
         client.fire("SessionStart", "session-2", source="startup", transcript_path="")

@@ -218,7 +218,7 @@ class TestSessionRecord:
         assert second.outcome == "failed"
 
     def test_it_names_what_was_decided(self, client: SimulatedClient) -> None:
-        client.fire("UserPromptSubmit", prompt="We decided to use Redis because it is shared.")
+        client.note("decision", "Redis holds the tokens, since it is shared")
         self.work(client)
         client.fire("SessionEnd", reason="other")
         (record,) = of_type(client, "session")

@@ -38,11 +38,13 @@ class Said(Value):
     prompts, oldest first.
 
     `checked` is False where no quotation earns the user's trust: unattended, or in an SDK session.
+    `at` is the time at which the notes were written, if that was earlier than now.
     """
 
     quotable: tuple[str, ...] = ()
     all: tuple[str, ...] = ()
     checked: bool = True
+    at: str = ""
 
 
 class Kept(Value):
@@ -114,6 +116,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         outcome="success" if note.kind == "fix" else "neutral",
         scope="user" if everywhere else "team",
         evidence=evidence,
+        valid_from=said.at,
     )
     targets = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     closing = [old for old in targets if _may_replace(by.trust, old)]

@@ -47,11 +47,12 @@ def named(memory: Memory, name: str, text: str) -> list[Record]:
     for record in _matching(memory, name):
         own = _stems(record.what)
         if sought <= own and (not text or (own & beside)):
-            found.append((len(own & beside) + len(sought & own), record))
-    found.sort(key=lambda pair: pair[0], reverse=True)
-    if len(found) > 1 and found[0][0] == found[1][0]:
+            shared = len(own & beside) + len(sought & own)
+            found.append((shared, record.status == "active", record))
+    found.sort(key=lambda entry: entry[:2], reverse=True)
+    if len(found) > 1 and found[0][:2] == found[1][:2]:
         return []  # either could be meant
-    return [record for _, record in found[:1]]
+    return [record for *_, record in found[:1]]
 
 
 def alternatives(instead_of: str) -> tuple[str, ...]:

@@ -156,12 +156,15 @@ def _take_notes(context: RequestContext, owned: Sequence[OwnedTurn]) -> list[Kep
     """Store the notes in the assistant's new turns, those of one turn of the user together."""
     kept: list[Kept] = []
     texts: list[str] = []
+    speaker = at = ""
     for place, (turn, owner, is_new, _) in enumerate(owned):
         if is_new and turn.role == "assistant":
             texts.append(turn.text)
+            speaker, at = owner, turn.created_at
         is_last = place + 1 == len(owned)
         if texts and (is_last or (turn.role == "user" and turn.text)):
-            kept += take(context, owner, texts, until="" if is_last else turn.created_at)
+            until = "" if is_last else turn.created_at
+            kept += take(context, speaker, texts, until=until, at=at)
             texts = []
     return kept
 

@@ -39,18 +39,20 @@ def take(
     texts: Sequence[str],
     *,
     until: str = "",
+    at: str = "",
     source: str = "assistant",
     quotable: int = QUOTABLE,
 ) -> list[Kept]:
     """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601).
 
-    They may quote the last `quotable` prompts.
+    They were written at `at`, if that was earlier than now, and may quote the last `quotable`
+    prompts.
     """
     texts = [text for text in texts if may_hold(text)]
     trust = trust_for(context.memory.settings, "user")
     if not texts or not trust:
         return []
-    said = said_by_user(context.memory, session, until=until, quotable=quotable)
+    said = said_by_user(context.memory, session, until=until, quotable=quotable)._replace(at=at)
     by = Provenance(
         source,
         trust="user" if said.checked else "assistant",
@@ -123,7 +125,7 @@ def end_turn(
             agent=context.agent_type,
             domain=context.domain.name,
         )
-        stored = memory.remember(record, by)
+        stored = memory.remember(record, by, echo=True)  # heard twice is no proof either
         made += [stored] if stored is not None else []
     return made
 
