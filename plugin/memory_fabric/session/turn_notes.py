@@ -8,7 +8,7 @@ from memory_fabric.models import Provenance, Record
 from memory_fabric.notes import keep as notes
 from memory_fabric.notes.protocol import SDK
 from memory_fabric.store import notices, prompts, sessions
-from memory_fabric.text import cut, one_line
+from memory_fabric.text import cut, one_line, same_form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,10 @@ def take(
 ) -> list[Kept]:
     """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601).
 
-    They may quote the last `quotable` prompts.
+    They may quote the last `quotable` prompts. Where notes are off, nothing is stored.
     """
+    if context.memory.settings.notes == "off":
+        return []
     texts = [text for text in texts if may_hold(text)]
     trust = trust_for(context.memory.settings, "user")
     if not texts or not trust:
@@ -80,8 +82,13 @@ def said_by_user(
 
 
 def is_checked(settings: Settings) -> bool:
-    """Return True if a person writes the prompts, so that a quotation can earn the user's trust."""
-    return trust_for(settings, "user") == "user" and not settings.entrypoint.startswith(SDK)
+    """Return True if a person writes the prompts, so that a quotation can earn the user's trust.
+
+    `unattended = "full"` says so of every session; print mode is always an SDK session.
+    """
+    if trust_for(settings, "user") != "user":
+        return False
+    return settings.capture_unattended == "full" or not settings.entrypoint.startswith(SDK)
 
 
 def end_turn(
@@ -100,12 +107,16 @@ def end_turn(
         return []
     # late: most turns have no prompt in which something is heard
     from memory_fabric.capture.detector import heard, said_again
+    from memory_fabric.capture.stated import stated
 
     made = []
     for prompt in waiting:
         found = heard(prompt.text)
         if found is None:
             continue
+        sentence = same_form(found.sentence)
+        if any(same_form(statement.text) in sentence for statement in stated(prompt.text)):
+            continue  # stored with the prompt
         earlier = _earlier(memory, session, found.sentence)
         evidence = {
             PROMPT: cut(one_line(prompt.text), MAX_PROMPT_CHARS),
