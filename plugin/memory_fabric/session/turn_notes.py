@@ -8,7 +8,7 @@ from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
 from memory_fabric.notes import keep as notes
 from memory_fabric.notes.protocol import SDK
 from memory_fabric.store import notices, prompts, sessions
-from memory_fabric.text import cut, one_line
+from memory_fabric.text import cut, one_line, same_form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def take(
     They were written at `at`, if that was earlier than now, and may quote the last `quotable`
     prompts.
     """
+    if context.memory.settings.notes == "off":
+        return []
     texts = [text for text in texts if may_hold(text)]
     trust = trust_for(context.memory.settings, "user")
     if not texts or not trust:
@@ -79,8 +81,13 @@ def said_by_user(
 
 
 def is_checked(settings: Settings) -> bool:
-    """Return True if a person writes the prompts, so that a quotation can earn the user's trust."""
-    return trust_for(settings, "user") == "user" and not settings.entrypoint.startswith(SDK)
+    """Return True if a person writes the prompts, so that a quotation can earn the user's trust.
+
+    `unattended = "full"` says so of every session; print mode is always an SDK session.
+    """
+    if trust_for(settings, "user") != "user":
+        return False
+    return settings.capture_unattended == "full" or not settings.entrypoint.startswith(SDK)
 
 
 def end_turn(
