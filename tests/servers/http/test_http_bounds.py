@@ -17,7 +17,7 @@ from memory_fabric.servers.http import bodies
 from memory_fabric.servers.http.bodies import BODY_S, MAX_BYTES
 from memory_fabric.servers.http.connection_limits import ASKING_S, MAX_CONNECTIONS, MAX_UNREAD_BYTES
 from memory_fabric.servers.http.responses import Refused
-from servers.http_server import GIVE_UP_S, INGEST, Serving, serving
+from servers.http.http_server import GIVE_UP_S, INGEST, Serving, serving
 
 IDLE = 1000
 SLACK_S = 15
