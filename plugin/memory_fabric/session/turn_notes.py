@@ -8,7 +8,7 @@ from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
 from memory_fabric.notes import keep as notes
 from memory_fabric.notes.protocol import SDK
 from memory_fabric.store import notices, prompts, sessions
-from memory_fabric.text import cut, one_line, same_form
+from memory_fabric.text import cut, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

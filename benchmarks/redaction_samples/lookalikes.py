@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import random
 
-from credentials import NAMED, WORDS, some, uuid_text
-from phrasings import SPOKEN
+from redaction_samples.credentials import NAMED, WORDS, some, uuid_text
+from redaction_samples.phrasings import SPOKEN
 
 HARMLESS: dict[str, tuple[str, ...]] = {
     "git": (

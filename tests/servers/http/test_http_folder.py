@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from cli.shell import Shell
-from servers.http_server import GIVE_UP_S, INGEST, Serving, serving
+from servers.http.http_server import GIVE_UP_S, INGEST, Serving, serving
 
 MISSING = "The folder of the served project is missing."
 

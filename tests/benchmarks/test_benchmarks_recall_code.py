@@ -17,7 +17,7 @@ import pytest
 from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES
 from memory_fabric.redaction.redact import redact
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 MODULES = ("recall_code", "recall_rankers", "recall_set")
 BY_TIME = {"superseded", "past"}
 

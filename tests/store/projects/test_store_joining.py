@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memory_fabric.clients.claude_code import hooks_json, json_text, manifest, set_up
 from memory_fabric.errors import BadInput, StoreUnavailable
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LAUNCH = "/opt/memory-fabric/hooks/launch"
 HOOK = {"type": "command", "command": LAUNCH, "args": [], "timeout": 5}
 GROUPS: dict[str, list[Any]] = {

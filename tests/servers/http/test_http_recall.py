@@ -9,7 +9,7 @@ import pytest
 
 from cli.shell import Shell
 from memory_fabric.ingest_protocol import MAX_NAME_CHARS
-from servers.http_server import Serving, serving
+from servers.http.http_server import Serving, serving
 from store.support import token
 
 RECALL = "/v1/memory/recall"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.doctoring import (
+from cli.doctor.doctoring import (
     look,
 )
 from cli.shell import ROOT, Shell

@@ -7,8 +7,8 @@ Not to be read by anyone who writes rules. The notation is that of `lookalikes`.
 
 from __future__ import annotations
 
-from held_plain_code import CODE
-from held_plain_prose import SPOKEN
+from redaction_samples.held_plain_code import CODE
+from redaction_samples.held_plain_prose import SPOKEN
 
 TEXTS: dict[str, tuple[str, ...]] = {
     "patches": (

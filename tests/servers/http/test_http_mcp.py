@@ -19,7 +19,7 @@ from cli.shell import Shell
 from memory_fabric.servers.http.mcp_endpoint import MAX_BYTES
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
 from memory_fabric.servers.mcp.schema import TOOLS
-from servers.http_server import Reply, Serving, serving
+from servers.http.http_server import Reply, Serving, serving
 from servers.mcp_clients import run, texts
 
 API = {"entities": [{"name": "api", "entityType": "component", "observations": ["in Go"]}]}

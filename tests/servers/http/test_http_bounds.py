@@ -17,7 +17,7 @@ from memory_fabric.servers.http import bodies
 from memory_fabric.servers.http.bodies import BODY_S, MAX_BYTES
 from memory_fabric.servers.http.connection_limits import ASKING_S, MAX_CONNECTIONS, MAX_UNREAD_BYTES
 from memory_fabric.servers.http.responses import Refused
-from servers.http_server import GIVE_UP_S, INGEST, Serving, serving
+from servers.http.http_server import GIVE_UP_S, INGEST, Serving, serving
 
 IDLE = 1000
 SLACK_S = 15
@@ -103,7 +103,7 @@ def test_a_first_byte_that_comes_late_gains_no_time(monkeypatch: pytest.MonkeyPa
         await bodies.whole_body({"type": "http", "headers": []}, receive)
 
     began = time.monotonic()
-    with pytest.raises(Refused, match="not here within 1 seconds"):
+    with pytest.raises(Refused, match="did not arrive within 1 seconds"):
         asyncio.run(refused())
 
     assert time.monotonic() - began < 1.5

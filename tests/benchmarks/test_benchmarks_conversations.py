@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 SAID = {
     "a": ("Ines", "I planted tomatoes on the balcony", "Tom", "My bike has a flat tyre again"),
     "b": ("Vera", "The choir sings Bach in June", "Luis", "I baked rye bread with walnuts"),

@@ -7,7 +7,7 @@ The notation is that of `lookalikes`.
 
 from __future__ import annotations
 
-from more_prose import SPOKEN
+from redaction_samples.more_prose import SPOKEN
 
 CODE: dict[str, tuple[str, ...]] = {
     "git output": (

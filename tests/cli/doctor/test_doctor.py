@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.doctoring import (
+from cli.doctor.doctoring import (
     LOCAL,
     PROJECT,
     USER,

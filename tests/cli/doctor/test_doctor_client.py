@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.doctoring import (
+from cli.doctor.doctoring import (
     LOCAL,
     OTHER_SERVER,
     OUR_SERVER,

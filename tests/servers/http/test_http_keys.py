@@ -20,7 +20,7 @@ from memory_fabric.servers.http.allowed_hosts import Names
 from memory_fabric.servers.http.keys import LOOK_EVERY_S, NOBODY, Keys
 from memory_fabric.servers.http.rate_limit import Rate
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
-from servers.http_server import GIVE_UP_S, INGEST, Reply, Serving, serving
+from servers.http.http_server import GIVE_UP_S, INGEST, Reply, Serving, serving
 
 LEGACY = "2025-06-18"
 BOTH = "application/json, text/event-stream"

@@ -9,27 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-import held_credentials
-import held_links
-import held_notes
-import held_plain_text
-import held_sentences
-import held_settings
-import held_shell
-import held_tokens
-import issuers
-import lookalikes
-import more_blocks
-import more_commands
-import more_issuers
-import more_layouts
-import more_lookalikes
-import more_phrasings
-import more_values
-import more_written
-import phrasings
-import written
-from credentials import Make
+from redaction_samples import (
+    held_credentials,
+    held_links,
+    held_notes,
+    held_plain_text,
+    held_sentences,
+    held_settings,
+    held_shell,
+    held_tokens,
+    issuers,
+    lookalikes,
+    more_blocks,
+    more_commands,
+    more_issuers,
+    more_layouts,
+    more_lookalikes,
+    more_phrasings,
+    more_values,
+    more_written,
+    phrasings,
+    written,
+)
+from redaction_samples.credentials import Make
 
 Forms = Mapping[str, Sequence[str]]
 

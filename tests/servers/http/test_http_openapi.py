@@ -14,7 +14,7 @@ import pytest
 
 from cli.shell import Shell
 from memory_fabric.servers.http.openapi import document
-from servers.http_server import INGEST, Serving, serving
+from servers.http.http_server import INGEST, Serving, serving
 from thorough import IS_THOROUGH
 
 HERE = Path(__file__).parent

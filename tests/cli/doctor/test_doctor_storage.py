@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 
-from cli.doctoring import (
+from cli.doctor.doctoring import (
     look,
 )
 from cli.shell import Shell

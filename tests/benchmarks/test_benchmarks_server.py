@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 SMALL = ("--sizes", "20", "--runs", "2", "--starts", "1", "--json")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli.shell import Shell
-from servers.http_server import INGEST, Serving, serving
+from servers.http.http_server import INGEST, Serving, serving
 from store.support import token
 
 LARGEST = 1 << 20

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from damage import Damage, Row, Scale, create, damage, filled, until, write_many
 from driver import Gone, Ours, Side, Theirs
-from fault_around import newer
+from fault_kinds.fault_around import newer
 
 SEED = 7
 COUNT = 20

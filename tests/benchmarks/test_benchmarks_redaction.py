@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 sys.path.insert(0, str(FOLDER))
 
 import redaction  # noqa: E402 - the benchmark's own folder is where its modules are found
-from halves import HALVES, Half  # noqa: E402
+from redaction_samples.halves import HALVES, Half  # noqa: E402
 
 TUNE, HELD = "tune", "held"
 LONG, SHORT = "abcdefghij", "k3y7"

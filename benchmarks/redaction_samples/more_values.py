@@ -7,8 +7,8 @@ import json
 import string
 from collections.abc import Mapping
 
-import credentials
-from credentials import (
+from redaction_samples import credentials
+from redaction_samples.credentials import (
     ALNUM,
     HEX,
     LOWER,

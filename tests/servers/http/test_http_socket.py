@@ -17,7 +17,7 @@ import pytest
 
 from cli.shell import Shell
 from memory_fabric.servers.http.listen_sockets import SocketFile
-from servers.http_server import GIVE_UP_S, INGEST, Serving, serving
+from servers.http.http_server import GIVE_UP_S, INGEST, Serving, serving
 
 
 class Local(http.client.HTTPConnection):

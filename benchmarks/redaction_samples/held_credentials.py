@@ -10,7 +10,7 @@ import json
 import string
 from collections.abc import Mapping
 
-from credentials import (
+from redaction_samples.credentials import (
     ALNUM,
     BASE64,
     HEX,

@@ -19,7 +19,7 @@ import pytest
 
 from cli.shell import Shell
 from memory_fabric.viewer.page import content_security_policy
-from servers.http_server import GIVE_UP_S, Serving, serving
+from servers.http.http_server import GIVE_UP_S, Serving, serving
 from store.support import token
 
 OFFSETS = ("--why", "offsets are slow", "Use cursor-pagination for the orders-api")
