@@ -97,12 +97,13 @@ def end_turn(
         return []
     # late: most turns have no prompt in which something is heard
     from memory_fabric.capture.detector import heard, said_again
+    from memory_fabric.capture.stated import stated
 
     made = []
     for prompt in waiting:
         found = heard(prompt.text)
-        if found is None:
-            continue
+        if found is None or stated(prompt.text):
+            continue  # what it states was stored with the prompt
         earlier = _earlier(memory, session, found.sentence)
         evidence = {
             PROMPT: cut(one_line(prompt.text), MAX_PROMPT_CHARS),

@@ -6,7 +6,8 @@ PROJECT = "orders-api"
 FIRST, SECOND = "5e551011-0000-4000-8000-000000000001", "5e551011-0000-4000-8000-000000000002"
 
 DECISION = (
-    "Let's use PostgreSQL for the analytics DB instead of MongoDB because we need window functions."
+    "We decided on PostgreSQL instead of MongoDB for the analytics DB because we need window "
+    "functions."
 )
 RULE = "Always validate input at the API boundary, never deeper in the services."
 TASK = "The orders list times out. Please find out why and fix it."
@@ -16,7 +17,9 @@ CHANGED_FILE = "src/orders/list.py"
 ANSWER = (
     "Fixed. Offset pagination caused timeouts at 1M rows. "
     "We chose cursor-based pagination for the list endpoints because it scales to 2M rows. "
-    "The test passes now."
+    "The test passes now.\n\n"
+    "Noted rule: Input is validated at the API boundary, never deeper in the services. "
+    'From: "Always validate input at the API boundary, never deeper in the services"'
 )
 SUMMARY = (
     "<analysis>-</analysis>\n<summary>\n1. Primary Request: make the orders list fast\n"
