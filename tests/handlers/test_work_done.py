@@ -116,6 +116,20 @@ class TestIncidents:
 
         assert found == {"The order": "KeyError: 'street'", "`pytest t": "KeyError: 'total'"}
 
+    def test_a_noted_fix_is_found_by_what_the_user_reported(self, client: SimulatedClient) -> None:
+        report = "The upload hangs again:\nError: worker quota exceeded for the upload queue"
+        client.say("user", report, timestamp=now())
+        changed(client, "queue.toml")
+        said = "Noted fix: The upload queue needs two workers in queue.toml."
+        client.say("assistant", said, timestamp=now())
+        stop(client)
+        record = fix(client)
+
+        assert record.evidence["symptom"] == "The upload hangs again:"
+        assert record.evidence["error"] == "Error: worker quota exceeded for the upload queue"
+        assert record.evidence["files"] == ["queue.toml"]
+        assert record.what in client.command("recall", "worker quota exceeded").stdout
+
     def test_a_failure_of_one_turn_is_solved_in_a_later_one(self, client: SimulatedClient) -> None:
         ran(client, PYTEST, ERROR, failed=True)
         stop(client)

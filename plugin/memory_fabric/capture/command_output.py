@@ -8,6 +8,7 @@ from memory_fabric.text import one_line, words
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterable, Sequence
 
 # The ends of an output tell the outcome; the middle is mostly repetition.
 MAX_HEAD_CHARS, MAX_TAIL_CHARS = 32 << 10, 32 << 10
@@ -116,14 +117,14 @@ def telling_line(output: str) -> str:
     The assertion or exception of a test, the first error of a compiler; else the last line with
     words.
     """
-    lines = [line for line in _lines(output) if not _pattern(_EMPTY_WORDS).match(line.strip())]
-    for expression, last in _TELLING:
-        for place in reversed(range(len(lines))) if last else range(len(lines)):
-            if _pattern(expression).search(lines[place]):
-                # "Error:" alone names the next line.
-                is_head = lines[place].strip() in ("Error:", "error:") and place + 1 < len(lines)
-                return _plain(lines[place + 1] if is_head else lines[place])
-    return _plain(lines[-1]) if lines else ""
+    lines = _lines_with_words(output)
+    return _stated_line(lines, _TELLING) or (_plain(lines[-1]) if lines else "")
+
+
+def pasted_error(text: str) -> str:
+    """Return the error line that a user pasted into a prompt, if it says what failed; or ''."""
+    line = _stated_line(_lines_with_words(text), _TELLING[:-1])  # the last are words of prose, too
+    return line if is_specific(line) else ""
 
 
 def signature(output: str) -> str:
@@ -145,6 +146,20 @@ def is_specific(line: str) -> bool:
     own = {word for word in own if len(word) > 1 or not word.isascii()}
     named = bare != line or _pattern(_NAMED).search(line) is not None
     return len(own) > 1 or (bool(own) and named)
+
+
+def _lines_with_words(output: str) -> list[str]:
+    return [line for line in _lines(output) if not _pattern(_EMPTY_WORDS).match(line.strip())]
+
+
+def _stated_line(lines: Sequence[str], expressions: Iterable[tuple[str, bool]]) -> str:
+    for expression, last in expressions:
+        for place in reversed(range(len(lines))) if last else range(len(lines)):
+            if _pattern(expression).search(lines[place]):
+                # "Error:" alone names the next line.
+                is_head = lines[place].strip() in ("Error:", "error:") and place + 1 < len(lines)
+                return _plain(lines[place + 1] if is_head else lines[place])
+    return ""
 
 
 def _plain(line: str) -> str:

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 import os
 
-from memory_fabric.capture.command_output import is_no_failure, is_specific, outcome, signature
+from memory_fabric.capture.command_output import (
+    is_no_failure,
+    is_specific,
+    outcome,
+    pasted_error,
+    signature,
+)
 from memory_fabric.capture.confidence import BASE
 from memory_fabric.capture.shell_commands import (
     Command,
@@ -166,6 +172,13 @@ def symptom_in(asked: str, error: str) -> str:
     in_error = {word for word in words(error) if len(word) > 3}
     best = next((s for s in named if in_error.intersection(words(s))), named[0] if named else "")
     return cut(without_secrets(best), MAX_SYMPTOM_CHARS)
+
+
+def report_in(asked: str) -> dict[str, Any]:
+    """Return the error line and the symptom in a prompt, as evidence; {} if it names none."""
+    error = cut(without_secrets(pasted_error(asked)), MAX_ERROR_CHARS)
+    symptom = symptom_in(asked, error)
+    return ({ERROR: error} if error else {}) | ({SYMPTOM: symptom} if symptom else {})
 
 
 def as_object(failure: Failure) -> dict[str, Any]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SHELL = "Bash"
 # Commands whose results were missing when the transcript was read.
 MAX_CALLS = 20
-MAX_ASKED_CHARS = 4000
+MAX_ASKED_CHARS = 8000
 # A note is about a failure if it shares so many content words with its evidence.
 MIN_SHARED_TERMS = 2
 
@@ -60,9 +60,11 @@ def keep_incidents(
         note = _note_about(failure, waiting, is_only=len(solved) == len(noted) == 1)
         if note is not None:
             waiting.remove(note)
-            _add_evidence(context.memory, note, failure, by)
+            _add_evidence(context.memory, note, incidents.evidence_of(failure), by)
         else:
             new += _keep(context.memory, failure, by)
+    for note in waiting:
+        _add_evidence(context.memory, note, _reported(note, steps), by)
     more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}
     return new, {**notes, **more, "solved": int(notes.get("solved", 0)) + len(solved)}
 
@@ -131,14 +133,27 @@ def _note_about(
     return noted[shared.index(best)] if best >= MIN_SHARED_TERMS else None
 
 
-def _add_evidence(memory: Memory, note: Record, failure: incidents.Failure, by: Provenance) -> None:
+def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
+    """Return the user's report of what a noted fix is about: error line, symptom, changed files."""
+    about = set(terms(note.what))
+    for step in reversed(steps):
+        if len(about.intersection(terms(step.asked))) >= MIN_SHARED_TERMS:
+            evidence = incidents.report_in(step.asked)
+            files = dict.fromkeys(step.changed_file for step in steps if step.changed_file)
+            if evidence and files:
+                evidence[incidents.FILES] = list(files)[: incidents.MAX_FILES]
+            return evidence
+    return {}
+
+
+def _add_evidence(memory: Memory, note: Record, known: Mapping[str, Any], by: Provenance) -> None:
     """Add what is known of the failure to the record of a note, whose own evidence stays."""
-    evidence = _with_commit(memory, incidents.evidence_of(failure)) | dict(note.evidence)
-    if evidence == dict(note.evidence):
+    evidence = _with_commit(memory, known) | dict(note.evidence) if known else {}
+    if not evidence or evidence == dict(note.evidence):
         return
-    kind = kind_of(memory, note)
-    payload = {"record": records.as_object(note._replace(evidence=evidence))}
-    memory.write("put_record", payload | {"seen_in": [by.session]}, by, store=kind)
+    payload: dict[str, Any] = {"record": records.as_object(note._replace(evidence=evidence))}
+    payload |= {"seen_in": [by.session]}
+    memory.write("put_record", payload, by, store=kind_of(memory, note))
 
 
 def _with_commit(memory: Memory, evidence: Mapping[str, Any]) -> dict[str, Any]:
