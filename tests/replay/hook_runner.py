@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memory_fabric.notes.protocol import SUMMARY_REQUEST
 from memory_fabric.setup import packages
 
 ROOT = Path(__file__).parents[2]
@@ -31,9 +32,14 @@ class HookResult:
 
     @property
     def reply(self) -> dict[str, Any] | None:
-        """The JSON object on stdout; None when nothing was printed."""
+        """The JSON object on stdout; None when nothing was printed.
+
+        Before a compaction it is the plain text that the client hands to the summariser.
+        """
         if not self.stdout:
             return None
+        if self.stdout == SUMMARY_REQUEST.encode():
+            return {"plain": SUMMARY_REQUEST}
         value = json.loads(self.stdout)
         assert isinstance(value, dict)
         return value

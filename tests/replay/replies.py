@@ -12,7 +12,7 @@ from replay.hook_runner import ROOT, TESTS, HookRunner
 REPLIES = TESTS / "replies"
 STATEMENTS = (
     "We decided to use PostgreSQL for the analytics database because it handles JSON well.",
-    "Always write the migration before the model.",
+    "In this project, always write the migration before the model.",
 )
 CHANGING = (
     (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"), "<uuid>"),

@@ -24,6 +24,7 @@ from replay.hook_runner import ROOT, HookRunner
 
 Way = Callable[[HookRunner, str], None]
 DECISION = "We decided to use {} for the API key of Stripe because it works."
+NOTED = "Noted decision: {0} is the API key of Stripe. Why: {0} works. Also: {0} key"
 SERVE = "from memory_fabric.servers.mcp.stdio_server import main; main()"
 
 
@@ -89,18 +90,20 @@ def transcript(hooks: HookRunner, secret: str) -> None:
         {"type": "tool_use", "id": "t3", "name": "Bash", "input": {"command": command}},
     )
     say(hooks, "user", {"type": "tool_result", "tool_use_id": "t3", "content": f"ok {secret}"})
-    run_hook(hooks, "Stop", last_assistant_message=DECISION.format(secret), stop_hook_active=False)
+    say(hooks, "assistant", NOTED.format(secret))
+    noted = f'{NOTED.format(secret)}. From: "{DECISION.format(secret)}"'
+    run_hook(hooks, "Stop", last_assistant_message=noted, stop_hook_active=False)
 
 
 def subagent(hooks: HookRunner, secret: str) -> None:
-    text = DECISION.format(secret)
+    text = NOTED.format(secret)
     run_hook(
         hooks, "SubagentStop", agent_id="a", agent_type="reviewer", last_assistant_message=text
     )
 
 
 def summary(hooks: HookRunner, secret: str) -> None:
-    text = f"<summary>\n1. {DECISION.format(secret)}\n</summary>"
+    text = f"<summary>\n{NOTED.format(secret)}\n</summary>"
     run_hook(hooks, "PostCompact", trigger="auto", compact_summary=text)
 
 

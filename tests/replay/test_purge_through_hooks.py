@@ -34,7 +34,9 @@ def holding(hooks: HookRunner) -> list[str]:
 
 def lived_through(hooks: HookRunner) -> None:
     """The words come by a prompt, by turns and in a failing command; copies of it all are made."""
-    run_hook(hooks, "UserPromptSubmit", prompt="We decided to use Postgres because it is sturdy.")
+    run_hook(
+        hooks, "UserPromptSubmit", prompt="We decided to use Postgres for the shop on port 8080."
+    )
     run_hook(
         hooks, "UserPromptSubmit", prompt=f"We decided to use {WORDS} because it is our login."
     )
@@ -45,7 +47,8 @@ def lived_through(hooks: HookRunner) -> None:
     result = {"type": "tool_result", "tool_use_id": "t1", "content": failed, "is_error": True}
     say(hooks, "user", result)
     say(hooks, "assistant", f"I will use {WORDS} for the gateway. The shop listens on 8080.")
-    run_hook(hooks, "Stop", last_assistant_message="Done.", stop_hook_active=False)
+    noted = f'Noted fact: The gateway knows {WORDS}. Why: {WORDS} logs in. From: "is {WORDS}, and"'
+    run_hook(hooks, "Stop", last_assistant_message=noted, stop_hook_active=False)
     assert command(hooks, "remember", f"The gateway is opened with {WORDS}").returncode == 0
     assert command(hooks, "backup").returncode == 0
 

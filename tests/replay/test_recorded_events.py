@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_fabric.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 from replay.hook_runner import recordings
 from replay.replies import REPLIES, World, replayed
 
@@ -40,7 +41,9 @@ def test_only_starts_and_typed_prompts_are_given_what_was_stated_earlier() -> No
     assert given == starts | {"UserPromptSubmit", "UserPromptSubmit.as_agent"}
 
 
-def test_an_empty_memory_gives_no_context() -> None:
+def test_an_empty_memory_gives_no_context_but_the_request_for_notes() -> None:
     for path in REPLIES.glob("*.json"):
         empty = json.loads(path.read_text("utf-8"))["empty"] or {}
-        assert empty.keys() <= {"systemMessage"}
+        specific = empty.get("hookSpecificOutput", {"additionalContext": PROTOCOL})
+        assert specific["additionalContext"] == PROTOCOL
+        assert empty.get("plain", SUMMARY_REQUEST) == SUMMARY_REQUEST
