@@ -28,7 +28,7 @@ CUES = {
     "correction": "Sounds like a correction: note it if it holds.",
     "choice": "Sounds like a decision: note it if it is settled.",
     "change": "Sounds like a change of mind: note it if it holds.",
-    "person": "Says something about the user: note it if it holds.",
+    "person": "Says something lasting about the user; note it if so.",
 }
 
 
