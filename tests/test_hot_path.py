@@ -160,7 +160,7 @@ def test_events_that_delay_a_person_import_nothing_slow(
     [
         "How do the workers use Redis for pagination?",
         "Wie nutzen die Worker Redis für die Paginierung von ListEndpoints?",
-        "Who gave the workers Redis, and when was that? I have 3 of them, <b>really</b>.",
+        "Who gave the workers Redis, and when was that? We have some of them, really.",
     ],
 )
 def test_recall_for_a_prompt_spares_what_it_can_do_without(
