@@ -25,7 +25,8 @@ def handle(event: Event, context: RequestContext) -> None:
     from memory_fabric.models import Provenance
     from memory_fabric.notes.keep import Said, keep
 
-    if not trust_for(context.memory.settings, "assistant"):
+    settings = context.memory.settings
+    if settings.notes == "off" or not trust_for(settings, "assistant"):
         return
     by = Provenance(
         "subagent",
