@@ -25,14 +25,14 @@ from typing import Any
 
 from damage import Damage, Row, Scale
 from driver import with_packages
-from fault_around import clock_set_back, held_locks, newer_schema
-from fault_deaths import killed
-from fault_files import corrupt_inputs
-from fault_hooks import held_up_hooks
-from fault_inputs import hard_inputs
-from fault_places import full_disk, read_only_home
-from fault_serve import serve_killed, serve_on_full_disk
-from fault_writers import hooks_beside, many_processes, one_file, parallel_calls
+from fault_kinds.fault_around import clock_set_back, held_locks, newer_schema
+from fault_kinds.fault_deaths import killed
+from fault_kinds.fault_files import corrupt_inputs
+from fault_kinds.fault_hooks import held_up_hooks
+from fault_kinds.fault_inputs import hard_inputs
+from fault_kinds.fault_places import full_disk, read_only_home
+from fault_kinds.fault_serve import serve_killed, serve_on_full_disk
+from fault_kinds.fault_writers import hooks_beside, many_processes, one_file, parallel_calls
 
 Fault = Callable[[str, Scale], Iterator[Row]]
 

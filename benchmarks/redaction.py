@@ -29,10 +29,10 @@ from typing import Any, NamedTuple, TypeVar
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plugin"))
 
-from credentials import Chance, Planted, block, made
-from halves import HALVES, Half
-from lookalikes import filled
 from memory_fabric.redaction.redact import redact
+from redaction_samples.credentials import Chance, Planted, block, made
+from redaction_samples.halves import HALVES, Half
+from redaction_samples.lookalikes import filled
 
 EACH = 60
 MAX_LEFT = 7

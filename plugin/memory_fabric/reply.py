@@ -40,6 +40,8 @@ class Reply(Value):
     notice: str = ""
     stop: str = ""
     plain: str = ""
+    # What the program itself says to the model, after the context: there is nothing to redact.
+    own_words: str = ""
     receipts: tuple[Callable[[], None], ...] = ()
 
 
@@ -47,6 +49,7 @@ def merge(replies: Sequence[Reply]) -> Reply:
     """Join replies: contexts with blank lines between, notices on one line, all receipts."""
     return Reply(
         context="\n\n".join(r.context for r in replies if r.context),
+        own_words="\n\n".join(r.own_words for r in replies if r.own_words),
         notice=" · ".join(r.notice for r in replies if r.notice),
         stop=" · ".join(r.stop for r in replies if r.stop),
         plain="\n".join(r.plain for r in replies if r.plain),
@@ -66,10 +69,11 @@ def encode(event_name: str, reply: Reply) -> bytes:
         return jsontext.dumps({"decision": "block", "reason": fitted(reply.stop)}).encode("ascii")
     if event_name in NOTICE_EVENTS and reply.notice.strip():
         output["systemMessage"] = fitted(reply.notice)
-    if event_name in CONTEXT_EVENTS and reply.context.strip():
+    context = "\n\n".join(text for text in (reply.context, reply.own_words) if text.strip())
+    if event_name in CONTEXT_EVENTS and context:
         output["hookSpecificOutput"] = {
             "hookEventName": event_name,
-            "additionalContext": fitted(reply.context),
+            "additionalContext": fitted(context),
         }
     return jsontext.dumps(output).encode("ascii") if output else b""
 

@@ -6,7 +6,13 @@ import time
 
 import pytest
 
-from memory_fabric.capture.command_output import is_no_failure, outcome, telling_line
+from memory_fabric.capture.command_output import (
+    is_no_failure,
+    outcome,
+    pasted_error,
+    signature,
+    telling_line,
+)
 
 PYTEST = """Exit code 1
 =================================== FAILURES ===================================
@@ -37,6 +43,12 @@ NPM = """npm ERR! code ELIFECYCLE
 npm ERR! missing script: build
 npm ERR! A complete log of this run can be found in: /x"""
 
+LIFECYCLE = """npm error Lifecycle script `build` failed with error:
+npm error code 2
+npm error path /srv/shop
+npm error command failed
+npm error command sh -c tsc"""
+
 
 @pytest.mark.parametrize(
     ("output", "line"),
@@ -57,6 +69,40 @@ npm ERR! A complete log of this run can be found in: /x"""
 )  # fmt: skip
 def test_the_telling_line_says_what_is_wrong(output: str, line: str) -> None:
     assert telling_line(output) == line
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        (f"{LIFECYCLE}\n> tsc\n\n{TSC}", TSC.splitlines()[0]),
+        ("Error: \nEPERM: operation not permitted, rename 'a.dll'",
+         "EPERM: operation not permitted, rename 'a.dll'"),
+        ("Error: Cannot find module './cart'",) * 2,
+        ("AssertionError: expected 90 to be 95\n  at cart.test.ts:3:1",
+         "AssertionError: expected 90 to be 95"),
+        ("** (CompileError) lib/cart.ex: undefined function total/1",) * 2,
+        ("curl: (22) The requested URL returned error: 404",) * 2,
+        ("HTTP 502 Bad Gateway",) * 2,
+        ("npm error notarget No matching version found for tsx@^4.22.1.",
+         "No matching version found for tsx@^4.22.1."),
+        (LIFECYCLE, ""),
+        ("Exit code 1\nerror Command failed with exit code 1.", ""),
+        ("FAILED tests/test_cart.py::test_total", ""),
+        ("AssertionError", ""),
+        ("/srv/shop/cart.py", ""),
+        ("Building...", ""),
+        ("error: could not compile `shop` due to 2 previous errors", ""),
+    ],
+)  # fmt: skip
+def test_a_signature_says_what_failed_or_there_is_none(output: str, line: str) -> None:
+    assert signature(output) == line
+
+
+def test_an_error_in_a_prompt_is_what_was_pasted_not_what_was_said() -> None:
+    assert (
+        pasted_error("I get an error here:\nTypeError: cart is null") == "TypeError: cart is null"
+    )
+    assert pasted_error("The upload is broken, I cannot find the file") == ""
 
 
 @pytest.mark.parametrize(

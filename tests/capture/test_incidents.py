@@ -1,4 +1,4 @@
-"""What failed and passed after a change: problems with their solutions, and what still fails."""
+"""Fixes: commands that failed and passed after a change, and what still fails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.capture import incidents
-from memory_fabric.capture.incidents import Failure, Step, cause_in
+from memory_fabric.capture.incidents import Failure, Step, fix_of, symptom_in
+from memory_fabric.models import Record
 
 PYTEST = "pytest tests/test_cart.py"
 ERROR = "Exit code 1\nE   KeyError: 'total'\n1 failed"
@@ -27,21 +28,118 @@ def changed(file: str = "cart.py") -> Step:
 RED, GREEN = ran(PYTEST, failed=True), ran(PYTEST)
 
 
-def test_a_problem_and_its_solution_bear_command_error_and_files() -> None:
-    (found,), failing = incidents.follow([RED, changed(), changed("db.py"), GREEN])
+def said(text: str) -> Step:
+    return Step(said=text)
 
-    assert failing == []
-    assert found.problem.type == "problem"
-    assert found.problem.what == f"`{PYTEST}` failed: KeyError: 'total'"
-    assert (found.problem.outcome, found.solution.outcome) == ("failed", "success")
-    assert found.solution.what == (
+
+def records(steps: list[Step], touched: tuple[str, ...] = ()) -> list[Record]:
+    solved, _ = incidents.follow(steps, touched=touched)
+    return [record for failure in solved if (record := fix_of(failure))]
+
+
+def test_without_a_cause_a_fix_tells_command_error_and_files() -> None:
+    (fix,) = records([RED, changed(), changed("db.py"), GREEN])
+
+    assert (fix.type, fix.outcome) == ("solution", "success")
+    assert fix.what == (
         f"`{PYTEST}` failed (KeyError: 'total'); it passed after changing cart.py, db.py"
     )
-    assert found.solution.evidence == {
+    assert fix.evidence == {
         "command": PYTEST,
         "error": "KeyError: 'total'",
         "files": ["cart.py", "db.py"],
     }
+
+
+def test_the_text_is_the_stated_cause_with_the_failure_after_it() -> None:
+    cause = "the discount was subtracted twice in applyDiscount"
+    test = "npm test -- cart"
+    error = "AssertionError: expected 90 to be 95"
+    steps = [
+        Step(asked="Checkout is cheaper than it should be. The discount looks wrong to me."),
+        ran(test, failed=True, output=f"{error}\n1 failed"),
+        changed("src/discount.ts"),
+        ran(test, output="4 passed"),
+        said(f"All tests pass now: {cause}.\n\nFixed. The root cause: {cause}."),
+    ]
+    (fix,) = records(steps)
+
+    assert fix.what.endswith(f"(`{test}` failed: {error}; fixed in src/discount.ts)")
+    assert cause in fix.what
+    assert fix.evidence["symptom"] == "The discount looks wrong to me."
+
+
+@pytest.mark.parametrize(
+    ("error", "files"),
+    [
+        ("npm error Lifecycle script `build` failed with error:\nnpm error code 2", ("a.ts",)),
+        ("Exit code 1", ("a.ts",)),
+        ("FAILED tests/test_cart.py", ("cart.py",)),
+        ("E   KeyError: 'total'", ("a.py", "b.py", "c.py")),
+        ("src/a.ts(3,4): error TS6133: 'cart' is declared but never read.", ("src/a.ts",)),
+        ("ModuleNotFoundError: No module named 'cart'", ("cart.py",)),
+    ],
+)
+def test_without_a_cause_an_error_that_says_nothing_more_is_no_fix(
+    error: str, files: tuple[str, ...]
+) -> None:
+    steps = [ran(PYTEST, failed=True, output=error), *map(changed, files), GREEN]
+
+    assert len(incidents.follow(steps)[0]) == 1
+    assert records(steps) == []
+
+
+def test_work_in_progress_is_a_fix_only_with_a_cause() -> None:
+    cause = said("The root cause was that the cart had no total.")
+
+    assert records([changed(), RED, changed(), GREEN]) == []
+    assert records([RED, changed(), GREEN], touched=("cart.py",)) == []
+    assert len(records([changed(), RED, changed(), GREEN, cause])) == 1
+
+
+def test_an_error_without_a_word_is_no_fix_whatever_is_said() -> None:
+    red = ran(PYTEST, failed=True, output="Exit code 1")
+
+    assert records([red, changed(), GREEN, said("It failed because the cart had no total.")]) == []
+
+
+@pytest.mark.parametrize(
+    ("end", "is_open"),
+    [
+        ((), True),
+        ((said("Let me look at the other test."),), True),
+        ((said("The cart test still fails; I could not find out why."),), True),
+        ((said("The importer is in place and documented."),), False),
+        ((said("Fixed, it works now."),), False),
+        ((said("It still fails."), ran("pytest tests/test_db.py")), False),
+        ((said("It still fails."), ran("npm run lint", output="done")), True),
+        ((said("It is done."), RED), True),
+    ],
+)
+def test_a_failure_is_open_only_as_far_as_the_answer_says_so(
+    end: tuple[Step, ...], is_open: bool
+) -> None:
+    _, failing = incidents.follow([RED, *end])
+
+    assert [not failure.is_over for failure in failing] == [is_open]
+
+
+def test_a_piped_build_that_prints_no_error_has_passed() -> None:
+    build = "npm run build 2>&1 | tail -20"
+    error = "src/a.ts(3,4): error TS2322: Type 'Cart' is not assignable to type 'Order'."
+    red, green = ran(build, output=error), ran(build, output="> shop@1.0.0 build\n> tsc")
+
+    (fix,) = records([red, changed("src/types.ts"), green])
+    assert fix.evidence["error"] == error
+
+
+def test_the_users_sentence_about_the_symptom_is_the_one_that_shares_a_word_with_the_error() -> (
+    None
+):
+    asked = "Nothing fails in the list. The upload is broken since Monday. Please be quick."
+
+    assert symptom_in(asked, "TypeError: upload is null") == "The upload is broken since Monday."
+    assert symptom_in("Please add a list.", "TypeError: upload is null") == ""
 
 
 @pytest.mark.parametrize(
@@ -82,34 +180,19 @@ def test_the_last_error_counts_and_the_files_since_the_first() -> None:
     again = ran(PYTEST, failed=True, output="E   TypeError: none\n1 failed")
     (found,), _ = incidents.follow([RED, changed("a.py"), again, changed("b.py"), GREEN])
 
-    assert found.problem.evidence["error"] == "TypeError: none"
-    assert found.problem.evidence["files"] == ["a.py", "b.py"]
+    assert found.error == "TypeError: none"
+    assert found.files == ("a.py", "b.py")
 
 
-def test_the_assistants_own_words_for_the_cause_are_the_reason() -> None:
-    said = Step(said="I looked. The root cause was that the cart had no total. Fixing it now.")
+def test_a_cause_may_be_stated_before_the_change_or_after_the_pass() -> None:
+    cause = "The root cause was that the cart had no total"
+    words = said(f"I looked. {cause}. Fixing it now.")
 
-    (before,), _ = incidents.follow([RED, said, changed(), GREEN])
-    (after,), _ = incidents.follow([RED, changed(), GREEN, said])
-    assert (
-        before.solution.why
-        == after.solution.why
-        == ("The root cause was that the cart had no total")
-    )
+    (before,), _ = incidents.follow([RED, words, changed(), GREEN])
+    (after,), _ = incidents.follow([RED, changed(), GREEN, said("Good."), words])
+    (late,), _ = incidents.follow([RED, changed(), GREEN, Step(asked="Now the docs."), words])
 
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "This might be because the cart is empty.",
-        "Let me check whether the problem is the cart.",
-        "Is it because the cart is empty?",
-        "All done.",
-        "",
-    ],
-)
-def test_a_guess_is_no_cause(said: str) -> None:
-    assert cause_in(said) == ""
+    assert (before.cause, after.cause, late.cause) == (cause, cause, "")
 
 
 STEPS = st.lists(
@@ -125,13 +208,15 @@ STEPS = st.lists(
 def test_two_readings_find_what_one_would(steps: list[Step], cut: int) -> None:
     whole, failing = incidents.follow(steps)
     first, between = incidents.follow(steps[:cut])
+    touched = [step.changed_file for step in steps[:cut] if step.changed_file]
     kept = json.loads(json.dumps([incidents.as_object(failure) for failure in between]))
     known = [failure for value in kept if (failure := incidents.from_object(value))]
-    second, after = incidents.follow(steps[cut:], known)
+    second, after = incidents.follow(steps[cut:], known, touched)
 
     # Only the words for a cause may come too late for the first.
-    assert [i.problem for i in whole] == [i.problem for i in (*first, *second)]
-    assert [f._replace(cause="") for f in after] == [f._replace(cause="") for f in failing]
+    bare = [failure._replace(cause="") for failure in whole]
+    assert [failure._replace(cause="") for failure in (*first, *second)] == bare
+    assert after == failing
 
 
 @pytest.mark.parametrize("value", [{}, {"command": 3}, {"command": {"words": "x"}}])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.doctoring import DECISION, PLUGIN, USER, configure
+from cli.doctor.doctoring import DECISION, PLUGIN, USER, configure
 from cli.shell import Shell
 
 

@@ -54,6 +54,8 @@ def completed(bash: Shell, script: str, *words: str) -> list[str]:
         (("remember", "--type", "anti"), ["antipattern"]),
         (("stale", "--type", "dec"), ["decision"]),
         (("remember", "--scope", ""), ["local", "user", "team", "global"]),
+        (("edit", "1a2b3c4d", "--scope", ""), ["user", "team", "global"]),
+        (("edit", "1a2b3c4d", "--type", "rul"), ["rule"]),
         (("completion", "z"), ["zsh"]),
         (("unheard-of", "--x"), []),
     ],

@@ -178,11 +178,16 @@ def test_another_scope_moves_it_between_the_databases_as_one_step(
     assert project.rows("SELECT count(*) FROM observations") == [(0,)]
     assert f"moved from scope team to {scope}" in shell.run("history", id_).out
 
-    shell.run("undo", "--last")
+    undone = shell.run("undo", "--last", "--json").json
 
     assert project.rows("SELECT id, scope FROM records") == [(id_, "team")]
     assert user.rows("SELECT id FROM records") == []
     assert user.rows("SELECT count(*) FROM observations") == [(0,)]
+
+    shell.run("undo", undone["changes"][0]["undo"])
+
+    assert user.rows("SELECT id, scope FROM records") == [(id_, scope)]
+    assert project.rows("SELECT id FROM records") == []
 
 
 def test_moved_it_still_closes_what_it_had_replaced(shell: Shell, memory: Memory) -> None:
@@ -329,3 +334,15 @@ def test_in_an_isolated_domain_only_its_own_memories_can_be_edited(
     assert hidden.status == 3
     assert done.status == 0, done.err
     assert (only(memory, other).what, only(memory, own).domain) == (OLD, "legal")
+
+
+def test_a_purge_finds_the_words_before_the_change(shell: Shell) -> None:
+    id_ = shell.remember("Use Quibblefrotz for sessions")["id"]
+    shell.run("edit", id_, "--text", "Use Valkey for sessions", "--scope", "user")
+
+    done = shell.run("forget", "--purge", "Quibblefrotz", "--yes")
+
+    assert done.status == 0, done.err
+    files = [path for path in shell.user_home.parent.rglob("*") if path.is_file()]
+    assert [str(p) for p in files if b"quibblefrotz" in p.read_bytes().lower()] == []
+    assert "Use Valkey for sessions" in shell.run("recall", "Valkey").out

@@ -130,6 +130,7 @@ def test_what_holds_is_not_due_again_until_it_is_stale(
     assert done.out.count("Confirmed") == 3
     assert due(shell) == [("candidate", filled["candidate"])]
     assert shell.run("stale", "--type", "decision").status == 3
+    assert "stale" not in shell.run("recall", "Redis sessions").out
 
     shell.run("undo", "--last")
     assert len(due(shell)) == 4

@@ -35,16 +35,20 @@ def tell(environ: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_the_demo_shows_the_recalled_decision_and_how_to_install(
+def test_the_demo_shows_notes_recalled_and_corrected_and_how_to_install(
     bare: dict[str, str], tmp_path: Path
 ) -> None:
     done = tell(bare, tmp_path)
 
     assert done.returncode == 0, done.stdout + done.stderr
     _, _, second = done.stdout.partition("Session 2")
-    assert story.CHOSEN in second
-    assert story.LESSON in second
-    assert done.stdout.count("✓") == 6 and "✗" not in done.stdout
+    told = " ".join(second.replace("│", " ").split())
+    assert story.RULED in told and story.CHOSEN in told and story.LESSON in told
+    [id_] = re.findall(r"note Instead of: ([0-9a-f]{8})\.", told)
+    assert f"replaces {id_}: The analytics DB uses MongoDB" in told
+    assert "At the end of the summary, list what was settled" in done.stdout
+    assert done.stdout.count("Memory notes. When something") == 1
+    assert done.stdout.count("✓") == 8 and "✗" not in done.stdout
     assert re.search(r"A prompt's hook took \d+\.\d bare starts of Python", done.stdout)
     assert f"claude plugin marketplace add {ROOT}" in done.stdout
     assert "claude plugin install memory-fabric@memory-fabric" in done.stdout
@@ -75,7 +79,7 @@ def test_the_demo_fails_when_the_memory_did_not_arrive(
     done = tell(bare | {"MEMORY_FABRIC": "off"}, tmp_path)
 
     assert done.returncode == 1
-    assert "✗ session 2 starts with the decision of session 1" in done.stdout
+    assert "✗ session 2 starts with what session 1 noted" in done.stdout
     assert "The memory did not arrive. MEMORY_FABRIC turns it off" in done.stdout
 
 

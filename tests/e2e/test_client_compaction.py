@@ -13,6 +13,10 @@ from e2e.harness.script import Script, call
 pytestmark = pytest.mark.e2e
 
 DECISION = "let's use PostgreSQL for the analytics DB because it handles our query load"
+NOTED = (
+    "Understood.\n\nNoted decision: PostgreSQL is used for the analytics DB. Why: it handles our "
+    'query load. From: "let\'s use PostgreSQL for the analytics DB"'
+)
 TASK = "Please build an importer that loads the uploaded CSV files into the warehouse tables."
 COMPACT = "/compact keep it short"
 
@@ -39,8 +43,8 @@ def compacted(shared_home: Callable[[], Home]) -> list[str]:
     """The last request after each of three compactions, the third after a long task."""
     again = (COMPACT, "Go on.")
     with shared_home().open() as session:
-        for prompt in (DECISION, TASK):
-            session.say(prompt)
+        session.say(DECISION, NOTED)
+        session.say(TASK)
         texts = []
         for prompts in (again, again, (LONG, *again)):
             *_, last = [session.say(prompt) for prompt in prompts]

@@ -24,13 +24,13 @@ isolate = true
 agents = ["code-critic"]
 isolate = true
 """
-LAW = "We decided that retention lasts ten years because the tax office asks for it."
-CODE = "We decided that retention lasts ten days because the disks are small."
+LAW = "Noted decision: Retention lasts ten years. Why: the tax office asks for it."
+CODE = "Noted decision: Retention lasts ten days. Why: the disks are small."
 TASK = "How long does retention last? Say what we decided about retention."
 QUESTION = {"query": "how long does retention last"}
 
 
-NOTE = {"text": "Contracts are signed in blue ink.", "domain": "review"}
+CONTRACTS = {"text": "Contracts are signed in blue ink.", "domain": "review"}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def isolated(shared_home: Callable[[], Home]) -> Home:
 @pytest.fixture(scope="module")
 def asked(isolated: Home) -> dict[str, list[Request]]:
     """What each agent read in one session, where it asked the tool `recall`; one kept a note."""
-    recall, remember = call(PREFIX + "recall", QUESTION), call(PREFIX + "remember", NOTE)
+    recall, remember = call(PREFIX + "recall", QUESTION), call(PREFIX + "remember", CONTRACTS)
     script = Script(env=LISTED, subagent=(recall, "Done.", recall, "Done.", remember, "Done."))
     with isolated.open(script) as session:
         until_offered(session)

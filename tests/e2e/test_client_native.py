@@ -13,7 +13,7 @@ from e2e.harness.stub import Request
 
 pytestmark = pytest.mark.e2e
 
-DECISION = "let's use PostgreSQL for the analytics DB because it handles our query load"
+DECISION = "PostgreSQL is used for the analytics DB"
 QUESTION = "Which database should the analytics service talk to?"
 
 
@@ -23,13 +23,9 @@ AGENT_TYPES = ("general-purpose", "Explore", "Plan")
 
 @pytest.fixture(scope="module")
 def promoted(shared_home: Callable[[], Home]) -> Home:
-    """A home whose MEMORY.md holds the decision of an earlier session.
-
-    Print mode is unattended, and such a session promotes nothing unless the user's settings say so.
-    """
+    """A home whose MEMORY.md holds a decision that was remembered on purpose."""
     home = shared_home()
-    home.attend()
-    home.session(Script(prompts=(DECISION,)))
+    home.fabric("remember", "--why", "it handles our query load", DECISION)
     [native] = home.config.glob("projects/*/memory/MEMORY.md")
     assert "PostgreSQL" in native.read_text(encoding="utf-8")
     return home

@@ -16,6 +16,10 @@ from e2e.harness.session import Session
 pytestmark = pytest.mark.e2e
 
 DECISION = "let's use PostgreSQL for the analytics DB because it handles our query load"
+NOTED = (
+    "Understood.\n\nNoted decision: PostgreSQL is used for the analytics DB. Why: it handles our "
+    'query load. From: "let\'s use PostgreSQL for the analytics DB"'
+)
 QUESTION = "Which database should the analytics service talk to?"
 WHERE = "And where does the analytics DB run?"
 UNRELATED = "Please rename the button on the login page to Continue."
@@ -37,8 +41,8 @@ def days(shared_home: Callable[[], Home]) -> Days:
     home = shared_home()
     script = Script(
         prompts=(DECISION, "Please have it planned.", COMPACT, "Go on."),
-        main=("Understood.", delegate("Plan the migration of the analytics DB."), "Done."),
-        subagent=("We decided to use Flyway for migrations because it is plain SQL.",),
+        main=(NOTED, delegate("Plan the migration of the analytics DB."), "Done."),
+        subagent=("Noted decision: Flyway runs the migrations. Why: it is plain SQL.",),
     )
     first = home.session(script)
     return Days(home, first, ask(home, QUESTION, QUESTION, WHERE, COMPACT, "Go on."))
@@ -61,8 +65,8 @@ def ask(home: Home, *prompts: str) -> Result:
 
 
 def told_of(text: str) -> list[str]:
-    """The blocks of ours that name the decision."""
-    return [block for block in blocks(text) if "PostgreSQL" in block]
+    """The blocks of ours that hold the decision."""
+    return [block for block in blocks(text) if "PostgreSQL is used" in block]
 
 
 def test_a_decision_stated_in_one_session_is_in_the_first_request_of_the_next(days: Days) -> None:
@@ -85,7 +89,7 @@ def test_a_decision_that_the_session_block_leaves_out_comes_with_a_paraphrased_p
 ) -> None:
     things = "billing shipping catalogue checkout loyalty pricing search basket stock refunds"
     newer = [f"We decided to use queue-{t} for the {t} worker." for t in things.split()]
-    home.session(Script(prompts=(DECISION, "\n".join(newer)), main=("Understood.",) * 2))
+    home.session(Script(prompts=(DECISION, "\n".join(newer)), main=(NOTED, "Understood.")))
 
     later = ask(home, "Please rename the login button.", QUESTION, QUESTION)
 
@@ -172,8 +176,9 @@ def test_two_sessions_at_once_both_remember_and_nothing_is_lost(home: Home) -> N
 
     with home.open() as one, home.open() as other, ThreadPoolExecutor(2) as at_once:
         for choices in zip(left, right, strict=True):
-            sayings = [f"We decided to use {choice} because it is proven." for choice in choices]
-            list(at_once.map(Session.say, (one, other), sayings))
+            sayings = [f"Let's use {choice}, it is proven." for choice in choices]
+            notes = [f"Noted decision: The shop uses {choice}." for choice in choices]
+            list(at_once.map(Session.say, (one, other), sayings, notes))
         results = (one.end(), other.end())
 
     assert [result.exit_code for result in results] == [0, 0]

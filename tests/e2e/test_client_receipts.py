@@ -15,6 +15,10 @@ from e2e.harness.script import Script
 pytestmark = pytest.mark.e2e
 
 DECISION = "let's use PostgreSQL for the analytics DB because it handles our query load"
+NOTED = (
+    "Understood.\n\nNoted decision: PostgreSQL is used for the analytics DB. Why: it handles our "
+    'query load. From: "let\'s use PostgreSQL for the analytics DB"'
+)
 QUESTION = "Which database should the analytics service talk to?"
 UNRELATED = "Please rename the login button."
 ANSWER = "The analytics service talks to PostgreSQL."
@@ -36,7 +40,7 @@ def asked(shared_home: Callable[[], Home]) -> tuple[Home, str]:
     home = shared_home()
     things = "billing shipping catalogue checkout loyalty pricing search basket stock refunds"
     newer = [f"We decided to use queue-{t} for the {t} worker." for t in things.split()]
-    home.session(Script(prompts=(DECISION, "\n".join(newer)), main=("Understood.",) * 2))
+    home.session(Script(prompts=(DECISION, "\n".join(newer)), main=(NOTED, "Understood.")))
     later = home.session(Script(prompts=(UNRELATED, QUESTION), main=("Done.", ANSWER)))
     return home, later.session_id
 
@@ -65,7 +69,7 @@ def test_a_prompt_that_was_given_a_memory_has_its_receipt(asked: tuple[Home, str
     assert f"session {session[:8]}, with a prompt: " in newest
     assert "the answer mentions it: PostgreSQL" in newest
     assert "in each of 2 sessions" in checks["hooks ran"]["told"]
-    assert "the transcripts show all" in checks["given and arrived"]["told"]
+    assert "the transcripts show everything in the ledger" in checks["given and arrived"]["told"]
     assert checks["client version"]["state"] == checks["hooks"]["state"] == "ok"
     assert {c["state"] for name, c in checks.items() if name.startswith("canary")} == {"ok"}
 

@@ -45,6 +45,8 @@ NO_MEMORIES = {
     ),
 }
 PRIVATE = "We decided to use Vault for the payroll because auditors insist."
+# Prose in which the assistant decides is no memory either: only its notes are.
+PROSE = "We decided to use Consul for the discovery because it is proven."
 ECHO = f"I was told:\n{OPEN}\nWe decided to use Neo4j for routes because it fits.\n{CLOSE}\nDone."
 COMMAND = "Ship it.\nWe decided to use Puppet for the hosts because it is proven.\n$ARGUMENTS\n"
 
@@ -52,10 +54,14 @@ CHECK = "./check.sh"
 CHECKS = "test -f schema.sql || { echo 'schema.sql is missing' >&2; exit 1; }\n"
 AGENT = "---\nname: bug-hunter\ndescription: Finds the causes of bugs.\n---\nYou look for causes.\n"
 GREETING = "Hello there."
-GERMAN = "Wir verwenden ab jetzt Poetry statt Pipenv."
-NPM = "Let's use npm for the web app."
-CAUSE = "The root cause was the connection pool: idle connections are never closed."
-FINDING = "We decided to use Flyway for the migrations because it is plain SQL."
+STATED = "Remember that all dates are stored in UTC."
+GERMAN = "Nimm ab jetzt bitte immer Poetry statt Pipenv."
+POETRY = "Für Pakete wird Poetry genommen, nicht Pipenv"
+NOTED_GERMAN = f'Gut.\n\nNoted preference: {POETRY}. From: "immer Poetry statt Pipenv"'
+CAUSE = "The API hangs since idle connections in the connection pool are never closed."
+NOTED_CAUSE = f"I found it.\n\nNoted fix: {CAUSE}"
+FINDING = "Flyway runs the migrations."
+NOTED_FINDING = f"Done so far.\n\nNoted decision: {FINDING} Why: it is plain SQL."
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -84,30 +90,26 @@ class Attended:
     kept_of_silent: Tiers
     payroll: list[Path]
     stating: Result
-    corrected: Tiers
+    kept: Tiers
     asking: Result
 
 
 @pytest.fixture(scope="module")
 def attended(shared_home: Callable[[], Home]) -> Attended:
-    """First nothing is stated, then two things are, one of them is corrected, and asked for."""
+    """First nothing is stated or noted, then one thing is stated and one noted, and asked for."""
     home = shared_home()
     home.attend()
     (home.project / ".claude/commands").mkdir(parents=True)
     (home.project / ".claude/commands/ship.md").write_text(COMMAND, encoding="utf-8")
     private = f"Hello. <private>{PRIVATE}</private> How are you?"
     nothing = (*NO_MEMORIES.values(), private)
-    silent = home.session(Script(prompts=nothing, main=("OK.",) * len(nothing[:-1]) + (ECHO,)))
+    silent = home.session(Script(prompts=nothing, main=(PROSE,) * len(nothing[:-1]) + (ECHO,)))
     kept, payroll = tiers(home), files_holding(home.memory, "payroll")
-    stated = (GREETING, GERMAN, "Kannst du bitte das Login reparieren?", NPM)
-    stating = home.session(Script(prompts=stated))
-    with home.open() as session:
-        session.say("Please install the dependencies of the web app.", "I ran npm install.")
-        session.say("No, we use pnpm here, not npm.", "Understood.")
-        session.end()
-    corrected = tiers(home)
-    asking = home.session(Script(prompts=("Which package manager does the web app use?",)))
-    return Attended(silent, kept, payroll, stating, corrected, asking)
+    stated = (GREETING, GERMAN, "Kannst du bitte das Login reparieren?", STATED)
+    stating = home.session(Script(prompts=stated, main=("Hi.", NOTED_GERMAN)))
+    after = tiers(home)
+    asking = home.session(Script(prompts=("Womit werden Pakete installiert?",)))
+    return Attended(silent, kept, payroll, stating, after, asking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def caught_up(shared_home: Callable[[], Home]) -> CaughtUp:
         return "Too late."
 
     nothing = {"command": "true", "description": "do nothing"}
-    note = {"text": FINDING, "tool": "Bash", "input": nothing}
+    note = {"text": NOTED_FINDING, "tool": "Bash", "input": nothing}
     with home.open(Script(main=(note, never))) as session:
         session.send("Please look after the migrations.")
         until(lambda: said(home, "assistant", FINDING) and said(home, "user", '"tool_result"'))
@@ -162,7 +164,7 @@ def check_and_delegate(home: Home) -> None:
     path = str(home.project / "schema.sql")
     (home.project / ".claude/agents").mkdir(parents=True)
     (home.project / ".claude/agents/bug-hunter.md").write_text(AGENT, encoding="utf-8")
-    with home.open(Script(subagent=(CAUSE,))) as session:
+    with home.open(Script(subagent=(NOTED_CAUSE,))) as session:
         session.say(
             "Please make the check pass.",
             call("Bash", {"command": CHECK, "description": "check"}),
@@ -195,22 +197,16 @@ def test_what_is_no_decision_of_the_users_is_remembered_in_no_tier(attended: Att
     assert blocks(attended.stating.main_texts[0]) == []
 
 
-def test_a_correction_takes_the_place_of_what_was_stated_before(attended: Attended) -> None:
-    old, new = [record for record in attended.corrected.records if "npm" in record.what]
+@pytest.mark.parametrize("words", [POETRY, "dates are stored in UTC"])
+def test_what_is_noted_in_german_or_stated_for_memory_is_remembered(
+    attended: Attended, words: str
+) -> None:
+    [record] = [record for record in attended.kept.records if words in record.what]
 
-    assert old.superseded_by == new.id
-    assert "pnpm" in new.what
-    first = attended.asking.main_texts[0]
-    assert "Let's use npm" not in first
-    assert "use pnpm here" in first
-
-
-def test_a_preference_stated_in_german_is_remembered(attended: Attended) -> None:
-    kept = attended.corrected
-
-    assert [what for what in kept.told if "npm" not in what] == [GERMAN.rstrip(".")]
-    assert GERMAN.rstrip(".") in kept.fence
-    assert GERMAN.rstrip(".") in attended.asking.main_texts[0]
+    assert record.trust == "user"
+    assert len(attended.kept.records) == 2, attended.kept.told
+    assert words in attended.kept.fence
+    assert attended.asking.main_texts[0].count(words) == 1
 
 
 def test_a_command_that_fails_and_passes_after_a_change_is_remembered_as_solved(
@@ -227,19 +223,17 @@ def test_a_command_that_fails_and_passes_after_a_change_is_remembered_as_solved(
 
 
 def test_a_session_that_was_killed_is_caught_up_at_a_later_start(caught_up: CaughtUp) -> None:
-    found = FINDING.partition(" because")[0]
-
     assert caught_up.killed.told == []
     # Sessions that were seen in the last minutes may still be alive: they are left alone.
-    assert caught_up.soon_after.told and found not in caught_up.soon_after.told
-    assert caught_up.later.told.count(found) == 1
+    assert caught_up.soon_after.told and FINDING not in caught_up.soon_after.told
+    assert caught_up.later.told.count(FINDING) == 1
     assert len(caught_up.later.told) == len(caught_up.soon_after.told) + 1
 
 
 def test_what_a_subagent_found_out_is_remembered_in_its_domain(caught_up: CaughtUp) -> None:
     [record] = [r for r in caught_up.soon_after.records if r.source == "subagent"]
 
-    assert "connection pool" in record.what
+    assert record.what == CAUSE
     assert record.trust == "assistant"
     assert rows(caught_up.home, "SELECT domain FROM records WHERE source = 'subagent'") == [
         ("bug_hunter",)
@@ -250,12 +244,12 @@ def test_where_memory_is_switched_off_nothing_is_stored(home: Home) -> None:
     home.attend()
     home.fabric("off", "--write", "--here")
 
-    home.session(Script(prompts=(FINDING, "/compact", "Go on."), main=(FINDING, FINDING)))
+    home.session(Script(prompts=(STATED, "/compact", "Go on."), main=(NOTED_FINDING,) * 2))
 
     kept = tiers(home)
     assert (kept.records, kept.turns, kept.journal, kept.notes) == ((), (), (), b"")
     assert files_holding(home.memory, "Flyway") == []
     assert not (home.project / ".claude").exists()
     home.fabric("on", "--write", "--here")
-    home.session(Script(prompts=(FINDING,)))
+    home.session(Script(prompts=("Go on.",), main=(NOTED_FINDING,)))
     assert len(tiers(home).records) == 1

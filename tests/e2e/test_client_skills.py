@@ -103,6 +103,11 @@ MEMORY_FABRIC = {
     ),
     "undo": ("/memory-fabric:memory-fabric x", shell("memory-fabric undo --last")),
 }
+REVIEW = {
+    "review": ("/memory-fabric:review", shell("memory-fabric review")),
+    "edit": ("/memory-fabric:review", shell("memory-fabric edit 1a2b3c4d --text 'Use offsets'")),
+    "holds": ("/memory-fabric:review", shell("memory-fabric review --holds 1a2b3c4d")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +161,14 @@ def memory_fabric(shared_home: Callable[[], Home]) -> Typed:
     home = shared_home()
     home.fabric("remember", RULE)
     return typed(home, MEMORY_FABRIC)
+
+
+@pytest.fixture(scope="module")
+def review(shared_home: Callable[[], Home]) -> Typed:
+    """A session in which `review` was typed."""
+    home = shared_home()
+    home.fabric("remember", RULE)
+    return typed(home, REVIEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +248,7 @@ def test_a_typed_memory_answers_from_memory(memory: Typed) -> None:
         ("remember", "quotes"),
         ("remember", "remember tool"),
         ("memory", "memory"),
+        ("review", "review"),
         ("memory", "recall tool"),
         ("memory_fabric", "doctor"),
     ],
@@ -248,7 +262,7 @@ def test_what_a_typed_skill_is_for_runs_without_a_question(
 
     assert REFUSED not in told
     assert "haven't granted" not in told
-    assert any(sign in told for sign in ("Remembered", RULE, "python"))
+    assert any(sign in told for sign in ("Remembered", RULE, "python", "Nothing is due"))
 
 
 @pytest.mark.parametrize(
@@ -258,6 +272,8 @@ def test_what_a_typed_skill_is_for_runs_without_a_question(
         ("memory", "forget"),
         ("memory_fabric", "uninstall"),
         ("memory_fabric", "undo"),
+        ("review", "edit"),
+        ("review", "holds"),
     ],
 )
 def test_what_the_user_decides_is_asked_for_also_in_a_skill(

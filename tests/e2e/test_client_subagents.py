@@ -14,8 +14,12 @@ from e2e.harness.wire import Turn
 
 pytestmark = pytest.mark.e2e
 
-ANALYTICS = "let's use PostgreSQL for the analytics DB because it handles our query load"
-TOKENS = "We decided to keep session tokens in Redis because lookups must be fast."
+STORES = "Let's take PostgreSQL for the analytics DB and Redis for session tokens."
+NOTED = (
+    "Understood.\n\n"
+    "Noted decision: PostgreSQL is used for the analytics DB. Why: it handles our query load.\n"
+    "Noted decision: Session tokens are kept in Redis. Why: lookups must be fast."
+)
 TUNING = """You are a senior engineer working on a web shop.
 
 Working directory: /somewhere/on/this/machine
@@ -46,7 +50,7 @@ def at_once(*calls: Turn) -> Turn:
 def work(shared_home: Callable[[], Home]) -> dict[str, list[Request]]:
     """What subagents read first that a session delegated to, after another had decided."""
     home = shared_home()
-    home.session(Script(prompts=(ANALYTICS, TOKENS), main=("Understood.",) * 2))
+    home.session(Script(prompts=(STORES,), main=(NOTED,)))
     turns = {
         "one type": [at_once(delegate(TUNING), delegate(EXPIRY))],
         "two types": [at_once(delegate(TUNING), delegate(EXPIRY, "claude"))],

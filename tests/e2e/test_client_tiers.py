@@ -48,9 +48,8 @@ def imports(first: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A session that stated BR-11 and what it left; two later ones, with MEMORY.md and without."""
+    """What BR-11 left behind, and two later sessions, with MEMORY.md and without."""
 
-    stated: Result
     kept: Tiers
     by_the_client: Result
     by_us: Result
@@ -58,15 +57,14 @@ class Known:
 
 @pytest.fixture(scope="module")
 def known(shared_home: Callable[[], Home]) -> Known:
-    """BR-11, stated once."""
+    """BR-11, said once on purpose."""
     home = shared_home()
-    home.attend()
-    stated = home.session(Script(prompts=(BR_11,), main=("Understood.",)))
+    home.fabric("remember", BR_11)
     kept = tiers(home)
     by_the_client = home.session(Script(prompts=("Hello there.",)))
     notes_path(home).unlink()
     by_us = home.session(Script(prompts=("Hello there.",)))
-    return Known(stated, kept, by_the_client, by_us)
+    return Known(kept, by_the_client, by_us)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +75,7 @@ def imported(shared_home: Callable[[], Home]) -> tuple[Home, Tiers]:
     path = notes_path(home)
     path.parent.mkdir(parents=True)
     path.write_bytes(NOTES)
-    home.session(Script(prompts=(BR_11,)))
+    home.fabric("remember", BR_11)
     with path.open("ab") as file:
         file.write(MORE)
     prompts = [imports(first) for first in range(0, IMPORTED, TO_A_PROMPT)]
@@ -85,7 +83,7 @@ def imported(shared_home: Callable[[], Home]) -> tuple[Home, Tiers]:
     return home, tiers(home)
 
 
-def test_br_11_stated_once_in_a_session_is_remembered_in_all_three_tiers(known: Known) -> None:
+def test_br_11_said_once_on_purpose_is_remembered_in_all_three_tiers(known: Known) -> None:
     kept = known.kept
 
     [record] = kept.records
@@ -96,7 +94,6 @@ def test_br_11_stated_once_in_a_session_is_remembered_in_all_three_tiers(known: 
     assert {(line["id"], line["what"]) for line in kept.journal} == {(record.id, BR_11)}
     assert (kept.before, kept.after) == (b"", b"")
     assert BR_11 in kept.fence
-    assert any(BR_11 in notice for notice in known.stated.own_notices)
 
 
 def test_br_11_is_known_to_the_next_session_from_memory_md(known: Known) -> None:
@@ -123,9 +120,13 @@ def test_a_secret_stays_in_the_clients_own_transcript_alone(home: Home) -> None:
             f"We prefer tabs. <private>We use {hidden['private']} at home.</private>",
         ),
         main=(
-            f"We decided to keep {hidden['token']} because it works.",
+            f"Noted fact: CI has {hidden['token']} for the deploy job. Why: it works.",
+            f"Noted rule: Sign with aws_access_key_id={hidden['key id']} only. "
+            f'From: "Always sign with aws_access_key_id={hidden["key id"]}"',
             call("Bash", {"command": failing, "description": "log in"}),
-            "The login fails.",
+            f"The login fails.\n\nNoted decision: The data is in PostgreSQL at {url}. "
+            f'Why: DB_PASSWORD={hidden["assigned"]}. From: "Let\'s use PostgreSQL at {url}"',
+            'Noted preference: Tabs are preferred. From: "We prefer tabs. We use …"',
         ),
     )
 

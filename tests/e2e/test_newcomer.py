@@ -140,7 +140,7 @@ def test_the_walk_through_readme(newcomer: Newcomer) -> None:
     demo, install, prove, _checks = BOXES
 
     told = newcomer.types(demo, newcomer.clone)
-    assert told.returncode == 0 and told.stdout.count("✓") == 6, told.stdout
+    assert told.returncode == 0 and told.stdout.count("✓") == 8, told.stdout
 
     installed = newcomer.types(install, newcomer.clone)
     assert installed.returncode == 0, installed.stdout

@@ -14,7 +14,7 @@ import pytest
 
 from cli.shell import Shell
 from memory_fabric.servers.http.health_api import LOOK_EVERY_S
-from servers.http_server import INGEST, Reply, Serving, serving
+from servers.http.http_server import INGEST, Reply, Serving, serving
 
 SENDERS, KILL_AFTER = 8, 60
 MANY = 400

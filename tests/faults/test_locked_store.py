@@ -9,13 +9,16 @@ from pathlib import Path
 
 from replay.hook_runner import HookRunner
 
-DECIDED = "We decided to use PostgreSQL for the shop because SQLite locks."
+DECIDED = "Remember that the shop uses PostgreSQL because SQLite locks."
 SAID = {
-    "type": "user",
+    "type": "assistant",
     "uuid": "00000000-0000-4000-8000-000000000001",
     "sessionId": "s1",
     "timestamp": "2026-03-01T10:00:00.000Z",
-    "message": {"role": "user", "content": "We decided to use Redis for the workers."},
+    "message": {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Noted decision: The workers use Redis."}],
+    },
 }
 
 

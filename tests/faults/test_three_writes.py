@@ -6,31 +6,33 @@ import json
 import os
 import resource
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from command_line import run_here
+from memory_fabric.ids import timestamp
 from replay.hook_runner import ROOT, HookResult, HookRunner
 from replay.hook_runner import command as hook_command
 
-POSTGRES = "We decided to use PostgreSQL for the analytics database because it handles JSON well."
-REDIS = "We decided to use Redis for the job queue because it is simple."
-KAFKA = "We decided to use Kafka for the audit events because they are ordered."
+POSTGRES = "Let's use PostgreSQL for the analytics database, it handles JSON well."
+REDIS = "Let's use Redis for the job queue, it is simple."
+KAFKA = "Let's use Kafka for the audit events, they are ordered."
 QUESTION = "What do we use for the job queue, Redis?"
 
 
 @pytest.fixture
 def hooks(tmp_path: Path) -> HookRunner:
-    """Hooks with a memory that holds the first decision in all three tiers."""
+    """Hooks with a memory that holds the first rule in all three tiers."""
     hooks = HookRunner(tmp_path)
     (hooks.project / ".git").mkdir()
-    hooks.say(POSTGRES)
-    stop(hooks)
+    settle(hooks, POSTGRES)
     assert "PostgreSQL" in notes(hooks).read_text()
     return hooks
 
@@ -40,6 +42,36 @@ def stop(hooks: HookRunner, prepare: Callable[[], None] | None = None, **fields:
     result = hooks.run({**event, **fields}, prepare=prepare)
     assert result.status == 0 and "Traceback" not in result.stderr
     return result
+
+
+def noted(prompt: str) -> str:
+    """An answer to a prompt that ends with its note."""
+    rule = prompt.removeprefix("Let's use ").partition(",")[0]
+    return f'Understood.\n\nNoted rule: Use {rule}. From: "{prompt}"'
+
+
+def settle(hooks: HookRunner, prompt: str, session: str = "s1") -> HookResult:
+    """A turn in which a rule is said and noted; what its Stop replied."""
+    hooks.say(prompt, session)
+    return stop(hooks, session_id=session, last_assistant_message=noted(prompt))
+
+
+def transcript(hooks: HookRunner, prompt: str) -> str:
+    """The path of a transcript that holds such a turn."""
+    path = hooks.folder / "transcript.jsonl"
+    turns = {"user": prompt, "assistant": noted(prompt)}
+    lines = [
+        {
+            "type": role,
+            "uuid": f"00000000-0000-4000-8000-00000000000{number}",
+            "sessionId": "s1",
+            "timestamp": timestamp(),
+            "message": {"role": role, "content": [{"type": "text", "text": text}]},
+        }
+        for number, (role, text) in enumerate(turns.items())
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return str(path)
 
 
 def start(hooks: HookRunner, session: str) -> HookResult:
@@ -87,25 +119,33 @@ def limited(most_bytes: int) -> Callable[[], None]:
 def test_a_disk_that_fills_up_anywhere_in_the_writes_loses_nothing_acknowledged(
     hooks: HookRunner, most_bytes: int
 ) -> None:
-    """The limit falls into the commit, its log, the queue, the journal or MEMORY.md."""
+    """The limit falls into the commit, its log, the queue, the journal or MEMORY.md.
+
+    The note is in the transcript, too: what could not be stored is, once there is room.
+    """
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": REDIS}
     said = hooks.run(prompt, prepare=limited(most_bytes))
-    stops = [told(stop(hooks, limited(most_bytes))) for _ in range(3)]
+    with closing(sqlite3.connect(graph(hooks))) as kept:
+        is_kept = (REDIS,) in kept.execute("SELECT text FROM prompts").fetchall()
+    path = transcript(hooks, REDIS)
+    full = limited(most_bytes)
+    stops = [
+        told(stop(hooks, full, transcript_path=path, last_assistant_message=noted(REDIS)))
+        for _ in range(3)
+    ]
 
-    after = stop(hooks)
+    after = stop(hooks, transcript_path=path)
     start(hooks, "s2")
     stop(hooks, session_id="s2")
 
-    acknowledged = "remembered" in told(said)
     assert said.status == 0
-    assert ("Redis" in hooks.say(QUESTION, "s3").context) >= acknowledged
-    if not acknowledged:
-        assert "nothing was stored" in told(said)
+    assert any("remembered" in text for text in (*stops, told(after)))
+    assert "Redis" in command(hooks, "recall", QUESTION).stdout
     assert sum("cannot be" in text or "nothing was stored" in text for text in stops) <= 1
     assert "cannot be" not in told(after)
     assert "PostgreSQL" in notes(hooks).read_text()
-    if acknowledged:
-        assert any("Redis" in what for what in lines(journal(hooks)))
+    assert any("Redis" in what for what in lines(journal(hooks)))
+    if is_kept:  # without the prompt, the quotation proves nothing
         assert "Redis" in notes(hooks).read_text()
 
 
@@ -118,8 +158,7 @@ def test_a_journal_that_takes_nothing_is_told_once_and_follows_later(
     path.unlink()
     path.mkdir()
 
-    hooks.say(REDIS)
-    tellings = [told(stop(hooks)) for _ in range(3)]
+    tellings = [told(settle(hooks, REDIS)), *(told(stop(hooks)) for _ in range(2))]
     native = notes(hooks).read_text()
     path.rmdir()
     path.write_bytes(before)
@@ -135,10 +174,12 @@ def test_memory_md_that_cannot_be_replaced_stays_whole_and_follows_later(hooks: 
     before = notes(hooks).read_bytes()
     hooks.say(REDIS)
 
-    tellings = [told(stop(hooks, limited(len(before)))) for _ in range(3)]
+    path = transcript(hooks, REDIS)
+    full = limited(len(before))
+    tellings = [told(stop(hooks, full, transcript_path=path)) for _ in range(3)]
     whole = notes(hooks).read_bytes()
     beside = os.listdir(notes(hooks).parent)
-    stop(hooks)
+    stop(hooks, transcript_path=path)
 
     assert whole == before and beside == ["MEMORY.md"]
     assert sum("MEMORY.md cannot be written" in text for text in tellings) <= 1
@@ -151,8 +192,7 @@ def test_a_read_only_memory_md_is_told_once_and_again_after_it_had_worked(
     seen = []
     for decision in (REDIS, KAFKA):
         notes(hooks).chmod(0o444)
-        hooks.say(decision)
-        seen += [told(stop(hooks)), told(stop(hooks))]
+        seen += [told(settle(hooks, decision)), told(stop(hooks))]
         notes(hooks).chmod(0o600)
         stop(hooks)
 
@@ -164,22 +204,19 @@ def test_a_database_deleted_in_use_comes_back_with_all_that_was_said(hooks: Hook
     for path in graph(hooks).parent.glob("graph.db*"):
         path.unlink()
 
-    said = hooks.say(REDIS)
-    starts = [told(start(hooks, session)) for session in ("s2", "s3")]
+    said = settle(hooks, REDIS)
+    later = [told(said), *(told(start(hooks, session)) for session in ("s2", "s3"))]
 
     assert "nothing was stored" not in told(said)
-    assert ["rebuilt" in text for text in starts] == [True, False]
-    given = (
-        hooks.say(QUESTION, "s4").context + hooks.say("Why PostgreSQL for analytics?", "s5").context
-    )
+    assert ["rebuilt" in text for text in later] == [True, False, False]
+    given = command(hooks, "recall", "Redis or PostgreSQL?").stdout
     assert "Redis" in given and "PostgreSQL" in given
 
 
 def test_a_project_folder_deleted_in_use_is_written_again(hooks: HookRunner) -> None:
     shutil.rmtree(hooks.project / ".claude")
 
-    hooks.say(REDIS)
-    stop(hooks)
+    settle(hooks, REDIS)
     status = json.loads(command(hooks, "status", "--json").stdout)["tiers"][1]
     command(hooks, "repair")
 
@@ -218,8 +255,7 @@ def test_a_person_who_edits_the_notes_at_the_same_moment_loses_nothing_by_us(
     )
     number = 0
     while editor.poll() is None:
-        hooks.say(f"We decided to use library{number} for part{number} because it is small.")
-        stop(hooks)
+        settle(hooks, f"Let's use library{number} for part{number}, it is small.")
         number += 1
     editor.communicate()
     stop(hooks)
@@ -235,7 +271,8 @@ def test_two_sessions_at_once_leave_one_fence_with_both(hooks: HookRunner) -> No
     events = []
     for session, text in (("a", REDIS), ("b", KAFKA)):
         hooks.say(text, session)
-        events.append({"hook_event_name": "Stop", "session_id": session})
+        message = {"last_assistant_message": noted(text)}
+        events.append({"hook_event_name": "Stop", "session_id": session, **message})
     command_line = hook_command("Stop", ROOT)
     processes = [
         subprocess.Popen(

@@ -90,7 +90,7 @@ def test_lines_of_notes_in_the_summary_are_records_too() -> None:
 
     rule, decision = parts.records(claimed(summary, confidence=0.6), {})
 
-    assert (rule.type, rule.what) == ("constraint", "Never start the dev server")
+    assert (rule.type, rule.what) == ("constraint", "Never start the dev server.")
     assert (rule.why, rule.evidence) == ("the user runs it", {"when": "npm run dev"})
     assert (decision.type, decision.alternatives) == ("decision", ("Memcached",))
     assert {rule.confidence, decision.confidence} == {0.6}

@@ -26,6 +26,17 @@ def test_br10_results_carry_the_mark_and_the_days() -> None:
     assert hit.metadata["days_since"] == 100
 
 
+def test_what_the_user_confirmed_since_is_not_stale() -> None:
+    said, confirmed = "2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"
+    hit = a_hit(timestamp=said, metadata={"confirmed": confirmed})
+
+    [fresh] = mark_stale([hit], "2026-04-11T00:00:00Z")
+    [old] = mark_stale([hit], "2026-08-11T00:00:00Z")
+
+    assert (fresh.metadata["stale"], fresh.metadata["days_since"]) == (False, 100)
+    assert old.metadata["stale"] is True
+
+
 def test_br5_an_unknown_time_is_never_stale() -> None:
     [hit] = mark_stale([a_hit(timestamp="")], "2026-04-11T00:00:00Z")
 

@@ -20,7 +20,7 @@ from memory_fabric.redaction.redact import redact, redacted_object
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import redaction
-from halves import HALVES
+from redaction_samples.halves import HALVES
 from thorough import first_and_stride
 
 

@@ -11,7 +11,7 @@ from cli.shell import Shell
 from launchers.support import until
 from memory_fabric.store import spool
 from replay.hook_runner import TESTS, HookRunner
-from servers.http_server import Serving, serving
+from servers.http.http_server import Serving, serving
 
 SAID = "We decided to use PostgreSQL for the ledger because analytics needs window functions."
 PRIVATE = "<private>Ann is ill.</private>"

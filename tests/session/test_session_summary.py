@@ -17,6 +17,7 @@ from memory_fabric.session.session_summary import (
     open_ends,
     question_in,
     summary,
+    task_in,
 )
 
 TASK = "Build the analytics importer for CSV uploads"
@@ -78,12 +79,93 @@ def test_a_prompt_without_an_answer_is_open() -> None:
         ("Which one, A or B?", "Which one, A or B?"),
         ("Done. Want me to add tests?", ""),
         ("Done. Is there anything else?", ""),
+        ("It is in place.\nShould I continue with the next step?", ""),
+        ("The importer reads CSV. How does that sound?", ""),
+        ("¿Quieres que ejecute el script?", ""),
+        (
+            "Soll ich die alte Spalte löschen oder behalten?",
+            "Soll ich die alte Spalte löschen oder behalten?",
+        ),
+        ("Should I drop the old column?\n\nNoted decision: Rows are kept for a year.", ""),
+        ("Should I drop the column? I kept it for now.", ""),
         ("Done.", ""),
         ("", ""),
     ],
 )
-def test_an_offer_is_no_question(said: str, question: str) -> None:
+def test_an_offer_and_a_courtesy_are_no_question(said: str, question: str) -> None:
     assert question_in(said) == question
+
+
+def test_lines_of_notes_are_no_part_of_the_account() -> None:
+    asked = "Which one, A or B?"
+    notes = after(
+        ("user", TASK), ("assistant", f"{asked}\n\nNoted open: A or B.\nDropped: 1630ad9a")
+    )
+
+    assert open_ends(notes) == [f"asked the user: {asked}"]
+    assert notes["said"] == asked
+
+
+@pytest.mark.parametrize(
+    ("said", "is_open"),
+    [
+        ("All tasks are done.", False),
+        ("The importer is now complete.", False),
+        ("The parser is done; the docs are next.", True),
+        ("The importer reads the file.", True),
+    ],
+)
+def test_a_list_that_the_answer_declares_done_is_done(said: str, is_open: bool) -> None:
+    notes = after(("user", TASK), ("assistant", said))
+
+    assert (open_ends(notes, ["Write the docs"]) != []) is is_open
+
+
+@pytest.mark.parametrize(
+    ("prompt", "task"),
+    [
+        ("continue", ""),
+        ("yes, please do it", ""),
+        ("Thanks, that is great!", ""),
+        ("/review the analytics importer", ""),
+        (
+            "The upload fails since Monday, see:\n\n$ npm start\n> shop@1.0.0\nlistening",
+            "The upload fails since Monday, see:",
+        ),
+        (
+            "Traceback (most recent call last):\n{'a': [2]}\nFix the importer's upload please",
+            "Fix the importer's upload please",
+        ),
+        (
+            "<pasted_content>Write the whole shop anew</pasted_content> Fix the slow upload",
+            "Fix the slow upload",
+        ),
+        (
+            f"{TASK}. It takes files of up to ten megabytes. {'And so on ' * 20}",
+            f"{TASK}. It takes files of up to ten megabytes.",
+        ),
+    ],
+)
+def test_a_task_is_the_users_own_words(prompt: str, task: str) -> None:
+    assert task_in(prompt).strip() == task
+
+
+def test_the_main_task_is_told_with_the_last_request() -> None:
+    last = "Add a column for the currency to the export"
+    said = [
+        ("user", text) for text in (TASK, "Sort the rows by their date, please", last, "thanks")
+    ]
+    record = summary(after(*said, ("assistant", "Added.")))
+
+    assert record is not None
+    assert record.what == f"Asked: {TASK}; then: {last}. Outcome: done. Changed: cart.py"
+
+
+def test_a_file_outside_the_project_is_told_by_its_end() -> None:
+    record = summary(after(("user", TASK), ("assistant", "ok"), files=("/srv/shop/api/cart.py",)))
+
+    assert record is not None
+    assert record.what.endswith("Changed: api/cart.py")
 
 
 TURNS = st.lists(

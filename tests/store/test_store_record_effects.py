@@ -9,7 +9,7 @@ import pytest
 
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.ids import new_id
-from memory_fabric.models import Entity, Graph, Provenance, Record, Relation
+from memory_fabric.models import AGAIN, PROMPT, Entity, Graph, Provenance, Record, Relation
 from memory_fabric.store import fts_query, graph, journal, records, search
 from memory_fabric.store.files import read_lines
 from memory_fabric.store.memory import Memory
@@ -414,6 +414,22 @@ def test_where_the_client_keeps_no_notes_nothing_is_promoted(tmp_path: Path) -> 
     remembered(memory, pagination(confidence=0.9))
     memory.flush()
     assert not world.native().exists() and memory.native_ids("9999") == frozenset()
+
+
+def test_what_is_only_heard_stays_a_candidate_however_often_it_is_said(memory: Memory) -> None:
+    heard = Record(
+        "constraint", "I'll run the server", confidence=0.4, evidence={PROMPT: "No. I'll"}
+    )
+    for number in range(3):
+        again = heard._replace(evidence={PROMPT: "I'll", AGAIN: number}) if number else heard
+        remembered(memory, again, Provenance("prompt", trust="user", session=f"session-{number}"))
+
+    (candidate,) = memory.find_records("1")
+    assert (candidate.status, candidate.confidence) == ("candidate", 0.4)
+    assert candidate.evidence == {PROMPT: "No. I'll", AGAIN: 2}
+
+    remembered(memory, Record("constraint", "I'll run the server", confidence=0.85))
+    assert [record.status for record in memory.find_records("1")] == ["active"]
 
 
 # --- the value and its JSON -----------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from cli.shell import Shell
-from servers.http_server import Serving, serving
+from servers.http.http_server import Serving, serving
 from viewer.conftest import Opener, wait
 
 

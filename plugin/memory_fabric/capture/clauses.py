@@ -71,8 +71,11 @@ _OVER = (
 )
 _OVER_CHOICE = (
     r"\b(?:cho(?:se|sen|ose)|prefer(?:s|red)?|favou?r(?:s|ed)?|picked|selected|go(?:ing)? with|"
-    r"went with|use[ds]?|using|opted for|take|adopt(?:ed)?|settled on|it's)\b.{1,80}? (?:over|"
-    r"not|never) (?P<over>.{1,100})"
+    r"went with|use[ds]?|using|opted for|take|adopt(?:ed)?|settled on|it's)\b"
+    # A "never" in the reason rejects nothing, nor does the "not" of "do not".
+    r"(?:(?!\b(?:because|since|so that|as it|weil|denn|porque|parce)\b).){1,80}?(?: over|"
+    r"(?<! do)(?<! does)(?<! is)(?<! are)(?<! was)(?<! will)(?<! must)(?<! should)(?<! can)"
+    r"(?<! may)(?<! it)(?<! we)(?<! they) (?:not|never)) (?P<over>.{1,100})"
 )
 _FROM_TO = r"\b(?:from|away from|off(?: of)?) (?P<over>(?:\S+ ){1,6}?)(?:on)?to (?=\S)"
 _REPLACED = r"\breplac(?:e|ed|ing) (?P<over>(?:\S+ ){1,6}?)(?:with|by) (?=\S)"

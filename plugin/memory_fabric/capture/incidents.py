@@ -1,17 +1,34 @@
-"""Incidents: commands that failed, the changes made then, and the pass that followed.
+"""Fixes: commands that failed, the changes made then, and the pass that followed.
 
 Precision is more important than recall: a command that looks or waits, was refused or interrupted,
-or passed without a changed file is no problem. Open failures are handed to the next reading.
+whose error says nothing, or that passed without a changed file makes no record. Open failures are
+handed to the next reading.
 """
 
 from __future__ import annotations
 
-from memory_fabric.capture.command_output import is_no_failure, outcome, telling_line
+import os
+
+from memory_fabric.capture.command_output import (
+    is_no_failure,
+    is_specific,
+    outcome,
+    pasted_error,
+    signature,
+)
 from memory_fabric.capture.confidence import BASE
-from memory_fabric.capture.shell_commands import Command, command_in, covers
+from memory_fabric.capture.shell_commands import (
+    Command,
+    command_in,
+    covers,
+    is_silent,
+    share_target,
+)
+from memory_fabric.capture.stated_causes import admits_failure, cause_in, sentences_in
+from memory_fabric.language.patterns import pattern
 from memory_fabric.models import Record
 from memory_fabric.redaction.prefilter import without_secrets
-from memory_fabric.text import cut, first_of, one_line
+from memory_fabric.text import cut, first_of, one_line, words
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -19,29 +36,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-MAX_COMMAND_CHARS = 200
-MAX_ERROR_CHARS = 300
-MAX_CAUSE_CHARS = 240
-MAX_FILES, MAX_FILES_NAMED = 20, 5
+MAX_COMMAND_CHARS, MAX_COMMAND_NAMED = 200, 80
+MAX_ERROR_CHARS, MAX_ERROR_NAMED = 300, 160
+MAX_SYMPTOM_CHARS = 200
+MAX_FILES, MAX_FILES_NAMED = 20, 3
+# Without a stated cause, so many changed files still say where the fix is.
+MAX_FILES_ALONE = 2
 # The most commands that are watched at a time; the oldest failure is dropped.
 MAX_OPEN = 8
 # A change of only these files makes no command pass.
 _PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc")
-# Phrases that state a cause, surest first; and phrases of not knowing it yet.
-_CAUSES = (
-    ("root cause",),
-    ("caused by", "because", "due to"),
-    ("the problem was", "the problem is", "the issue was", "the issue is", "the bug was",
-     "the bug is", "the error was", "turns out", "turned out", "the culprit"),
-)  # fmt: skip
-_UNSURE = (
-    "might", "maybe", "perhaps", "probably", "possibly", "could be", "likely", "let me", "let's",
-    "i'll", "i will", "if ", "whether", "seems", "not sure", "unclear", "i need", "i should",
-)  # fmt: skip
+# Keys of a record's evidence.
+COMMAND, ERROR, FILES, SYMPTOM = "command", "error", "files", "symptom"
+# A user's sentence about something that does not work.
+_SYMPTOM = (
+    r"\b(?:fail\w*|error\w*|broken?|breaks|crash\w*|bugs?|wrong|issue|problem|exception|undefined|"
+    r"hangs?|times? out|timeout|slow|[45]\d\d|(?:does|do|did|is|was|can)(?:n't|nt| not)|cannot|"
+    r"stopped|"
+    r"falla\w*|no funciona|no carga|fehler\w*|geht nicht|funktioniert nicht|kaputt|erreur|"
+    r"ne marche|"
+    r"ne fonctionne|erro|não funciona)\b|错误|失败|报错|不行|エラー|失敗|動かない|오류|실패|안 돼"
+)
+# "src/a.ts(3,4): error", "a.py:3:1: E501": the error says itself which file is wrong.
+_LOCATION = r"^\W{0,6}(?P<file>[\w./\\@-]{1,200})(?:\(\d+,\d+\)|:\d+)"
+_NO_MODULE = (
+    r"\b(?:no module|cannot find|could not (?:find|resolve)|can't resolve|unresolved|not found)\b"
+)
 
 
 class Step(Value):
-    """One step: a command with its outcome, a changed file, or a message."""
+    """One step: a command with its outcome, a changed file, or a message.
+
+    `said` is the assistant's message, `asked` the user's own words.
+    """
 
     command: str = ""
     failed: bool = False
@@ -49,92 +76,109 @@ class Step(Value):
     changed_file: str = ""
     place: str = ""
     said: str = ""
+    asked: str = ""
 
 
 class Failure(Value):
-    """A failing command, its error, the files changed since, and the stated cause."""
+    """A failing command, its error if that says something, and what followed.
+
+    `files` were changed since, `symptom` is how the user named it. `is_own` means that a changed
+    file had been changed before the failure, too: work in progress. `is_over` means that it is not
+    known to fail any more: the answer does not say so, or the same work passed in another way.
+    """
 
     command: Command
     error: str = ""
     files: tuple[str, ...] = ()
     cause: str = ""
-
-
-class Incident(Value):
-    """A problem and its solution, whose `evidence` names the command, the error and the files."""
-
-    problem: Record
-    solution: Record
+    symptom: str = ""
+    is_own: bool = False
+    is_over: bool = False
 
 
 def follow(
-    steps: Iterable[Step], failing: Sequence[Failure] = ()
-) -> tuple[list[Incident], list[Failure]]:
-    """Return the incidents solved in these steps, and the failures after them.
+    steps: Iterable[Step], failing: Sequence[Failure] = (), touched: Iterable[str] = ()
+) -> tuple[list[Failure], list[Failure]]:
+    """Return the failures solved in these steps, and those that are open after them.
 
-    `failing` are the failures before them.
+    `failing` are the failures before them, `touched` the files that the session changed before.
     """
     open_: list[Failure] = list(failing)
     solved: list[Failure] = []
     fresh: list[int] = []
+    changed, asked = set(touched), ""
     for step in steps:
         if step.changed_file:
-            open_ = [_changed(failure, step.changed_file) for failure in open_]
+            open_ = [_changed(failure, step.changed_file, changed) for failure in open_]
+            changed.add(step.changed_file)
+        elif step.asked:
+            asked, fresh = step.asked, []
         elif step.said:
-            cause = cause_in(step.said)
-            if cause:
-                open_ = [failure._replace(cause=cause) for failure in open_]
-                for place in fresh:
-                    if not solved[place].cause:
-                        solved[place] = solved[place]._replace(cause=cause)
-            fresh = []
+            open_ = _with_account(open_, step.said)
+            for place in fresh:
+                cause = _cause(step.said, solved[place])
+                if cause:
+                    solved[place] = solved[place]._replace(cause=cause)
+                    fresh = [other for other in fresh if other != place]
         elif step.command:
-            open_, over = _ran(step, open_)
+            count = len(open_)
+            open_, over = _ran(step, open_, asked)
+            fresh = [] if len(open_) > count else fresh
             fresh += range(len(solved), len(solved) + len(over))
             solved += over
-    return [incident(failure) for failure in solved], open_[-MAX_OPEN:]
+    return solved, open_[-MAX_OPEN:]
 
 
-def cause_in(said: str) -> str:
-    """Return the sentence in which the assistant states the cause; '' unless that is certain."""
-    sentences = [
-        sentence
-        for line in said[: 16 << 10].splitlines()
-        for sentence in one_line(line).replace("! ", ". ").split(". ")
-        if 15 <= len(sentence) <= MAX_CAUSE_CHARS and not sentence.endswith(("?", ":"))
-    ]
-    for cues in _CAUSES:
-        for sentence in sentences:
-            folded = sentence.casefold()
-            if any(c in folded for c in cues) and not any(u in folded for u in _UNSURE):
-                return sentence.strip("*_#->• ").rstrip(".")
-    return ""
+def fix_of(failure: Failure) -> Record | None:
+    """Return the record of a solved failure; None if it would say nothing.
 
-
-def incident(failure: Failure) -> Incident:
-    """Return the problem of a failure and its solution, not linked yet."""
-    command = cut(without_secrets(one_line(failure.command.text)), MAX_COMMAND_CHARS)
-    error = cut(without_secrets(failure.error), MAX_ERROR_CHARS)
+    The text is the stated cause with the failure. Without a cause, few files must have been
+    changed, and the error must say what failed without saying where.
+    """
+    if not failure.error or not (failure.cause or _tells_alone(failure)):
+        return None
+    command = cut(failure.command.text, MAX_COMMAND_NAMED)
+    error = cut(failure.error, MAX_ERROR_NAMED)
     names = first_of(failure.files, MAX_FILES_NAMED)
-    evidence = {"command": command, "error": error, "files": list(failure.files)}
-    failed = f"`{command}` failed" + (f" ({error})" if error else "")
-    return Incident(
-        Record(
-            type="problem",
-            what=f"`{command}` failed" + (f": {error}" if error else ""),
-            outcome="failed",
-            confidence=BASE,
-            evidence=evidence,
-        ),
-        Record(
-            type="solution",
-            what=f"{failed}; it passed after changing {names}",
-            why=failure.cause,
-            outcome="success",
-            confidence=BASE,
-            evidence=evidence,
-        ),
+    if failure.cause:
+        fixed = f"; fixed in {names}" if len(failure.files) <= MAX_FILES_NAMED else ""
+        what = (
+            f"{failure.cause[:1].upper()}{failure.cause[1:]} (`{command}` failed: {error}{fixed})"
+        )
+    else:
+        what = f"`{command}` failed ({error}); it passed after changing {names}"
+    return Record(
+        type="solution",
+        what=what,
+        outcome="success",
+        confidence=BASE,
+        evidence=evidence_of(failure),
     )
+
+
+def evidence_of(failure: Failure) -> dict[str, Any]:
+    """Return what is known of a solved failure: command, error, files, the user's symptom."""
+    evidence: dict[str, Any] = {COMMAND: failure.command.text, ERROR: failure.error}
+    evidence |= {FILES: list(failure.files)}
+    return evidence | ({SYMPTOM: failure.symptom} if failure.symptom else {})
+
+
+def symptom_in(asked: str, error: str) -> str:
+    """Return the sentence in which the user named what does not work; '' if there is none.
+
+    One that shares a word with the error is preferred.
+    """
+    named = [s for s in sentences_in(asked) if pattern(_SYMPTOM).search(s)]
+    in_error = {word for word in words(error) if len(word) > 3}
+    best = next((s for s in named if in_error.intersection(words(s))), named[0] if named else "")
+    return cut(without_secrets(best), MAX_SYMPTOM_CHARS)
+
+
+def report_in(asked: str) -> dict[str, Any]:
+    """Return the error line and the symptom in a prompt, as evidence; {} if it names none."""
+    error = cut(without_secrets(pasted_error(asked)), MAX_ERROR_CHARS)
+    symptom = symptom_in(asked, error)
+    return ({ERROR: error} if error else {}) | ({SYMPTOM: symptom} if symptom else {})
 
 
 def as_object(failure: Failure) -> dict[str, Any]:
@@ -155,10 +199,13 @@ def from_object(value: Mapping[str, Any]) -> Failure | None:
         str(value.get("error", "")),
         tuple(str(file) for file in files) if isinstance(files, list) else (),
         str(value.get("cause", "")),
+        str(value.get("symptom", "")),
+        value.get("is_own") is True,
+        value.get("is_over") is True,
     )
 
 
-def _ran(step: Step, open_: list[Failure]) -> tuple[list[Failure], list[Failure]]:
+def _ran(step: Step, open_: list[Failure], asked: str) -> tuple[list[Failure], list[Failure]]:
     """Return the failures after a command, and those that its pass has solved."""
     # Before it is split: a single word does not show which option it belongs to.
     command = command_in(without_secrets(step.command), step.place)
@@ -168,19 +215,28 @@ def _ran(step: Step, open_: list[Failure]) -> tuple[list[Failure], list[Failure]
     if passed is None:
         return open_, []
     if not passed:
-        known = next((f for f in open_ if f.command.words == command.words), None)
-        known = known if known and known.command.place == command.place else None
-        files, cause = (known.files, known.cause) if known else ((), "")
-        error = telling_line(step.output)
-        command = command._replace(speaks=True)
-        kept = [failure for failure in open_ if failure is not known]
-        return [
-            *kept,
-            Failure(command, cut(without_secrets(error), MAX_ERROR_CHARS), files, cause),
-        ], []
+        return _failed(command, step.output, open_, asked), []
     over = [failure for failure in open_ if covers(command, failure.command)]
     solved = [f for f in over if any(not file.endswith(_PROSE) for file in f.files)]
-    return [failure for failure in open_ if failure not in over], solved
+    return [
+        failure._replace(is_over=failure.is_over or share_target(command, failure.command))
+        for failure in open_
+        if failure not in over
+    ], solved
+
+
+def _failed(command: Command, output: str, open_: list[Failure], asked: str) -> list[Failure]:
+    same = [
+        failure
+        for failure in open_
+        if (failure.command.words, failure.command.place) == (command.words, command.place)
+    ]
+    error = cut(without_secrets(signature(output)), MAX_ERROR_CHARS)
+    text = cut(one_line(command.text), MAX_COMMAND_CHARS)
+    failure = Failure(command._replace(text=text, speaks=True), symptom=symptom_in(asked, error))
+    if same:
+        failure = same[0]._replace(symptom=same[0].symptom or failure.symptom)
+    return [*(f for f in open_ if f not in same), failure._replace(error=error, is_over=False)]
 
 
 def _passed(step: Step, command: Command) -> bool | None:
@@ -189,13 +245,47 @@ def _passed(step: Step, command: Command) -> bool | None:
         return None
     report = outcome(step.output)
     if not command.speaks:
-        return report
+        return True if report is None and not step.failed and is_silent(command) else report
     if step.failed:
         return False
     return None if report is False else True
 
 
-def _changed(failure: Failure, file: str) -> Failure:
+def _changed(failure: Failure, file: str, touched: set[str]) -> Failure:
     if file in failure.files or len(failure.files) >= MAX_FILES:
         return failure
-    return failure._replace(files=(*failure.files, file))
+    is_own = failure.is_own or file in touched
+    return failure._replace(files=(*failure.files, file), is_own=is_own)
+
+
+def _with_account(open_: list[Failure], said: str) -> list[Failure]:
+    """Return the open failures after a message, which may state a cause or what still fails."""
+    if not open_:
+        return open_
+    admits = admits_failure(said)
+    if admits is not None:
+        open_ = [failure._replace(is_over=not admits) for failure in open_]
+    newest = open_[-1]
+    cause = _cause(said, newest)
+    return [*open_[:-1], newest._replace(cause=cause)] if cause else open_
+
+
+def _cause(said: str, failure: Failure) -> str:
+    cause = cause_in(said, f"{failure.error} {' '.join(failure.files)} {failure.symptom}")
+    return without_secrets(cause)
+
+
+def _tells_alone(failure: Failure) -> bool:
+    """Return True if error and files say something together, without a cause."""
+    files = [file for file in failure.files if not file.endswith(_PROSE)]
+    if failure.is_own or not is_specific(failure.error) or len(failure.files) > MAX_FILES_ALONE:
+        return False
+    located = pattern(_LOCATION).match(failure.error)
+    if located and any(_stem(located["file"]) == _stem(file) for file in files):
+        return False
+    named = words(failure.error) if pattern(_NO_MODULE).search(failure.error) else []
+    return not any(_stem(file) in named for file in files)
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path.replace("\\", "/")))[0].lower()

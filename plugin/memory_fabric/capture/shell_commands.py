@@ -64,6 +64,25 @@ _SAME_WORK = (
     )),
     frozenset((("pytest",), ("tox",), ("nox",))),
 )  # fmt: skip
+# Words that tell the kind of work, by kind.
+_KINDS = {
+    word: kind
+    for kind, names in (
+        ("test", "test tests t pytest tox nox jest vitest rspec phpunit playwright cypress"),
+        ("build", "build tsc compile typecheck type-check check mypy next vite webpack"),
+        ("lint", "lint eslint ruff clippy stylelint format prettier"),
+        ("install", "install i ci add sync"),
+        ("run", "start dev serve preview up"),
+        ("migration", "migrate migration migrations"),
+        ("deployment", "deploy publish release"),
+    )
+    for word in names.split()
+}
+# Programs that run what their arguments name.
+_INTERPRETERS = frozenset(
+    "python python3 node bash sh zsh deno bun ruby php perl npm npx yarn pnpm make docker".split()
+)
+_SILENT_KINDS = frozenset(("build", "lint"))
 # Options that change the output of a runner, not what it checks.
 _LOUDNESS = frozenset(
     """-q -qq -v -vv -vvv -s -x -rA -ra -rf --quiet --verbose --no-header --no-summary --exitfirst
@@ -120,6 +139,34 @@ def covers(passed: Command, failed: Command) -> bool:
     whole = passed.words[:-1] if passed.words[-1] in (".", "./...") else passed.words
     names = next((names for names in _SAME_WORK if passed.words in names), (whole,))
     return any(failed.words[: len(name)] == name for name in names)
+
+
+def is_silent(command: Command) -> bool:
+    """Return True for work that prints nothing certain when it passes, such as a build."""
+    return _kind(command) in _SILENT_KINDS
+
+
+def share_target(passed: Command, failed: Command) -> bool:
+    """Return True if a pass of one command speaks against the other still failing.
+
+    That is the same kind of work in the same folder, or the same program, which for an interpreter
+    must have run the same thing.
+    """
+    if passed.place != failed.place:
+        return False
+    kind, other = _kind(passed), _kind(failed)
+    if kind or other:
+        return kind == other
+    if passed.words[0] != failed.words[0]:
+        return False
+    if passed.words[0] not in _INTERPRETERS:
+        return True
+    return bool(set(passed.words[1:]) & {w for w in failed.words[1:] if not w.startswith("-")})
+
+
+def _kind(command: Command) -> str:
+    names = (part for word in command.words[:4] for part in word.lower().split(":"))
+    return next((_KINDS[name] for name in names if name in _KINDS), "")
 
 
 def _parts(text: str) -> list[tuple[list[str], str]]:

@@ -6,6 +6,8 @@ from memory_fabric.models import ENTITY_TYPES, RECORD_TYPES, SCOPES, TYPE_ALIASE
 
 # Without `session`: these records are summaries that only hooks write.
 STATED_TYPES = sorted(RECORD_TYPES - {"session"})
+# A record of scope local ends with its session.
+LASTING_SCOPES = tuple(scope for scope in SCOPES if scope != "local")
 QUEUE_ACTIONS = ("list", "show", "retry", "drop", "work")
 PROJECT_ACTIONS = ("list", "link", "split", "undo", "adopt")
 SHELLS = ("bash", "zsh", "fish")
@@ -24,6 +26,11 @@ def types(incomplete: str) -> list[str]:
 def scopes(incomplete: str) -> list[str]:
     """Complete a scope."""
     return _starting_with(SCOPES, incomplete)
+
+
+def lasting_scopes(incomplete: str) -> list[str]:
+    """Complete a scope that outlives the session."""
+    return _starting_with(LASTING_SCOPES, incomplete)
 
 
 def project_actions(incomplete: str) -> list[str]:

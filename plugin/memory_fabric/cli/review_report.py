@@ -7,7 +7,7 @@ from typing import Any
 
 from memory_fabric.cli import formatting, show
 from memory_fabric.ids import short_id
-from memory_fabric.models import Record
+from memory_fabric.models import BEFORE, PROMPT, Record
 from memory_fabric.recall.review import CANDIDATE, CONTRADICTION, DUPLICATE, KINDS, STALE, Due
 from memory_fabric.store.history import candidates
 from memory_fabric.text import cut, many, one_line
@@ -26,10 +26,7 @@ def lines_of(candidate: Record) -> list[str]:
     again = candidates.said_again(candidate)
     said = cut(one_line(candidate.what), MAX_TEXT_CHARS)
     lines = [f"{said} (said again in {many(again, 'other session')})" if again else said]
-    prompt, before = (
-        one_line(str(candidate.evidence.get(key) or ""))
-        for key in (candidates.PROMPT, candidates.BEFORE)
-    )
+    prompt, before = (one_line(str(candidate.evidence.get(key) or "")) for key in (PROMPT, BEFORE))
     if prompt and prompt != one_line(candidate.what):
         lines.append(f"prompt: {cut(prompt, 2 * MAX_TEXT_CHARS)}")
     if before:

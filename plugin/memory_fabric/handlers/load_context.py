@@ -91,7 +91,7 @@ def session_block(event: Event, context: RequestContext) -> Block:
     fresh = [r for r in (*pinned, *ours, *theirs) if f"record:{r.id}" not in seen]
     asked = [r for r in open_points(memory) if r.id not in shown and f"record:{r.id}" not in seen]
     last = left_open(memory, event) if events.source(event) in ("startup", "clear") else None
-    more, told_ids = _notes(event, context, seen)
+    more, request, told_ids = _notes(event, context, seen)
     text = render.recent_decisions(
         [r for r in fresh if not r.pinned],
         pinned=[r for r in fresh if r.pinned],
@@ -103,11 +103,13 @@ def session_block(event: Event, context: RequestContext) -> Block:
     given = tuple(f"record:{r.id}" for r, line in lines if line in text)
     whole = "\n\n".join(part for part in (text, more) if part)
     receipts = ledger.receipt((*given, *told_ids), "session", loaded=True)
-    return Block(Reply(whole, receipts=receipts), given)
+    return Block(Reply(whole, own_words=request, receipts=receipts), given)
 
 
-def _notes(event: Event, context: RequestContext, seen: Set[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the protocol of notes and the review debt, with the ledger's names for them.
+def _notes(
+    event: Event, context: RequestContext, seen: Set[str]
+) -> tuple[str, str, tuple[str, ...]]:
+    """Return the review debt, the protocol of notes, and the ledger's names for both.
 
     A resumed or forked session has the protocol already.
     """
@@ -115,11 +117,10 @@ def _notes(event: Event, context: RequestContext, seen: Set[str]) -> tuple[str, 
 
     settings = context.memory.settings
     if not protocol.is_told(settings) or protocol.ID in seen or events.source(event) == "resume":
-        return "", ()
+        return "", "", ()
     is_new = events.source(event) in debt.SOURCES
     waiting = debt.of_session(context.memory) if is_new else debt.Debt()
-    text = "\n\n".join(part for part in (debt.text(waiting), protocol.PROTOCOL) if part)
-    return text, (protocol.ID, *waiting.ids)
+    return debt.text(waiting), protocol.PROTOCOL, (protocol.ID, *waiting.ids)
 
 
 def standing_records(memory: Memory) -> list[Record]:

@@ -40,7 +40,7 @@ def handle(event: Event, fabric: Fabric) -> Reply | None:
         injection.ids, "subagent", agent=event.agent_id, offered=[id_ for id_, _ in tasks]
     )
     asked = protocol.for_agent(fabric.memory.settings, [text for _, text in tasks])
-    return Reply("\n\n".join(part for part in (injection.text, asked) if part), receipts=receipt)
+    return Reply(injection.text, own_words=asked, receipts=receipt)
 
 
 def _in_domain(fabric: Fabric) -> Fabric:

@@ -40,10 +40,10 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     own, pinned, others = _worth_restoring(context, event.session, ledger.started_at)
     text, records = block(ledger.checkpoint(), own, pinned, others)
     given = [f"record:{id_}" for id_ in records]
-    if protocol.is_told(context.memory.settings):
-        text = "\n\n".join(part for part in (text, protocol.PROTOCOL) if part)
-        given.append(protocol.ID)
-    return Reply(text, receipts=ledger.receipt(given, "compact", loaded=True, anew=True))
+    asked = protocol.PROTOCOL if protocol.is_told(context.memory.settings) else ""
+    given += [protocol.ID] if asked else []
+    receipts = ledger.receipt(given, "compact", loaded=True, anew=True)
+    return Reply(text, own_words=asked, receipts=receipts)
 
 
 def _worth_restoring(

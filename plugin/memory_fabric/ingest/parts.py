@@ -162,9 +162,8 @@ def _decision(text: str, known: Mapping[str, str], unread: Unread) -> Record:
 
 def _notes(claimed: Claimed) -> Sequence[Note]:
     text = without_injected(summary_text(claimed.ingest.session_summary))
-    return [
-        note._replace(text=without_secrets(note.text)) for note in parse(text).notes[:MAX_NOTES]
-    ]
+    found = parse(text).notes[:MAX_NOTES]
+    return [note._replace(text=without_secrets(note.text)) for note in found]
 
 
 def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> Record:
@@ -173,7 +172,7 @@ def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> Record:
         statement,
         type=note.kind,
         why=without_secrets(note.why),
-        alternatives=tuple(map(without_secrets, alternatives(note.instead_of))),
+        alternatives=[without_secrets(name) for name in alternatives(note.instead_of)],
         known=known,
     )
     record = unread.attempt(Record(record_type(note.kind), note.text), read, note.text)

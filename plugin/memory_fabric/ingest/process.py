@@ -52,9 +52,10 @@ def process_text(
 
 
 def _plan(memory: Memory, claimed: Claimed) -> dict[str, Any]:
-    """Return the plan: the records of the stated decisions."""
+    """Return the plan: the records of the stated decisions and of notes."""
     unread = Unread()
-    known = KnownNames(memory, "\n".join(claimed.ingest.key_decisions))
+    said = claimed.ingest
+    known = KnownNames(memory, "\n".join([*said.key_decisions, said.session_summary]))
     found = parts.records(claimed, known, unread)
     unread.report(memory)
     return {"plan": [records.as_object(record) for record in found], "step": 0, "records": []}

@@ -47,6 +47,11 @@ _MACHINE = (
     r"bash-[a-z]{1,12}|memory-fabric|system-reminder|ide_[a-z_]{1,20}|attached[_-]files|"
     r"file_contents|tool_use_error|user-prompt-submit-hook|private"
 )
+# How these names begin: most prompts with a tag have none of them, and compile nothing.
+_MACHINE_NAMES = (
+    "pasted", "task-", "local-", "command-", "bash-", "memory-fabric", "system-", "ide_", "attached",
+    "file_", "tool_", "user-", "private",
+)  # fmt: skip
 _TAG = rf"<(/?)({_MACHINE})\b[^<>]{{0,300}}>"
 _COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
 _ELISION = r"[\[(]\s?(?:…|\.{3})\s?[\])]|…|\.{3,5}"
@@ -157,10 +162,15 @@ def typed_words(prompt: str) -> str:
     since a paste may hold such tags; to the end, if none closes.
     """
     text = prompt[:MAX_PROMPT_CHARS]
-    if "<" in text:
+    if "<" in text and _may_hold_tags(text):
         text = "\n".join(_outside_tags(text))
     command = pattern(_COMMAND).match(text)
     return text[command.end() :] if command else text
+
+
+def _may_hold_tags(text: str) -> bool:
+    lowered = text.lower()
+    return any(f"<{name}" in lowered or f"</{name}" in lowered for name in _MACHINE_NAMES)
 
 
 def _outside_tags(text: str) -> Iterator[str]:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from memory_fabric.models import CONTRADICTS, OTHERS, Hit, Record, text_with_reason, verdict
+from memory_fabric.models import (
+    CONFIRMED,
+    CONTRADICTS,
+    OTHERS,
+    Hit,
+    Record,
+    text_with_reason,
+    verdict,
+)
 from memory_fabric.recall import retention
 from memory_fabric.recall.dedupe import dedupe
 from memory_fabric.store.history import candidates
-from memory_fabric.store.history.last_mentions import CONFIRMED, RECORD
+from memory_fabric.store.history.last_mentions import RECORD
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_fabric.language.time_hints import days_between
+from memory_fabric.models import CONFIRMED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ NOT_YET = {"superseded_by": "", "valid_to": ""}
 def mark_stale(hits: Sequence[Hit], now: str) -> list[Hit]:
     """Return the hits with `stale`, `days_since` and `over` in their metadata, as of `now`.
 
-    An unknown time gives None days, and is not stale; neither are pinned records. `over` means
+    An unknown time gives None days, and is not stale; neither are pinned records, nor those that
+    the user confirmed since. `over` means
     replaced, or past its validity. A later replacement is not linked.
     """
     return [_marked(hit, now) for hit in hits]
@@ -58,12 +60,13 @@ def kind_of(hit: Hit) -> str:
 
 def _marked(hit: Hit, now: str) -> Hit:
     days = days_between(hit.timestamp, now)
+    unconfirmed = days_between(str(hit.metadata.get(CONFIRMED) or hit.timestamp), now)
     over = is_over(hit, now)
     later = {} if over or not hit.metadata.get("superseded_by") else NOT_YET
     return hit._replace(
         metadata={
             **hit.metadata,
-            "stale": not hit.metadata.get("pinned") and is_stale(kind_of(hit), days),
+            "stale": not hit.metadata.get("pinned") and is_stale(kind_of(hit), unconfirmed),
             "days_since": None if days is None else int(days),
             "over": over,
             **later,

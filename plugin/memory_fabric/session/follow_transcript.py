@@ -142,7 +142,8 @@ def _remember(
         # late: only if work was done
         from memory_fabric.session.store_incidents import keep_incidents
 
-        _, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes)
+        fixes = [k.record for k in kept if k.record and k.record.type == "solution" and k.is_new]
+        _, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes, fixes)
     _store_episodes(context, owned)
     from memory_fabric.session.session_record import taken
 

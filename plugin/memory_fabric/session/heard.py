@@ -28,7 +28,7 @@ CUES = {
     "correction": "Sounds like a correction: note it if it holds.",
     "choice": "Sounds like a decision: note it if it is settled.",
     "change": "Sounds like a change of mind: note it if it holds.",
-    "person": "Says something about the user: note it if it holds.",
+    "person": "Says something lasting about the user; note it if so.",
 }
 
 
@@ -51,7 +51,7 @@ def listen(context: RequestContext, session: str, prompt: str) -> tuple[str, lis
     known = replaced.nearest(context.memory, found.sentence)
     if known is None:
         return CUES[found.kind], new
-    what = cut(neutralised(one_line(known.what)), MAX_RECORD_CHARS)
+    what = cut(neutralised(one_line(known.what)), MAX_RECORD_CHARS).rstrip(".")
     id_ = short_id(known.id)
     return f"On record: [{id_}] {what}. If this changes it, note Instead of: {id_}.", new
 

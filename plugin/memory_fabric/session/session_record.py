@@ -102,7 +102,8 @@ def _failing(notes: Mapping[str, Any]) -> list[tuple[str, str]]:
     # late: few sessions end with a failure
     from memory_fabric.session.store_incidents import still_failing
 
-    return [(failure.command.text, failure.error) for failure in still_failing(notes)]
+    failing = [failure for failure in still_failing(notes) if not failure.is_over]
+    return [(failure.command.text, failure.error) for failure in failing]
 
 
 def _listed(notes: Mapping[str, Any]) -> dict[str, tuple[str, str]] | None:

@@ -7,7 +7,10 @@ fails, what is left to do, how it ended. Pure; the handlers read and save them.
 from __future__ import annotations
 
 from memory_fabric.capture.confidence import BASE
+from memory_fabric.capture.stated_causes import account, declares_done, sentences_in
+from memory_fabric.language.patterns import pattern
 from memory_fabric.models import Record
+from memory_fabric.notes.quotation import is_assent, typed_words
 from memory_fabric.recall.agent_domains import SESSION
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.session.checkpoint import INTERRUPTED, own_words
@@ -15,7 +18,7 @@ from memory_fabric.text import cut, first_of, one_line, without_injected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
 MAX_WHAT_CHARS = 600
@@ -24,11 +27,44 @@ MAX_FILES, MAX_FILES_NAMED, MAX_PATH_CHARS = 20, 5, 80
 MAX_ITEMS, MAX_ITEM_CHARS = 30, 80
 MAX_OPEN_ENDS, MAX_OPEN_END_CHARS = 4, 160
 MAX_SAID_CHARS, MAX_TO_DO_NAMED = 400, 3
+# A longer prompt is mostly a paste; the end of a long answer is its account.
+MAX_PROMPT_CHARS, MAX_READ_CHARS = 8 << 10, 8 << 10
+# A longer task ends with a sentence, if that leaves so much.
+MIN_TASK_CHARS = 60
+# The user's own words after a paste are few lines; more are the end of the paste.
+MAX_LINES_AFTER = 2
+# A later request is named, too, if it has so many content words and is no question.
+LATER_WORDS = 4
 # A prompt with fewer content words states no task.
 TASK_WORDS = 3
-# Offers of the assistant to do more, which need no answer.
-_OFFERS = ("want me to", "would you like", "anything else", "let me know", "shall i also",
-           "do you want me to also", "can i help", "how can i help")  # fmt: skip
+_COURTESIES = frozenset(
+    "continue continua continuar thanks thank gracias danke merci great".split()
+)
+# Lines of logs, shells and code, which the user pasted; and lines with so few letters.
+_PASTED = (
+    r"\s*(?:[$%❯➜►▲✓✗❌>|{}\[<]|at \S+ ?\(|\d{4}-\d\d-\d\d|\w+(?:Error|Exception)\b|npm |\*\* \(|"
+    r"error[:\[ ]|File \"|import |const |def |function )|.*(?:={5}|-{5}|─{3}|\)\$ ?$|"
+    r"\(\w+\)\s*$\n\$)"
+    r"|.*\b(?:prisma:\w+|MINGW64|Traceback|localhost:\d+ \d|(?:GET|POST|PUT|PATCH|DELETE) /|"
+    r"\S:\d+:\d+|in \d+ ?ms)"
+)
+MIN_LETTERS = 0.6
+# A question that leaves a decision about the work to the user; and offers, which need no answer.
+_DECISIONS = (
+    r"\b(?:which|prefer|should (?:i|we|it|the|this|these|that)|what (?:should|is the|are the|name|"
+    r"value|would)|where should|how should|or (?:should|keep|do|is|would|a|an|the)|do you (?:have|"
+    r"need)|can you (?:confirm|provide|share|tell|send)|is it (?:ok|fine|right)|what do you prefer|"
+    r"soll (?:ich|der|die|das|es)|welche[rsnm]?|lieber|oder|cu[áa]l(?:es)?|prefieres|deber[íi]a|"
+    r"quel(?:le)?s?|préf[èé]r\w+|dois-je|qual|prefere|devo)\b| or |哪|还是|どちら|どれ|어느"
+)
+_OFFERS = (
+    r"\b(?:want me to|would you like|anything else|let me know|shall i|can i help|how can i help|"
+    r"should (?:i|we) (?:also|continue|proceed|go ahead|start|move on|begin)|ready (?:to|for)|"
+    r"continue to iterate|look good|sounds? good|make sense|what(?:'s| is) next|"
+    r"any(?:thing)? other|"
+    r"quieres que|te gustaría|algo más|möchtest du|soll ich (?:noch|auch|weiter)|noch etwas|"
+    r"voulez-vous|veux-tu|souhaitez|autre chose|quer que|gostaria)\b|吗？?$|ますか？?$|까요\??$"
+)
 DONE, FAILED, OPEN = "done", "failed", "open"
 _OUTCOMES = {DONE: "success", FAILED: "failed", OPEN: "neutral"}
 
@@ -47,22 +83,28 @@ def noted(
     """
     tasks, asked = list(notes.get("tasks", ())), int(notes.get("asked", 0))
     last, waiting = str(notes.get("said", "")), bool(notes.get("waiting"))
+    question, is_done = str(notes.get("question", "")), bool(notes.get("is_done"))
     for role, text in said:
-        text = one_line(without_secrets(without_injected(text)))
+        text = without_injected(text[-MAX_READ_CHARS:] if role == "assistant" else text)
         if role == "assistant":
-            last, waiting = text[-MAX_SAID_CHARS:] or last, False
+            answer = without_secrets(account(text)).rstrip()
+            if not answer:
+                continue
+            last, waiting = one_line(answer)[-MAX_SAID_CHARS:], False
+            question, is_done = question_in(answer), declares_done(answer)
         elif text.startswith(INTERRUPTED):
             waiting = True
-        elif text:
-            last, waiting = "", True
-            task = cut(text, MAX_TASK_CHARS)
-            if not text.startswith("/") and own_words(text) >= TASK_WORDS and task not in tasks:
+        elif text.strip():
+            last, waiting, question, is_done = "", True, "", False
+            task = task_in(text)
+            if task and task not in tasks:
                 tasks, asked = [*tasks[:1], *[*tasks[1:], task][-(MAX_TASKS - 1) :]], asked + 1
     changed = dict.fromkeys(notes.get("files", ()))
     for file in files:
         changed.pop(file[-MAX_PATH_CHARS:], None)
         changed[file[-MAX_PATH_CHARS:]] = None
     more = {"tasks": tasks, "asked": asked, "said": last, "waiting": waiting}
+    more |= {"question": question, "is_done": is_done}
     listed = None if items is None else _bounded(items)
     return {
         **notes,
@@ -92,9 +134,14 @@ def summary(
         return None
     ends = open_ends(notes, to_do, failing)
     outcome = FAILED if failing else OPEN if ends else DONE
-    parts = [f"Asked: {'; '.join(task.rstrip('.') for task in tasks)}", f"Outcome: {outcome}"]
+    named = [tasks[0].rstrip(".")]
+    is_request = not tasks[-1].endswith(("?", ":", "…"))
+    if len(tasks) > 1 and is_request and _content(tasks[-1]) >= LATER_WORDS:
+        named.append(tasks[-1].rstrip("."))
+    parts = [f"Asked: {'; then: '.join(named)}", f"Outcome: {outcome}"]
     if files:
-        parts.append(f"Changed: {first_of(reversed(files), MAX_FILES_NAMED)}")
+        shown = dict.fromkeys(map(_shown, reversed(files)))
+        parts.append(f"Changed: {first_of(shown, MAX_FILES_NAMED)}")
     left = f". Left open: {'; '.join(ends)}" if ends else ""
     chars_left = MAX_WHAT_CHARS - min(len(left), MAX_WHAT_CHARS // 2)
     evidence: dict[str, Any] = {"outcome": outcome, "tasks": tasks, "files": files, "open": ends}
@@ -115,9 +162,9 @@ def open_ends(
 ) -> list[str]:
     """Return what the session left open: failing commands, to-dos, a question, a prompt."""
     ends = [f"`{command}` fails" + (f" ({error})" if error else "") for command, error in failing]
-    if to_do:
+    if to_do and not notes.get("is_done"):
         ends.append(f"to do: {first_of(to_do, MAX_TO_DO_NAMED)}")
-    question = question_in(str(notes.get("said", "")))
+    question = str(notes.get("question", ""))
     if question:
         ends.append(f"asked the user: {question}")
     elif notes.get("waiting") and notes.get("tasks"):
@@ -126,13 +173,66 @@ def open_ends(
 
 
 def question_in(said: str) -> str:
-    """Return the question that ends a message; '' if there is none, or for an offer to do more."""
-    said = said.rstrip("*_ `")
-    if not said.endswith("?"):
+    """Return the question at the end of an answer that leaves the user a decision; '' without one.
+
+    An offer to do more and a courtesy leave none.
+    """
+    last = said.rstrip("*_ `\n").rpartition("\n")[2]
+    if not last.endswith(("?", "？")):
         return ""
-    start = max(said.rfind(mark, 0, -1) for mark in (". ", "! ", "? ", ": "))
-    question = said[start + 2 :] if start >= 0 else said
-    return "" if any(offer in question.casefold() for offer in _OFFERS) else question
+    question = list(sentences_in(last))[-1]
+    is_decision = pattern(_DECISIONS).search(question) and not pattern(_OFFERS).search(question)
+    return question if is_decision and len(question) <= MAX_OPEN_END_CHARS else ""
+
+
+def task_in(prompt: str) -> str:
+    """Return the user's own words for a task, without pastes; '' for a courtesy or a command."""
+    typed = typed_words(prompt[:MAX_PROMPT_CHARS])
+    if prompt.lstrip().startswith("/") or is_assent(typed):
+        return ""
+    lines = [line for line in typed.splitlines() if line.strip()]
+    task = _named_task(lines)
+    if task or len(lines) < 2:
+        return task
+    after = _own(reversed(lines))
+    return _named_task(after[::-1]) if len(after) <= MAX_LINES_AFTER else ""
+
+
+def _named_task(lines: Sequence[str]) -> str:
+    """Return the whole sentences at the start of the user's own lines, if they state a task."""
+    text = one_line(without_secrets(" ".join(_own(lines))))
+    if _content(text) < TASK_WORDS:
+        return ""
+    end = max(text.rfind(mark, MIN_TASK_CHARS, MAX_TASK_CHARS) for mark in (". ", "! ", "? "))
+    is_long = len(text) > MAX_TASK_CHARS and end > 0
+    return text[: end + 1] if is_long else cut(text, MAX_TASK_CHARS)
+
+
+def _own(lines: Iterable[str]) -> list[str]:
+    """Return the lines before the first that looks pasted."""
+    own: list[str] = []
+    for line in lines:
+        if _is_pasted(line):
+            break
+        own.append(line)
+    return own
+
+
+def _content(text: str) -> int:
+    kept = (word for word in text.split() if word.lower().strip(".,!") not in _COURTESIES)
+    return own_words(" ".join(kept))
+
+
+def _is_pasted(line: str) -> bool:
+    letters = sum(c.isalpha() or c.isspace() for c in line)
+    return letters < MIN_LETTERS * len(line) or pattern(_PASTED).match(line) is not None
+
+
+def _shown(path: str) -> str:
+    """Return a file's path as a reader wants it: only the end of one outside the project."""
+    plain = path.replace("\\", "/")
+    is_inside = not plain.startswith("/") and ":" not in plain and len(path) < MAX_PATH_CHARS
+    return path if is_inside else "/".join(plain.split("/")[-2:])
 
 
 def _bounded(items: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:

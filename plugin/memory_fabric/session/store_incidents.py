@@ -1,4 +1,4 @@
-"""Store commands that failed and then passed as linked problems and solutions."""
+"""Store fixes: commands that failed and then passed, with what the assistant said it was."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from memory_fabric import ids
 from memory_fabric.capture import incidents
 from memory_fabric.capture.shell_commands import MAX_READ_CHARS
 from memory_fabric.models import Provenance
+from memory_fabric.notes.quotation import typed_words
+from memory_fabric.notes.replaced import kind_of
 from memory_fabric.session.working_state import CHANGING_TOOLS, failed_calls
+from memory_fabric.store import records
 from memory_fabric.store.projects import commits
+from memory_fabric.text import terms, without_injected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,14 +28,26 @@ if TYPE_CHECKING:
 SHELL = "Bash"
 # Commands whose results were missing when the transcript was read.
 MAX_CALLS = 20
+MAX_ASKED_CHARS = 8000
+# A note is about a failure if it shares so many content words with its evidence.
+MIN_SHARED_TERMS = 2
 
 
 def keep_incidents(
-    context: RequestContext, session: str, turns: Sequence[Turn], notes: Mapping[str, Any]
+    context: RequestContext,
+    session: str,
+    turns: Sequence[Turn],
+    notes: Mapping[str, Any],
+    noted: Sequence[Record] = (),
 ) -> tuple[list[Record], dict[str, Any]]:
-    """Return the new records, and the notes with what still fails after these turns."""
+    """Return the new records, and the notes with what still fails after these turns.
+
+    `noted` are fixes that the assistant noted in these turns: they are given the evidence of their
+    failure, which then makes no record of its own.
+    """
     steps, calls = steps_in(turns, notes.get("calls", {}))
-    solved, failing = incidents.follow(steps, still_failing(notes))
+    touched = [str(file) for file in notes.get("files", ())]
+    solved, failing = incidents.follow(steps, still_failing(notes), touched)
     by = Provenance(
         "assistant",
         trust="assistant",
@@ -39,7 +55,16 @@ def keep_incidents(
         agent=context.agent_type,
         domain=context.domain.name,
     )
-    new = [record for incident in solved for record in _keep(context.memory, incident, by)]
+    new, waiting = [], list(noted)
+    for failure in solved:
+        note = _note_about(failure, waiting, is_only=len(solved) == len(noted) == 1)
+        if note is not None:
+            waiting.remove(note)
+            _add_evidence(context.memory, note, incidents.evidence_of(failure), by)
+        else:
+            new += _keep(context.memory, failure, by)
+    for note in waiting:
+        _add_evidence(context.memory, note, _reported(note, steps), by)
     more = {"calls": calls, "failing": [incidents.as_object(failure) for failure in failing]}
     return new, {**notes, **more, "solved": int(notes.get("solved", 0)) + len(solved)}
 
@@ -64,6 +89,8 @@ def steps_in(
     for turn in turns:
         if turn.text and turn.role == "assistant":
             steps.append(incidents.Step(said=turn.text))
+        elif turn.text and (asked := typed_words(without_injected(turn.text))).strip():
+            steps.append(incidents.Step(asked=asked[:MAX_ASKED_CHARS]))
         for tool in turn.tools:
             if tool.name == SHELL:
                 # A longer one is not read anyway, and would make the notes long.
@@ -83,19 +110,55 @@ def steps_in(
     return steps, dict(list(waiting.items())[-MAX_CALLS:])
 
 
-def _keep(memory: Memory, incident: incidents.Incident, by: Provenance) -> list[Record]:
-    """Store problem and solution, each with the other's id in its evidence; return the new ones.
+def _keep(memory: Memory, failure: incidents.Failure, by: Provenance) -> list[Record]:
+    """Store the record of a solved failure; return it if it is new."""
+    record = incidents.fix_of(failure)
+    if record is None:
+        return []
+    record = record._replace(id=ids.new_id(), evidence=_with_commit(memory, record.evidence))
+    stored = memory.remember(record, by)
+    return [stored] if stored is not None and stored.id == record.id else []
 
-    A known problem keeps its own evidence: the new solution names it.
-    """
-    ours = ids.new_id(), ids.new_id()
+
+def _note_about(
+    failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
+) -> Record | None:
+    """Return the noted fix of a failure: the only one, or that with most words of its evidence."""
+    if is_only:
+        return noted[0] if noted else None
+    evidence = incidents.evidence_of(failure)
+    of_failure = set(terms(f"{failure.cause} {evidence}"))
+    shared = [len(of_failure.intersection(terms(note.what))) for note in noted]
+    best = max(shared, default=0)
+    return noted[shared.index(best)] if best >= MIN_SHARED_TERMS else None
+
+
+def _reported(note: Record, steps: Sequence[incidents.Step]) -> dict[str, Any]:
+    """Return the user's report of what a noted fix is about: error line, symptom, changed files."""
+    about = set(terms(note.what))
+    for step in reversed(steps):
+        if len(about.intersection(terms(step.asked))) >= MIN_SHARED_TERMS:
+            evidence = incidents.report_in(step.asked)
+            files = dict.fromkeys(step.changed_file for step in steps if step.changed_file)
+            if evidence and files:
+                evidence[incidents.FILES] = list(files)[: incidents.MAX_FILES]
+            return evidence
+    return {}
+
+
+def _add_evidence(memory: Memory, note: Record, known: Mapping[str, Any], by: Provenance) -> None:
+    """Add what is known of the failure to the record of a note, whose own evidence stays."""
+    evidence = _with_commit(memory, known) | dict(note.evidence) if known else {}
+    if not evidence or evidence == dict(note.evidence):
+        return
+    payload: dict[str, Any] = {"record": records.as_object(note._replace(evidence=evidence))}
+    payload |= {"seen_in": [by.session]}
+    memory.write("put_record", payload, by, store=kind_of(memory, note))
+
+
+def _with_commit(memory: Memory, evidence: Mapping[str, Any]) -> dict[str, Any]:
     commit = commits.commit_at(memory.settings.project_dir)
-    evidence = dict(incident.problem.evidence) | ({"commit": commit} if commit else {})
-    problem = incident.problem._replace(id=ours[0], evidence=evidence | {"solution": ours[1]})
-    known = memory.remember(problem, by)
-    linked = evidence | ({"problem": known.id} if known else {})
-    solved = memory.remember(incident.solution._replace(id=ours[1], evidence=linked), by)
-    return [r for r, id_ in zip((known, solved), ours, strict=True) if r and r.id == id_]
+    return dict(evidence) | ({"commit": commit} if commit else {})
 
 
 def _relative(path: str, place: str) -> str:

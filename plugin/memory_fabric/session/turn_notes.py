@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric.capture.confidence import CANDIDATE
 from memory_fabric.capture.remember import trust_for
-from memory_fabric.models import Provenance, Record
+from memory_fabric.models import AGAIN, BEFORE, PROMPT, Provenance, Record
 from memory_fabric.notes import keep as notes
 from memory_fabric.notes.protocol import SDK
 from memory_fabric.store import notices, prompts, sessions
@@ -30,9 +30,6 @@ HEARD_TYPES = {
     "change": "decision",
     "person": "note",
 }
-# The keys of a candidate's evidence: the prompt, what the assistant had said before it, and in how
-# many other sessions the user said nearly the same.
-PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
 MAX_EARLIER = 40
 
 
@@ -51,6 +48,8 @@ def take(
     They were written at `at`, if that was earlier than now, and may quote the last `quotable`
     prompts.
     """
+    if context.memory.settings.notes == "off":
+        return []
     texts = [text for text in texts if may_hold(text)]
     settings = context.memory.settings
     if not texts or settings.notes == "off" or not trust_for(settings, "user"):
@@ -81,8 +80,13 @@ def said_by_user(
 
 
 def is_checked(settings: Settings) -> bool:
-    """Return True if a person writes the prompts, so that a quotation can earn the user's trust."""
-    return trust_for(settings, "user") == "user" and not settings.entrypoint.startswith(SDK)
+    """Return True if a person writes the prompts, so that a quotation can earn the user's trust.
+
+    `unattended = "full"` says so of every session; print mode is always an SDK session.
+    """
+    if trust_for(settings, "user") != "user":
+        return False
+    return settings.capture_unattended == "full" or not settings.entrypoint.startswith(SDK)
 
 
 def end_turn(
@@ -106,8 +110,8 @@ def end_turn(
     made = []
     for prompt in waiting:
         found = heard(prompt.text)
-        if found is None or stated(prompt.text):  # the prompt's hook stored what it states
-            continue
+        if found is None or stated(prompt.text):
+            continue  # what it states was stored with the prompt
         earlier = _earlier(memory, session, found.sentence)
         evidence = {
             PROMPT: cut(one_line(prompt.text), MAX_PROMPT_CHARS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import jsontext
 from memory_fabric.ids import checksum
-from memory_fabric.models import ALSO, HAS_OTHERS, OTHERS, Entity, Record, Relation
+from memory_fabric.models import HAS_OTHERS, OTHERS, Entity, Record, Relation
 from memory_fabric.text import index_extra, loose_stem, same_form, words
 
 TYPE_CHECKING = False
@@ -24,6 +24,8 @@ _BODY = (
     "alternatives constraints tradeoffs outcome category generalizable project author origin "
     "valid_from evidence"
 ).split()
+# Parts of the evidence that are searched, too: other words to ask by, and how a failure looked.
+FOUND_BY = ("also", "error", "symptom")
 MAX_KEY_CHARS = 400
 _LISTS = frozenset(("alternatives", "constraints", "tradeoffs"))
 _SELECT = ", ".join([*COLUMNS, "body", "sightings"])
@@ -92,8 +94,8 @@ def put(connection: sqlite3.Connection, record: Record, sessions: list[str]) -> 
     whole = as_object(record)
     body = {name: whole[name] for name in _BODY}
     body |= {"entities": whole["entities"], "relations": whole["relations"], "seen_in": sessions}
-    also = str(record.evidence.get(ALSO, ""))
-    about = " ".join([*(e.name for e in record.entities), *record.alternatives, also]).strip()
+    found_by = [str(record.evidence.get(key) or "") for key in FOUND_BY]
+    about = " ".join([*(e.name for e in record.entities), *record.alternatives, *found_by]).strip()
     extra = index_extra(f"{record.what} {record.why} {about}")
     values = [whole[name] for name in COLUMNS]
     columns = [*COLUMNS, "key", "about", "extra", "body", "sightings"]

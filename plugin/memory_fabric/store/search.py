@@ -8,7 +8,7 @@ memory limited to some domains shows no others (store.domains.views).
 from __future__ import annotations
 
 from memory_fabric import jsontext
-from memory_fabric.models import HAS_OTHERS, INGEST, OTHERS, Filters
+from memory_fabric.models import CONFIRMED, HAS_OTHERS, INGEST, OTHERS, Filters
 from memory_fabric.store import conditions
 from memory_fabric.store.conditions import marks
 from memory_fabric.values import Value
@@ -311,6 +311,7 @@ def _fetched(
 def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candidate:
     value = dict(zip(_RECORD_NAMES, row, strict=False))
     body = jsontext.loads(row[-1])
+    confirmed = (body.get("evidence") or {}).get(CONFIRMED)
     return Candidate(
         id=f"record:{value['id']}",
         source="records",
@@ -328,7 +329,8 @@ def _record_candidate(db: Database, row: tuple[Any, ...], bm25: float) -> Candid
             "category": body.get("category", ""),
             "author": body["author"],
             "project": body["project"],
-        },
+        }
+        | ({CONFIRMED: confirmed} if confirmed else {}),
         store=db.kind,
     )
 

@@ -166,8 +166,10 @@ class Home:
     def attend(self) -> None:
         """Have what is said here count as the user's own word, as in a session at a terminal.
 
-        Print mode is unattended, and what such a session captures has the assistant's trust.
+        Print mode is unattended, whatever its environment says: without this, it is told nothing
+        of notes, and what such a session captures has the assistant's trust.
         """
+        self.extra["MEMORY_FABRIC_NOTES"] = "on"
         self.memory.mkdir(parents=True, exist_ok=True)
         (self.memory / "config.toml").write_text(ATTENDED, encoding="utf-8")
 

@@ -7,18 +7,16 @@ from typing import Annotated
 import typer
 
 from memory_fabric.cli import environment, formatting, option_values, show
-from memory_fabric.cli.option_values import STATED_TYPES
+from memory_fabric.cli.option_values import LASTING_SCOPES, STATED_TYPES
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import new_id, short_id
-from memory_fabric.models import SCOPES, WHEN, Record, record_type
+from memory_fabric.models import WHEN, Record, record_type
 from memory_fabric.recall.agent_domains import visible_to_process
 from memory_fabric.store.history import changes, resolve
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, one_line, without_controls
 
 MAX_TEXT_CHARS = 16 << 10
-# A record of scope local ends with its session.
-LASTING_SCOPES = tuple(scope for scope in SCOPES if scope != "local")
 
 
 def edit(
@@ -39,7 +37,7 @@ def edit(
         str | None,
         typer.Option(
             metavar="S",
-            autocompletion=option_values.scopes,
+            autocompletion=option_values.lasting_scopes,
             help="user, team, or global, which removes names of hosts, paths, people, companies "
             "and locations.",
         ),

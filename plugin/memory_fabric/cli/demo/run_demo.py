@@ -25,6 +25,7 @@ from memory_fabric.cli.demo.boxes import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Ca
 from memory_fabric.cli.demo.sandbox import HookResult, Sandbox
 from memory_fabric.errors import FabricError
 from memory_fabric.ids import short_id, timestamp
+from memory_fabric.notes import protocol
 from memory_fabric.store import backup, files, journal
 from memory_fabric.store.health.maintenance import LOCK
 from memory_fabric.store.memory import Memory
@@ -32,6 +33,7 @@ from memory_fabric.store.tiers import memory_md
 
 # A detached process makes the backup after a session's end.
 BACKUP_WAIT_S, POLL_S = 5.0, 0.05
+PROTOCOL_AGAIN = "Memory notes. … (as at the start of session 1)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Demo:
         self.arrived: list[tuple[bool, str]] = []
         # For each prompt: the seconds of its hook, and of a bare start of Python just before.
         self.took: list[tuple[float, float]] = []
+        self.told_protocol = False
 
     def tell(self) -> bool:
         """Run the whole story; return True if everything arrived."""
@@ -69,15 +72,19 @@ class Demo:
         session = story.FIRST
         self.canvas.heading("Session 1: a day's work")
         self._run_hook("SessionStart", session, source="startup")
+        heard = self._prompt(session, story.RULE)
+        self._expect("note it" in heard.context, "a prompt that sounds like a rule gets a cue")
+        noted = self._answer(session, story.NOTED_RULE)
+        self._expect(story.RULED in noted.notice, "the note is kept, and its notice says so")
         self._prompt(session, story.DECISION)
-        self._prompt(session, story.RULE)
+        self._answer(session, story.NOTED_DECISION)
         self._prompt(session, story.TASK)
         _write_transcript(self.sandbox, session)
-        self._run_hook("Stop", session, stop_hook_active=False, last_assistant_message=story.ANSWER)
+        self._answer(session, story.ANSWER)
         self.canvas.heading("The conversation grows too long and is compacted")
         self._run_hook("PreCompact", session, trigger="auto", custom_instructions=None)
         back = self._run_hook("SessionStart", session, source="compact")
-        self._expect(story.CHOSEN in back.context, "the decision is back after the compaction")
+        self._expect(story.DECIDED in back.context, "the decision is back after the compaction")
         self._run_hook("PostCompact", session, trigger="auto", compact_summary=story.SUMMARY)
         self._run_hook("SessionEnd", session, reason="prompt_input_exit")
         _wait_for_backup(self.sandbox)
@@ -87,7 +94,9 @@ class Demo:
         self.canvas.heading("Session 2: another day, an empty context")
         start = self._run_hook("SessionStart", session, source="startup")
         loaded = "\n".join((start.context, *self._client_loads()))
-        self._expect(story.CHOSEN in loaded, "session 2 starts with the decision of session 1")
+        both = story.RULED in loaded and story.DECIDED in loaded
+        self._expect(both, "session 2 starts with what session 1 noted")
+        self._correct(session)
         asked = self._prompt(session, story.PARAPHRASE)
         self._expect(story.LESSON in asked.context, "a problem met again brings its solution")
         other = self._prompt(session, story.UNRELATED)
@@ -101,9 +110,18 @@ class Demo:
             "PreToolUse", session, tool_name="Agent", tool_use_id="toolu_1", tool_input=task
         )
         agent = self._run_hook("SubagentStart", session, agent_id="agent1", agent_type=story.AGENT)
-        loaded = "\n".join((agent.context, *self._client_loads()))
-        self._expect(story.CHOSEN in loaded, f"the subagent {story.AGENT} knows the decision")
-        self._expect(bool(agent.context), f"the subagent {story.AGENT} is given what it works on")
+        current = story.CHOSEN in agent.context and story.DECIDED not in agent.context
+        self._expect(current, f"the subagent {story.AGENT} is given the corrected decision")
+
+    def _correct(self, session: str) -> None:
+        cue = self._prompt(session, story.CORRECTION).context
+        id_ = cue.partition("note Instead of: ")[2].rstrip(".")
+        done = self._answer(session, story.NOTED_CORRECTION.format(id=id_))
+        replaced = bool(id_) and f"replaces {id_}" in done.notice
+        self._expect(replaced, "a correction replaces what was noted, by the id that its cue named")
+
+    def _answer(self, session: str, text: str) -> HookResult:
+        return self._run_hook("Stop", session, stop_hook_active=False, last_assistant_message=text)
 
     def _prompt(self, session: str, text: str) -> HookResult:
         bare_s = self.sandbox.bare_start_s()
@@ -116,7 +134,11 @@ class Demo:
         now = _look(self.sandbox, session)
         rows = [(who, text, BOLD) for who, text in _spoken(fields)]
         rows += [(what, line, GREEN) for what, line in _difference(self.seen, now)]
-        rows.append(("model", result.context or "(nothing)", CYAN if result.context else DIM))
+        context = result.context or result.plain
+        if protocol.PROTOCOL in context and self.told_protocol:
+            context = context.replace(protocol.PROTOCOL, PROTOCOL_AGAIN)
+        self.told_protocol = self.told_protocol or protocol.PROTOCOL in context
+        rows.append(("model", context or "(nothing)", CYAN if context else DIM))
         if result.notice:
             rows.append(("shown", result.notice, YELLOW))
         if result.status or result.errors:
@@ -291,8 +313,11 @@ def _write_transcript(sandbox: Sandbox, session: str) -> None:
             }
         )
 
-    for prompt in (story.DECISION, story.RULE, story.TASK):
+    turns = ((story.RULE, story.NOTED_RULE), (story.DECISION, story.NOTED_DECISION))
+    for prompt, answer in turns:
         add("user", prompt)
+        add("assistant", [{"type": "text", "text": answer}])
+    add("user", story.TASK)
     _run(add, "toolu_1", story.FAILING, story.FAILURE, failed=True)
     changed = {"file_path": os.path.join(sandbox.project, story.CHANGED_FILE)}
     add("assistant", [{"type": "tool_use", "id": "toolu_2", "name": "Edit", "input": changed}])

@@ -50,6 +50,11 @@ class HookResult:
         return str(specific.get("additionalContext", "")) if isinstance(specific, dict) else ""
 
     @property
+    def plain(self) -> str:
+        """The output if it is no JSON: what PreCompact asks of the summariser."""
+        return "" if self.reply else self.output.decode("utf-8", "replace").strip()
+
+    @property
     def notice(self) -> str:
         """Message shown to the user."""
         return str(self.reply.get("systemMessage", ""))

@@ -23,9 +23,9 @@ from memory_fabric.store.memory import Memory
 
 FIRST, SECOND, LAST = "prove-1", "prove-2", "prove-3"
 AGENT = "general-purpose"
-STATED = "We decided to use {canary} for the invoice archive because it never sleeps."
+STATED = "Remember that the invoice archive must use {canary} because it never sleeps."
 ANSWERED = "Noted."
-ASKED = "What did we decide to use for the invoice archive?"
+ASKED = "What must the invoice archive use?"
 TIERS = ("graph", "decisions.jsonl", "MEMORY.md")
 PROTOCOL = "2025-11-25"
 

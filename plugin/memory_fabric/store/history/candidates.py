@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memory_fabric.errors import BadInput
 from memory_fabric.ids import short_id
-from memory_fabric.models import OTHERS, Provenance, Record
+from memory_fabric.models import AGAIN, OTHERS, Provenance, Record
 from memory_fabric.store import records, sessions
 from memory_fabric.store.history import resolve
 from memory_fabric.store.memory import Memory
@@ -14,9 +14,6 @@ from memory_fabric.store.memory import Memory
 MAX_LISTED = 200
 _OPEN = "superseded_by = '' AND valid_to = '' AND scope <> 'local'"
 _CANDIDATE = f"status = 'candidate' AND {_OPEN}"
-# Keys of a candidate's evidence: the prompt, what the assistant had said before it, and the number
-# of other sessions in which the user said nearly the same.
-PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
 # The key of a record's evidence with the id of the global one that was made from it.
 GLOBAL = "global"
 _GENERALIZABLE = (

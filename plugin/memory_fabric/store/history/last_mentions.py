@@ -5,7 +5,7 @@ For all of them only names, types and times are read; texts only for those that 
 
 from __future__ import annotations
 
-from memory_fabric.models import OTHERS
+from memory_fabric.models import CONFIRMED, OTHERS
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 ENTITY, RECORD = "entity", "record"
 CHUNK = 500
-# The key of a record's evidence with the time at which the user confirmed or reworded it.
-CONFIRMED = "confirmed"
 # Memories that pruning may suggest: still valid, own, not pinned, and not ending by themselves.
 _PRUNABLE = (
     "status = 'active' AND pinned = 0 AND superseded_by = '' AND (valid_to = '' OR valid_to > ?) "

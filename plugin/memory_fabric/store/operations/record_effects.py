@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from memory_fabric.ids import checksum
 from memory_fabric.models import (
+    AGAIN,
     ALSO,
     CANDIDATE_FROM,
     INGEST,
     OTHERS,
+    PROMPT,
     QUOTATION,
     STORED_FROM,
     TRUST_ORDER,
@@ -47,9 +49,9 @@ def remember(c: sqlite3.Connection, payload: Mapping[str, Any], by: Provenance) 
     """Store a record and its share of the graph; a repeat of a known one only strengthens it.
 
     Result: `record` as stored (None when it was forgotten before), and `repeated`. A candidate
-    becomes active when a second session states it; an `echo` of what was said before does not
-    count. A forgotten record comes back only when the user states it again later. Records that the
-    payload `supersedes` are closed, if this one may close them.
+    becomes active when a second session states it, unless it is only heard in a prompt; an `echo`
+    of what was said before does not count. A forgotten record comes back only when the user states
+    it again later. Records that the payload `supersedes` are closed, if this one may close them.
     """
     new = records.from_object(payload["record"])
     result, inverse = _remembered(c, new, by, echo=payload.get("echo") is True)
@@ -79,8 +81,9 @@ def _remembered(c: sqlite3.Connection, new: Record, by: Provenance, *, echo: boo
     old, seen = known
     echo = echo or _is_weaker_repeat(old, new)
     sessions = seen if echo else list(dict.fromkeys([*seen, new.session]))
-    # Without a session it is unknown whether this is another statement or the same one.
-    second = len(sessions) > len(seen) and bool(new.session)
+    # Without a session it is unknown whether this is another statement or the same one. What is
+    # only heard in a prompt waits for the user or a note, however often it is said.
+    second = len(sessions) > len(seen) and bool(new.session) and PROMPT not in new.evidence
     stored = _strengthened(old, new, second)
     if not echo:
         stored = stored._replace(evidence=_with_stated(old, new))
@@ -338,6 +341,9 @@ def _with_stated(old: Record, new: Record) -> Mapping[str, Any]:
     """Add to the evidence of a record what a repeat states beside it, unless its trust is lower."""
     trusts = TRUST_ORDER.get(new.trust, 0), TRUST_ORDER.get(old.trust, 0)
     stated = {key: new.evidence[key] for key in (WHEN, ALSO, QUOTATION) if new.evidence.get(key)}
+    again = new.evidence.get(AGAIN)
+    if old.status == "candidate" and isinstance(again, int):
+        return {**old.evidence, AGAIN: again}
     if not stated or trusts[0] < trusts[1]:
         return old.evidence
     return {**old.evidence, **stated} if trusts[0] > trusts[1] else {**stated, **old.evidence}

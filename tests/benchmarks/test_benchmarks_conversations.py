@@ -1,0 +1,122 @@
+"""The benchmarks of recall in conversations, and of pruning, run on files of our own."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+SAID = {
+    "a": ("Ines", "I planted tomatoes on the balcony", "Tom", "My bike has a flat tyre again"),
+    "b": ("Vera", "The choir sings Bach in June", "Luis", "I baked rye bread with walnuts"),
+}
+ASKED = {
+    "a": ("What did Ines plant on the balcony?", "What is wrong with Tom's bike?"),
+    "b": ("What does the choir of Vera sing in June?", "Which bread did Luis bake with walnuts?"),
+}
+
+
+def conversation(name: str) -> dict[str, Any]:
+    """Two turns, an observation of each, and a question about each."""
+    first, planted, second, rode = SAID[name]
+    turns = [
+        {"id": f"{name}1", "session": 1, "speaker": first, "text": planted, "caption": ""},
+        {"id": f"{name}2", "session": 2, "speaker": second, "text": rode, "caption": "a tyre"},
+    ]
+    return {
+        "id": name,
+        "speakers": [first, second],
+        "sessions": [
+            {"n": 1, "date": "2023-05-08T13:56:00"},
+            {"n": 2, "date": "2023-05-25T10:00:00"},
+        ],
+        "turns": turns,
+        "observations": [
+            {
+                "id": f"o{t['id']}",
+                "session": t["session"],
+                "speaker": t["speaker"],
+                "text": f"{t['speaker']} said: {t['text']}",
+                "evidence": [t["id"]],
+            }
+            for t in turns
+        ],
+        "questions": [
+            {"id": f"q{name}{i}", "question": text, "category": 4, "evidence": [f"{name}{i}"]}
+            for i, text in enumerate(ASKED[name], 1)
+        ]
+        + [{"id": f"q{name}3", "question": "Why?", "category": 5, "evidence": []}],
+    }
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "conversations.json.gz"
+    whole = {"conversations": [conversation("a"), conversation("b")]}
+    path.write_bytes(gzip.compress(json.dumps(whole).encode()))
+    return path
+
+
+def run(script: str, *arguments: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, str(FOLDER / script), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("unit", "documents"),
+    [("turn", ["a1", "a2"]), ("observation", ["oa1", "oa2"]), ("session", ["1", "2"])],
+)
+@pytest.mark.parametrize("path", ["hot", "warm"])
+def test_predictions_name_the_documents_of_a_file(
+    file: Path, tmp_path: Path, unit: str, documents: list[str], path: str
+) -> None:
+    out = tmp_path / "predictions.jsonl"
+
+    shown = run("locomo.py", "--data", str(file), "--unit", unit, "--path", path, "--out", str(out))
+
+    lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert [line["question"] for line in lines] == ["qa1", "qa2", "qb1", "qb2"]
+    assert [line["ranked"][0] for line in lines[:2]] == documents
+    assert all(line["injected"] == len(line["pushed"]) for line in lines)
+    assert f"{unit}, {path} path: 4 questions" in shown
+    assert "R@10 100.0" in shown
+
+
+def test_noise_is_asked_of_another_memory_and_push_of_the_own(file: Path) -> None:
+    shown = run("locomo.py", "--data", str(file), "--noise").splitlines()
+
+    assert shown[0] == "turn, hot path: 4 questions to another conversation's memory"
+    assert shown[1] == "with any injection: 0.0 %"
+    assert "hold 100.0 % of the right ones" in shown[2]
+
+
+def test_the_table_has_baselines_and_every_signal(file: Path) -> None:
+    shown = run("locomo.py", "--data", str(file), "--table")
+
+    names = [line[:34].strip() for line in shown.splitlines()[1:]]
+    assert names[: names.index("ours, hot path")] == ["substring", "keyword", "fts5", "porter"]
+    assert {"without bm25", "without name", "without dedup", "without boost"} <= set(names)
+
+
+def test_pruning_is_measured_against_the_whole_index() -> None:
+    size = ("--rows", "400", "--questions", "40", "--as", "40000")
+    shown = run("pruning.py", *size).splitlines()
+
+    assert shown[0] == "400 rows asked as if they were 40,000; 40 questions each"
+    figures = [line.split() for line in shown[2:]]
+    assert [row[0] for row in figures] == ["0", "1", "2", "4"]
+    assert all(float(row[1]) > 70 for row in figures)
+    ranked, every = (int(figures[-1][column]) for column in (-3, -1))
+    assert ranked < every

@@ -1,0 +1,109 @@
+"""The measure of redaction: its halves differ by form, it sees what is left and lost."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+sys.path.insert(0, str(FOLDER))
+
+import redaction  # noqa: E402 - the benchmark's own folder is where its modules are found
+from redaction_samples.halves import HALVES, Half  # noqa: E402
+
+TUNE, HELD = "tune", "held"
+LONG, SHORT = "abcdefghij", "k3y7"
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_every_kind_has_sixty_samples_and_there_are_more_harmless_texts(half: str) -> None:
+    planted, plain = redaction.samples(half), redaction.harmless(half)
+
+    assert min(Counter(sample.kind for sample in planted).values()) >= 60
+    assert min(Counter(kind for kind, _ in plain).values()) >= 60
+    assert 1500 <= len(planted) <= len(plain)
+
+
+def test_the_halves_share_no_form() -> None:
+    tune, held = HALVES[TUNE], HALVES[HELD]
+
+    assert redaction.kinds(TUNE).keys() == redaction.kinds(HELD).keys()
+    # A count, so that a failure prints no form.
+    assert len(_forms(tune) & _forms(held)) == 0
+    assert not tune.keyed.keys() & held.keyed.keys()
+
+
+def test_what_is_planted_is_in_the_text_and_every_place_of_a_form_is_filled() -> None:
+    planted = redaction.samples(HELD)
+
+    assert all(s.parts and all(part in s.text for part in s.parts) for s in planted)
+    assert len([s for s in planted if re.search(r"\{([a-z]|[A-Z]+)\}", s.text)]) == 0
+
+
+def _forms(half: Half) -> set[str]:
+    tables = [half.stated, half.written, half.bare, half.harmless]
+    around = {*half.bare_around, *half.issued_around, *half.keyed_around, *half.dumps}
+    return around.union(*(forms for table in tables for forms in table.values()))
+
+
+def test_the_samples_are_the_same_every_time() -> None:
+    assert redaction.samples(TUNE, 1) == redaction.samples(TUNE, 1)
+    assert redaction.harmless(HELD, 1) == redaction.harmless(HELD, 1)
+
+
+def test_no_change_finds_nothing_and_an_empty_text_finds_all_and_loses_all() -> None:
+    nothing = redaction.measured(list, HELD, 1)
+    everything = redaction.measured(lambda texts: ["" for _ in texts], HELD, 1)
+
+    assert nothing["found"].hits == nothing["over"].hits == nothing["alarms"].hits == 0
+    assert everything["found"].hits == everything["found"].of
+    assert everything["alarms"].hits == everything["alarms"].of
+    assert everything["over"].hits > 0
+    assert redaction.passes(everything) is redaction.passes(nothing) is False
+
+
+@pytest.mark.parametrize(
+    ("part", "cleaned", "found"),
+    [
+        (LONG, "rest abcdefg defghij", True),
+        (LONG, "xxbcdefghix", False),
+        (LONG, "abcdefgh", False),
+        (SHORT, "rest k3y", True),
+        (SHORT, "rest k3y7", False),
+    ],
+)
+def test_eight_characters_of_a_credential_are_too_many(
+    part: str, cleaned: str, found: bool
+) -> None:
+    assert redaction.is_found(redaction.Sample("a", (part,), ""), cleaned) is found
+
+
+def test_words_that_are_lost_with_the_credential_are_counted() -> None:
+    sample = redaction.Sample("a", (LONG,), f"The word is {LONG}, and the build is green.")
+
+    assert not redaction.is_over(sample, "The word is [redacted] and the build is green.")
+    assert redaction.is_over(sample, "The word is [redacted]")
+
+
+def test_the_held_half_is_never_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    for half in (HELD, "both"):
+        with pytest.raises(SystemExit):
+            redaction.main(["--half", half, "--show", "1"])
+    assert capsys.readouterr().out == ""
+
+
+def test_the_tables_name_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert redaction.main(["--half", TUNE, "--each", "1"]) == 0
+
+    printed = capsys.readouterr().out
+    assert all(kind in printed for kind in redaction.kinds(TUNE))
+
+
+def test_an_interval_is_wilsons() -> None:
+    low, high = redaction.wilson(9, 10)
+
+    assert (round(low, 3), round(high, 3)) == (0.596, 0.982)

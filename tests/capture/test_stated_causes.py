@@ -1,0 +1,115 @@
+"""Stated causes of failures, and what an answer says still fails."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from memory_fabric.capture.stated_causes import (
+    admits_failure,
+    cause_in,
+    declares_done,
+    sentences_in,
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        ("Done. The root cause was that the cart had no total.",) * 2,
+        ("I see the issue - the tag is expected at the root level, not inside `tags`.",
+         "the tag is expected at the root level, not inside `tags`"),
+        ("Found the bug: the importer closed the file before the last row was read.",
+         "the importer closed the file before the last row was read"),
+        ("The timeout was caused by offset pagination at 1M rows.",) * 2,
+        ("Offset pagination caused timeouts at 1M rows. We chose cursors because they scale.",
+         "Offset pagination caused timeouts at 1M rows"),
+        ("The build failed because the logger package had no types.",) * 2,
+        ("La causa era que el carrito no tenía total.",) * 2,
+        ("Das Problem war, dass der Warenkorb keine Summe hatte.",) * 2,
+        ("原因是购物车没有计算总价。", "原因是购物车没有计算总价"),
+    ],
+)  # fmt: skip
+def test_a_stated_cause_is_found(said: str, cause: str) -> None:
+    assert cause_in(said) == cause.removeprefix("Done. ").rstrip(".")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This might be because the cart is empty.",
+        "The problem is probably the cart and its total.",
+        "Let me check whether the problem is the cart.",
+        "Is it because the cart is empty?",
+        "The issue was fixed and all the tests pass.",
+        "The root cause is clear.",
+        "I need to see if the error was caused by the cart.",
+        "I used a map because lookups are faster that way.",
+        "The remaining error is unrelated: the problem was there before our change.",
+        "```\nThe root cause was that the cart had no total.\n```",
+        "Noted fix: The root cause was that the cart had no total.",
+        "All done.",
+        "",
+    ],
+)
+def test_a_guess_a_plan_and_a_choice_are_no_cause(said: str) -> None:
+    assert cause_in(said) == ""
+
+
+def test_a_past_defect_counts_if_it_is_about_the_failure() -> None:
+    said = "The discount was subtracted twice in applyDiscount."
+
+    assert cause_in(said, "expected 90 to be 95 src/discount.ts") == said.rstrip(".")
+    assert cause_in(said, "KeyError: 'total' cart.py") == ""
+    assert cause_in("Push errors do not stop the discount.", "discount") == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "admits"),
+    [
+        ("The build passes, but the cart test still fails.", True),
+        ("I could not get the migration to run.", True),
+        ("El test sigue fallando.", True),
+        ("The cart test was failing; I fixed it.", False),
+        ("The list no longer fails.", False),
+        ("Added the column.", False),
+        ("Now I see the error. Let me fix the type.", None),
+        ("Here is the next step:", None),
+        ("", None),
+    ],
+)
+def test_an_answer_says_what_still_fails(said: str, admits: bool | None) -> None:
+    assert admits_failure(said) is admits
+
+
+@pytest.mark.parametrize(
+    ("said", "done"),
+    [
+        ("All tasks are done.", True),
+        ("Done! The importer reads CSV files.", True),
+        ("The feature is now complete.", True),
+        ("The parser is done; the docs are next.", False),
+        ("Step 2 of 5 is in place.", False),
+        ("It is implemented, but one test still fails.", False),
+    ],
+)
+def test_an_answer_declares_that_all_is_done(said: str, done: bool) -> None:
+    assert declares_done(said) is done
+
+
+def test_lines_of_notes_and_code_are_no_sentences() -> None:
+    said = "**It works.** See below.\n```\nx = 1.\n```\n- Noted fix: Use x.\nDropped: 1630ad9a"
+
+    assert list(sentences_in(said)) == ["It works.", "See below."]
+
+
+@pytest.mark.parametrize("unit", ["a because ", "the issue ", "x. ", "fail ", "**", "- ", "Found "])
+def test_any_answer_is_read_in_linear_time(unit: str) -> None:
+    began = time.process_time()
+    for said in (unit * 100_000, (unit * 20 + "\n") * 5000):
+        cause_in(said, unit)
+        admits_failure(said)
+        declares_done(said)
+
+    assert time.process_time() - began < 3

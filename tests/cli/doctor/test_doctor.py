@@ -1,0 +1,118 @@
+"""doctor: the last session, and how its findings are shown."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cli.doctor.doctoring import (
+    LOCAL,
+    PROJECT,
+    USER,
+    configure,
+    hooks_for,
+    look,
+    settings_file,
+)
+from cli.shell import ROOT, Shell
+
+
+def test_the_last_session_is_the_last_in_which_a_hook_ran(enabled: Shell) -> None:
+    none = look(enabled)["last session"]
+    event = {"hook_event_name": "SessionStart", "session_id": "s-1", "source": "startup"}
+    enabled.start("hook", stdin=json.dumps(event), CLAUDE_PROJECT_DIR=str(enabled.project))
+
+    seen = look(enabled)["last session"]
+
+    assert none["state"] == "warning" and "no hook has ever run" in none["told"]
+    assert seen["state"] == "ok" and time.strftime("%Y-%m-%d", time.gmtime()) in seen["told"]
+
+
+def test_fix_changes_no_settings_of_the_client(enabled: Shell) -> None:
+    for scope in (USER, PROJECT, LOCAL):
+        configure(enabled, scope, hooks=hooks_for("Stop"), disableAllHooks=True)
+        settings_file(enabled, scope).chmod(0o644)
+    (enabled.user_home / ".claude.json").write_text("{}", "utf-8")
+    theirs = [settings_file(enabled, scope) for scope in (USER, PROJECT, LOCAL)]
+    theirs.append(enabled.user_home / ".claude.json")
+    before = [(path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns) for path in theirs]
+
+    look(enabled, "--fix")
+
+    after = [(path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns) for path in theirs]
+    assert after == before
+
+
+def test_people_see_areas_words_beside_symbols_and_the_sum(enabled: Shell) -> None:
+    enabled.database.chmod(0o644)
+
+    done = enabled.run("doctor", PYTHONIOENCODING="utf-8")
+    mended = enabled.run("doctor", "--fix", PYTHONIOENCODING="utf-8")
+
+    assert done.status == 0
+    assert "\nClaude Code\n" in done.out and "✓ ok" in done.out and "! warning" in done.out
+    last = done.out.splitlines()[-1]
+    assert "checks: " in last and "fine" in last and "to look at" in last and "--fix" in last
+    assert "removed other users' rights on " in mended.out
+
+
+def test_a_terminal_without_unicode_gets_plain_symbols(shell: Shell) -> None:
+    done = shell.run("doctor", PYTHONIOENCODING="ascii:backslashreplace")
+
+    assert "+ ok" in done.out and "✓" not in done.out and "\\u2713" not in done.out
+
+
+def test_the_doctor_makes_nothing_where_nothing_is(shell: Shell) -> None:
+    data = shell.user_home / "runtime"
+
+    look(shell, CLAUDE_PLUGIN_DATA=str(data))
+
+    assert not data.exists()
+
+
+def test_a_package_without_its_plugin_says_so_and_cannot_prove(
+    tmp_path: Path, shell: Shell
+) -> None:
+    shutil.copytree(ROOT / "plugin", tmp_path / "alone/plugin")
+    command = [sys.executable, "-m", "memory_fabric.cli", "doctor", "--prove"]
+    environ = {**shell.environ, "PYTHONPATH": str(tmp_path / "alone/plugin")}
+
+    done = subprocess.run(command, env=environ, cwd=shell.project, capture_output=True, text=True)
+
+    assert done.returncode == 2 and "claude plugin install" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "faults"),
+    [
+        ("handlers/recall_for_prompt.py", {"canary comes out"}),
+        ("handlers/recall_for_agent.py", {"canary at a subagent"}),
+        (
+            "handlers/auto_remember.py",
+            {"canary by Stop", "canary in decisions.jsonl", "canary in MEMORY.md"},
+        ),
+        ("servers/mcp/stdio_server.py", {"canary by the server"}),
+        ("cli/commands/forget.py", {"canary is forgotten"}),
+    ],
+)
+def test_the_canary_dies_where_a_part_of_the_plugin_is_broken(
+    shell: Shell, tmp_path: Path, module: str, faults: set[str]
+) -> None:
+    root = tmp_path / "broken"
+    for name in ("hooks", "plugin"):
+        shutil.copytree(ROOT / name, root / name)
+    shutil.copy(ROOT / "hooks.json", root)
+    (root / "plugin/memory_fabric" / module).write_text("raise OSError('cut')\n", "utf-8")
+
+    checks = look(shell, "--prove", CLAUDE_PLUGIN_ROOT=str(root))
+
+    canary = {name: check for name, check in checks.items() if name.startswith("canary")}
+    assert {name for name, check in canary.items() if check["state"] == "fault"} == faults
+    assert len(canary) == 9
+    assert all("cut" in canary[name]["told"] for name in faults)

@@ -1,0 +1,279 @@
+"""doctor: what Claude Code was told, in each of its settings files."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from cli.doctor.doctoring import (
+    LOCAL,
+    OTHER_SERVER,
+    OUR_SERVER,
+    PLUGIN,
+    PROJECT,
+    USER,
+    configure,
+    hooks_for,
+    look,
+    settings_file,
+)
+from cli.shell import ROOT, Shell
+from memory_fabric.dispatcher import HANDLERS
+
+
+def test_an_enabled_plugin_is_well_and_everything_belongs_to_an_area(enabled: Shell) -> None:
+    checks = look(enabled)
+
+    assert checks["hooks"]["state"] == "ok" and PLUGIN in checks["hooks"]["told"]
+    assert all(
+        set(c) >= {"name", "state", "told", "remedy", "area", "fixable"} for c in checks.values()
+    )
+    assert {c["area"] for c in checks.values()} == {
+        "Installation",
+        "Claude Code",
+        "At work",
+        "Storage",
+    }
+
+
+def test_a_project_that_disables_the_plugin_is_named(enabled: Shell) -> None:
+    configure(enabled, PROJECT, enabledPlugins={PLUGIN: False})
+
+    check = look(enabled)["hooks"]
+
+    assert check["state"] == "warning" and str(settings_file(enabled, PROJECT)) in check["told"]
+    assert f"claude plugin enable {PLUGIN}" in check["remedy"]
+
+
+def test_local_settings_win_over_those_of_the_project(enabled: Shell) -> None:
+    configure(enabled, PROJECT, enabledPlugins={PLUGIN: False})
+    configure(enabled, LOCAL, enabledPlugins={PLUGIN: True})
+
+    assert look(enabled)["hooks"]["state"] == "ok"
+
+
+@pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
+def test_hooks_by_hand_are_found_in_each_file_and_missing_events_are_named(
+    shell: Shell, scope: str
+) -> None:
+    configure(shell, scope, hooks=hooks_for("SessionStart", "UserPromptSubmit"))
+
+    checks = look(shell)
+
+    assert checks["hooks"]["state"] == "ok"
+    assert str(settings_file(shell, scope)) in checks["hooks"]["told"]
+    assert checks["hook events"]["state"] == "warning"
+    assert "Stop" in checks["hook events"]["told"]
+    assert "SessionStart" not in checks["hook events"]["told"]
+
+
+@pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
+def test_the_remedy_for_missing_events_puts_them_in(shell: Shell, scope: str) -> None:
+    configure(shell, scope, hooks=hooks_for("SessionStart", "UserPromptSubmit"))
+    remedy = look(shell)["hook events"]["remedy"]
+    assert remedy.startswith("memory-fabric ") and remedy.endswith(" adds them.")
+
+    done = shell.run(*remedy.removesuffix(" adds them.").split()[1:], "--yes")
+
+    assert done.status == 0, done.err
+    assert look(shell)["hook events"]["state"] == look(shell)["hooks"]["state"] == "ok"
+
+
+def test_all_hooks_by_hand_are_well(shell: Shell) -> None:
+    configure(shell, USER, hooks=hooks_for(*HANDLERS))
+
+    checks = look(shell)
+
+    assert checks["hooks"]["state"] == checks["hook events"]["state"] == "ok"
+
+
+def test_hooks_of_other_tools_are_not_taken_for_ours(shell: Shell) -> None:
+    configure(shell, USER, hooks=hooks_for(*HANDLERS, command="/opt/other/hooks/launch"))
+
+    assert "not in settings.json" in look(shell)["hooks"]["told"]
+
+
+def install(shell: Shell, place: Path, source: Path) -> None:
+    """What the client notes of an installation from a folder."""
+    noted = shell.user_home / ".claude/plugins"
+    noted.mkdir(parents=True)
+    entry = {"scope": "user", "installPath": str(place)}
+    known = {"version": 2, "plugins": {PLUGIN: [entry]}}
+    (noted / "installed_plugins.json").write_text(json.dumps(known), "utf-8")
+    sources = {"memory-fabric": {"installLocation": str(source)}}
+    (noted / "known_marketplaces.json").write_text(json.dumps(sources), "utf-8")
+
+
+def test_a_plugin_whose_folder_was_moved_away_is_a_fault(enabled: Shell, tmp_path: Path) -> None:
+    place, source = tmp_path / "cache", tmp_path / "clone"
+    for folder in (place, source):
+        folder.mkdir()
+    never = look(enabled)["plugin folder"]
+    install(enabled, place, source)
+    there = look(enabled)["plugin folder"]
+    source.rename(tmp_path / "moved")
+    moved = look(enabled)["plugin folder"]
+
+    assert never["state"] == "warning" and "does not list it" in never["told"]
+    assert there["state"] == "ok"
+    assert moved["state"] == "fault" and str(source) in moved["told"]
+    assert "the clone was moved or deleted" in moved["told"]
+    assert moved["remedy"].endswith(f"claude plugin marketplace add {ROOT}")
+
+
+def test_plugin_and_hooks_by_hand_together_run_twice(enabled: Shell) -> None:
+    configure(enabled, PROJECT, hooks=hooks_for(*HANDLERS))
+
+    check = look(enabled)["hooks"]
+
+    assert check["state"] == "warning" and "runs twice" in check["told"]
+    assert str(settings_file(enabled, PROJECT)) in check["remedy"]
+
+
+def test_a_plugin_that_is_enabled_from_two_sources_is_told(enabled: Shell) -> None:
+    configure(enabled, PROJECT, enabledPlugins={"memory-fabric@another": True})
+
+    check = look(enabled)["hooks"]
+
+    assert check["state"] == "warning" and "memory-fabric@another" in check["told"]
+
+
+def test_hooks_by_hand_in_two_ways_run_twice_and_equal_ones_once(shell: Shell) -> None:
+    configure(shell, USER, hooks=hooks_for(*HANDLERS))
+    configure(shell, PROJECT, hooks=hooks_for(*HANDLERS))
+    alike = look(shell)["hooks"]
+    configure(shell, PROJECT, hooks=hooks_for("Stop", command="memory-fabric hook"))
+    differing = look(shell)["hooks"]
+
+    assert alike["state"] == "ok"
+    assert differing["state"] == "warning" and "twice: Stop" in differing["told"]
+
+
+@pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
+def test_hooks_that_are_switched_off_for_all_are_a_fault(enabled: Shell, scope: str) -> None:
+    configure(enabled, scope, disableAllHooks=True, enabledPlugins={PLUGIN: True})
+
+    check = look(enabled)["hooks allowed"]
+
+    assert check["state"] == "fault" and str(settings_file(enabled, scope)) in check["told"]
+
+
+def test_a_settings_file_that_is_no_json_is_a_fault(enabled: Shell) -> None:
+    settings_file(enabled, LOCAL).write_text('{"hooks": ', "utf-8")
+
+    check = look(enabled)["settings files"]
+
+    assert check["state"] == "fault" and "settings.local.json" in check["told"]
+
+
+@pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
+def test_another_server_named_memory_is_found_in_each_scope(enabled: Shell, scope: str) -> None:
+    known = {"mcpServers": {"memory": OTHER_SERVER}}
+    if scope == PROJECT:
+        (enabled.project / ".mcp.json").write_text(json.dumps(known), "utf-8")
+    else:
+        state = known if scope == USER else {"projects": {str(enabled.project): known}}
+        (enabled.user_home / ".claude.json").write_text(json.dumps(state), "utf-8")
+
+    check = look(enabled)["servers"]
+
+    assert check["state"] == "warning" and f"({scope} scope" in check["told"]
+    assert f"claude mcp remove memory -s {scope}" in check["remedy"]
+
+
+def test_a_disabled_server_of_the_project_shadows_nothing(enabled: Shell) -> None:
+    known = {"mcpServers": {"memory": OTHER_SERVER}}
+    (enabled.project / ".mcp.json").write_text(json.dumps(known), "utf-8")
+    configure(enabled, LOCAL, disabledMcpjsonServers=["memory"])
+
+    assert look(enabled)["servers"]["state"] == "ok"
+
+
+def test_our_server_by_hand_doubles_that_of_the_plugin(enabled: Shell) -> None:
+    known = {"mcpServers": {"graph": OUR_SERVER}}
+    (enabled.user_home / ".claude.json").write_text(json.dumps(known), "utf-8")
+    doubled = look(enabled)["servers"]
+    configure(enabled, USER)
+    alone = look(enabled)["servers"]
+
+    assert doubled["state"] == "warning" and "appear twice" in doubled["told"]
+    assert alone["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Bash(memory-fabric:*)",
+        "mcp__plugin_memory-fabric_memory__recall",
+        "mcp__plugin_memory-fabric_memory",
+    ],
+)
+def test_a_rule_that_forbids_ours_is_told(enabled: Shell, rule: str) -> None:
+    configure(enabled, PROJECT, permissions={"deny": ["Bash(rm:*)", rule]})
+
+    check = look(enabled)["permission rules"]
+
+    assert check["state"] == "warning" and rule in check["told"] and "rm" not in check["told"]
+
+
+def test_rules_for_a_server_that_is_gone_are_stale(enabled: Shell) -> None:
+    configure(enabled, PROJECT, permissions={"allow": ["mcp__memory__read_graph"]})
+    stale = look(enabled)["permission rules"]
+    known = {"mcpServers": {"memory": OUR_SERVER}}
+    (enabled.project / ".mcp.json").write_text(json.dumps(known), "utf-8")
+    used = look(enabled)["permission rules"]
+
+    assert stale["state"] == "warning" and "mcp__plugin_memory-fabric_memory__" in stale["remedy"]
+    assert used["state"] == "ok"
+
+
+def test_variables_that_turn_memory_off_or_elsewhere_are_told(enabled: Shell) -> None:
+    configure(enabled, PROJECT, env={"MEMORY_FABRIC": "off"})
+    off = look(enabled)["variables"]
+    configure(enabled, PROJECT)
+    elsewhere = look(enabled, MEMORY_FILE_PATH=str(enabled.user_home / "memory.jsonl"))["variables"]
+
+    assert off["state"] == "warning" and str(settings_file(enabled, PROJECT)) in off["told"]
+    assert elsewhere["state"] == "warning" and "this shell" in elsewhere["told"]
+
+
+def test_a_variable_that_hides_memory_md_from_sessions_is_told(enabled: Shell) -> None:
+    configure(enabled, USER, env={"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"})
+
+    check = look(enabled)["variables"]
+
+    assert check["state"] == "warning" and "MEMORY.md" in check["told"]
+
+
+def test_a_pipe_in_the_place_of_a_settings_file_holds_nobody_up(enabled: Shell) -> None:
+    os.mkfifo(settings_file(enabled, PROJECT))
+
+    check = look(enabled)["settings files"]
+
+    assert check["state"] == "fault" and str(settings_file(enabled, PROJECT)) in check["told"]
+
+
+def test_native_memory_that_is_switched_off_is_no_fault(enabled: Shell) -> None:
+    configure(enabled, LOCAL, autoMemoryEnabled=False)
+
+    checks = look(enabled)
+
+    assert checks["tier native"]["state"] == "warning"
+    assert "autoMemoryEnabled" in checks["tier native"]["told"] and checks["tier native"]["remedy"]
+
+
+@pytest.mark.parametrize(("version", "state"), [("2.1.328", "warning"), ("2.2.0", "ok")])
+def test_the_release_of_the_client_is_read_from_its_newest_transcript(
+    enabled: Shell, version: str, state: str
+) -> None:
+    folder = enabled.notes.parents[1]
+    folder.mkdir(parents=True, exist_ok=True)
+    entry = {"type": "user", "version": version, "message": {"role": "user", "content": "Hello"}}
+    (folder / "session-1.jsonl").write_text(json.dumps(entry) + "\n", "utf-8")
+
+    check = look(enabled)["client version"]
+
+    assert check["state"] == state and check["told"].startswith(version)

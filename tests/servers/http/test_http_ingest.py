@@ -1,0 +1,302 @@
+"""Texts that programs bring in over real HTTP: what is taken, what is refused, how that is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cli.shell import Shell
+from servers.http.http_server import INGEST, Serving, serving
+from store.support import token
+
+LARGEST = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A shell in a project of which nothing is remembered."""
+    return Shell(tmp_path_factory.mktemp("ingest"))
+
+
+@pytest.fixture(scope="module")
+def server(shell: Shell) -> Iterator[Serving]:
+    """A server of its memory, without kept keys."""
+    with serving(shell) as found:
+        yield found
+
+
+def test_br_22_a_text_is_queued_with_its_domain_and_length(server: Serving) -> None:
+    reply = server.send("health-check")
+
+    told = reply.json
+    assert reply.status == 202
+    assert told.pop("id")
+    assert told == {"status": "queued", "domain": "session", "length": 12}
+
+
+def test_its_state_can_be_asked_by_the_id(server: Serving) -> None:
+    told = server.send("We moved to PostgreSQL 17.", domain="Legal Advisor").json
+
+    reply = server.get(f"{INGEST}/{told['id']}", key="none")
+
+    assert reply.status == 200
+    state = reply.json
+    assert (state["id"], state["domain"], state["length"]) == (told["id"], "legal_advisor", 26)
+    assert state["state"] in ("waiting", "working", "done")
+    assert set(state) == {
+        *("id", "state", "domain", "length", "attempts", "error"),
+        *("created_at", "ended_at", "records"),
+    }
+
+
+def test_every_field_is_taken_and_those_of_other_releases_are_passed_over(server: Serving) -> None:
+    reply = server.send(
+        "All of them",
+        key_decisions=["Use UTC"],
+        expert_domain="ops",
+        source_model="other-model",
+        confidence=1,
+        project="shop",
+        session_id="s1",
+        idempotency_key="all-1",
+        created_at="2026-01-15T10:00:00+02:00",
+        tomorrow={"deep": [1]},
+    )
+
+    assert (reply.status, reply.json["domain"]) == (202, "ops")
+
+
+def test_null_counts_as_left_out(server: Serving) -> None:
+    left: dict[str, Any] = {
+        "key_decisions": None,
+        "domain": None,
+        "confidence": None,
+        "created_at": None,
+    }
+
+    assert server.send("Nothing more", key="none", **left).json["domain"] == "session"
+
+
+def test_the_length_is_that_of_what_was_stored(server: Serving) -> None:
+    secret = token()
+
+    told = server.send(f"The key is {secret}").json
+
+    assert told["length"] != len(f"The key is {secret}")
+
+
+def test_the_same_sent_again_is_the_same(server: Serving) -> None:
+    first = server.send("Sent twice", idempotency_key="twice")
+    again = server.send("Sent twice", idempotency_key="twice")
+
+    assert (first.status, again.status) == (202, 202)
+    assert again.json == first.json
+
+
+def test_another_text_under_the_same_key_is_a_conflict(server: Serving) -> None:
+    first = server.send("One text", idempotency_key="conflict")
+
+    reply = server.send("Another text", idempotency_key="conflict")
+
+    assert (reply.status, reply.code) == (409, "conflict")
+    assert reply.json["error"]["field"] == "idempotency_key"
+    assert first.json["id"] in reply.json["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("session_summary", 5),
+        ("session_summary", ""),
+        ("session_summary", " \n"),
+        ("session_summary", None),
+        ("key_decisions", "one"),
+        ("key_decisions", ["x"] * 101),
+        ("domain", 5),
+        ("domain", "!!"),
+        ("domain", "d" * 257),
+        ("expert_domain", []),
+        ("source_model", "m" * 257),
+        ("confidence", 1.01),
+        ("confidence", -0.1),
+        ("confidence", True),
+        ("confidence", "0.5"),
+        ("project", {"a": 1}),
+        ("session_id", "s" * 257),
+        ("idempotency_key", "k" * 257),
+        ("created_at", "yesterday"),
+        ("created_at", "2999-01-01T00:00:00Z"),
+        ("created_at", "0001-01-01T00:00:00+14:00"),
+    ],
+)
+def test_a_wrong_field_is_named(server: Serving, field: str, value: Any) -> None:
+    reply = server.post(INGEST, json.dumps({"session_summary": "x", field: value}))
+
+    assert (reply.status, reply.code) == (422, "bad_field")
+    assert reply.json["error"]["field"] == field
+    assert reply.json["error"]["message"].startswith(field)
+
+
+@pytest.mark.parametrize("value", [5, "d" * 4001, None])
+def test_a_wrong_decision_is_named_by_its_place(server: Serving, value: Any) -> None:
+    reply = server.send("x", key_decisions=["fine", value])
+
+    assert (reply.status, reply.json["error"]["field"]) == (422, "key_decisions.1")
+
+
+def test_a_text_that_is_missing_is_named(server: Serving) -> None:
+    reply = server.post(INGEST, "{}")
+
+    assert reply.status == 422
+    assert reply.json["error"]["message"] == "session_summary is missing."
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'"text"',
+        b"null",
+        b'{"session_summary": "x", "confidence": NaN}',
+        b'{"session_summary": "x", "confidence": ' + b"9" * 5000 + b"}",
+        b"[" * 100_000,
+        b'{"session_summary": "\xff"}',
+        '{"session_summary": "x"}'.encode("utf-16"),
+    ],
+)
+def test_what_is_no_json_object_is_refused(server: Serving, body: bytes) -> None:
+    reply = server.post(INGEST, body)
+
+    assert reply.status == 400
+    assert reply.code in ("bad_json", "bad_encoding")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "", "application/x-www-form-urlencoded", "json"])
+def test_another_content_type_is_refused(server: Serving, kind: str) -> None:
+    reply = server.post(INGEST, '{"session_summary": "x"}', Content_Type=kind)
+
+    assert (reply.status, reply.code) == (400, "wrong_content_type")
+
+
+def test_another_encoding_is_refused(server: Serving) -> None:
+    kind = "application/json; charset=latin-1"
+
+    assert server.post(INGEST, "{}", Content_Type=kind).code == "bad_encoding"
+
+
+def test_a_mark_of_byte_order_half_a_pair_and_nul_are_survived(server: Serving) -> None:
+    body = b'\xef\xbb\xbf{"session_summary": "cut \\ud83d here\\u0000"}'
+
+    reply = server.post(INGEST, body, Content_Type="application/json; charset=UTF-8")
+
+    assert (reply.status, reply.json["length"]) == (202, len("cut ? here"))
+
+
+def test_a_body_of_the_largest_size_is_taken_and_one_byte_more_is_not(server: Serving) -> None:
+    frame = len(b'{"session_summary": ""}')
+    text = "word " * LARGEST
+
+    fits = server.send(text[: LARGEST - frame])
+    larger = server.send(text[: LARGEST - frame + 1])
+
+    assert (fits.status, fits.json["length"]) == (202, LARGEST - frame)
+    assert (larger.status, larger.code) == (413, "too_large")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])
+def test_another_method_is_refused_and_the_right_one_named(server: Serving, method: str) -> None:
+    reply = server.get(INGEST, method=method)
+
+    assert reply.status == 405
+    assert reply.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_a_state_can_only_be_read(server: Serving, method: str) -> None:
+    reply = server.get(f"{INGEST}/x", method=method)
+
+    assert reply.status == 405
+    assert set(reply.headers["allow"].split(", ")) == {"GET", "HEAD"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        INGEST + "/",
+        "/" + INGEST,
+        "/v1//memory/ingest",
+        "/v1/memory/../memory/ingest",
+        "/v1/memory/%2e%2e/memory/ingest",
+        "/v1/memory%2fingest%00",
+        "/v1/memory/ingest%00",
+        "/v1/memory/ingest;a",
+        "/v2/memory/ingest",
+    ],
+)
+def test_tricks_with_the_path_lead_nowhere(server: Serving, path: str) -> None:
+    reply = server.post(path, '{"session_summary": "x"}', key=server.key)
+
+    assert (reply.status, reply.code) == (404, "not_found")
+
+
+@pytest.mark.parametrize("id_", ["x", "..", "%2e%2e", "%00", "1" * 36, "a" * 300, "0" * 32])
+def test_there_is_no_state_of_what_is_no_id(server: Serving, id_: str) -> None:
+    reply = server.get(f"{INGEST}/{id_}", key="none")
+
+    assert (reply.status, reply.code) == (404, "not_found")
+
+
+def test_a_whole_address_in_the_request_line_leads_nowhere(server: Serving) -> None:
+    head = f"POST http://evil.example{INGEST} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+    body = '{"session_summary": "x"}'
+    kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+
+    answer = server.raw(f"{head}{kind}Authorization: Bearer {server.key}\r\n\r\n{body}".encode())
+
+    assert answer.split(b" ")[1] == b"404"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Host", "evil.example"),
+        ("Origin", "http://evil.example"),
+        ("Origin", "null"),
+        ("Sec_Fetch_Site", "cross-site"),
+    ],
+)
+def test_pages_of_others_bring_nothing_in(server: Serving, name: str, value: str) -> None:
+    reply = server.post(INGEST, '{"session_summary": "x"}', **{name: value})
+
+    assert (reply.status, reply.code) == (403, f"wrong_{'host' if name == 'Host' else 'origin'}")
+
+
+def test_health_and_description_need_no_key(server: Serving) -> None:
+    assert server.get("/healthz", key="none").json == {"status": "ok"}
+    ready = server.get("/readyz", key="none")
+    assert (ready.status, ready.json) == (200, {"status": "ready"})
+    assert server.get("/openapi.json", key="none").json["openapi"].startswith("3.1")
+
+
+def test_what_reads_memory_needs_the_key_also_where_bringing_in_needs_none(server: Serving) -> None:
+    for path in ("/api/picture", "/api/recall?q=x", "/mcp", "/"):
+        assert server.get(path, key="none").status == 401
+
+
+def test_memory_that_is_switched_off_takes_nothing_and_says_so(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with serving(Shell(tmp_path_factory.mktemp("off")), MEMORY_FABRIC="off") as server:
+        reply, ready = server.send("x"), server.get("/readyz", key="none")
+
+    assert (reply.status, reply.code) == (503, "unavailable")
+    assert "switched off" in reply.json["error"]["message"]
+    assert int(reply.headers["retry-after"]) > 0
+    assert ready.status == 503
+    why = "Memory is switched off here. Turn it on with memory-fabric on."
+    assert ready.json["reasons"] == [why]

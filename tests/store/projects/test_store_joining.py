@@ -1,0 +1,313 @@
+"""Our hooks in a text that somebody laid out: nothing else of it moves, and all comes back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_fabric.clients.claude_code import hooks_json, json_text, manifest, set_up
+from memory_fabric.errors import BadInput, StoreUnavailable
+
+ROOT = Path(__file__).parents[3]
+LAUNCH = "/opt/memory-fabric/hooks/launch"
+HOOK = {"type": "command", "command": LAUNCH, "args": [], "timeout": 5}
+GROUPS: dict[str, list[Any]] = {
+    "SessionStart": [{"hooks": [HOOK]}],
+    "PreToolUse": [{"matcher": "Agent|Task", "hooks": [HOOK]}],
+}
+OURS = hooks_json.launcher_test()
+# Sets up, and is killed before the given one of all calls that change a file or a folder.
+KILLED = """
+import os, signal, sys
+home, path, root, moment = sys.argv[1:]
+left = int(moment)
+def count(event, arguments):
+    global left
+    is_write = event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+    if is_write or event in ("os.rename", "os.mkdir", "os.remove"):
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+from memory_fabric.clients.claude_code import set_up as setting_up
+change = setting_up.with_hooks(home, path, root)
+sys.addaudithook(count)
+setting_up.apply(home, change)
+"""
+THEIRS = {"hooks": [{"type": "command", "command": "echo"}]}
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+hooks = st.dictionaries(
+    st.sampled_from(("SessionStart", "PreToolUse", "Stop")), st.lists(st.just(THEIRS), max_size=2)
+)
+settings = st.builds(
+    lambda others, own: (
+        {k: v for k, v in others.items() if k != "hooks"} | ({} if own is None else {"hooks": own})
+    ),
+    st.dictionaries(st.text(max_size=5), values, max_size=4),
+    st.none() | hooks,
+)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """A settings object as somebody might have written it."""
+    indent = draw(st.sampled_from((None, 1, 2, 3, 4, "\t")))
+    separators = draw(st.sampled_from((None, (",", ":"), (" ,", " : "))))
+    text = json.dumps(
+        draw(settings), indent=indent, separators=separators, ensure_ascii=draw(st.booleans())
+    )
+    text = draw(st.sampled_from(("", "\n", "  \n"))) + text + draw(st.sampled_from(("", "\n", " ")))
+    text = text.replace("\n", draw(st.sampled_from(("\n", "\r\n"))))
+    return draw(st.sampled_from(("", json_text.BOM))) + text
+
+
+@given(texts())
+def test_what_goes_in_comes_out_byte_for_byte(text: str) -> None:
+    done = hooks_json.with_hooks(text, GROUPS, "settings.json")
+
+    assert json_text.undo(done.text, done.edits) == text
+
+
+@given(texts())
+def test_everything_else_stays_and_ours_stands_behind_it(text: str) -> None:
+    before = json.loads(text.removeprefix(json_text.BOM))
+
+    done = json.loads(
+        hooks_json.with_hooks(text, GROUPS, "settings.json").text.removeprefix(json_text.BOM)
+    )
+
+    own = before.get("hooks", {})
+    assert {k: v for k, v in done.items() if k != "hooks"} == {
+        k: v for k, v in before.items() if k != "hooks"
+    }
+    assert done["hooks"] == {**own, **{e: own.get(e, []) + g for e, g in GROUPS.items()}}
+
+
+@given(texts())
+def test_only_ours_is_taken_out_of_a_text_that_was_changed_since(text: str) -> None:
+    inside = hooks_json.with_hooks(text, GROUPS, "settings.json").text
+
+    done = hooks_json.without_hooks(inside, OURS, "settings.json").text
+
+    before, after = (json.loads(t.removeprefix(json_text.BOM)) for t in (text, done))
+    kept = {event: groups for event, groups in before.pop("hooks", {}).items() if groups}
+    rest = {event: groups for event, groups in after.pop("hooks", {}).items() if groups}
+    assert (after, rest) == (before, kept)
+    assert OURS(LAUNCH) and LAUNCH not in done
+
+
+@given(texts())
+def test_line_ends_and_indentation_are_those_of_the_text(text: str) -> None:
+    done = hooks_json.with_hooks(text, GROUPS, "settings.json").text
+
+    assert done.count("\r\n") == (done.count("\n") if "\r\n" in text else 0)
+    body = text.strip(json_text.AROUND)
+    if "\n" not in body and body != "{}":
+        assert "\n" not in done.strip(json_text.AROUND)
+
+
+def test_a_new_member_is_moved_in_like_its_siblings() -> None:
+    text = '{\n\t"model": "x",\n\t"hooks": {\n\t\t"Stop": []\n\t}\n}\n'
+
+    done = hooks_json.with_hooks(text, {"Stop": [THEIRS]}, "settings.json").text
+
+    assert '\n\t\t"Stop": [\n\t\t\t{\n\t\t\t\t"hooks": [\n' in done
+    assert done.endswith("\n\t\t\t}\n\t\t]\n\t}\n}\n")
+
+
+def test_a_hook_of_ours_beside_others_in_one_group_goes_alone() -> None:
+    other = {"type": "command", "command": "echo"}
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [other, HOOK, other]}]}}, indent=2)
+
+    done = hooks_json.without_hooks(text, OURS, "settings.json").text
+
+    assert json.loads(done) == {"hooks": {"Stop": [{"hooks": [other, other]}]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{\n  // mine\n  "a": 1\n}', "line 2"),
+        ('{\n  "a": 1,\n}', "line 3"),
+        ("[]", "line 1: the file must be an object"),
+        ('{\n"hooks": []}', "line 2: hooks must be an object"),
+        ('{"hooks": {\n\n"SessionStart": {}}}', "line 3: hooks.SessionStart must be a list"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_settings_file_is_refused_with_its_line(text: str, said: str) -> None:
+    with pytest.raises(BadInput, match="left as it is") as caught:
+        hooks_json.with_hooks(text, GROUPS, "settings.json")
+
+    assert said in str(caught.value)
+
+
+def test_a_file_that_changed_between_the_preview_and_the_yes_is_left_alone(
+    tmp_path: Path,
+) -> None:
+    path, home = tmp_path / "settings.json", str(tmp_path / "home")
+    path.write_bytes(b"{}")
+    change = set_up.with_hooks(home, str(path), str(ROOT))
+    path.write_bytes(b'{"model": "x"}')
+
+    with pytest.raises(StoreUnavailable, match="changed meanwhile"):
+        set_up.apply(home, change)
+
+    assert path.read_bytes() == b'{"model": "x"}'
+    assert manifest.marks(home) == []
+
+
+def test_no_key_of_the_file_is_copied_into_our_home(tmp_path: Path) -> None:
+    path, home = tmp_path / "settings.json", tmp_path / "home"
+    path.write_text('{"env": {"TOKEN": "not-for-others"}}', "utf-8")
+
+    set_up.apply(str(home), set_up.with_hooks(str(home), str(path), str(ROOT)))
+
+    assert "not-for-others" not in (home / "setup.json").read_text("utf-8")
+    assert (home / "setup.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_to_the_settings_stays_a_link_and_a_mode_stays(tmp_path: Path) -> None:
+    real, link = tmp_path / "dotfiles.json", tmp_path / "settings.json"
+    real.write_bytes(b"{}\n")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    home = str(tmp_path / "home")
+
+    set_up.apply(home, set_up.with_hooks(home, str(link), str(ROOT)))
+    written = real.read_bytes()
+    set_up.apply(home, set_up.without_hooks(home, str(link), str(ROOT)))
+
+    assert link.is_symlink()
+    assert b"hooks/launch" in written
+    assert real.read_bytes() == b"{}\n"
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_note_that_somebody_broke_is_left_out_and_the_hooks_still_come_out(
+    tmp_path: Path,
+) -> None:
+    path, home = tmp_path / "settings.json", tmp_path / "home"
+    path.write_bytes(b'{"model": "x"}\n')
+    set_up.apply(str(home), set_up.with_hooks(str(home), str(path), str(ROOT)))
+    (home / "setup.json").write_text('{"marks": [{"path": 1}, "x"]}', "utf-8")
+
+    set_up.apply(str(home), set_up.without_hooks(str(home), str(path), str(ROOT)))
+
+    assert json.loads(path.read_bytes()) == {"model": "x"}
+
+
+@pytest.mark.parametrize("foreign", [{"type": "prompt", "prompt": "hi"}, {}, 1, None])
+def test_a_foreign_hook_without_a_command_is_not_taken_for_ours(
+    tmp_path: Path, foreign: object
+) -> None:
+    path, home = tmp_path / "settings.json", str(tmp_path / "home")
+    before = json.dumps({"hooks": {"Stop": [{"hooks": [foreign]}]}})
+    path.write_text(before, "utf-8")
+
+    set_up.apply(home, set_up.with_hooks(home, str(path), str(ROOT)))
+    written = json.loads(path.read_bytes())
+    set_up.apply(home, set_up.without_hooks(home, str(path), str(ROOT)))
+
+    assert written["hooks"]["Stop"][0] == {"hooks": [foreign]}
+    assert path.read_text("utf-8") == before
+
+
+@pytest.mark.parametrize("foreign", [{"type": "http", "url": "http://localhost:1"}, None])
+def test_a_foreign_server_without_a_command_is_not_taken_for_ours(
+    tmp_path: Path, foreign: object
+) -> None:
+    path, home = tmp_path / ".mcp.json", str(tmp_path / "home")
+    before = json.dumps({"mcpServers": {"memory": foreign}})
+    path.write_text(before, "utf-8")
+
+    with pytest.raises(BadInput, match="has a server named memory already"):
+        set_up.with_server(home, str(path), str(ROOT))
+
+    assert set_up.without_server(home, str(path), str(ROOT)).is_none
+
+
+def test_a_blank_file_is_filled_and_blank_again(tmp_path: Path) -> None:
+    path, home = tmp_path / "settings.json", str(tmp_path / "home")
+    path.write_bytes(b" \n\t\n")
+
+    set_up.apply(home, set_up.with_hooks(home, str(path), str(ROOT)))
+    written = path.read_bytes()
+    set_up.apply(home, set_up.without_hooks(home, str(path), str(ROOT)))
+
+    assert b"hooks/launch" in written
+    assert path.read_bytes() == b" \n\t\n"
+
+
+def test_a_number_beyond_reading_is_refused() -> None:
+    with pytest.raises(BadInput, match="Exceeds the limit"):
+        hooks_json.read('{"a": ' + "9" * 5000 + "}", "settings.json")
+
+
+@pytest.mark.parametrize("before", [None, b"", b'{"hooks": {}}', b"{}"])
+def test_a_setup_that_was_killed_at_any_moment_is_taken_back_byte_for_byte(
+    tmp_path: Path, before: bytes | None
+) -> None:
+    for moment in range(40):
+        folder = tmp_path / str(moment)
+        path, home = folder / "client" / "settings.json", folder / "home"
+        folder.mkdir()
+        if before is not None:
+            path.parent.mkdir()
+            path.write_bytes(before)
+
+        code = subprocess.run(
+            [sys.executable, "-c", KILLED, str(home), str(path), str(ROOT), str(moment)],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "plugin")},
+        ).returncode
+        left = path.read_bytes() if path.exists() else None
+        change = set_up.without_hooks(str(home), str(path), str(ROOT))
+        if not change.is_none:
+            set_up.apply(str(home), change)
+
+        assert left == before or (left and b"hooks/launch" in left)
+        assert (path.read_bytes() if path.exists() else None) == before
+        if not code:
+            break
+    assert code == 0
+    assert moment > 4
+
+
+def test_a_file_that_we_made_and_somebody_linked_elsewhere_keeps_its_link(tmp_path: Path) -> None:
+    path, moved, home = tmp_path / "settings.json", tmp_path / "dotfiles.json", str(tmp_path / "h")
+    set_up.apply(home, set_up.with_hooks(home, str(path), str(ROOT)))
+    path.rename(moved)
+    path.symlink_to(moved)
+
+    set_up.apply(home, set_up.without_hooks(home, str(path), str(ROOT)))
+
+    assert path.is_symlink()
+    assert json.loads(moved.read_bytes()) == {}
+
+
+def test_a_file_is_known_by_each_of_its_names(tmp_path: Path) -> None:
+    real, link, home = tmp_path / "real", tmp_path / "link", str(tmp_path / "home")
+    real.mkdir()
+    link.symlink_to(real)
+    (real / "settings.json").write_bytes(b'{"a":1}')
+    by_link, by_name = str(link / "settings.json"), str(real / "settings.json")
+    set_up.apply(home, set_up.with_hooks(home, by_link, str(ROOT)))
+
+    change = set_up.without_hooks(home, by_name, str(ROOT))
+    set_up.apply(home, change)
+
+    assert change.restores
+    assert (real / "settings.json").read_bytes() == b'{"a":1}'
+    assert manifest.marks(home) == []
