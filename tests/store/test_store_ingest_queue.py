@@ -462,12 +462,12 @@ def test_a_drop_is_undone_with_what_became_of_the_text(memory: Memory) -> None:
 
 
 def test_history_tells_of_texts_in_a_phrase(memory: Memory) -> None:
-    id_ = one(memory)
+    id_ = one(memory, "Noted decision: Redis holds the carts.")
     worked_off(memory)
     ingest_queue.drop(memory, [id_], USER)
     told = [describe.summary(c, lambda _: None) for c in changes.read_all(memory)]
     assert told[0] == "dropped 1 ingested text"
-    assert told[-1] == "ingested a text of claude-code-hook: We use Redis."
+    assert told[-1] == "ingested a text of claude-code-hook: Noted decision: Redis holds the carts."
     assert f"processed the text {id_[-8:]}: 1 record" in told
 
 

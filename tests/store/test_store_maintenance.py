@@ -51,14 +51,18 @@ def test_something_is_told_for_the_first_time_once(tmp_path: Path) -> None:
 
 def test_memory_is_on_until_somebody_turns_it_off(tmp_path: Path) -> None:
     home = str(tmp_path)
-    assert switches.state(home, "p") == {"read": True, "write": True}
+    on = {"read": True, "write": True, "notes": True}
+    assert switches.state(home, "p") == on
     switches.turn(home, "p", ["write"], on=False)
-    assert switches.state(home, "p") == {"read": True, "write": False}
-    assert switches.state(home, "other") == {"read": True, "write": True}
+    assert switches.state(home, "p") == {**on, "write": False}
+    assert switches.state(home, "other") == on
     switches.turn(home, switches.EVERYWHERE, ["read"], on=False)
-    assert switches.state(home, "p") == {"read": False, "write": False}
+    assert switches.state(home, "p") == {**on, "read": False, "write": False}
     switches.turn(home, "p", PARTS, on=True)
-    assert switches.state(home, "p") == {"read": False, "write": True}
+    assert switches.state(home, "p") == {**on, "read": False}
+    switches.turn(home, "p", [switches.NOTES], on=False)
+    assert switches.state(home, "p") == {**on, "read": False, "notes": False}
+    switches.turn(home, "p", [switches.NOTES], on=True)
     switches.turn(home, switches.EVERYWHERE, PARTS, on=True)
     assert (tmp_path / switches.SWITCHES).read_text() == "{}"
 
@@ -66,7 +70,7 @@ def test_memory_is_on_until_somebody_turns_it_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", ["", "{", "[]", '{"*": 3, "p": {"read": "no"}}'])
 def test_switches_that_cannot_be_read_are_on(tmp_path: Path, data: str) -> None:
     (tmp_path / switches.SWITCHES).write_text(data)
-    assert switches.state(str(tmp_path), "p") == {"read": True, "write": True}
+    assert set(switches.state(str(tmp_path), "p").values()) == {True}
     switches.turn(str(tmp_path), "p", ["read"], on=False)
     assert switches.state(str(tmp_path), "p")["read"] is False
 

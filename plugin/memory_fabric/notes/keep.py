@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memory_fabric.store.memory import Memory
+    from memory_fabric.store.prompts import Prompt
 
 # The most notes of one turn.
 MAX_NOTES = 5
@@ -38,13 +39,15 @@ class Said(Value):
     prompts, oldest first.
 
     `checked` is False where no quotation earns the user's trust: unattended, or in an SDK session.
-    `at` is the time at which the notes were written, if that was earlier than now.
+    `at` is the time at which the notes were written, if that was earlier than now; `times` are
+    those of the quotable prompts.
     """
 
     quotable: tuple[str, ...] = ()
     all: tuple[str, ...] = ()
     checked: bool = True
     at: str = ""
+    times: tuple[str, ...] = ()
 
 
 class Kept(Value):
@@ -116,7 +119,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         outcome="success" if note.kind == "fix" else "neutral",
         scope="user" if everywhere else "team",
         evidence=evidence,
-        valid_from=said.at,
+        valid_from=_said_at(note, said, known) if quotation else said.at,
     )
     targets = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     closing = [old for old in targets if _may_replace(by.trust, old)]
@@ -160,6 +163,14 @@ def _trust(
     return "assistant", "", agreed
 
 
+def _said_at(note: Note, said: Said, known: Sequence[str]) -> str:
+    """Return the time of the prompt that is quoted: words from before a `forget` stay forgotten."""
+    for prompt, at in zip(said.quotable, said.times, strict=False):
+        if not check(note, (prompt,), said.all, known):
+            return at
+    return said.at
+
+
 def _may_replace(trust: str, old: Record) -> bool:
     return trust == "user" or (old.trust != "user" and not old.pinned)
 
@@ -197,7 +208,9 @@ def _drop(memory: Memory, name: str, quoted: Sequence[Record], by: Provenance) -
     return kept
 
 
-def said_in(prompts: Iterable[str], quotable: int, *, checked: bool) -> Said:
+def said_in(prompts: Iterable[Prompt], quotable: int, *, checked: bool) -> Said:
     """Return what the user said, from the session's prompts, newest first."""
-    typed = tuple(words for prompt in prompts if (words := typed_words(prompt)))
-    return Said(typed[:quotable], typed[::-1], checked)
+    typed = [(words, prompt.at) for prompt in prompts if (words := typed_words(prompt.text))]
+    texts = tuple(words for words, _ in typed)
+    times = tuple(at for _, at in typed[:quotable])
+    return Said(texts[:quotable], texts[::-1], checked, times=times)

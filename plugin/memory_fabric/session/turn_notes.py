@@ -51,8 +51,8 @@ def take(
     if context.memory.settings.notes == "off":
         return []
     texts = [text for text in texts if may_hold(text)]
-    trust = trust_for(context.memory.settings, "user")
-    if not texts or not trust:
+    settings = context.memory.settings
+    if not texts or settings.notes == "off" or not trust_for(settings, "user"):
         return []
     said = said_by_user(context.memory, session, until=until, quotable=quotable)._replace(at=at)
     by = Provenance(
@@ -76,8 +76,7 @@ def said_by_user(
 ) -> Said:
     """Return what the user of a session typed, for the check of quotations."""
     found = prompts.of_session(memory.session_database(), session, until)
-    texts = [prompt.text for prompt in found]
-    return notes.said_in(texts, quotable, checked=is_checked(memory.settings))
+    return notes.said_in(found, quotable, checked=is_checked(memory.settings))
 
 
 def is_checked(settings: Settings) -> bool:

@@ -1,0 +1,74 @@
+"""Cues beside a prompt: short, rare, and with the record that may be meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.session.heard import CUES, MAX_CUE_CHARS
+from simulated_client import SimulatedClient
+
+QUIET = "Please add a test for the empty cart."
+
+
+def cue(client: SimulatedClient, text: str, session: str = "session-1") -> str:
+    """What stands beside a prompt of a session that was given its block before."""
+    client.fire("SessionStart", session, source="startup")
+    return client.prompt(text, session)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Never push to the main branch yourself.", "rule"),
+        ("use pnpm instead of npm here", "choice"),
+        ("I'll run the dev server myself", "person"),
+    ],
+)
+def test_what_sounds_worth_noting_gets_one_line(
+    client: SimulatedClient, text: str, kind: str
+) -> None:
+    assert cue(client, text) == CUES[kind]
+    assert all(len(line) <= MAX_CUE_CHARS for line in CUES.values())
+    assert client.records("1") == []
+
+
+def test_the_record_that_may_be_meant_stands_beside_it_with_its_id(
+    client: SimulatedClient,
+) -> None:
+    client.note("rule", "Packages of the shop are installed with npm", quotation="")
+    (record,) = client.records()
+    text = cue(client, "use pnpm instead of npm for the packages of the shop", "session-2")
+
+    assert f"On record: [{record.id[-8:]}]" in text
+    assert f"note Instead of: {record.id[-8:]}." in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        QUIET,
+        "yes",
+        "<task-notification>Never push to the main branch yourself.</task-notification>",
+        "/fix Never push to the main branch yourself.",
+    ],
+)
+def test_other_prompts_and_those_of_machines_get_none(client: SimulatedClient, text: str) -> None:
+    assert cue(client, text) == ""
+
+
+@pytest.mark.parametrize(
+    "environ", [{"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {"MEMORY_FABRIC_NOTES": "off"}]
+)
+def test_where_no_notes_are_asked_there_is_none(
+    client: SimulatedClient, environ: dict[str, str]
+) -> None:
+    client.environ |= environ
+
+    assert cue(client, "Never push to the main branch yourself.") == ""
+
+
+def test_beside_what_was_stored_already_it_says_so(client: SimulatedClient) -> None:
+    text = cue(client, "We decided to use Redis for the sessions of the shop.")
+
+    (record,) = client.records()
+    assert f"Kept already as [{record.id[-8:]}]" in text

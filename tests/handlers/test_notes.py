@@ -1,0 +1,321 @@
+"""Notes through the hooks: whose words they are, what they replace, and how the user stops them."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_fabric.models import Provenance, Record
+from memory_fabric.notes.protocol import PROTOCOL, SUMMARY_REQUEST
+from memory_fabric.store.history import demotion
+from simulated_client import SimulatedClient
+
+RULE = "Never start the dev server, since the user runs it himself"
+SAID = "Never start the dev server yourself, I run it on my own"
+
+
+def stop(client: SimulatedClient, said: str, session: str = "session-1") -> str:
+    """The notice at the end of a turn in which the assistant said this."""
+    reply = client.fire("Stop", session, last_assistant_message=said)
+    return str(reply.get("systemMessage", ""))
+
+
+def only(client: SimulatedClient) -> Record:
+    (record,) = client.records()
+    return record
+
+
+def start(client: SimulatedClient, source: str = "startup", session: str = "session-1") -> str:
+    return client.whole_context("SessionStart", session, source=source)
+
+
+class TestTrust:
+    def test_quoted_it_has_the_users_trust_and_keeps_the_words(
+        self, client: SimulatedClient
+    ) -> None:
+        notice = client.note("rule", RULE, SAID)
+
+        record = only(client)
+        assert (record.type, record.trust) == ("constraint", "user")
+        assert record.evidence["quotation"] == SAID
+        assert f"remembered rule “{record.what}” ({record.id[-8:]})" in notice
+
+    @pytest.mark.parametrize("quotation", ["", "yes, do it", "I never said any such words"])
+    def test_unquoted_it_has_the_assistants(self, client: SimulatedClient, quotation: str) -> None:
+        client.note("rule", RULE, quotation, prompt="Please start with the cart.")
+
+        record = only(client)
+        assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
+        assert not client.memory_md_file().exists()
+
+    def test_words_of_the_turn_before_count_and_older_ones_do_not(
+        self, client: SimulatedClient
+    ) -> None:
+        client.prompt(SAID)
+        stop(client, "All right.")
+        client.note("rule", RULE, SAID, prompt="Now the cart, please.")
+        assert only(client).trust == "user"
+
+        other = client.project.parent / "other"
+        (other / ".git").mkdir(parents=True)
+        client.environ["CLAUDE_PROJECT_DIR"] = str(other)
+        client.prompt(SAID, "session-2")
+        client.prompt("Look at the header.", "session-2")
+        client.note("rule", RULE, SAID, "session-2", prompt="Now the cart, please.")
+        assert only(client).trust == "assistant"
+
+    def test_words_of_the_transcript_alone_are_not_the_users(self, client: SimulatedClient) -> None:
+        client.say("user", SAID)
+        stop(client, f'Noted rule: {RULE}. From: "{SAID}"')
+
+        assert only(client).trust == "assistant"
+
+    @pytest.mark.parametrize(
+        "environ",
+        [{"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}],
+        ids=["unattended", "sdk"],
+    )
+    def test_without_a_person_no_quotation_earns_it(
+        self, client: SimulatedClient, environ: dict[str, str]
+    ) -> None:
+        client.environ |= environ
+        client.note("rule", RULE, SAID)
+
+        assert only(client).trust == "assistant"
+
+    def test_an_agreed_decision_does_not_bind(self, client: SimulatedClient) -> None:
+        client.note("decision", "The cart is kept in Redis", "yes, do it")
+
+        record = only(client)
+        assert (record.trust, record.evidence["agreed"]) == ("assistant", True)
+
+    def test_the_note_of_a_subagent_is_in_its_domain_without_the_users_trust(
+        self, client: SimulatedClient
+    ) -> None:
+        client.prompt(SAID)
+        said = f'Noted rule: {RULE}. From: "{SAID}"'
+        client.fire(
+            "SubagentStop", agent_id="a1", agent_type="code-reviewer", last_assistant_message=said
+        )
+
+        record = only(client)
+        assert (record.trust, record.domain) == ("assistant", "code_reviewer")
+
+    def test_for_everywhere_it_needs_words_that_say_so(self, client: SimulatedClient) -> None:
+        said = "Always answer me in German, in all of my projects"
+        client.note("preference", "Answers are given in German", said, For="everywhere")
+        client.note("preference", "Tables are indented by tabs", For="everywhere")
+
+        noted = [r for r in client.records() if "noted" in r.evidence]
+        assert {r.what[:7]: r.scope for r in noted} == {
+            "Answers": "user",
+            "Tables ": "team",
+        }
+
+
+class TestKeeping:
+    def test_prose_makes_nothing(self, client: SimulatedClient) -> None:
+        prose = "We decided to use Redis because it is fast. The root cause was the pool size."
+        client.say("user", "Go on.")
+        client.say("assistant", prose)
+        stop(client, prose)
+        client.fire("SubagentStop", agent_id="a", agent_type="poet", last_assistant_message=prose)
+        client.fire("PostCompact", compact_summary=prose)
+
+        assert client.records("1") == []
+
+    def test_a_note_in_a_code_fence_is_an_example(self, client: SimulatedClient) -> None:
+        stop(client, f"So it looks:\n```\nNoted rule: {RULE}.\n```")
+
+        assert client.records("1") == []
+
+    def test_the_same_line_in_message_and_transcript_counts_once(
+        self, client: SimulatedClient
+    ) -> None:
+        line = f'Noted rule: {RULE}. From: "{SAID}"'
+        client.prompt(SAID)
+        client.say("user", SAID)
+        client.say("assistant", line)
+        client.say("assistant", f"All done.\n\n{line}")
+        notice = stop(client, f"All done.\n\n{line}")
+
+        assert only(client).trust == "user"
+        assert notice.count("remembered") == notice.count("Never start") == 1
+
+    def test_at_most_five_of_a_turn_are_kept(self, client: SimulatedClient) -> None:
+        stop(client, "\n".join(f"Noted fact: Part {n} is made of steel." for n in range(9)))
+
+        assert len(client.records("1")) == 5
+
+    def test_a_note_above_a_tool_is_read_from_the_transcript(self, client: SimulatedClient) -> None:
+        call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+        client.say("user", "Go on.")
+        client.say("assistant", f"Noted rule: {RULE}.", call)
+
+        assert "remembered" in stop(client, "Done.")
+
+    def test_a_secret_is_in_no_note(self, client: SimulatedClient) -> None:
+        secret = "sk-" + "aB3dE5fG7hI9jK1lM2nO4pQ6"
+        stop(client, f"Noted fact: {secret}\nNoted fact: The shop pays with {secret} at Stripe.")
+
+        assert "[redacted: " in only(client).what
+        assert secret not in only(client).what
+
+    def test_in_a_session_with_notes_off_none_is_kept(self, client: SimulatedClient) -> None:
+        done = client.fire("UserPromptSubmit", prompt="notes off")
+        stop(client, f"Noted rule: {RULE}.")
+        noted = {"agent_type": "poet", "last_assistant_message": f"Noted rule: {RULE}."}
+        client.fire("SubagentStop", agent_id="a", **noted)
+
+        assert "notes are off" in str(done)
+        assert client.records("1") == []
+        assert PROTOCOL not in start(client, session="session-2")
+        client.fire("UserPromptSubmit", prompt="notes on")
+        assert PROTOCOL in start(client, session="session-3")
+
+    def test_memory_md_takes_the_users_rules_and_preferences_with_the_quotation(
+        self, client: SimulatedClient
+    ) -> None:
+        client.note("rule", RULE, SAID)
+        client.note("preference", "Tables are always indented by tabs")
+        client.note("decision", "The orders are kept in Postgres")
+        client.note("fact", "The staging host restarts every night")
+        client.note("rule", "Invoices carry a running number", quotation="")
+
+        shown = client.memory_md_file().read_text("utf-8")
+        assert SAID in shown and "indented by tabs" in shown
+        assert not [word for word in ("Postgres", "staging", "running") if word in shown]
+
+
+class TestReplacing:
+    def test_dropped_by_its_id_the_assistants_own_is_closed(self, client: SimulatedClient) -> None:
+        client.note("fact", "The staging host restarts every night", quotation="")
+        record = only(client)
+        notice = stop(client, f"Dropped: {record.id[-8:]}")
+
+        (closed,) = client.records("1")
+        assert closed.valid_to != ""
+        assert f"dropped {record.id[-8:]}" in notice
+
+    def test_the_users_is_not(self, client: SimulatedClient) -> None:
+        client.note("rule", RULE, SAID)
+        stop(client, f"Dropped: {only(client).id[-8:]}")
+
+        assert (only(client).valid_to, only(client).superseded_by) == ("", "")
+
+    def test_the_user_replaces_and_is_told(self, client: SimulatedClient) -> None:
+        client.note("rule", "Packages are always installed with npm")
+        old = only(client)
+        notice = client.note(
+            "rule", "Packages are always installed with pnpm", instead_of=old.id[-8:]
+        )
+
+        assert f"replaces {old.id[-8:]}: {old.what}" in notice
+        assert client.records(f"id = '{old.id}'")[0].superseded_by != ""
+
+
+class TestStopping:
+    def test_undo_of_an_id_takes_the_note_back(self, client: SimulatedClient) -> None:
+        client.note("rule", RULE, SAID)
+        reply = client.fire("UserPromptSubmit", prompt=f"undo {only(client).id[-8:]}")
+
+        assert "undone" in str(reply)
+        assert client.records() == []
+
+    @pytest.mark.parametrize("quotation", ["", SAID])
+    def test_forgotten_it_does_not_come_back_by_being_noted_again(
+        self, client: SimulatedClient, quotation: str
+    ) -> None:
+        client.note("rule", RULE, quotation, prompt=SAID)
+        reply = client.fire("UserPromptSubmit", prompt=f"forget {only(client).id[-8:]}")
+        line = f"Noted rule: {RULE}." + (f' From: "{quotation}"' if quotation else "")
+        stop(client, line)
+
+        assert "forgot" in str(reply)
+        assert client.records("1") == []
+        client.note("rule", RULE, SAID)
+        assert only(client).trust == "user"  # said anew
+
+    def test_an_id_that_names_nothing_is_said(self, client: SimulatedClient) -> None:
+        assert "no memory has the id" in str(
+            client.fire("UserPromptSubmit", prompt="forget 12345678")
+        )
+
+
+class TestAsking:
+    def test_it_is_asked_once_a_session_and_again_after_a_compaction(
+        self, client: SimulatedClient
+    ) -> None:
+        given = [start(client), start(client, "resume"), start(client, "compact")]
+
+        assert [text.count(PROTOCOL) for text in given] == [1, 0, 1]
+        assert PROTOCOL not in client.whole_context("UserPromptSubmit", prompt="Go on, please.")
+
+    def test_the_whole_start_keeps_within_its_budget(self, client: SimulatedClient) -> None:
+        for n in range(15):
+            client.note("rule", f"Part {n} is made of steel, {'and polished, ' * 15}as ever")
+            client.prompt(f"Never paint part {n} yourself, I do that on my own machine.")
+            stop(client, "All right.")
+
+        assert len(start(client, session="session-2")) <= 3000 + 1200
+
+    @pytest.mark.parametrize(
+        ("environ", "is_asked"),
+        [
+            ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, False),
+            ({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}, False),
+            ({"CLAUDE_CODE_SESSION_ATTENDED": "0", "MEMORY_FABRIC_NOTES": "on"}, True),
+            ({"MEMORY_FABRIC_NOTES": "off"}, False),
+            ({"MEMORY_FABRIC": "off"}, False),
+        ],
+    )
+    def test_only_where_a_person_reads_or_it_is_configured(
+        self, client: SimulatedClient, environ: dict[str, str], is_asked: bool
+    ) -> None:
+        client.environ |= environ
+        asked = client.fire("PreCompact", trigger="auto")
+
+        assert (PROTOCOL in start(client)) is is_asked
+        assert asked == ({"plain": SUMMARY_REQUEST} if is_asked else {})
+
+    @pytest.mark.parametrize(
+        ("task", "is_asked"),
+        [("Look at the cart", True), ("Return only JSON with the names", False)],
+    )
+    def test_a_subagent_is_asked_unless_its_task_prescribes_a_form(
+        self, client: SimulatedClient, task: str, is_asked: bool
+    ) -> None:
+        fields = {"prompt": task, "subagent_type": "general-purpose"}
+        client.fire("PreToolUse", tool_name="Agent", tool_use_id="t1", tool_input=fields)
+        given = client.whole_context("SubagentStart", agent_id="a", agent_type="general-purpose")
+
+        assert (PROTOCOL in given) is is_asked
+
+
+def test_notes_of_a_compaction_are_told_at_the_next_stop(client: SimulatedClient) -> None:
+    client.prompt(SAID)
+    line = f'Noted rule: {RULE}. From: "{SAID}"'
+    silent = client.fire("PostCompact", compact_summary=f"<summary>\n{line}\n</summary>")
+
+    assert silent == {}
+    assert only(client).trust == "user"
+    assert "Never start the dev server" in stop(client, "Done.")
+
+
+def test_an_upgrade_makes_candidates_of_what_phrases_made_in_one_step(
+    client: SimulatedClient,
+) -> None:
+    memory = client.memory()
+    for n in range(3):
+        by = Provenance("assistant", session="old", at="2026-01-01T00:00:00.000Z")
+        memory.remember(Record("decision", f"Part {n} will be dropped", confidence=0.6), by)
+    by = Provenance("cli", trust="user", session="old", at="2026-01-01T00:00:00.000Z")
+    memory.remember(Record("decision", "Orders are kept in Postgres", confidence=0.9), by)
+    with memory.session_database().transaction() as c:
+        c.execute("INSERT OR REPLACE INTO meta VALUES (?, '')", (demotion.UPGRADING,))
+    memory.close()
+    told = str(client.fire("SessionStart", source="startup").get("systemMessage", ""))
+
+    assert sorted(r.status for r in client.records("1")) == ["active"] + ["candidate"] * 3
+    assert "3 memories" in told and "memory-fabric undo" in told
+    assert client.command("undo", "--last", "--yes").returncode == 0
+    assert [r.status for r in client.records("1")] == ["active"] * 4

@@ -1,0 +1,83 @@
+"""Review debt: what was heard and not noted, three at a start and twice at most."""
+
+from __future__ import annotations
+
+from memory_fabric.notes.debt import HEADING
+from simulated_client import SimulatedClient
+
+SAID = [
+    "Never start the dev server yourself, I run it on my own machine.",
+    "Never push to the main branch of the shop.",
+    "Always answer my questions in German.",
+    "Don't ever touch the generated files of the parser.",
+]
+
+
+def hear(client: SimulatedClient, text: str, session: str = "session-1") -> None:
+    client.fire("UserPromptSubmit", session, prompt=text)
+    client.fire("Stop", session, last_assistant_message="All right.")
+
+
+def shown(client: SimulatedClient, session: str, source: str = "startup") -> list[str]:
+    """The lines of the debt in the block of a start."""
+    block = client.context("SessionStart", session, source=source)
+    return block.partition(HEADING)[2].splitlines()[1:]
+
+
+def test_three_are_shown_with_their_ids_twice_at_most(client: SimulatedClient) -> None:
+    for text in SAID:
+        hear(client, text)
+    starts = [shown(client, f"later-{n}") for n in range(5)]
+
+    assert [len(lines) for lines in starts] == [3, 3, 1, 1, 0]
+    newest = client.records("status = 'candidate'")[0]
+    assert starts[0][0] == f"- [{newest.id[-8:]}] “{newest.what}”"
+
+
+def test_it_is_shown_at_the_start_of_a_session_only(client: SimulatedClient) -> None:
+    hear(client, SAID[0])
+
+    assert shown(client, "later-1", "resume") == []
+    assert shown(client, "later-2", "compact") == []
+    assert len(shown(client, "later-3", "clear")) == 1
+
+
+def test_what_was_noted_or_dropped_is_not_shown(client: SimulatedClient) -> None:
+    hear(client, SAID[0])
+    hear(client, SAID[1])
+    second, first = client.records("status = 'candidate'")
+    client.fire(
+        "Stop",
+        "session-2",
+        last_assistant_message=f"Noted rule: The user runs the dev server himself. "
+        f"From: [{first.id[-8:]}]\nDropped: {second.id[-8:]}",
+    )
+
+    assert shown(client, "later-1") == []
+
+
+def test_what_was_said_in_other_sessions_before_comes_first(client: SimulatedClient) -> None:
+    client.say("user", SAID[0], session="session-0")
+    client.fire("Stop", "session-0", last_assistant_message="All right.")
+    hear(client, SAID[0], "session-1")
+    hear(client, SAID[1], "session-1")
+
+    assert "dev server" in shown(client, "later-1")[0]
+
+
+def test_where_no_notes_are_asked_none_is_shown(client: SimulatedClient) -> None:
+    hear(client, SAID[0])
+    client.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
+
+    assert shown(client, "later-1") == []
+
+
+def test_in_an_isolated_domain_others_words_are_not_shown(client: SimulatedClient) -> None:
+    client.fabric_home.mkdir(parents=True)
+    walls = '[domains.legal]\nagents = ["legal-advisor"]\nisolate = true\n'
+    (client.fabric_home / "config.toml").write_text(walls, "utf-8")
+    hear(client, SAID[0])
+    block = client.context("SessionStart", "s", source="startup", agent_type="legal-advisor")
+
+    assert "dev server" not in block
+    assert len(shown(client, "later-1")) == 1
