@@ -43,8 +43,8 @@ def changed(client: SimulatedClient, name: str = "cart.py", *, failed: bool = Fa
     answered(client, id_, "no such text" if failed else "ok", failed=failed)
 
 
-def stop(client: SimulatedClient, session: str = "session-1") -> None:
-    client.fire("Stop", session, last_assistant_message="Done.", stop_hook_active=False)
+def stop(client: SimulatedClient, session: str = "session-1", said: str = "Done.") -> None:
+    client.fire("Stop", session, last_assistant_message=said, stop_hook_active=False)
 
 
 def of_type(client: SimulatedClient, kind: str) -> list[Record]:
@@ -94,8 +94,9 @@ class TestIncidents:
         changed(client)
         ran(client, PYTEST, "3 passed")
         said = "Noted fix: An empty cart has no total; Cart.total() returns 0 for it."
-        client.say("assistant", f"All tests pass.\n\n{said}", timestamp=now())
-        stop(client)
+        answer = f"All tests pass.\n\n{said}"
+        client.say("assistant", answer, timestamp=now())
+        stop(client, said=answer)
         record = fix(client)
 
         assert record.what == said.removeprefix("Noted fix: ")

@@ -142,7 +142,9 @@ def _remember(
         # late: only if work was done
         from memory_fabric.session.store_incidents import keep_incidents
 
-        fixes = [k.record for k in kept if k.record and k.record.type == "solution" and k.is_new]
+        # Stop has stored the notes of the last message before, so they need not be new here.
+        noted = [one.record for one in kept if one.record and one.record.session == session]
+        fixes = [record for record in noted if record.type == "solution"]
         _, notes = unread.attempt(([], notes), keep_incidents, context, session, own, notes, fixes)
     _store_episodes(context, owned)
     from memory_fabric.session.session_record import taken

@@ -55,9 +55,10 @@ def keep_incidents(
         agent=context.agent_type,
         domain=context.domain.name,
     )
-    new, waiting = [], list(noted)
+    new, waiting = [], [note for note in noted if incidents.FILES not in note.evidence]
+    is_only = len(solved) == len(waiting) == 1
     for failure in solved:
-        note = _note_about(failure, waiting, is_only=len(solved) == len(noted) == 1)
+        note = _note_about(failure, waiting, is_only=is_only)
         if note is not None:
             waiting.remove(note)
             _add_evidence(context.memory, note, incidents.evidence_of(failure), by)
