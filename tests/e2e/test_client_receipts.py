@@ -69,7 +69,7 @@ def test_a_prompt_that_was_given_a_memory_has_its_receipt(asked: tuple[Home, str
     assert f"session {session[:8]}, with a prompt: " in newest
     assert "the answer mentions it: PostgreSQL" in newest
     assert "in each of 2 sessions" in checks["hooks ran"]["told"]
-    assert "the transcripts show all" in checks["given and arrived"]["told"]
+    assert "the transcripts show everything" in checks["given and arrived"]["told"]
     assert checks["client version"]["state"] == checks["hooks"]["state"] == "ok"
     assert {c["state"] for name, c in checks.items() if name.startswith("canary")} == {"ok"}
 
