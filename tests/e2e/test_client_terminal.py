@@ -1,0 +1,101 @@
+"""The real client in a terminal, where a person types: notes without any setting of ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pexpect
+import pytest
+
+from e2e.harness.home import Home, client_path
+from e2e.harness.script import Script
+from e2e.harness.stub import Request, StubAPI
+from e2e.harness.tiers import Tiers, tiers
+from memory_fabric.notes.protocol import PROTOCOL
+
+pytestmark = pytest.mark.e2e
+
+KEY = "none-for-a-loopback-stub"
+SAID = "I'll run the server myself, don't start it."
+RULE = "Never start the dev server; the user runs the server himself."
+NOTED = f'Understood.\n\nNoted rule: {RULE} From: "{SAID}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The requests of a session in a terminal, what it kept, and what the screen showed last."""
+
+    requests: list[Request]
+    kept: Tiers
+    shown: str
+
+
+def accept(home: Home) -> None:
+    """Answer what the client asks a new user in a terminal."""
+    path = home.config / ".claude.json"
+    known = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+    accepted = {
+        "hasCompletedOnboarding": True,
+        "theme": "dark",
+        "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+        "projects": {str(home.project): trusted},
+    }
+    path.write_text(json.dumps({**known, **accepted}), encoding="utf-8")
+
+
+def type_in(terminal: pexpect.spawn[str], prompt: str, answer: str) -> None:
+    """Type a prompt, send it once the screen shows its end, and wait for an answer's words."""
+    terminal.send(prompt)
+    terminal.expect_exact(prompt.split()[-1])
+    terminal.send("\r")
+    terminal.expect(answer)
+
+
+@pytest.fixture(scope="module")
+def typed(shared_home: Callable[[], Home]) -> Typed:
+    """A rule is said and noted, and then notes are switched off."""
+    home = shared_home()
+    accept(home)
+    with StubAPI(Script(main=(NOTED,))) as stub:
+        terminal = pexpect.spawn(
+            str(client_path()),
+            env=home.environment(
+                {
+                    "ANTHROPIC_BASE_URL": stub.url,
+                    "ANTHROPIC_API_KEY": KEY,
+                    "TERM": "xterm-256color",
+                }
+            ),
+            cwd=str(home.project),
+            dimensions=(50, 200),
+            timeout=30,
+            encoding="utf-8",
+        )
+        try:
+            terminal.expect_exact("memory-fabric is on")
+            type_in(terminal, SAID, "memory-fabric.{1,12}remembered")
+            type_in(terminal, "notes off", "blocked.{1,12}by.{1,12}hook")
+            terminal.expect_exact("Original")
+            shown = str(terminal.before)
+        finally:
+            terminal.close(force=True)
+        return Typed(list(stub.requests), tiers(home), shown)
+
+
+def test_a_session_in_a_terminal_is_told_the_protocol_and_checks_what_was_typed(
+    typed: Typed,
+) -> None:
+    [request] = [request for request in typed.requests if request.kind == "main"]
+
+    assert PROTOCOL in request.text
+    assert "Sounds like a standing rule: note it if it is one." in request.text
+    [record] = typed.kept.records
+    assert (record.type, record.what, record.trust) == ("constraint", RULE, "user")
+    assert RULE[:-1] in typed.kept.fence
+
+
+def test_a_prompt_that_is_a_command_to_memory_shows_what_was_done(typed: Typed) -> None:
+    assert "notes are off" in " ".join(typed.shown.replace("\x1b[1C", " ").split())
