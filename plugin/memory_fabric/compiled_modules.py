@@ -64,6 +64,8 @@ class Finder:
         try:
             code = loads(memoryview(data)[HEADER_BYTES:])
         except (EOFError, ValueError, TypeError):
+            # Cut off, as on a full disk: Python would fail on it, and compile only a missing one.
+            _remove(compiled)
             return None
         # A class of importlib would have to be imported.
         loader: Any = Loader(code)
@@ -87,6 +89,13 @@ class Loader:
     def exec_module(self, module: ModuleType) -> None:
         """Run the code in the module."""
         exec(self.code, module.__dict__)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return  # then Python says what is wrong
 
 
 def _content(path: str) -> bytes:
