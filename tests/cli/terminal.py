@@ -9,6 +9,9 @@ import pexpect
 
 from cli.shell import GIVE_UP_S, Shell
 
+# How often Ctrl-C is pressed, and how long its effect is waited for.
+PRESSES, AGAIN_S = 12, 10
+
 
 def start(shell: Shell, *words: str, **variables: str) -> Any:
     """`memory-fabric` with these words on a terminal of its own, in the project's folder."""
@@ -28,3 +31,15 @@ def finish(terminal: Any) -> tuple[int, str]:
     terminal.expect(pexpect.EOF)
     terminal.close()
     return terminal.exitstatus, terminal.before
+
+
+def interrupt(terminal: Any) -> None:
+    """Press Ctrl-C at a question until the process has ended.
+
+    Python's line editor misses one that comes just before it waits for keys; people press again.
+    """
+    for _ in range(PRESSES):
+        terminal.sendintr()
+        if terminal.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=AGAIN_S) == 0:
+            return
+    raise AssertionError("Ctrl-C has no effect")

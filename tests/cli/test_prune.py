@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli.shell import Done, Shell
-from cli.terminal import finish, start
+from cli.terminal import finish, interrupt, start
 
 TABLES = ("entities", "observations", "relations", "records")
 DECISION = "Use cursor-based pagination for all list endpoints"
@@ -228,10 +228,12 @@ def test_at_a_terminal_anything_but_yes_changes_nothing(old: Shell, answer: str)
     terminal.expect("from memory")
 
     if answer == "\x03":
-        terminal.sendintr()
+        interrupt(terminal)
+        terminal.close()
+        status, said = terminal.exitstatus, terminal.before
     else:
         terminal.sendline(answer)
-    status, said = finish(terminal)
+        status, said = finish(terminal)
 
     assert status == 1 and "nothing was changed" in said
     assert old.run("export").out == before

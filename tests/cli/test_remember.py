@@ -9,6 +9,7 @@ import pexpect
 import pytest
 
 from cli.shell import Shell
+from cli.terminal import interrupt
 
 BR_11 = "Use cursor-based pagination for all list endpoints"
 
@@ -289,8 +290,7 @@ def test_who_leaves_the_question_stores_nothing(shell: Shell) -> None:
     terminal = shell.terminal("remember", "--failed", "Offset pagination on big tables")
 
     terminal.expect(r"What to do instead\? ")
-    terminal.sendintr()
-    terminal.expect(pexpect.EOF)
+    interrupt(terminal)
 
     assert shell.run("recall").status == 3
 

@@ -16,7 +16,7 @@ LAST_NUMBER = 20
 
 def marked() -> Iterator[str]:
     """Every key in a marker of a test, and every key of a story."""
-    for path in TESTS.glob("*/test_*.py"):
+    for path in TESTS.glob("*/**/test_*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.behaviour":
                 parts = (part for part in ast.walk(node) if isinstance(part, ast.Constant))

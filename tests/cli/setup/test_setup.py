@@ -14,6 +14,7 @@ import pexpect
 import pytest
 
 from cli.shell import ROOT, Shell
+from cli.terminal import interrupt
 
 LAUNCH = str(ROOT / "hooks" / "launch")
 ODD = (
@@ -365,11 +366,14 @@ def test_in_a_terminal_anything_but_a_yes_changes_nothing(
     terminal = shell.terminal("setup")
 
     terminal.expect_exact("Write it? [y/N]:")
-    if how.startswith("Ctrl"):
-        terminal.sendcontrol(how[-1].lower())
+    if how == "Ctrl-C":
+        interrupt(terminal)
     else:
-        terminal.sendline({"no": "n", "nothing": ""}[how])
-    terminal.expect(pexpect.EOF)
+        if how == "Ctrl-D":
+            terminal.sendcontrol("d")
+        else:
+            terminal.sendline({"no": "n", "nothing": ""}[how])
+        terminal.expect(pexpect.EOF)
 
     assert "memory-fabric: stopped; nothing was changed." in str(terminal.before)
     assert terminal.wait() in (1, 130, -signal.SIGINT)
