@@ -228,7 +228,7 @@ def looks_random(value: str) -> bool:
 
 
 def _kinds(text: str) -> list[str]:
-    """Of each character whether it is a digit, a capital, or something else."""
+    """The class of each character: digit, capital, or something else."""
     return ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in text]
 
 
