@@ -1,6 +1,6 @@
-"""The numbered examples of the brief (BR-1 … BR-19), each through a door that a user has.
+"""The numbered examples of the brief (BR-1 … BR-19), each through what a user can call.
 
-Those with a test elsewhere, too: BR-3 to BR-5 and BR-10 as laws of their stage (tests/fabric), BR-9
+Those with a test elsewhere, too: BR-3 to BR-5 and BR-10 as laws of their stage (tests/recall), BR-9
 in the store (tests/store).
 """
 

@@ -122,8 +122,11 @@ def measure(
     succeeded = () if query.past else succession.inherit(measured, now)
     _add_words(measured, weights, succeeded)
     _add_groups(measured)
-    for old, heir in succeeded:
-        heir.around, heir.group = max(heir.around, old.around), max(heir.group, old.group)
+    for old, successor in succeeded:
+        successor.around, successor.group = (
+            max(successor.around, old.around),
+            max(successor.group, old.group),
+        )
     _add_what_was_asked(measured, query, now)
     return measured
 
@@ -236,9 +239,9 @@ def _add_words(
     for one in measured:
         candidate = one.candidate
         one.bm25 = max(0.0, candidate.bm25) * scales[candidate.source, candidate.store]
-    for old, heir in succeeded:
-        heir.bm25 = max(heir.bm25, old.bm25)
-        heir.replaces = succession.record_of(old.candidate)
+    for old, successor in succeeded:
+        successor.bm25 = max(successor.bm25, old.bm25)
+        successor.replaces = succession.record_of(old.candidate)
     bm25_of = {one.candidate.id: one.bm25 for one in measured}
     for one in measured:
         candidate = one.candidate

@@ -45,14 +45,14 @@ def inherit(measured: Sequence[AnyMeasured], now: str) -> list[tuple[AnyMeasured
     step = [one for one in measured if successor_of(one.candidate, now)]
     for _ in range(MAX_STEPS):
         found = [
-            (old, heir)
+            (old, successor)
             for old in step
-            for heir in by_record.get(successor_of(old.candidate, now), ())
+            for successor in by_record.get(successor_of(old.candidate, now), ())
         ]
-        for old, heir in found:
-            heir.mask |= old.mask
+        for old, successor in found:
+            successor.mask |= old.mask
         pairs += found
-        step = [heir for _, heir in found if successor_of(heir.candidate, now)]
+        step = [successor for _, successor in found if successor_of(successor.candidate, now)]
     return pairs
 
 

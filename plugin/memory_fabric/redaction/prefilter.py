@@ -7,7 +7,7 @@ be older than a rule.
 from __future__ import annotations
 
 from memory_fabric.cache import Memo
-from memory_fabric.redaction.secret_signs import SIGNS, is_command_line, is_uuid
+from memory_fabric.redaction.secret_signs import NAME_PARTS, SIGNS, is_command_line, is_uuid
 from memory_fabric.text import CLOSE_FENCE, encodable
 
 TYPE_CHECKING = False
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 MAX_REMEMBERED_CHARS = 1024
 # An item of a block, and the end of its columns (recall.render).
 ITEM, COLUMNS_END = "- [", "] "
-# What the rules look for in the key of a JSON object ("author" is none).
-KEY_PARTS = "pass secret token key credential pwd _auth".split()
 
 
 def may_hold_secret(text: str) -> bool:
@@ -107,7 +105,7 @@ def _is_doubtful(value: Any) -> bool:
         return may_hold_secret(value)
     if isinstance(value, dict):
         keys = (str(key).casefold() for key in value)
-        named = any(part in key for key in keys for part in KEY_PARTS)
+        named = any(part in key for key in keys for part in NAME_PARTS)
         return named or any(_is_doubtful(part) for pair in value.items() for part in pair)
     if is_command_line(value) and may_hold_secret(" ".join(value)):
         return True

@@ -11,6 +11,7 @@ import math
 import re
 from functools import cache
 
+from memory_fabric.redaction.secret_signs import NAME_PARTS
 from memory_fabric.redaction.secret_words import NAMES as EVERY_NAME
 
 NAMES = (
@@ -19,7 +20,6 @@ NAMES = (
     r"(?:account|shared|storage|master|license|service|deploy|webhook)[_-]?key|pwd|"
     r"(?<=_)pass(?![a-z])|(?<=db)pass(?![a-z])|(?<![a-z])_auth(?![a-z])"
 )
-NAME_PARTS = "pass secret token key credential pwd _auth".split()
 # What may follow in a name: `tokens`, `token_2`, `secretKey`; not `tokenizer`, `secretary`.
 ENDINGS = r"(?:[_-][\w-]{0,20}|(?-i:(?<=[a-z])[A-Z])\w{0,20}|s?\d{0,3})"
 # A name that ends so tells about a secret; only what looks random is one then.
@@ -228,7 +228,7 @@ def looks_random(value: str) -> bool:
 
 
 def _kinds(text: str) -> list[str]:
-    """Of each character whether it is a digit, a capital, or something else."""
+    """The class of each character: digit, capital, or something else."""
     return ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in text]
 
 

@@ -22,7 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MIN_SECRET_CHARS = 4
+MIN_DOUBTED_CHARS = 4
+# Parts of names of secrets, also of the keys of a JSON object ("author" has none).
 NAME_PARTS = "pass secret token key credential pwd _auth".split()
 # Parts of the names of variables that the rules know beside those.
 VARIABLE_PARTS = "pw salt seed mnemonic hmac pin dsn creds pat auth sid connection".split()
@@ -338,7 +339,7 @@ def _is_strange(word: str) -> bool:
     bare = word.strip(".,;:?()[]{}<>\"'`*")
     digits = sum(c in _DIGITS for c in bare)
     is_number = not any(c.isalpha() or c in SYMBOLS for c in bare)
-    if len(bare) < MIN_SECRET_CHARS or (is_number and digits < MIN_SECRET_CHARS):
+    if len(bare) < MIN_DOUBTED_CHARS or (is_number and digits < MIN_DOUBTED_CHARS):
         return False
     return digits > 0 or any(c in SYMBOLS for c in bare)
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
+MARK, MAX_MARK_CHARS = "[redacted: ", 40
 
 
 def without_stated(text: str) -> str:
@@ -101,7 +102,14 @@ def without_stated(text: str) -> str:
         is_secret = is_strong(value) or (" " in match.group() and _is_word_of_account(value))
         if is_secret and not is_known_form(value):
             spans.append(match.span(2))
-    return without(text, spans)
+    return without(text, [span for span in spans if not _is_in_mark(text, span[0])])
+
+
+def _is_in_mark(text: str, place: int) -> bool:
+    """Return True inside a mark that an earlier step or pass left, such as `[redacted: secret]`."""
+    begin = text.rfind(MARK, max(0, place - MAX_MARK_CHARS), place)
+    end = text.find("]", begin + len(MARK), begin + MAX_MARK_CHARS) if begin >= 0 else -1
+    return begin < place <= end and text[begin + len(MARK) : end].replace(" ", "").isalpha()
 
 
 def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[tuple[int, int]]:

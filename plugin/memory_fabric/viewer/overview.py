@@ -79,7 +79,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All of it: nodes as they were created, records and steps newest first.
+    """The whole memory: nodes as they were created, records and steps newest first.
 
     `about` has for a record's id the numbers of its entities, `left_out` how many of each are not
     here.

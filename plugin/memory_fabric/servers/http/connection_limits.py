@@ -52,16 +52,16 @@ class ConnectionPool:
         return True
 
     def left(self, one: PatientProtocol) -> None:
-        """It is closed."""
+        """Remove a closed connection."""
         self._open.discard(one)
         self._waiting.pop(one, None)
 
     def asked(self, one: PatientProtocol) -> None:
-        """Its request is here as a whole."""
+        """Mark the connection as busy: its whole request has arrived."""
         self._waiting.pop(one, None)
 
     def waits(self, one: PatientProtocol) -> None:
-        """It was answered, and may ask again."""
+        """Mark the connection as idle after its answer."""
         if one in self._open:
             self._waiting.setdefault(one)
 
@@ -71,9 +71,9 @@ class PatientProtocol(H11Protocol):
     reads the answer.
     """
 
-    def __init__(self, room: ConnectionPool, **given: Any) -> None:
+    def __init__(self, pool: ConnectionPool, **given: Any) -> None:
         super().__init__(**given)
-        self._room = room
+        self._pool = pool
         self._ending: asyncio.TimerHandle | None = None
         self._unread_ending: asyncio.TimerHandle | None = None
         self._unread_bytes = 0
@@ -81,14 +81,14 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request, where there is room."""
         super().connection_made(transport)
-        if not self._room.entered(self):
+        if not self._pool.entered(self):
             transport.write(_NO_ROOM)
             transport.close()
             return
         self._wait_or_not()
 
     def data_received(self, data: bytes) -> None:
-        """Part of a request, or several."""
+        """Take part of a request, or several requests."""
         super().data_received(data)
         self._wait_or_not()
         if self._answered_early():
@@ -98,13 +98,13 @@ class PatientProtocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
-        self._room.waits(self)
+        self._pool.waits(self)
         super().on_response_complete()
         self._wait_or_not()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
-        self._room.left(self)
+        self._pool.left(self)
         super().connection_lost(exc)
         self._stop_waiting()
         self._stop_reading()
@@ -116,7 +116,7 @@ class PatientProtocol(H11Protocol):
             self._unread_ending = self.loop.call_later(READING_S, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It has read."""
+        """Stop the timer: the client has read its answer."""
         super().resume_writing()
         self._stop_reading()
 
@@ -142,7 +142,7 @@ class PatientProtocol(H11Protocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
             if not self.cycle.more_body:
-                self._room.asked(self)
+                self._pool.asked(self)
         elif self._ending is None and not self.transport.is_closing():
             self._ending = self.loop.call_later(ASKING_S, self._end)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Rate:
-    """So many requests a second for each holder of a key, and as many at once after a pause.
+    """Requests per second allowed for each API key, and the burst after a pause.
 
     Holders are keys that fit, and nobody: strangers make no buckets.
     """

@@ -60,7 +60,7 @@ class Batch:
         self._awaited = 1
 
     def await_one(self) -> None:
-        """One more answer will come."""
+        """Count one more answer to wait for."""
         with self._lock:
             self._awaited += 1
 
