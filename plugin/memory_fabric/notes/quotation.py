@@ -49,8 +49,8 @@ _MACHINE = (
 )
 # How these names begin: most prompts with a tag have none of them, and compile nothing.
 _MACHINE_NAMES = (
-    "pasted", "task-", "local-", "command-", "bash-", "memory-fabric", "system-", "ide_", "attached",
-    "file_", "tool_", "user-", "private",
+    "pasted", "task-", "local-", "command-", "bash-", "memory-fabric", "system-", "ide_",
+    "attached", "file_", "tool_", "user-", "private",
 )  # fmt: skip
 _TAG = rf"<(/?)({_MACHINE})\b[^<>]{{0,300}}>"
 _COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
