@@ -6,7 +6,9 @@
     python3 benchmarks/histories.py --out DIR --verdicts VERDICTS [--points POINTS] [--notes NOTES]
 
 The forms of FILE and NOTES are in histories_replay.py. A note may hold `{id:words}`: the id that a
-hook told last on a line with these words; if none did, the run fails and names the line.
+hook told last on a line with these words; if none did, the run fails and names the line. Notes that
+were written from packets of another run may name ids that this one never told: with `--lenient`
+such a field, or `Dropped:` line, is left out and printed.
 
 DIR gets a folder for each project (log of all events, records, candidates, entities, relations,
 MEMORY.md, all records as text) and `items.jsonl` for a judge, who must not see `keys.jsonl`,
@@ -100,7 +102,9 @@ def _project(
 ) -> Items:
     began = time.monotonic()
     folder = os.path.join(os.path.abspath(options.out), project.replace("/", "+"))
-    replay = Replay(folder, project, os.path.abspath(options.plugin), options.clock)
+    replay = Replay(
+        folder, project, os.path.abspath(options.plugin), options.clock, lenient=options.lenient
+    )
     for number, session in enumerate(sessions):
         chosen = only is None or (project, session["path"]) in only
         chosen &= any(turn["blocks"] for turn in session["turns"])
@@ -171,6 +175,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--out", required=True, metavar="DIR", help="what was stored and told, and items to judge")
     add("--project", action="append", metavar="NAME", help="only this one; may be repeated")
     add("--notes", metavar="FILE", help="lines that the assistant adds to its answers")
+    add("--lenient", action="store_true", help="leave out what names an id that was not told")
     add("--packets", metavar="DIR", help="write each turn for a writer of notes")
     add("--sessions-from", type=int, default=0, metavar="N", help="first session with packets")
     add("--sessions-to", type=int, metavar="N", help="stop before this session of each project")

@@ -37,7 +37,6 @@ TABLES = {
 PROMPT_CHARS, ANSWER_CHARS, SESSION_CHARS = 2000, 3000, 5000
 # Turns before a prompt that a judge of its injection sees.
 TURNS_BEFORE = 3
-NOTE_SOURCES = ("note", "notes")
 # Records that are no statement that was stored: they have figures of their own.
 APART = ("session", "candidate")
 FIXES = ("solution", "fix", "problem")
@@ -201,7 +200,7 @@ def source_of(row: Mapping[str, Any]) -> str:
         return "candidate"
     if row["type"] == "session":
         return "session"
-    if row["source"] in NOTE_SOURCES:
+    if "noted" in json.loads(row["body"] or "{}").get("evidence", {}):
         return f"note, {row['trust']}'s trust"
     if row["type"] in FIXES and row["trust"] != "user":
         return "fix"

@@ -12,6 +12,7 @@ import gzip
 import json
 import os
 import random
+import re
 import shutil
 import sqlite3
 import uuid
@@ -27,6 +28,8 @@ NOT_TYPED = ("[Request interrupted", "<local-command", "<command-name>", "Caveat
 # Between sessions and between prompts whose time is not known.
 BETWEEN_SESSIONS_S, BETWEEN_PROMPTS_S, BEFORE_END_S = 600, 180, 30
 CHARS_PER_TOKEN = 4
+# A field of a note that holds nothing but an id which this run did not tell.
+UNRESOLVED_FIELD = re.compile(r"\s*\b(?:Instead of|From): *\[?\{id:[^{}]*\}\]?\.?")
 # A tool's output, the middle left out, where a reader judges or writes notes.
 OUTPUT_CHARS, INPUT_CHARS = 600, 300
 
@@ -113,8 +116,11 @@ def picked(sessions: Sequence[Session], tokens: int, seed: int) -> set[tuple[str
 class Replay:
     """One project's sessions in order, with a log line for each event."""
 
-    def __init__(self, folder: str, project: str, plugin: str, clock: str) -> None:
+    def __init__(
+        self, folder: str, project: str, plugin: str, clock: str, *, lenient: bool = False
+    ) -> None:
         shutil.rmtree(folder, ignore_errors=True)
+        self._lenient = lenient
         self.folder, self.project, self.ids = folder, project, Ids()
         self.hooks = Hooks(folder, project, plugin, clock)
         self._seen: set[str] = set()
@@ -157,7 +163,7 @@ class Replay:
         return "", told.context
 
     def _answer(self, turn: Turn, here: Mapping[str, Any], notes: Notes) -> None:
-        lines = [self._resolved(line, notes.where, here) for line in notes.lines]
+        lines = [x for x in (self._resolved(x, notes.where, here) for x in notes.lines) if x]
         blocks = with_lines(turn["blocks"], lines)
         last = self.hooks.answer(blocks)
         if blocks:
@@ -168,7 +174,11 @@ class Replay:
             return self.ids.resolved(line)
         except Unresolved as error:
             place = f"{self.project}, {here['path']}, prompt {here['place']}"
-            raise Unresolved(f"{where} ({place}): no id was told with “{error}”: {line}") from error
+            text = f"{where} ({place}): no id was told with “{error}”: {line}"
+            if not self._lenient:
+                raise Unresolved(text) from error
+            print(f"left out: {text}", flush=True)
+            return UNRESOLVED_FIELD.sub("", line) if line.startswith("Noted") else ""
 
     def _fire(self, event: str, about: Mapping[str, Any], **fields: object) -> Told:
         told = self.hooks.fire(event, **fields)

@@ -18,7 +18,8 @@ from histories_items import cut_around  # noqa: E402
 
 PROJECT = "ines/boats"
 MONDAY, TUESDAY = "monday.md", "tuesday.md"
-DECIDED = "We decided to use PostgreSQL instead of SQLite for the berths because SQLite locks."
+DECIDED = "Remember that the berths are stored in PostgreSQL because SQLite locks."
+COUNT = "No, never count the guest berths of the north pier, only those of members."
 ANSWERED = "Understood. We decided to keep the berths in a table of their own."
 CONVERSATION = [
     {
@@ -29,7 +30,7 @@ CONVERSATION = [
             {"at": None, "prompt": DECIDED, "blocks": [{"type": "text", "text": ANSWERED}]},
             {
                 "at": None,
-                "prompt": "Count the berths of the north pier.",
+                "prompt": COUNT,
                 "blocks": [
                     {"type": "text", "text": "Counting."},
                     {
@@ -85,8 +86,16 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def replayed(data: Path) -> Path:
-    run("--data", data, "--out", data.parent / "out", "--packets", data.parent / "packets")
+def noted(data: Path) -> Path:
+    """A file with one note, which the second session is told at its start."""
+    line = "Noted decision: The crane of the north pier is booked by letter."
+    return write(data.parent / "noted.jsonl", note(MONDAY, 0, line))
+
+
+@pytest.fixture(scope="module")
+def replayed(data: Path, noted: Path) -> Path:
+    out = ("--out", data.parent / "out", "--packets", data.parent / "packets")
+    run("--data", data, *out, "--notes", noted)
     return data.parent
 
 
@@ -109,11 +118,17 @@ def test_a_replay_calls_the_hooks_of_every_session_in_order(replayed: Path) -> N
 def test_items_show_what_was_stored_and_told_with_where_it_came_from(replayed: Path) -> None:
     items = lines_of(replayed / "out" / "items.jsonl")
 
-    record = next(i for i in items if i["text"].startswith("decision: We decided to use Post"))
+    record = next(i for i in items if i["text"].startswith("note: The berths are stored in Post"))
     start = next(i for i in items if i["kind"] == "session_start")
+    about = next(
+        k
+        for k in lines_of(replayed / "out" / "keys.jsonl")
+        if k.get("place") == 0 and "note" in k["source"]
+    )
     assert record["kind"] == "record"
+    assert about["source"] == "note, assistant's trust"
     assert DECIDED in record["context"]
-    assert "berths" in start["text"]
+    assert "crane" in start["text"]
     assert "Session 2 of the project, prompt 1" in start["context"]
 
 
@@ -137,8 +152,10 @@ def test_items_do_not_tell_what_kind_of_run_they_come_from(replayed: Path) -> No
     assert record[-8:] not in json.dumps(items)
 
 
-def test_items_of_two_replays_have_the_same_ids(replayed: Path, data: Path, tmp_path: Path) -> None:
-    run("--data", data, "--out", tmp_path, "--seed", 7)
+def test_items_of_two_replays_have_the_same_ids(
+    replayed: Path, data: Path, noted: Path, tmp_path: Path
+) -> None:
+    run("--data", data, "--out", tmp_path, "--seed", 7, "--notes", noted)
 
     again = {item["text"]: item["id"] for item in lines_of(tmp_path / "items.jsonl")}
     first = {item["text"]: item["id"] for item in lines_of(replayed / "out" / "items.jsonl")}
@@ -154,7 +171,7 @@ def test_a_packet_holds_nothing_after_its_turn(replayed: Path) -> None:
     first, second, third = texts.values()
     assert DECIDED in first
     assert "Understood." in first
-    assert "north pier" not in first
+    assert "guest berths" not in first
     assert "concurrent writes" not in first + second
     assert "concurrent writes" in third
 
@@ -177,18 +194,22 @@ def test_sessions_from_leaves_out_earlier_packets(data: Path, tmp_path: Path) ->
     assert [e["path"] for e in lines_of(packets / "index.jsonl")] == [TUESDAY]
 
 
-def test_stretches_draw_sessions_that_fit_for_packets_and_items(data: Path, tmp_path: Path) -> None:
+def test_stretches_draw_sessions_that_fit_for_packets_and_items(
+    data: Path, noted: Path, tmp_path: Path
+) -> None:
     packets = tmp_path / "packets"
-    fits_only_tuesday = ("--stretches", 30)
-    run("--data", data, "--out", tmp_path / "out", "--packets", packets, *fits_only_tuesday)
+    drawn = ("--stretches", 30, "--notes", noted)  # only Tuesday fits
+    run("--data", data, "--out", tmp_path / "out", "--packets", packets, *drawn)
 
     keys = lines_of(tmp_path / "out" / "keys.jsonl")
     assert [e["path"] for e in lines_of(packets / "index.jsonl")] == [TUESDAY]
     assert {key["path"] for key in keys} == {TUESDAY}
 
 
-def test_a_sample_is_drawn_from_each_kind_and_stated(data: Path, tmp_path: Path) -> None:
-    ran = run("--data", data, "--out", tmp_path, "--sample", 1, "--seed", 3)
+def test_a_sample_is_drawn_from_each_kind_and_stated(
+    data: Path, noted: Path, tmp_path: Path
+) -> None:
+    ran = run("--data", data, "--out", tmp_path, "--sample", 1, "--seed", 3, "--notes", noted)
 
     items, keys = lines_of(tmp_path / "items.jsonl"), lines_of(tmp_path / "keys.jsonl")
     apart = {"session": "session record", "candidate": "candidate"}
@@ -216,10 +237,12 @@ def test_a_placeholder_that_was_never_told_fails_and_names_the_line(
 ) -> None:
     notes = write(tmp_path / "notes.jsonl", note(TUESDAY, 0, "Dropped: {id:paint the hull}"))
 
+    lenient = run("--data", data, "--out", tmp_path / "out", "--notes", notes, "--lenient")
     ran = run("--data", data, "--out", tmp_path / "out", "--notes", notes, status=1)
 
     where = f"notes.jsonl, line 1 ({PROJECT}, {TUESDAY}, prompt 0)"
     assert f"{where}: no id was told with “paint the hull”" in ran.stderr
+    assert f"left out: {where}" in lenient.stdout
 
 
 def test_notes_of_a_turn_that_does_not_exist_fail(data: Path, tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from cli.shell import Shell
+from memory_fabric import ids
 from memory_fabric.config import read_settings
 from memory_fabric.models import CONTRADICTS, Provenance, Record
 from memory_fabric.store import records
@@ -42,7 +44,7 @@ def due(shell: Shell) -> list[tuple[str, str]]:
     return [(one["kind"], one["record"]["id"]) for one in told["due"]]
 
 
-OLD = "2020-01-01T00:00:00.000Z"
+OLD, BEFORE = "2020-01-01T00:00:00.000Z", ids.timestamp(time.time() - 60)
 
 
 @pytest.fixture
@@ -50,7 +52,7 @@ def filled(memory: Memory) -> dict[str, str]:
     """Ids of one of each kind, and of what each is about."""
     mongo = put(memory, "We use MongoDB for the order archive")
     return {
-        "duplicate of": put(memory, "Deploys to staging run every night at two"),
+        "duplicate of": put(memory, "Deploys to staging run every night at two", created_at=BEFORE),
         "duplicate": put(memory, "Deploys to staging now run every night at two"),
         "stale": put(memory, "Sessions are kept in Redis", created_at=OLD, valid_from=OLD),
         "contradicted": mongo,

@@ -39,7 +39,7 @@ WALK = (
     ("memory-fabric viz", 0, ".html"),
     ("memory-fabric stale", 3, "stale"),
     ("memory-fabric prune", 3, "stale"),
-    ("memory-fabric candidates", 0, ""),
+    ("memory-fabric review", 0, ""),
     ("memory-fabric why ID", 0, "said by"),
     ("memory-fabric history", 0, "PostgreSQL"),
     ("memory-fabric forget ID", 0, "would be forgotten"),

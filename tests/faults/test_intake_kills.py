@@ -64,14 +64,14 @@ print(seen[0], flush=True)
 )
 TEXTS = (
     Ingest(
-        "We use Redis for sessions.\n---\nWe switched from Redis to Valkey for sessions.",
+        "We use Redis for sessions.\n---\nNoted rule: Valkey keeps the sessions. When: pytest",
         ("Kafka (also called the bus) carries all events because Rabbit lost some",),
         session_id="s1",
         domain="ops",
         project="shop",
     ),
     Ingest(
-        "We switched from Redis to Valkey for sessions.\n---\nNever deploy on Fridays.",
+        "Noted rule: Valkey keeps the sessions. When: pytest\n---\nNever deploy on Fridays.",
         ("Kafka carries all events",),
         session_id="s1",
         domain="ops",
@@ -144,7 +144,7 @@ def test_a_worker_killed_between_any_two_steps_leaves_what_an_undisturbed_one_do
     assert 20 < points < MOST_POINTS
     assert [row[1] for row in undisturbed["intake"]] == ["done", "done"]
     assert len(undisturbed["turns"]) == 3
-    assert any(record.superseded_by for record in undisturbed["records"])
+    assert any(record.evidence for record in undisturbed["records"])
     first, stride = first_and_stride()
     for fatal in range(first, points + 1, stride):
         put_back(world, kept)

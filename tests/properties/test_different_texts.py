@@ -78,6 +78,7 @@ def test_names_that_differ_in_one_character_are_two_records(
 ) -> None:
     texts = [sentence.format(name) for name in pair]
     assume(same_form(texts[0]) != same_form(texts[1]))
+    assume(pair[1][0] != "-")  # "-api" in a question leaves api out
 
     with TemporaryDirectory() as folder:
         kept, found = stored(Path(folder), texts)

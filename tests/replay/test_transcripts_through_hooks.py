@@ -16,7 +16,7 @@ from memory_fabric.dispatcher import HANDLERS
 from replay.hook_runner import HookResult, HookRunner
 from replay.test_fails_open import assert_open, obey_permissions
 
-FOUND = "The root cause was that the connection pool was never closed."
+FOUND = "Noted fix: Requests hang when the connection pool is never closed."
 TURNS = 60
 
 
@@ -79,7 +79,7 @@ def test_what_cannot_be_read_stops_no_hook_and_is_told_once(
 
     assert "cannot be read" in (first.reply or {}).get("systemMessage", "")
     assert again.reply is None
-    assert rows(hooks, "SELECT type FROM records") == [("problem",)]
+    assert rows(hooks, "SELECT type FROM records") == [("solution",)]
     assert sum("cannot be read" in entry for entry in hooks.log) == 1
 
 
