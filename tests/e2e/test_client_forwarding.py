@@ -18,7 +18,7 @@ from memory_fabric.store import spool
 
 pytestmark = pytest.mark.e2e
 
-SAID = "We decided to use PostgreSQL for the ledger because analytics needs window functions."
+SAID = "Noted decision: PostgreSQL is used for the ledger. Why: analytics needs window functions."
 COMPACTED = "The user decided to keep invoices for ten years because the tax office asks for it."
 COMPACT = "/compact keep it short"
 

@@ -183,7 +183,8 @@ def test_what_the_user_says_closes_what_others_said_and_stays_so(ann: Person) ->
     theirs = claim("Use MongoDB for the ledger", entities=[["MongoDB", "technology"]])
     plant(ann, theirs)
     ann.starts("new")
-    ann.works("We moved the ledger from MongoDB to Postgres because of constraints.", "new")
+    [over] = ann.records("trust = 'foreign'")
+    ann.json("remember", "Use Postgres for the ledger", "--instead-of", over.id)
     [over] = ann.records("trust = 'foreign'")
     assert over.superseded_by
 
