@@ -21,6 +21,7 @@ from histories_told import (
     Ids,
     block_parts,
     covered,
+    folded,
     memories_of,
     without_fences,
     words_of,
@@ -134,8 +135,17 @@ class Items:
         place = None if row["type"] == "session" else self._place(row, path)
         entry = {"path": path, "place": place}
         if place is not None:
-            return entry, exchange(turns[place], f"{row['what']} {row['why']}")
+            shown = exchange(turns[place], f"{row['what']} {row['why']}")
+            return entry, "\n\n".join([*self._quoted(row, turns[place]), shown])
         return entry, middle_cut("\n\n".join(map(exchange, turns)), SESSION_CHARS)
+
+    def _quoted(self, row: Row, noted: Mapping[str, Any]) -> list[str]:
+        """Return the turn that a record quotes, if it was not the one in which it was noted."""
+        words = folded(json.loads(row["body"] or "{}").get("evidence", {}).get("quotation", ""))
+        if not words or words in folded(noted["prompt"]):
+            return []
+        turns = (turn for session in self._sessions.values() for turn in session["turns"])
+        return [f"Earlier:\n{exchange(t)}" for t in turns if words in folded(t["prompt"])][:1]
 
     def _place(self, row: Row, path: str) -> int | None:
         """Return the place of the turn that a record's time is in, else of the event it came with:

@@ -208,11 +208,13 @@ def memory_md(hooks: Hooks) -> str:
 
 
 def with_lines(blocks: Sequence[Block], lines: Sequence[str]) -> list[Block]:
-    """Return the answer with the lines at the end of its last text."""
+    """Return the answer with the lines at the end of its last text, or behind it if that was cut
+    inside a code fence.
+    """
     if not lines:
         return list(blocks)
     added = "\n".join(lines)
-    if blocks and blocks[-1]["type"] == "text":
+    if blocks and blocks[-1]["type"] == "text" and blocks[-1]["text"].count("```") % 2 == 0:
         last = {"type": "text", "text": f"{blocks[-1]['text']}\n\n{added}"}
         return [*blocks[:-1], last]
     return [*blocks, {"type": "text", "text": added}]

@@ -77,6 +77,8 @@ def test_parts_around_an_ellipsis_are_found_in_order() -> None:
 
     assert reason(sentence, "invoices keep their numbers … they are never deleted", prompt) == ""
     assert reason(sentence, "invoices keep their numbers [...] never deleted", prompt) == ""
+    assert reason(sentence, 'invoices keep their numbers", "they are never deleted', prompt) == ""
+    assert reason(sentence, "invoices keep their numbers” and “never deleted", prompt) == ""
     assert reason(sentence, "they are never deleted … invoices keep their numbers", prompt)
 
 

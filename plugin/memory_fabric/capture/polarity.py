@@ -28,6 +28,7 @@ _LEFT = (
     r"phas(?:e|ed|es|ing) out|rid of|away from|off of|mov(?:e|ed|es|ing) off|"
     r"(?:mov|migrat|switch|port|chang|transition|convert)\w* (?:\S+ ){0,4}?from|"
     r"replac\w+|supersed\w+|swap\w*|quit|stop(?:s|ped|ping)?|(?:we|have|has|team) left|"
+    r"disabl\w*|switch\w* off|deshabilit\w*|desactiv\w*|deaktiv\w*|désactiv\w*|"
     r"leav(?:e|es|ing)|sunset\w*|uninstall\w*|delet\w+|scrap(?:ped|s)?|"
     r"discontinu\w+|revert\w*|roll\w* back|g[ia]v\w+ up|"
     r"abgelehnt|verworfen|verwerfen|verzicht\w+|abschaff\w+|abgeschafft|entfern\w+|entfällt|raus|"

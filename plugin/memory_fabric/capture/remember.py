@@ -14,7 +14,7 @@ from memory_fabric.language.vocabulary import entity_type
 from memory_fabric.models import STORED_FROM, Entity, Provenance, Record, Relation, record_type
 from memory_fabric.store.graph import entities_by_key
 from memory_fabric.store.memory import USER_SCOPES
-from memory_fabric.text import cut, name_key, without_controls
+from memory_fabric.text import cut, name_key, without_controls, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,19 @@ if TYPE_CHECKING:
 MAX_TEXT_CHARS = 16 << 10
 # The types of entities in "the project chose X".
 CHOSEN_TYPES = frozenset(("technology", "pattern", "tool", "component"))
+# Words near a name that say that it is taken.
+_CHOOSING_BEFORE = frozenset(
+    """use uses used using with via on in to by adopt adopted adopting choose chose chosen pick
+    picked picking select selected prefer standardize standardise stay keep keeps take takes took go
+    run runs nutzen nutzt nehmen nimmt verwenden verwendet mit auf zu über con en usa usar usamos
+    usaremos utilizar utiliza elegimos elegido avec sur utilise utiliser utilisons prend choisi com em
+    no na usamos escolhemos escolhido""".split()
+)
+_CHOOSING_BEHIND = frozenset(
+    """for is are was carries handles keeps stores für ist para es pour est é instead over verwendet
+    genutzt verwenden nutzen nehmen""".split()
+)
+WORDS_AROUND = 2
 
 
 def trust_for(settings: Settings, stated: str) -> str:
@@ -141,7 +154,7 @@ def joined_to_project(record: Record, memory: Memory) -> Record:
         ),
         "",
     )
-    if not chosen or not _is_taken(record.what, chosen):
+    if not chosen or not (_is_taken(record.what, chosen) and _is_chosen(record.what, chosen)):
         return record
     name = record.project or memory.project.name
     return record._replace(
@@ -157,12 +170,38 @@ def _is_taken(text: str, name: str) -> bool:
     return not (is_denied(clause) or is_left(clause))
 
 
+def _is_chosen(text: str, name: str) -> bool:
+    """Return True if the words around a name say that it is taken, or the text begins with it.
+
+    Many decisions are about a thing that was not chosen in them: "REST is secured by …".
+    """
+    at = text.lower().find(name.lower())
+    if at < 0:
+        return True
+    before, behind = text[:at], text[at + len(name) :]
+    if not f"{before[-1:]}{behind[:1]}".isascii():
+        return True  # a script without spaces
+    words_before = words(before)
+    return (
+        not words_before
+        or not _CHOOSING_BEFORE.isdisjoint(words_before[-WORDS_AROUND:])
+        or not _CHOOSING_BEHIND.isdisjoint(words(behind)[:WORDS_AROUND])
+    )
+
+
 def _is_a_thing(name: str) -> bool:
     """Return True for a known thing, or a name written like one.
 
-    Plain capitals may be a town, a person or a company.
+    Plain capitals may be a town, a person or a company; files and environment variables are chosen
+    by nobody.
     """
-    return bool(entity_type(name)) or not name.replace(" ", "").isalpha() or name.islower()
+    if entity_type(name):
+        return True
+    is_file = "." in name and not name.endswith(".")
+    is_variable = name.isupper() and "_" in name
+    return (
+        not is_file and not is_variable and (not name.replace(" ", "").isalpha() or name.islower())
+    )
 
 
 def _bounded(record: Record) -> Record:

@@ -54,7 +54,8 @@ _MACHINE_NAMES = (
 )  # fmt: skip
 _TAG = rf"<(/?)({_MACHINE})\b[^<>]{{0,300}}>"
 _COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
-_ELISION = r"[\[(]\s?(?:…|\.{3})\s?[\])]|…|\.{3,5}"
+# Also between quotations: `"use pnpm" and "never npm"`.
+_ELISION = r"[\[(]\s?(?:…|\.{3})\s?[\])]|…|\.{3,5}|[\"”»]\s?(?:[,;&/+]|and|und|y|et)?\s?[\"“«„]"
 # Ends of sentences; "no," answers what was said before, and denies nothing behind it.
 _SENTENCE_END = r"[.!?](?=\s|\Z)|[。！？;；\n]|\b(?:no|nope|nah|nein|non|não|нет)\s?[,:–—-]"
 _CLAUSE_END = (
