@@ -31,8 +31,8 @@ _CHOOSING_BEFORE = frozenset(
     """use uses used using with via on in to by adopt adopted adopting choose chose chosen pick
     picked picking select selected prefer standardize standardise stay keep keeps take takes took go
     run runs nutzen nutzt nehmen nimmt verwenden verwendet mit auf zu über con en usa usar usamos
-    usaremos utilizar utiliza elegimos elegido avec sur utilise utiliser utilisons prend choisi com em
-    no na usamos escolhemos escolhido""".split()
+    usaremos utilizar utiliza elegimos elegido avec sur utilise utiliser utilisons prend choisi com
+    em no na usamos escolhemos escolhido""".split()
 )
 _CHOOSING_BEHIND = frozenset(
     """for is are was carries handles keeps stores für ist para es pour est é instead over verwendet
