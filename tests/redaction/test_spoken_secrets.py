@@ -55,6 +55,7 @@ SENTENCES = {
         "pass is {}, user is bob",
         'password="{}"',
         "admin / {}",
+        "let's use sa / {}",
         "admin : {}",
         "PASSWORD  {}",
         "- password: {}",

@@ -40,7 +40,7 @@ _REASON = (
     r"porque|ya que|para que|puesto que|parce que|car|afin (?:de|que)|puisque|pois|já que)\s+|"
     r"as (?=(?:it|this|that|they|we|there)\b)|so (?=(?:we|it|they|users?|nothing|no one) (?:can|"
     r"could|don't|doesn't|won't|never|stay|keep|always)\b)|to (?=(?:avoid|prevent|keep|reduce|"
-    r"ensure|make|be|improve|simplify|minimi[sz]e|allow|guarantee|save|protect|shrink|stop)\b)|"
+    r"ensure|make|improve|simplify|minimi[sz]e|allow|guarantee|save|protect|shrink|stop)\b)|"
     r"da (?=(?:wir|es|das|die|der|sie)\b)|para (?=(?:evitar|que|não)\b))|"
     r"[，,]?\s?(?:因为|以避免|以便|"
     r"，由于)|때문에 |왜냐하면 |なぜなら"

@@ -355,7 +355,7 @@ def _may_state_pair(folded: str) -> bool:
 
 ACCOUNTS = (
     "admin administrator root user guest test demo postgres mysql ubuntu oracle sysadmin operator "
-    "superuser"
+    "superuser sa"
 ).split()
 # In a sentence only a password is a plain word; "requires tokens for all" tells nothing.
 _PASSWORD_PARTS = frozenset(("pass", "pwd"))
