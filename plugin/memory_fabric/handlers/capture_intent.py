@@ -54,8 +54,11 @@ def _keeping(event: Event, context: RequestContext, prompt: str) -> Callable[[],
         # late: after the reply is out
         from memory_fabric.notes.quotation import typed_words
         from memory_fabric.redaction.prefilter import without_secrets
+        from memory_fabric.session.turn_notes import is_checked
         from memory_fabric.store import prompts
 
+        if not is_checked(context.memory.settings):
+            return  # nobody's words, which no note may quote
         text = without_secrets(typed_words(prompt))
         if text:
             prompts.add(context.memory.session_database(), event.session, text, context.now)

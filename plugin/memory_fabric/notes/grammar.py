@@ -285,7 +285,7 @@ def _note(kind: str, body: str) -> Note | None:
         return None
     if bare.startswith("<") and bare.endswith(">"):
         return None  # a placeholder, as in the protocol
-    quotation, candidate = _source(values.get("from", ""))
+    quotation, candidate = source(values.get("from", ""))
     if len(body) - len(quotation) > MAX_NOTE_CHARS:
         return None
     return Note(
@@ -346,7 +346,7 @@ def _close(value: str) -> int:
     return last
 
 
-def _source(value: str) -> tuple[str, str]:
+def source(value: str) -> tuple[str, str]:
     """Return the quotation of `From:`, or "" and the id of a candidate.
 
     A quotation that is not closed was cut off, so it proves nothing. Words without quotation marks

@@ -50,6 +50,20 @@ class Said(Value):
     times: tuple[str, ...] = ()
 
 
+class Earned(Value):
+    """The trust of a note by the user's words, with the quotation that earns it.
+
+    `agreed` means that the user only agreed to the assistant's proposal; `at` is the time of the
+    words. `candidate` is the one that the note names.
+    """
+
+    trust: str = "assistant"
+    quotation: str = ""
+    agreed: bool = False
+    at: str = ""
+    candidate: Record | None = None
+
+
 class Kept(Value):
     """The result for one note or `Dropped:` line.
 
@@ -95,9 +109,7 @@ def keep(
 
 
 def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None:
-    candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
-    known = (memory.project.name,) if memory.project else ()
-    trust, quotation, agreed = _trust(note, said, candidate, known)
+    trust, quotation, agreed, at, candidate = earned(memory, note, said)
     by = by._replace(trust=trust if by.trust == "user" else by.trust)
     text, why = without_secrets(one_line(note.text)), without_secrets(note.why)
     everywhere = note.everywhere and by.trust == "user" and says_everywhere(quotation)
@@ -119,7 +131,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         outcome="success" if note.kind == "fix" else "neutral",
         scope="user" if everywhere else "team",
         evidence=evidence,
-        valid_from=_said_at(note, said, known) if quotation else said.at,
+        valid_from=at,
     )
     targets = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     closing = [old for old in targets if _may_replace(by.trust, old)]
@@ -135,6 +147,15 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     if stored is None:
         return None
     return Kept(stored, is_new, tuple(closing), tuple(against))
+
+
+def earned(memory: Memory, note: Note, said: Said) -> Earned:
+    """Return the trust that a note earns by its quotation or its candidate."""
+    candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
+    known = (memory.project.name,) if memory.project else ()
+    trust, quotation, agreed = _trust(note, said, candidate, known)
+    at = _said_at(note, said, known) if quotation else said.at
+    return Earned(trust, quotation, agreed, at, candidate)
 
 
 def _trust(
