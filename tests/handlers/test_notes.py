@@ -113,6 +113,26 @@ class TestTrust:
 
 
 class TestKeeping:
+    @pytest.mark.parametrize(
+        ("said", "kept"),
+        [
+            ("Invoices are kept for ten years.", "Invoices are kept for ten years"),
+            ("发票保存十年。", "发票保存十年"),
+            ("請求書は十年保存する｡", "請求書は十年保存する"),
+            ("चालान दस साल रखे जाते हैं।", "चालान दस साल रखे जाते हैं"),
+            ("Invoices are never deleted!", "Invoices are never deleted!"),
+            ("Invoices are kept, and so on...", "Invoices are kept, and so on..."),
+            ("Invoices are kept in `/var/in.`", "Invoices are kept in `/var/in.`"),
+        ],
+    )
+    def test_the_final_full_stop_is_not_kept(
+        self, client: SimulatedClient, said: str, kept: str
+    ) -> None:
+        stop(client, f"Noted rule: {said} Why: the law")
+
+        record = only(client)
+        assert (record.what, record.why) == (kept, "the law")
+
     def test_prose_makes_nothing(self, client: SimulatedClient) -> None:
         prose = "We decided to use Redis because it is fast. The root cause was the pool size."
         client.say("user", "Go on.")

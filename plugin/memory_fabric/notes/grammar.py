@@ -62,7 +62,7 @@ _SPANS = (
 _OPEN_SPAN = r"“[^”\"]*\Z|«[^»]*\Z|„[^“”\"]*\Z|「[^」]*\Z|『[^』]*\Z|`[^`]*\Z"
 _TOKEN = rf"(?P<span>{_SPANS})|{_FIELD}"
 # A field begins after these; white space and emphasis between do not count.
-_BOUNDARY = ".;!?…。；！？．\"”“»«’'」』\n"
+_BOUNDARY = ".;!?…。；！？．｡।॥۔։።\"”“»«’'」』\n"
 _CLOSINGS = {
     '"': '"”', "“": "”“\"", "„": "“”\"", "”": "”", "«": "»", "»": "«", "‹": "›", "「": "」",
     "『": "』", "'": "'’", "‘": "’'", "`": "`",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # The most notes of one turn.
 MAX_NOTES = 5
+# Of Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and further scripts.
+FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
 # More keys of a record's evidence: when a rule applies, other words to find it by,
 # and that the user agreed to the assistant's proposal.
 WHEN, ALSO, AGREED, NOTED = "when", "also", "agreed", "noted"
@@ -111,7 +113,7 @@ def keep(
 def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None:
     trust, quotation, agreed, at, candidate = earned(memory, note, said)
     by = by._replace(trust=trust if by.trust == "user" else by.trust)
-    text, why = without_secrets(one_line(note.text)), without_secrets(note.why)
+    text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
     everywhere = note.everywhere and by.trust == "user" and says_everywhere(quotation)
     evidence: dict[str, Any] = {NOTED: note.kind}
     evidence |= {QUOTATION: without_secrets(quotation)} if quotation else {}
@@ -182,6 +184,18 @@ def _trust(
         for prompt in said.quotable
     )
     return "assistant", "", agreed
+
+
+def without_full_stop(sentence: str) -> str:
+    """Return the sentence as one line without a final full stop; other ends, as "...", stay.
+
+    It is shown in lists, and before its reason.
+    """
+    line = one_line(sentence)
+    shorter = line[:-1].rstrip()
+    if line[-1:] not in FULL_STOPS or shorter[-1:] in FULL_STOPS:
+        return line
+    return shorter
 
 
 def _said_at(note: Note, said: Said, known: Sequence[str]) -> str:
