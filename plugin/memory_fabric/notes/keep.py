@@ -143,9 +143,9 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         record = record._replace(evidence={**evidence, CONTRADICTS: [old.id for old in against]})
     if candidate is not None:
         replaced.discard(memory, candidate, by, bury=False)
-    stored, is_new = state(
-        memory, record, by, [old.id for old in closing], echo=_was_told(memory, record, by)
-    )
+    # Words that the user typed in this session count, whatever the assistant was told.
+    echo = (candidate is not None or not quotation) and _was_told(memory, record, by)
+    stored, is_new = state(memory, record, by, [old.id for old in closing], echo=echo)
     if stored is None:
         return None
     return Kept(stored, is_new, tuple(closing), tuple(against))
