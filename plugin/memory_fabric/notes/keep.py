@@ -12,6 +12,7 @@ from memory_fabric.models import CONTRADICTS, QUOTATION, Provenance, Record
 from memory_fabric.notes import replaced
 from memory_fabric.notes.grammar import Note, parse
 from memory_fabric.notes.quotation import check, is_assent, says_everywhere, typed_words
+from memory_fabric.notes.waiting import is_closing_queued, is_queued
 from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import sessions
 from memory_fabric.store.operations.supersede_effects import OPEN
@@ -141,6 +142,8 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     against += [old for old in contradicting(memory, record) if old not in targets]
     if against:
         record = record._replace(evidence={**evidence, CONTRADICTS: [old.id for old in against]})
+    if is_queued(memory, record, by.session):
+        return Kept(record, is_new=False)
     if candidate is not None:
         replaced.discard(memory, candidate, by, bury=False)
     # Words that the user typed in this session count, whatever the assistant was told.
@@ -235,6 +238,8 @@ def _drop(memory: Memory, name: str, quoted: Sequence[Record], by: Provenance) -
         if not _may_replace("assistant", old) and not any(
             replaced.share_subject(old, record) for record in quoted
         ):
+            continue
+        if is_closing_queued(memory, old):
             continue
         now = by.at or ids.timestamp()
         link = {"id": old.id, "by": "", "at": now, "was": OPEN}
