@@ -128,6 +128,27 @@ def parse(text: str) -> Parsed:
     return Parsed(tuple(notes), tuple(dropped), unread)
 
 
+def without_notes(text: str) -> str:
+    """Return the text without its notes and `Dropped:` lines, as far as they are read."""
+    lowered = text.lower()
+    if "noted" not in lowered and "dropped" not in lowered:
+        return text
+    whole = text.splitlines()
+    lines = _shown(text)
+    kept, at = [], 0
+    while at < len(lines):
+        found = _label(lines[at])
+        if found:
+            body = _body(lines[at], *found)
+            at += 1 + _continuation(lines[at], body, lines[at + 1 : at + 1 + MAX_LINES])
+            while at < len(lines) and pattern(_FIELD_LINE).match(lines[at]):
+                at += 1
+        else:
+            kept.append(whole[at])
+            at += 1
+    return "\n".join(kept)
+
+
 def _shown(text: str) -> list[str]:
     """Return the lines of the text; empty ones for those in fences and in injected blocks.
 

@@ -17,7 +17,7 @@ from memory_fabric.redaction.prefilter import without_secrets
 from memory_fabric.store import sessions
 from memory_fabric.store.operations.supersede_effects import OPEN
 from memory_fabric.store.records import key_of
-from memory_fabric.text import one_line, same_form
+from memory_fabric.text import one_line, same_form, stem, words
 from memory_fabric.values import Value
 
 TYPE_CHECKING = False
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # The most notes of one turn.
 MAX_NOTES = 5
+# The share of common words from which a summary repeats a note.
+SAME_FROM = 0.8
 # Of Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and further scripts.
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
 # More keys of a record's evidence: when a rule applies, other words to find it by,
@@ -142,6 +144,8 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     against += [old for old in contradicting(memory, record) if old not in targets]
     if against:
         record = record._replace(evidence={**evidence, CONTRADICTS: [old.id for old in against]})
+    if by.source == "compaction" and _was_noted(memory, record, note.quotation, by.session):
+        return None
     if is_queued(memory, record, by.session):
         return Kept(record, is_new=False)
     if candidate is not None:
@@ -211,6 +215,33 @@ def _said_at(note: Note, said: Said, known: Sequence[str]) -> str:
 
 def _may_replace(trust: str, old: Record) -> bool:
     return trust == "user" or (old.trust != "user" and not old.pinned)
+
+
+def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
+    """Return True if the session noted this before, though it may have been replaced since.
+
+    A summary words it anew: the quotation is the same, or nearly all words and all numbers are.
+    """
+    earlier = memory.find_records(
+        f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL", (session,)
+    )
+    quotation = same_form(quotation)
+    own = _stems(record.what)
+    for old in earlier:
+        others = _stems(old.what)
+        shared = len(own & others)
+        if quotation and same_form(str(old.evidence.get(QUOTATION) or "")) == quotation:
+            is_same = 3 * shared >= min(len(own), len(others))
+        else:
+            has_number = any(map(str.isdigit, "".join(own ^ others)))
+            is_same = shared >= SAME_FROM * len(own | others) and not has_number
+        if is_same:
+            return True
+    return False
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, words(text)))
 
 
 def _was_told(memory: Memory, record: Record, by: Provenance) -> bool:
