@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from memory_fabric import dispatcher
+from memory_fabric.deadline import Deadline
 from memory_fabric.models import Provenance, Record
 from memory_fabric.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 from memory_fabric.store.history import demotion
@@ -339,3 +343,38 @@ def test_an_upgrade_makes_candidates_of_what_phrases_made_in_one_step(
     assert "3 memories" in told and "memory-fabric undo" in told
     assert client.command("undo", "--last", "--yes").returncode == 0
     assert [r.status for r in client.records("1")] == ["active"] * 4
+
+
+class Limited(Deadline):
+    """A deadline that is over once it was asked so many times."""
+
+    def __init__(self, asked: int) -> None:
+        super().__init__(3600)
+        self.left = asked
+
+    def is_over(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize("asked", range(0, 90, 6))
+def test_notes_for_which_no_time_is_left_are_stored_by_the_next_stop(
+    client: SimulatedClient, asked: int
+) -> None:
+    parts = ("parser", "mailer", "importer")
+    said = "\n".join(f"Noted decision: The {part} is written in Rust." for part in parts)
+    client.prompt("Go on, please.")
+    client.say("assistant", said)
+    event = {
+        "hook_event_name": "Stop",
+        "session_id": "session-1",
+        "transcript_path": str(client.transcript),
+        "cwd": str(client.project),
+        "last_assistant_message": said,
+    }
+    first = dispatcher.run(json.dumps(event).encode(), client.environ, lambda _: Limited(asked))
+    second = stop(client, "Done.")
+
+    assert sorted(r.what.split()[1] for r in client.records("1")) == sorted(parts)
+    told = first.decode() + second
+    assert [told.count(f"The {part} is written") for part in parts] == [1, 1, 1]

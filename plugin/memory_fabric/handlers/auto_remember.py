@@ -29,7 +29,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     try:
         before = last_said(memory, event.session)
         # The transcript may lag behind or be missing: the event's message is more reliable.
-        kept += take(context, event.session, [events.last_message(event)])
+        take(context, event.session, [events.last_message(event)], into=kept)
         kept += follow(context, event.session, event.transcript_path)
         end_turn(context, event.session, noted=bool(kept), before=before)
     except StoreUnavailable as error:  # the next Stop reads the transcript again

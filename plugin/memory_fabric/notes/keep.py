@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_fabric import ids
+from memory_fabric import deadline, ids
 from memory_fabric.capture.confidence import NOTE, USER_NOTE
 from memory_fabric.capture.contradiction import contradicting
 from memory_fabric.capture.known_names import KnownNames
@@ -88,8 +88,12 @@ def keep(
     by: Provenance,
     *,
     limit: int = MAX_NOTES,
+    into: list[Kept] | None = None,
 ) -> list[Kept]:
     """Store the notes in the assistant's texts of one turn; return what became of each.
+
+    The results are added to `into` one by one, so that it has them, too, if the time of the event
+    is over before the last note: then DeadlinePassed is raised.
 
     Identical lines count once. A note that holds only a secret, that repeats what is known or was
     forgotten, or that does not parse, makes nothing. Raises StoreUnavailable if a note could not
@@ -102,13 +106,16 @@ def keep(
         for note in found.notes:
             notes.setdefault((note.kind, same_form(note.text)), note)
         dropped.update(dict.fromkeys(found.dropped))
-    kept = []
+    kept = [] if into is None else into
+    until = deadline.current()
     for note in list(notes.values())[:limit]:
+        until.check("the next note")
         one = _keep(memory, note, said, by)
         if one is not None:
             kept.append(one)
     quoted = [one.record for one in kept if one.record and one.record.evidence.get(QUOTATION)]
     for name in list(dropped)[:limit]:
+        until.check("the next record to drop")
         kept += _drop(memory, name, [record for record in quoted if record.trust == "user"], by)
     return kept
 

@@ -42,11 +42,12 @@ def take(
     at: str = "",
     source: str = "assistant",
     quotable: int = QUOTABLE,
+    into: list[Kept] | None = None,
 ) -> list[Kept]:
     """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601).
 
     They were written at `at`, if that was earlier than now, and may quote the last `quotable`
-    prompts.
+    prompts. `into` is given the results, also if the time is over before the last.
     """
     if context.memory.settings.notes == "off":
         return []
@@ -62,7 +63,7 @@ def take(
         agent=context.agent_type,
         domain=context.domain.name,
     )
-    return notes.keep(context.memory, texts, said, by)
+    return notes.keep(context.memory, texts, said, by, into=into)
 
 
 def may_hold(text: str) -> bool:
