@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_fabric import events
 from memory_fabric.capture.gate import may_hear
+from memory_fabric.errors import StoreUnavailable
 from memory_fabric.notes.typed_commands import command_in
 from memory_fabric.reply import Reply
 from memory_fabric.session import notice_texts
@@ -60,7 +61,15 @@ def _keeping(event: Event, context: RequestContext, prompt: str) -> Callable[[],
         if not is_checked(context.memory.settings):
             return  # nobody's words, which no note may quote
         text = without_secrets(typed_words(prompt))
-        if text:
+        if not text:
+            return
+        try:
             prompts.add(context.memory.session_database(), event.session, text, context.now)
+        except StoreUnavailable:
+            from memory_fabric.store.health import alerts  # late: it is rare
+
+            settings = context.memory.settings
+            alerts.leave_lost_prompt((settings.home, settings.data_dir))
+            raise
 
     return keep
