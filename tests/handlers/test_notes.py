@@ -104,6 +104,17 @@ class TestTrust:
         record = only(client)
         assert (record.trust, record.domain) == ("assistant", "code_reviewer")
 
+    def test_private_words_are_no_quotation_and_their_note_is_shown(
+        self, client: SimulatedClient
+    ) -> None:
+        said = "the launch of the Falcon is in May"
+        prompt = f"Plan the pages. <private>{said}</private>"
+        notice = client.note("fact", "The launch of the Falcon is in May", said, prompt=prompt)
+
+        record = only(client)
+        assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
+        assert record.what in notice and record.id[-8:] in notice
+
     def test_for_everywhere_it_needs_words_that_say_so(self, client: SimulatedClient) -> None:
         said = "Always answer me in German, in all of my projects"
         client.note("preference", "Answers are given in German", said, For="everywhere")
